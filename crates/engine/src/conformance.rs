@@ -1,0 +1,138 @@
+//! The conformance kit: what an engine must survive before a figure of it is believed.
+//!
+//! It is: a list of named checks that any [`Engine`] is put through, each on a fresh database, and
+//! a [`Report`] of what passed, what was skipped because the engine does not claim it, and what
+//! failed. It prints nothing and knows nothing of any engine.
+//!
+//! It is not: a benchmark, or a crash test. No check looks at a clock except to see that a limit is
+//! kept, and none pulls the plug.
+//!
+//! ```ignore
+//! #[test]
+//! fn conforms() {
+//!     let scratch = tempfile::tempdir().unwrap();
+//!     let report = kvdyno_engine::conformance::run::<Lmdb>(scratch.path());
+//!     assert!(report.conforms(), "{report}");
+//! }
+//! ```
+
+mod field;
+mod lifecycle;
+mod model;
+mod points;
+mod report;
+mod scans;
+mod threads;
+mod writes;
+
+use crate::{Engine, Place, PlaceKind, Result};
+use field::{Field, Outcome, Stop};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+
+pub use report::{Check, Report, Verdict};
+
+/// Runs every check in directories (or files, for an engine of raw devices) that the kit makes
+/// below `scratch` and removes again where the check passed.
+pub fn run<E: Engine>(scratch: &Path) -> Report {
+    let kinds = E::describe().capabilities.places;
+    let device = !kinds.contains(&PlaceKind::Directory) && kinds.contains(&PlaceKind::Device);
+    let root = scratch.join("kvdyno-conformance");
+    let mut made = 0;
+    check_all::<E>(
+        Box::new(move |name| {
+            made += 1;
+            let path = root.join(format!("{made:04}-{}", name.replace(' ', "-")));
+            if device { device_file(&root, path) } else { fresh_directory(path) }
+        }),
+        true,
+    )
+}
+
+/// Runs every check at places of the caller's choice, for servers and real devices. `place` is
+/// called with the name of the check, at least once for each, and must give an empty database
+/// every time: another port, table or database number.
+pub fn run_at<E: Engine>(place: impl FnMut(&str) -> Result<Place>) -> Report {
+    check_all::<E>(Box::new(place), false)
+}
+
+type CheckFn<E> = fn(&Field<'_, E>) -> Outcome;
+
+/// The checks in the order a reader wants them to fail: the simplest first.
+fn checks<E: Engine>() -> Vec<(&'static str, CheckFn<E>)> {
+    vec![
+        ("describes itself", lifecycle::describes_itself),
+        ("opens with every word of its options", lifecycle::opens_with_every_word),
+        ("round-trips in every durability class", lifecycle::every_durability_class),
+        ("put get overwrite delete", points::round_trip),
+        ("shows a value exactly once", points::shown_once),
+        ("empty and long values", points::value_limits),
+        ("keys at their limits", points::key_limits),
+        ("multiget", points::multiget),
+        ("scan forward", scans::forward),
+        ("scan reverse", scans::reverse),
+        ("batch in order", writes::batch_in_order),
+        ("batch is atomic", writes::batch_is_atomic),
+        ("read-modify-write", writes::read_modify_write),
+        ("read-modify-write is atomic", writes::read_modify_write_is_atomic),
+        ("reopen keeps acknowledged data", lifecycle::reopen),
+        ("sessions see each other's writes", threads::no_stale_reads),
+        ("two writing sessions", threads::two_writers),
+        ("many readers and a writer", threads::readers_and_writer),
+        ("settles within its limit", lifecycle::settles),
+        ("counters and events", lifecycle::counters_and_events),
+        ("random load of 20000 keys", lifecycle::random_load),
+        ("agrees with a model", model::agrees),
+    ]
+}
+
+fn check_all<E: Engine>(place: field::MakePlace<'_>, remove: bool) -> Report {
+    let description = E::describe();
+    let mut report = Report::new(&description);
+    let field = Field::<E>::new(description, place);
+    for (name, check) in checks::<E>() {
+        field.begin(name);
+        let verdict = match catch_unwind(AssertUnwindSafe(|| check(&field))) {
+            Ok(Ok(())) => Verdict::Passed,
+            Ok(Err(Stop::Skip(why))) => Verdict::Skipped(why),
+            Ok(Err(Stop::Fail(what))) => Verdict::Failed(what),
+            Err(panic) => Verdict::Failed(format!("panicked: {}", panic_text(&*panic))),
+        };
+        let places = field.end();
+        if remove && !matches!(verdict, Verdict::Failed(_)) {
+            places.iter().for_each(remove_place);
+        }
+        report.checks.push(Check { name, verdict });
+    }
+    report
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}
+
+/// `create_dir` rather than `create_dir_all` for the last step: what is there already is somebody
+/// else's and must not pass for an empty database.
+fn fresh_directory(path: PathBuf) -> Result<Place> {
+    std::fs::create_dir_all(path.parent().unwrap_or(&path))?;
+    std::fs::create_dir(&path)?;
+    Ok(Place::Directory(path))
+}
+
+fn device_file(root: &Path, path: PathBuf) -> Result<Place> {
+    const DEVICE_BYTES: u64 = 1 << 30;
+    std::fs::create_dir_all(root)?;
+    let file = std::fs::File::create_new(&path)?;
+    file.set_len(DEVICE_BYTES)?;
+    Ok(Place::Device(path))
+}
+
+/// Leftovers are no reason to fail an engine, so errors are let go.
+fn remove_place(place: &Place) {
+    match place {
+        Place::Directory(path) => drop(std::fs::remove_dir_all(path)),
+        Place::Device(path) => drop(std::fs::remove_file(path)),
+        Place::Server(_) => {}
+    }
+}

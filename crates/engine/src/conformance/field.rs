@@ -1,0 +1,183 @@
+//! Where checks are carried out: fresh places, open engines, keys and values that can be told apart.
+
+use crate::{
+    Capabilities, DataShape, Description, Durability, Engine, Error, Options, Place, Result,
+    Session,
+};
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+/// What a check returns: passed, or why it stopped.
+pub(super) type Outcome = std::result::Result<(), Stop>;
+
+/// Why a check stopped.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The engine does not claim the ability.
+    Skip(String),
+    /// The engine does wrong.
+    Fail(String),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Fail(format!("{:?} error: {}", error.class, error.message))
+    }
+}
+
+/// Fails the check with `what` unless `holds`.
+pub(super) fn expect(holds: bool, what: impl FnOnce() -> String) -> Outcome {
+    if holds { Ok(()) } else { Err(Stop::Fail(what())) }
+}
+
+/// Skips the check unless the engine claims `ability`.
+pub(super) fn needs(claimed: bool, ability: &str) -> Outcome {
+    if claimed { Ok(()) } else { Err(Stop::Skip(format!("it does not claim {ability}"))) }
+}
+
+pub(super) type MakePlace<'a> = Box<dyn FnMut(&str) -> Result<Place> + 'a>;
+
+/// One engine under check, and the places made for it.
+pub(super) struct Field<'a, E> {
+    pub(super) description: Description,
+    make_place: RefCell<MakePlace<'a>>,
+    check: RefCell<&'static str>,
+    places: RefCell<Vec<Place>>,
+    engine: PhantomData<E>,
+}
+
+impl<'a, E: Engine> Field<'a, E> {
+    pub(super) fn new(description: Description, make_place: MakePlace<'a>) -> Self {
+        Self {
+            description,
+            make_place: RefCell::new(make_place),
+            check: RefCell::new(""),
+            places: RefCell::default(),
+            engine: PhantomData,
+        }
+    }
+
+    pub(super) fn begin(&self, check: &'static str) {
+        self.check.replace(check);
+    }
+
+    /// The places that were made since `begin`.
+    pub(super) fn end(&self) -> Vec<Place> {
+        self.places.take()
+    }
+
+    pub(super) fn capabilities(&self) -> &Capabilities {
+        &self.description.capabilities
+    }
+
+    /// Skips the check for an engine that stores nothing on purpose.
+    pub(super) fn needs_contents(&self) -> Outcome {
+        needs(!self.capabilities().measures_the_harness, "to keep what it is given")
+    }
+
+    /// Defaults under the weakest class the engine has: the kit is not about speed, but a hundred
+    /// thousand syncs would keep people from running it.
+    pub(super) fn options(&self) -> Options {
+        let classes = &self.capabilities().durability;
+        let weakest = classes.keys().next().copied().unwrap_or(Durability::Commit);
+        Options::defaults(&self.description, weakest)
+    }
+
+    pub(super) fn place(&self) -> Result<Place> {
+        let place = (self.make_place.borrow_mut())(*self.check.borrow())?;
+        self.places.borrow_mut().push(place.clone());
+        Ok(place)
+    }
+
+    /// The shape of `records` short records with room for a few more.
+    pub(super) fn shape(&self, records: u64) -> DataShape {
+        DataShape {
+            records,
+            records_max: records.max(1024),
+            key_bytes: self.key_bytes() as u32,
+            value_bytes_mean: 100,
+            value_bytes_max: self.long_value_bytes(),
+            sessions: 8,
+        }
+    }
+
+    /// An engine on a fresh place, under the weakest durability class.
+    pub(super) fn open(&self, records: u64) -> Result<E> {
+        E::open(&self.place()?, &self.options(), &self.shape(records))
+    }
+
+    /// The longest value the kit stores.
+    pub(super) fn long_value_bytes(&self) -> u64 {
+        self.capabilities().value_bytes_max.unwrap_or(u64::MAX).min(1 << 20)
+    }
+
+    fn key_bytes(&self) -> usize {
+        self.capabilities().key_bytes_max.unwrap_or(u64::MAX).min(16) as usize
+    }
+
+    /// The key of a number: big-endian, zeros in front, so that the order of the keys is that of
+    /// the numbers.
+    pub(super) fn key(&self, number: u64) -> Vec<u8> {
+        let digits = number.to_be_bytes();
+        let bytes = self.key_bytes();
+        let mut key = vec![0; bytes];
+        let kept = bytes.min(digits.len());
+        key[bytes - kept..].copy_from_slice(&digits[digits.len() - kept..]);
+        key
+    }
+}
+
+/// A value that tells its key's number and its version, and is different everywhere: the first 16
+/// bytes are those two, the rest is noise that follows from them.
+pub(super) fn value(number: u64, version: u64, bytes: usize) -> Vec<u8> {
+    let mut value = Vec::with_capacity(bytes + 16);
+    value.extend_from_slice(&number.to_le_bytes());
+    value.extend_from_slice(&version.to_le_bytes());
+    let mut state = number.rotate_left(32) ^ version;
+    while value.len() < bytes {
+        state = mix(state);
+        value.extend_from_slice(&state.to_le_bytes());
+    }
+    value.truncate(bytes);
+    value
+}
+
+/// The version in a value of `number`, if the value is whole.
+pub(super) fn version_in(number: u64, shown: &[u8]) -> Option<u64> {
+    let version = u64::from_le_bytes(shown.get(8..16)?.try_into().ok()?);
+    (shown == value(number, version, shown.len())).then_some(version)
+}
+
+/// `SplitMix64`'s step (Steele, Lea, Flood 2014).
+pub(super) fn mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The value under `key`, copied.
+pub(super) fn get(session: &mut impl Session, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    session.get(key, |value| value.map(<[u8]>::to_vec))
+}
+
+/// Fails unless `key` holds exactly `expected`.
+pub(super) fn expect_value(
+    session: &mut impl Session,
+    key: &[u8],
+    expected: Option<&[u8]>,
+) -> Outcome {
+    let found = get(session, key)?;
+    expect(found.as_deref() == expected, || {
+        format!("key {key:02x?}: expected {}, found {}", brief(expected), brief(found.as_deref()))
+    })
+}
+
+fn brief(value: Option<&[u8]>) -> String {
+    match value {
+        None => "nothing".to_owned(),
+        Some(value) => {
+            format!("{} bytes {:02x?}", value.len(), &value[..value.len().min(16)])
+        }
+    }
+}

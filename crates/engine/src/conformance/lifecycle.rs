@@ -1,0 +1,202 @@
+//! Opening, closing, waiting, and what an engine says of itself.
+
+use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
+use crate::{
+    Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, Session, Value,
+};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+pub(super) fn describes_itself<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    let description = &field.description;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+    expect(!description.name.is_empty() && description.name.chars().all(plain), || {
+        format!("the name `{}` is not lower case", description.name)
+    })?;
+    expect(!description.version.is_empty(), || "the version is empty".to_owned())?;
+    let capabilities = &description.capabilities;
+    expect(!capabilities.durability.is_empty(), || "it has no durability class".to_owned())?;
+    expect(!capabilities.places.is_empty(), || "there is no place its data can lie".to_owned())?;
+    let planning = &description.planning;
+    expect(planning.space_factor >= 0.0 && planning.write_factor >= 0.0, || {
+        format!("the planning factors make no sense: {planning:?}")
+    })?;
+    let names: BTreeSet<_> = description.options.iter().map(|option| &option.name).collect();
+    expect(names.len() == description.options.len(), || "an option is named twice".to_owned())?;
+    for option in &description.options {
+        option.kind.accept(&option.default).map_err(|expected| {
+            Stop::Fail(format!("default of `{}` is not {expected}", option.name))
+        })?;
+    }
+    let mut unknown = field.options();
+    unknown.values.insert("no_such_option".to_owned(), Value::Integer(1));
+    expect(unknown.resolve(description).is_err(), || "an unknown option is accepted".to_owned())
+}
+
+/// Each option is opened with its default alone, and with every other word it may take.
+/// A combination may be refused, but as `Invalid` or `Unsupported`, and at `open`.
+pub(super) fn opens_with_every_word<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    round_trip_with(field, &field.options())?;
+    for option in &field.description.options {
+        for word in other_words(option) {
+            let mut options = field.options();
+            options.values.insert(option.name.clone(), word.clone());
+            let options = options.resolve(&field.description)?;
+            round_trip_with(field, &options).map_err(|stop| match stop {
+                Stop::Fail(what) => Stop::Fail(format!("{} = {word}: {what}", option.name)),
+                skip @ Stop::Skip(_) => skip,
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn other_words(option: &OptionSpec) -> Vec<Value> {
+    let words = match &option.kind {
+        OptionKind::Boolean => vec![Value::Boolean(true), Value::Boolean(false)],
+        OptionKind::Choice { of } => of.iter().cloned().map(Value::Text).collect(),
+        OptionKind::Bytes | OptionKind::Integer { .. } | OptionKind::Text => Vec::new(),
+    };
+    words.into_iter().filter(|word| *word != option.default).collect()
+}
+
+fn round_trip_with<E: Engine>(field: &Field<'_, E>, options: &Options) -> Outcome {
+    let place = field.place()?;
+    let engine = match E::open(&place, options, &field.shape(100)) {
+        Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => return Ok(()),
+        other => other?,
+    };
+    fill(field, &engine, 20)?;
+    check_fill(field, &engine, 20)?;
+    Ok(engine.close()?)
+}
+
+pub(super) fn every_durability_class<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    for &class in field.capabilities().durability.keys() {
+        let options = Options::defaults(&field.description, class);
+        fill_and_reopen(field, &options, 50).map_err(|stop| match stop {
+            Stop::Fail(what) => Stop::Fail(format!("class {}: {what}", class.as_str())),
+            skip @ Stop::Skip(_) => skip,
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn reopen<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    field.needs_contents()?;
+    fill_and_reopen(field, &field.options(), 2000)
+}
+
+fn fill_and_reopen<E: Engine>(field: &Field<'_, E>, options: &Options, keys: u64) -> Outcome {
+    let place = field.place()?;
+    let open = |place: &Place| E::open(place, options, &field.shape(keys));
+    let engine = open(&place)?;
+    fill(field, &engine, keys)?;
+    engine.sync()?;
+    engine.close()?;
+    // A second time round, without `sync`: closing alone must be enough.
+    let engine = open(&place)?;
+    check_fill(field, &engine, keys)?;
+    if field.capabilities().delete {
+        engine.session()?.delete(&field.key(0))?;
+    }
+    engine.session()?.put(&field.key(1), &value(1, 2, 64))?;
+    engine.close()?;
+    let engine = open(&place)?;
+    if !field.capabilities().measures_the_harness {
+        let mut session = engine.session()?;
+        if field.capabilities().delete {
+            expect_value(&mut session, &field.key(0), None)?;
+        }
+        expect_value(&mut session, &field.key(1), Some(&value(1, 2, 64)))?;
+    }
+    Ok(engine.close()?)
+}
+
+fn fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
+    let mut session = engine.session()?;
+    for number in 0..keys {
+        session.put(&field.key(number), &value(number, 1, 64))?;
+    }
+    Ok(())
+}
+
+fn check_fill<E: Engine>(field: &Field<'_, E>, engine: &E, keys: u64) -> Outcome {
+    if field.capabilities().measures_the_harness {
+        return Ok(());
+    }
+    let mut session = engine.session()?;
+    for number in 0..keys {
+        expect_value(&mut session, &field.key(number), Some(&value(number, 1, 64)))?;
+    }
+    Ok(())
+}
+
+pub(super) fn settles<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    /// Far more than any wake-up takes, far less than a limit that is ignored.
+    const SLACK: Duration = Duration::from_secs(5);
+    let engine = field.open(2000)?;
+    fill(field, &engine, 2000)?;
+    for limit in [Duration::ZERO, Duration::from_millis(50), Duration::from_secs(20)] {
+        let start = Instant::now();
+        let settled = engine.settle(limit)?;
+        let took = start.elapsed();
+        expect(took <= limit + SLACK, || format!("took {took:?} of {limit:?} allowed"))?;
+        expect(!settled.note.is_empty(), || "does not say what it waited for".to_owned())?;
+    }
+    check_fill(field, &engine, 2000)?;
+    Ok(engine.close()?)
+}
+
+pub(super) fn counters_and_events<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    let engine = field.open(2000)?;
+    fill(field, &engine, 2000)?;
+    engine.settle(Duration::from_secs(20))?;
+    let named = engine.counters().keys().all(|name| !name.is_empty());
+    expect(named, || "a counter has no name".to_owned())?;
+    let events = engine.events();
+    let ordered = events.windows(2).all(|pair| pair[0].at_unix_ns <= pair[1].at_unix_ns);
+    expect(ordered, || "events are not told oldest first".to_owned())?;
+    let again = engine.events();
+    expect(!events.iter().any(|event| again.contains(event)), || {
+        "an event was told twice".to_owned()
+    })?;
+    let external = field.capabilities().external_processes;
+    let processes = engine.processes();
+    expect(processes.is_empty() != external, || {
+        format!("external_processes is {external}, but the processes are {processes:?}")
+    })?;
+    Ok(engine.close()?)
+}
+
+/// Each key once in random order; all are counted, a sample is looked at.
+pub(super) fn random_load<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const KEYS: u64 = 20_000;
+    field.needs_contents()?;
+    let engine = field.open(KEYS)?;
+    let mut session = engine.session()?;
+    let mut order: Vec<u64> = (0..KEYS).collect();
+    order.sort_unstable_by_key(|&number| mix(number));
+    for &number in &order {
+        session.put(&field.key(number), &value(number, 1, 100))?;
+    }
+    drop(session);
+    engine.sync()?;
+    engine.settle(Duration::from_secs(60))?;
+    let mut session = engine.session()?;
+    let count = if field.capabilities().scan_forward {
+        session.scan(&field.key(0), Direction::Forward, u64::MAX, |_, _| ())?
+    } else {
+        let mut found = 0;
+        for number in 0..KEYS {
+            found += u64::from(session.get(&field.key(number), |value| value.is_some())?);
+        }
+        found
+    };
+    expect(count == KEYS, || format!("{count} of {KEYS} keys are there"))?;
+    for &number in order.iter().step_by(37) {
+        expect_value(&mut session, &field.key(number), Some(&value(number, 1, 100)))?;
+    }
+    drop(session);
+    Ok(engine.close()?)
+}

@@ -1,0 +1,116 @@
+//! Several sessions: nobody loses a write, reads an old value after a new one, or sees half of one.
+
+use super::field::{Field, Outcome, Stop, expect, expect_value, get, value, version_in};
+use super::writes::joined;
+use crate::{Engine, Session};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+
+/// A session that has read before must see what another session wrote since: a snapshot that is
+/// kept from call to call would make reads cheaper than they are.
+pub(super) fn no_stale_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const ROUNDS: u64 = 50;
+    field.needs_contents()?;
+    let engine = field.open(100)?;
+    let key = &field.key(1);
+    std::thread::scope(|scope| {
+        let (ask, asked) = channel();
+        let (answer, answered) = channel();
+        let engine = &engine;
+        scope.spawn(move || {
+            let mut reader = engine.session();
+            for () in asked {
+                let found = reader.as_mut().map_err(|error| error.clone());
+                let found = found.and_then(|session| get(session, key));
+                if answer.send(found).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut writer = engine.session()?;
+        for version in 0..ROUNDS {
+            let written = value(1, version, 30);
+            writer.put(key, &written)?;
+            let gone = |_| Stop::Fail("the reading thread panicked".to_owned());
+            ask.send(()).map_err(|_| Stop::Fail("the reading thread panicked".to_owned()))?;
+            let found = answered.recv().map_err(gone)??;
+            expect(found == Some(written), || {
+                format!("another session did not see version {version} after `put` returned")
+            })?;
+        }
+        Ok::<(), Stop>(())
+    })?;
+    Ok(engine.close()?)
+}
+
+pub(super) fn two_writers<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const EACH: u64 = 1000;
+    let contents = !field.capabilities().measures_the_harness;
+    let engine = field.open(2 * EACH)?;
+    // Interleaved keys: neighbours in the engine's pages belong to different threads.
+    let keys: Vec<_> = (0..2 * EACH).map(|number| field.key(number)).collect();
+    let write = |thread: u64| {
+        let mut session = engine.session()?;
+        (0..EACH)
+            .map(|i| 2 * i + thread)
+            .try_for_each(|number| session.put(&keys[number as usize], &value(number, thread, 80)))
+    };
+    std::thread::scope(|scope| {
+        let threads = [0, 1].map(|thread| scope.spawn(move || write(thread)));
+        threads.into_iter().try_for_each(joined)
+    })?;
+    if contents {
+        let mut session = engine.session()?;
+        for number in 0..2 * EACH {
+            let expected = value(number, number % 2, 80);
+            expect_value(&mut session, &field.key(number), Some(&expected))?;
+        }
+    }
+    Ok(engine.close()?)
+}
+
+/// One writer raises the versions of a few keys; readers must find whole values whose versions
+/// never go back.
+pub(super) fn readers_and_writer<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const READERS: usize = 4;
+    const KEYS: u64 = 16;
+    const VERSIONS: u64 = 200;
+    field.needs_contents()?;
+    let engine = field.open(KEYS)?;
+    let keys: Vec<_> = (0..KEYS).map(|number| field.key(number)).collect();
+    let done = AtomicBool::new(false);
+    let read = || {
+        let mut session = engine.session()?;
+        let mut newest = [0; KEYS as usize];
+        while !done.load(Ordering::Acquire) {
+            for (number, key) in (0..).zip(&keys) {
+                let Some(shown) = get(&mut session, key)? else { continue };
+                let version = version_in(number, &shown);
+                let before = &mut newest[number as usize];
+                expect(version >= Some(*before), || {
+                    format!("key {number}: version {version:?} after version {before}")
+                })?;
+                *before = version.unwrap_or_default();
+            }
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(read)).collect();
+        let writer = scope.spawn(|| {
+            let result = engine.session().and_then(|mut session| {
+                (0..VERSIONS * KEYS).try_for_each(|i| {
+                    let (number, version) = (i % KEYS, i / KEYS);
+                    session.put(&keys[number as usize], &value(number, version, 200))
+                })
+            });
+            done.store(true, Ordering::Release);
+            result
+        });
+        joined(writer)?;
+        readers.into_iter().try_for_each(|reader| {
+            reader.join().unwrap_or_else(|_| Err(Stop::Fail("a reader panicked".to_owned())))
+        })
+    })?;
+    Ok(engine.close()?)
+}

@@ -1,0 +1,153 @@
+//! Batches and read-modify-write: order, and atomicity where it is claimed.
+
+use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value, version_in};
+use crate::{BatchKind, Engine, ErrorClass, Result, Session, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(super) fn batch_in_order<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    field.needs_contents()?;
+    let engine = field.open(100)?;
+    let mut session = engine.session()?;
+    let keys: Vec<_> = (0..4).map(|number| field.key(number)).collect();
+    let values: Vec<_> = (0..6).map(|version| value(0, version, 40)).collect();
+    let put = |key: usize, value: usize| Write::Put { key: &keys[key], value: &values[value] };
+    session.write(&[])?;
+    session.write(&[put(0, 0), put(1, 1), put(2, 2), put(0, 3)])?;
+    expect_value(&mut session, &keys[0], Some(&values[3]))?;
+    expect_value(&mut session, &keys[2], Some(&values[2]))?;
+    if field.capabilities().delete {
+        let delete = |key: usize| Write::Delete { key: &keys[key] };
+        session.write(&[delete(0), put(0, 4), put(1, 5), delete(1), delete(3)])?;
+        expect_value(&mut session, &keys[0], Some(&values[4]))?;
+        expect_value(&mut session, &keys[1], None)?;
+    }
+    drop(session);
+    Ok(engine.close()?)
+}
+
+/// A writer puts the same version into two keys in one batch, over and over. Who reads one key
+/// and then the other must never find the second behind the first.
+pub(super) fn batch_is_atomic<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const BATCHES: u64 = 2000;
+    field.needs_contents()?;
+    needs(field.capabilities().batch == BatchKind::Atomic, "atomic batches")?;
+    let engine = field.open(100)?;
+    let (a, b) = (field.key(1), field.key(2));
+    refused_batch_leaves_nothing(field, &engine)?;
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut session = engine.session()?;
+            let result = (1..=BATCHES).try_for_each(|version| {
+                let (va, vb) = (value(1, version, 24), value(2, version, 24));
+                session.write(&[
+                    Write::Put { key: &a, value: &va },
+                    Write::Put { key: &b, value: &vb },
+                ])
+            });
+            done.store(true, Ordering::Release);
+            result
+        });
+        let mut session = engine.session()?;
+        while !done.load(Ordering::Acquire) {
+            for ((first, first_number), (second, second_number)) in
+                [((&a, 1), (&b, 2)), ((&b, 2), (&a, 1))]
+            {
+                let earlier = read_version(&mut session, first, first_number)?;
+                let later = read_version(&mut session, second, second_number)?;
+                expect(later >= earlier, || {
+                    format!("read version {earlier} of one key, then {later} of the other")
+                })?;
+            }
+        }
+        joined(writer)
+    })?;
+    Ok(engine.close()?)
+}
+
+/// Where the engine has a longest key, a batch can be made to fail at its end.
+fn refused_batch_leaves_nothing<E: Engine>(field: &Field<'_, E>, engine: &E) -> Outcome {
+    let Some(longest) = field.capabilities().key_bytes_max else { return Ok(()) };
+    let mut session = engine.session()?;
+    let (good, bad) = (field.key(9), vec![1; longest as usize + 1]);
+    let writes =
+        [Write::Put { key: &good, value: b"kept?" }, Write::Put { key: &bad, value: b"refused" }];
+    expect(session.write(&writes).is_err(), || "a key that is too long was accepted".to_owned())?;
+    expect_value(&mut session, &good, None)
+}
+
+fn read_version(
+    session: &mut impl Session,
+    key: &[u8],
+    number: u64,
+) -> std::result::Result<u64, Stop> {
+    match get(session, key)? {
+        None => Ok(0),
+        Some(shown) => version_in(number, &shown)
+            .ok_or_else(|| Stop::Fail(format!("key {number} holds a value nobody wrote"))),
+    }
+}
+
+pub(super) fn joined(thread: std::thread::ScopedJoinHandle<'_, Result<()>>) -> Outcome {
+    match thread.join() {
+        Ok(result) => Ok(result?),
+        Err(_) => Err(Stop::Fail("a thread panicked".to_owned())),
+    }
+}
+
+pub(super) fn read_modify_write<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    field.needs_contents()?;
+    let engine = field.open(100)?;
+    let mut session = engine.session()?;
+    let (key, mut buffer) = (field.key(1), b"left over".to_vec());
+    let found = session.read_modify_write(&key, &mut buffer, |old, new| {
+        new.extend_from_slice(if old.is_none() && new.is_empty() { b"first" } else { b"wrong" });
+    })?;
+    expect(!found, || "found a key that was not there".to_owned())?;
+    let found = session.read_modify_write(&key, &mut buffer, |old, new| {
+        new.extend_from_slice(old.unwrap_or(b"missing"));
+        new.extend_from_slice(b", second");
+    })?;
+    expect(found, || "did not find the key it wrote".to_owned())?;
+    expect_value(&mut session, &key, Some(b"first, second"))?;
+    drop(session);
+    Ok(engine.close()?)
+}
+
+pub(super) fn read_modify_write_is_atomic<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const THREADS: u64 = 2;
+    const EACH: u64 = 500;
+    field.needs_contents()?;
+    needs(field.capabilities().atomic_read_modify_write, "atomic read-modify-write")?;
+    let engine = field.open(100)?;
+    let key = field.key(1);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut session = engine.session()?;
+                    (0..EACH).try_for_each(|_| increment(&mut session, &key))
+                })
+            })
+            .collect();
+        threads.into_iter().try_for_each(joined)
+    })?;
+    let expected = (THREADS * EACH).to_le_bytes();
+    expect_value(&mut engine.session()?, &key, Some(&expected))?;
+    Ok(engine.close()?)
+}
+
+/// Adds one; a lost race is no error, it is tried again.
+fn increment(session: &mut impl Session, key: &[u8]) -> Result<()> {
+    let mut buffer = Vec::new();
+    loop {
+        let outcome = session.read_modify_write(key, &mut buffer, |old, new| {
+            let old = old.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+            new.extend_from_slice(&(old + 1).to_le_bytes());
+        });
+        match outcome {
+            Err(error) if error.class == ErrorClass::Conflict => {}
+            other => return other.map(drop),
+        }
+    }
+}

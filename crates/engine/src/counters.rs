@@ -1,0 +1,80 @@
+//! The engine's own numbers and events: verbatim, and never mixed with the harness's.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An option's or a counter's value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Value {
+    /// On or off.
+    Boolean(bool),
+    /// A count or a number of bytes.
+    Integer(u64),
+    /// Any other number.
+    Number(f64),
+    /// Text.
+    Text(String),
+}
+
+impl std::fmt::Display for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Boolean(value) => write!(f, "{value}"),
+            Self::Integer(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{value}"),
+            Self::Text(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+/// An engine's statistics by its own names.
+pub type Counters = BTreeMap<String, Value>;
+
+/// Something that happened inside the engine while it ran.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EngineEvent {
+    /// When, by the system's clock.
+    pub at_unix_ns: u64,
+    /// What kind of work.
+    pub kind: EventKind,
+    /// Whether it began, ended, or was over at once.
+    pub edge: Edge,
+    /// The engine's own words or fields.
+    pub detail: Counters,
+}
+
+/// Kinds of work that engines do behind an operation's back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A memory table or dirty pages written out.
+    Flush,
+    /// Files merged.
+    Compaction,
+    /// A consistent point written.
+    Checkpoint,
+    /// Writers slowed or stopped.
+    Stall,
+    /// Anything else worth a mark.
+    Other,
+}
+
+/// Where on the time line an event stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Edge {
+    /// It began.
+    Begin,
+    /// It ended.
+    End,
+    /// It has no length.
+    Point,
+}

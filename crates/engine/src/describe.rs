@@ -1,0 +1,167 @@
+//! What an engine says of itself, as data: a plan is checked against it before a process starts.
+
+use crate::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// An engine's description of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Description {
+    /// The name a suite uses: lower case, as in `kvdyno-<name>`.
+    pub name: String,
+    /// The name people use: "LMDB".
+    pub title: String,
+    /// The version as the linked library states it.
+    pub version: String,
+    /// What else decides its speed: crates, compiler, flags, assertions.
+    pub build: BTreeMap<String, String>,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// Its options with types and defaults.
+    pub options: Vec<OptionSpec>,
+    /// What a plan should expect before anything was measured.
+    pub planning: Planning,
+}
+
+/// What an engine can do. A plan that asks for more is refused, and the cell stays empty: an
+/// ability that is missing is never a zero.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent ability, as data")]
+pub struct Capabilities {
+    /// The durability classes it has, each with the engine's own settings behind it, quoted.
+    pub durability: BTreeMap<Durability, String>,
+    /// Where its data can lie.
+    pub places: Vec<PlaceKind>,
+    /// Has `delete`.
+    pub delete: bool,
+    /// Has `scan` forward, in key order.
+    pub scan_forward: bool,
+    /// Has `scan` in reverse.
+    pub scan_reverse: bool,
+    /// Has a `multiget` of its own, not a loop of gets.
+    pub native_multiget: bool,
+    /// What a batch of writes is.
+    pub batch: BatchKind,
+    /// `read_modify_write` is one transaction.
+    pub atomic_read_modify_write: bool,
+    /// How many threads can write at the same moment; others wait. Null: any number.
+    pub concurrent_writers: Option<u32>,
+    /// Stores nothing: figures of it are the harness's own cost. Its reads find every key.
+    pub measures_the_harness: bool,
+    /// CPU, memory and I/O to account for are in other processes (a server's).
+    pub external_processes: bool,
+    /// Takes only keys that stand for the numbers below [`crate::DataShape::records_max`],
+    /// big-endian with zeros in front, and refuses others: a bare drive, an array.
+    #[serde(default)]
+    pub numbered_keys_only: bool,
+    /// Longest key, where there is a limit.
+    pub key_bytes_max: Option<u64>,
+    /// Longest value, where there is a limit.
+    pub value_bytes_max: Option<u64>,
+}
+
+/// What "done" means for a write. Figures of different classes never share a column unmarked.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Nothing is promised: no log, or a log that is never synced; a crash of the process may lose
+    /// or damage data.
+    None,
+    /// Handed to the operating system, not waited for: survives the process, not the power.
+    Async,
+    /// On stable storage before the call returns.
+    Commit,
+}
+
+impl Durability {
+    /// As written in a suite.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Async => "async",
+            Self::Commit => "commit",
+        }
+    }
+}
+
+/// Kinds of [`crate::Place`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PlaceKind {
+    /// A directory of its own.
+    Directory,
+    /// A raw block device.
+    Device,
+    /// A server's address.
+    Server,
+}
+
+/// What a batch of writes is to the engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchKind {
+    /// All or nothing.
+    Atomic,
+    /// Sent together, applied one by one.
+    Together,
+    /// A loop over single writes.
+    Loop,
+}
+
+/// One option of an engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionSpec {
+    /// The name in a suite: the engine's own, in `snake_case`.
+    pub name: String,
+    /// What values it takes.
+    pub kind: OptionKind,
+    /// The value where the suite says nothing.
+    pub default: Value,
+    /// One sentence: what it does, in the engine's terms.
+    pub help: String,
+}
+
+impl OptionSpec {
+    /// An option by its four parts.
+    pub fn new(name: &str, kind: OptionKind, default: Value, help: &str) -> Self {
+        Self { name: name.to_owned(), kind, default, help: help.to_owned() }
+    }
+}
+
+/// What values an option takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OptionKind {
+    /// `true` or `false`.
+    Boolean,
+    /// Bytes: `64MiB`, or a share of the RAM limit: `50%`.
+    Bytes,
+    /// A whole number.
+    Integer {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// One of a list of words.
+    Choice {
+        /// The words.
+        of: Vec<String>,
+    },
+    /// Anything.
+    Text,
+}
+
+/// Rough factors that `kvdyno plan` counts space and writes with; measured once, on the safe side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Planning {
+    /// Most bytes on the volume per byte of user data, background work included.
+    pub space_factor: f64,
+    /// Bytes written to the device per byte of user data while loading.
+    pub write_factor: f64,
+    /// Least memory the engine needs beside its configured caches.
+    pub ram_bytes_min: u64,
+}

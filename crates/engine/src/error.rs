@@ -1,0 +1,77 @@
+//! What can go wrong inside an engine, sorted by what the harness does about it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The result of every engine call.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The classes that errors are counted under.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// The engine has no such operation.
+    Unsupported,
+    /// An option or size the engine refuses.
+    Invalid,
+    /// No space left on the volume, or in the engine's map.
+    Full,
+    /// Not enough memory: the case does not fit its RAM limit.
+    Memory,
+    /// The engine says that its data is damaged, or a check of ours says so.
+    Corrupt,
+    /// Lost against a concurrent write; the operation may be repeated.
+    Conflict,
+    /// A timeout, or a server that is gone.
+    Unavailable,
+    /// The operating system's answer to a read or write.
+    Io,
+    /// Anything else.
+    Other,
+}
+
+/// An engine's failure: its class, and its own words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    /// What kind of failure, for counting and for what to do next.
+    pub class: ErrorClass,
+    /// The engine's own words, with what was being done.
+    pub message: String,
+}
+
+impl Error {
+    /// An error of `class` with the engine's words.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into() }
+    }
+
+    /// The answer to an operation that the engine does not have.
+    pub fn unsupported(operation: &str) -> Self {
+        Self::new(ErrorClass::Unsupported, format!("this engine has no {operation}"))
+    }
+
+    /// The same error with what was being done put in front.
+    #[must_use]
+    pub fn context(mut self, doing: &str) -> Self {
+        self.message = format!("{doing}: {}", self.message);
+        self
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        use std::io::ErrorKind;
+        let class = match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => ErrorClass::Full,
+            ErrorKind::OutOfMemory => ErrorClass::Memory,
+            ErrorKind::TimedOut | ErrorKind::ConnectionReset | ErrorKind::ConnectionRefused => {
+                ErrorClass::Unavailable
+            }
+            _ => ErrorClass::Io,
+        };
+        Self::new(class, error.to_string())
+    }
+}

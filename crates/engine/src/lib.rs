@@ -1,0 +1,40 @@
+//! What a storage engine implements to be measured by kvdyno.
+//!
+//! It is: two traits ([`Engine`], [`Session`]), the description an engine gives of itself as data
+//! ([`Description`]), and a conformance kit (feature `conformance`) that an engine must pass
+//! before a figure of it is believed.
+//!
+//! It is not: a client library or an abstraction to build programs on. It knows nothing of clocks,
+//! threads, workloads or files; those are the harness's.
+//!
+//! # Why values are pushed
+//!
+//! [`Session::get`] hands the value to a closure instead of returning it. An engine that maps its
+//! file (LMDB) can show the page itself, one that pins a cache block (`RocksDB`) shows the block and
+//! unpins it afterwards, and a server client shows its receive buffer: no engine is made to copy,
+//! none has to express the life of its buffers in a type. Measured, the closure costs nothing (it
+//! is inlined): see `docs/decisions/0002-push-style-get.md`.
+//!
+//! # Adding an engine
+//!
+//! Copy `engines/null`, implement five methods of [`Engine`] and two of [`Session`], describe the
+//! options, and run the conformance kit. `docs/add-an-engine.md` walks through it.
+
+mod counters;
+mod describe;
+mod error;
+mod options;
+mod shape;
+mod traits;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
+pub use counters::{Counters, Edge, EngineEvent, EventKind, Value};
+pub use describe::{
+    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
+};
+pub use error::{Error, ErrorClass, Result};
+pub use options::Options;
+pub use shape::{DataShape, Place};
+pub use traits::{Direction, Engine, Session, Settled, Write};

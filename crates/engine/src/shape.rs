@@ -1,0 +1,55 @@
+//! Where an engine's data lies, and what data is to come.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, ErrorClass, Result};
+
+/// Where an engine's data lies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// A directory that belongs to this database alone; it exists.
+    Directory(PathBuf),
+    /// A block device, or a file standing in for one, that the user gave up to be overwritten.
+    Device(PathBuf),
+    /// A server's address. It may hold a secret: it is never printed or recorded whole.
+    Server(String),
+}
+
+impl Place {
+    /// The directory, for engines that take nothing else.
+    pub fn directory(&self) -> Result<&Path> {
+        match self {
+            Self::Directory(path) => Ok(path),
+            Self::Device(_) | Self::Server(_) => {
+                Err(Error::new(ErrorClass::Invalid, "this engine stores its data in a directory"))
+            }
+        }
+    }
+}
+
+/// What data a database is going to hold, and how many threads come for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DataShape {
+    /// Records after the load.
+    pub records: u64,
+    /// The most records there can be, inserts of the later phases included.
+    pub records_max: u64,
+    /// Length of every key.
+    pub key_bytes: u32,
+    /// Mean length of a value.
+    pub value_bytes_mean: u64,
+    /// Length of the longest value.
+    pub value_bytes_max: u64,
+    /// The most sessions open at the same time.
+    pub sessions: u32,
+}
+
+impl DataShape {
+    /// Bytes of keys and values of all records after the load: what the user calls "my data".
+    pub fn user_bytes(&self) -> u64 {
+        self.records.saturating_mul(u64::from(self.key_bytes) + self.value_bytes_mean)
+    }
+}

@@ -1,0 +1,167 @@
+//! The two traits: an [`Engine`] is opened once per worker process, a [`Session`] once per thread.
+
+use crate::{Counters, DataShape, Description, EngineEvent, Error, Options, Place, Result};
+use std::time::Duration;
+
+/// A storage engine under test.
+///
+/// One value lives in a worker process at a time. It is opened, used by any number of threads
+/// through sessions, and closed; closing must leave every acknowledged write readable by the next
+/// `open` of the same place.
+pub trait Engine: Sized + Send + Sync + 'static {
+    /// One thread's handle. It never leaves the thread that made it.
+    type Session<'e>: Session
+    where
+        Self: 'e;
+
+    /// What the engine is and can do, without opening anything.
+    fn describe() -> Description;
+
+    /// Opens the database at `place`, creating it where there is none.
+    ///
+    /// `options` holds every option of the description, resolved; `data` says what is to come, for
+    /// engines that must be told sizes beforehand (LMDB's map).
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self>;
+
+    /// A handle for the calling thread.
+    fn session(&self) -> Result<Self::Session<'_>>;
+
+    /// Waits until background work is done (flush, compaction, checkpoint), at most `limit`.
+    fn settle(&self, limit: Duration) -> Result<Settled>;
+
+    /// Makes every write so far durable, whatever the durability class.
+    fn sync(&self) -> Result<()>;
+
+    /// Closes the engine. Errors of a last flush surface here and nowhere else.
+    fn close(self) -> Result<()>;
+
+    /// The engine's own numbers under their own names, kept apart from the harness's.
+    fn counters(&self) -> Counters {
+        Counters::new()
+    }
+
+    /// What happened inside since the last call (flushes, compactions, stalls), oldest first.
+    fn events(&self) -> Vec<EngineEvent> {
+        Vec::new()
+    }
+
+    /// The processes whose CPU, memory and I/O are the engine's, where that is not this process:
+    /// a server's. Empty: the worker itself.
+    fn processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
+}
+
+/// One thread's handle on an engine.
+///
+/// Two methods are required. The others have a provided form that is either correct for every
+/// engine (and slower than a native one), or refuses; [`crate::Capabilities`] says which, so that a
+/// plan that needs more is refused before any process starts.
+pub trait Session {
+    /// Looks `key` up and shows the value, or `None`, to `seen` exactly once.
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R>;
+
+    /// Stores `value` under `key`, replacing what was there, under the durability class the engine
+    /// was opened with.
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
+
+    /// Removes `key`. Removing what is not there is not an error.
+    fn delete(&mut self, _key: &[u8]) -> Result<()> {
+        Err(Error::unsupported("delete"))
+    }
+
+    /// Shows up to `limit` records in key order, starting at the first key `>= from` (forward) or
+    /// `<= from` (reverse). Returns how many were shown.
+    fn scan(
+        &mut self,
+        _from: &[u8],
+        _direction: Direction,
+        _limit: u64,
+        _seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64> {
+        Err(Error::unsupported("scan"))
+    }
+
+    /// Looks up several keys; `seen` is called once for each with its index, in any order.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        for (index, key) in keys.iter().enumerate() {
+            self.get(key, |value| seen(index, value))?;
+        }
+        Ok(())
+    }
+
+    /// Applies `writes` in order, as one atomic and, in class `commit`, one durable unit where
+    /// [`crate::BatchKind::Atomic`] is claimed; else one after the other.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        for write in writes {
+            match *write {
+                Write::Put { key, value } => self.put(key, value)?,
+                Write::Delete { key } => self.delete(key)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads `key`, lets `change` write the new value into the (empty) buffer it is given, and
+    /// stores that. Returns whether the key was there. Atomic only where the capability says so.
+    fn read_modify_write(
+        &mut self,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
+    ) -> Result<bool> {
+        buffer.clear();
+        let found = self.get(key, |value| {
+            change(value, buffer);
+            value.is_some()
+        })?;
+        self.put(key, buffer)?;
+        Ok(found)
+    }
+}
+
+/// Which way a scan walks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Ascending keys.
+    Forward,
+    /// Descending keys.
+    Reverse,
+}
+
+/// One write of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Write<'a> {
+    /// Store `value` under `key`.
+    Put {
+        /// The key.
+        key: &'a [u8],
+        /// The value.
+        value: &'a [u8],
+    },
+    /// Remove `key`.
+    Delete {
+        /// The key.
+        key: &'a [u8],
+    },
+}
+
+/// What became of a wait for background work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settled {
+    /// Whether the engine came to rest within the limit.
+    pub idle: bool,
+    /// What was waited for, in the engine's words.
+    pub note: String,
+}
+
+impl Settled {
+    /// An engine without background work is always at rest.
+    pub fn at_once() -> Self {
+        Self { idle: true, note: "no background work".to_owned() }
+    }
+}

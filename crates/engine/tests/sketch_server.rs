@@ -1,0 +1,373 @@
+//! A key-value server behind the two traits: a session is a connection, the processes to account
+//! for are the server's, and operations can be in flight. See
+//! docs/decisions/0003-traits-carry-servers-and-drives.md.
+
+use kvdyno_engine::{
+    BatchKind, Capabilities, DataShape, Description, Direction, Durability, Engine, Error,
+    ErrorClass, Options, Place, PlaceKind, Planning, Result, Session, Settled, Write, conformance,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+// ---- the wire: a request is an operation, a key and a value; an answer is found or not, and bytes
+
+const GET: u8 = b'g';
+const PUT: u8 = b'p';
+const DELETE: u8 = b'd';
+const SCAN_FORWARD: u8 = b'f';
+const SCAN_REVERSE: u8 = b'r';
+const PROCESS_ID: u8 = b'i';
+
+fn send_bytes(out: &mut impl std::io::Write, bytes: &[u8]) -> std::io::Result<()> {
+    out.write_all(&(bytes.len() as u32).to_le_bytes())?;
+    out.write_all(bytes)
+}
+
+fn receive_bytes(from: &mut impl Read, bytes: &mut Vec<u8>) -> std::io::Result<()> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    bytes.resize(u32::from_le_bytes(length) as usize, 0);
+    from.read_exact(bytes)
+}
+
+fn receive_flag(from: &mut impl Read) -> std::io::Result<u8> {
+    let mut flag = [0];
+    from.read_exact(&mut flag)?;
+    Ok(flag[0])
+}
+
+// ---- the server
+
+type Records = Arc<Mutex<BTreeMap<Vec<u8>, Vec<u8>>>>;
+
+/// Not a test but the server's process: this binary, started again by [`Server::start`].
+#[test]
+#[ignore = "started by the other tests"]
+fn serve() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    println!("\nlistening on {}", listener.local_addr().unwrap());
+    let records = Records::default();
+    for connection in listener.incoming() {
+        let records = records.clone();
+        // A connection ends by a client that goes away: nothing to report.
+        std::thread::spawn(move || converse(connection.unwrap(), &records));
+    }
+}
+
+fn converse(connection: TcpStream, records: &Records) -> std::io::Result<()> {
+    connection.set_nodelay(true)?;
+    let mut requests = BufReader::new(connection.try_clone()?);
+    let mut answers = BufWriter::new(connection);
+    let (mut key, mut value) = (Vec::new(), Vec::new());
+    loop {
+        // Answers wait while more requests are here: what makes pipelining pay.
+        if requests.buffer().is_empty() {
+            answers.flush()?;
+        }
+        let operation = receive_flag(&mut requests)?;
+        receive_bytes(&mut requests, &mut key)?;
+        receive_bytes(&mut requests, &mut value)?;
+        let mut records = records.lock().unwrap();
+        let found = match operation {
+            GET => records.get(&key).cloned(),
+            PUT => records.insert(key.clone(), value.clone()),
+            DELETE => records.remove(&key),
+            PROCESS_ID => Some(std::process::id().to_le_bytes().to_vec()),
+            SCAN_FORWARD => Some(list(records.range(key.clone()..), &value)),
+            SCAN_REVERSE => Some(list(records.range(..=key.clone()).rev(), &value)),
+            _ => return Ok(()),
+        };
+        drop(records);
+        answers.write_all(&[u8::from(found.is_some())])?;
+        send_bytes(&mut answers, &found.unwrap_or_default())?;
+    }
+}
+
+/// Up to a limit (the value of the request) of records, each as key and value.
+fn list<'r>(range: impl Iterator<Item = (&'r Vec<u8>, &'r Vec<u8>)>, limit: &[u8]) -> Vec<u8> {
+    let limit = u64::from_le_bytes(limit.try_into().unwrap());
+    let mut listed = Vec::new();
+    for (key, value) in range.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+        send_bytes(&mut listed, key).unwrap();
+        send_bytes(&mut listed, value).unwrap();
+    }
+    listed
+}
+
+struct Server {
+    process: Child,
+    address: String,
+}
+
+impl Server {
+    fn start() -> Self {
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "serve", "--ignored", "--nocapture"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let address = lines.find_map(|line| line.strip_prefix("listening on ").map(str::to_owned));
+        Self { process, address: address.unwrap() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already; then there is nothing to end.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+// ---- the adapter
+
+struct Remote {
+    address: String,
+    server_process: u32,
+}
+
+impl Engine for Remote {
+    type Session<'e> = Connection;
+
+    fn describe() -> Description {
+        Description {
+            name: "remote".to_owned(),
+            title: "Toy server".to_owned(),
+            version: "1".to_owned(),
+            build: BTreeMap::new(),
+            capabilities: Capabilities {
+                durability: BTreeMap::from([(Durability::None, "memory of the server".to_owned())]),
+                places: vec![PlaceKind::Server],
+                delete: true,
+                scan_forward: true,
+                scan_reverse: true,
+                native_multiget: true,
+                batch: BatchKind::Together,
+                atomic_read_modify_write: false,
+                concurrent_writers: None,
+                measures_the_harness: false,
+                external_processes: true,
+                numbered_keys_only: false,
+                key_bytes_max: None,
+                value_bytes_max: Some(u64::from(u32::MAX)),
+            },
+            options: Vec::new(),
+            planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 0 },
+        }
+    }
+
+    fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let Place::Server(address) = place else {
+            return Err(Error::new(ErrorClass::Invalid, "this engine is reached over the network"));
+        };
+        let mut connection = Connection::open(address)?;
+        connection.send(PROCESS_ID, b"", b"")?;
+        connection.receive()?;
+        let process_id = connection.answer.as_slice().try_into().map(u32::from_le_bytes);
+        let server_process = process_id
+            .map_err(|_| Error::new(ErrorClass::Unavailable, "the server gave no process id"))?;
+        Ok(Self { address: address.clone(), server_process })
+    }
+
+    fn session(&self) -> Result<Connection> {
+        Connection::open(&self.address)
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn processes(&self) -> Vec<u32> {
+        vec![self.server_process]
+    }
+}
+
+struct Connection {
+    out: BufWriter<TcpStream>,
+    incoming: BufReader<TcpStream>,
+    answer: Vec<u8>,
+    /// Tickets of [`Pipelined`] gets in the order they were sent, which is that of the answers.
+    in_flight: VecDeque<u64>,
+}
+
+impl Connection {
+    fn open(address: &str) -> Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self {
+            incoming: BufReader::new(stream.try_clone()?),
+            out: BufWriter::new(stream),
+            answer: Vec::new(),
+            in_flight: VecDeque::new(),
+        })
+    }
+
+    fn send(&mut self, operation: u8, key: &[u8], value: &[u8]) -> Result<()> {
+        self.out.write_all(&[operation])?;
+        send_bytes(&mut self.out, key)?;
+        Ok(send_bytes(&mut self.out, value)?)
+    }
+
+    /// The next answer, in the connection's buffer.
+    fn receive(&mut self) -> Result<Option<&[u8]>> {
+        self.out.flush()?;
+        let found = receive_flag(&mut self.incoming)? == 1;
+        receive_bytes(&mut self.incoming, &mut self.answer)?;
+        Ok(found.then_some(self.answer.as_slice()))
+    }
+}
+
+impl Session for Connection {
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.send(GET, key, b"")?;
+        self.receive().map(seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.send(PUT, key, value)?;
+        self.receive().map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.send(DELETE, key, b"")?;
+        self.receive().map(drop)
+    }
+
+    fn scan(
+        &mut self,
+        from: &[u8],
+        direction: Direction,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64> {
+        let operation = match direction {
+            Direction::Forward => SCAN_FORWARD,
+            Direction::Reverse => SCAN_REVERSE,
+        };
+        self.send(operation, from, &limit.to_le_bytes())?;
+        let mut listed = self.receive()?.unwrap_or_default();
+        let (mut key, mut value, mut shown) = (Vec::new(), Vec::new(), 0);
+        while !listed.is_empty() {
+            receive_bytes(&mut listed, &mut key)?;
+            receive_bytes(&mut listed, &mut value)?;
+            seen(&key, &value);
+            shown += 1;
+        }
+        Ok(shown)
+    }
+
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        keys.iter().try_for_each(|key| self.send(GET, key, b""))?;
+        (0..keys.len()).try_for_each(|index| self.receive().map(|value| seen(index, value)))
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        writes.iter().try_for_each(|write| match *write {
+            Write::Put { key, value } => self.send(PUT, key, value),
+            Write::Delete { key } => self.send(DELETE, key, b""),
+        })?;
+        writes.iter().try_for_each(|_| self.receive().map(drop))
+    }
+}
+
+#[test]
+fn a_server_conforms() {
+    // Kept to the end: a database must outlive the engine value that was opened on it.
+    let mut servers = Vec::new();
+    let report = conformance::run_at::<Remote>(|_check| {
+        let server = Server::start();
+        let place = Place::Server(server.address.clone());
+        servers.push(server);
+        Ok(place)
+    });
+    assert!(report.conforms(), "{report}");
+}
+
+#[test]
+fn the_processes_to_account_for_are_the_servers() {
+    let server = Server::start();
+    let options = Options { durability: Durability::None, values: BTreeMap::new() };
+    let shape = DataShape {
+        records: 0,
+        records_max: 0,
+        key_bytes: 8,
+        value_bytes_mean: 8,
+        value_bytes_max: 8,
+        sessions: 1,
+    };
+    let engine = Remote::open(&Place::Server(server.address.clone()), &options, &shape).unwrap();
+    assert_eq!(engine.processes(), [server.process.id()]);
+}
+
+// ---- what a continuous queue depth would add
+
+/// Operations in flight without the stop-and-wait of a multiget: one small trait of its own, so
+/// that engines which block in a call know nothing of it. Not part of the crate until a suite needs
+/// it; this sketch pins that it fits.
+trait Pipelined: Session {
+    /// Sends a get and returns before it is answered.
+    fn submit(&mut self, ticket: u64, key: &[u8]) -> Result<()>;
+
+    /// Waits for at least one answer; shows each that is there with its ticket, and returns how
+    /// many. Zero: nothing was in flight.
+    fn complete(&mut self, seen: impl FnMut(u64, Option<&[u8]>)) -> Result<usize>;
+}
+
+impl Pipelined for Connection {
+    fn submit(&mut self, ticket: u64, key: &[u8]) -> Result<()> {
+        self.in_flight.push_back(ticket);
+        self.send(GET, key, b"")
+    }
+
+    fn complete(&mut self, mut seen: impl FnMut(u64, Option<&[u8]>)) -> Result<usize> {
+        let mut completed = 0;
+        // The first may block; further ones only as far as they have arrived.
+        while completed == 0 || !self.incoming.buffer().is_empty() {
+            let Some(ticket) = self.in_flight.pop_front() else { break };
+            let value = self.receive()?;
+            seen(ticket, value);
+            completed += 1;
+        }
+        Ok(completed)
+    }
+}
+
+#[test]
+fn a_queue_of_gets_stays_full() {
+    const GETS: u64 = 1000;
+    const DEPTH: u64 = 16;
+    let server = Server::start();
+    let mut session = Connection::open(&server.address).unwrap();
+    for number in 0..GETS {
+        session.put(&number.to_be_bytes(), &number.to_le_bytes()).unwrap();
+    }
+    let (mut submitted, mut completed) = (0, 0);
+    while completed < GETS {
+        while submitted < GETS && submitted - completed < DEPTH {
+            session.submit(submitted, &submitted.to_be_bytes()).unwrap();
+            submitted += 1;
+        }
+        let count = session.complete(|ticket, value| {
+            assert_eq!(value, Some(&ticket.to_le_bytes()[..]));
+        });
+        completed += count.unwrap() as u64;
+    }
+    assert_eq!(session.complete(|_, _| ()).unwrap(), 0);
+}

@@ -1,0 +1,379 @@
+//! What can be typed: the commands, their options, and help that teaches by examples.
+//!
+//! These are the words as typed. What they mean (a share, a list of threads, a run's folder) is
+//! found out by the command they are given to.
+
+use crate::printer::Color;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// The version; a build that knows its commit says so, as `0.1.0 (1a2b3c4)`.
+pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  kvdyno doctor                            what this machine can and cannot measure
+  kvdyno plan quick                        the cases of a suite, the time and space they need
+  kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
+  kvdyno show                              the tables of the latest run
+  kvdyno check latest                      read its record a second time, independently
+  kvdyno suites show quick > mine.toml     begin a suite of your own
+
+Exit codes:
+  0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
+  3 an engine failed (other cases are kept)       4 findings make the figures invalid
+  5 compare found a regression past the gate    130 interrupted (what was done is kept)";
+
+/// A dynamometer for storage engines: puts them under a known load on a known machine, and reads
+/// off what they deliver and what that costs.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "kvdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    /// When to use colours; NO_COLOR is honoured.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub color: Color,
+    /// No progress and no notes; warnings and errors stay.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Run a suite, keep a record, show the tables
+    Run(RunArgs),
+    /// Say what a run would do and need, and do nothing
+    Plan(PlanArgs),
+    /// Finish a run that was interrupted
+    Resume(ResumeArgs),
+    /// List the runs
+    List(ListArgs),
+    /// Show a run's tables
+    Show(ShowArgs),
+    /// Read a record a second time, independently, and compare
+    Check(CheckArgs),
+    /// Write a run's figures for other programs
+    Export(ExportArgs),
+    /// List the engines found, or one engine's options
+    Engines(EnginesArgs),
+    /// Say what this machine can enforce and measure, and what will distort
+    Doctor(DoctorArgs),
+    /// List the built-in suites, or print one to copy
+    Suites(SuitesArgs),
+    /// Print the JSON Schema of suites
+    Schema(SchemaArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+/// A suite and how to bend it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SuiteArgs {
+    /// A built-in suite's name, or the path of a TOML file
+    pub suite: String,
+    /// Change one value of the suite, as `data.records=8M`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Scale records, RAM and operation counts, as `1/1000`
+    #[arg(long, value_name = "RATIO")]
+    pub scale: Option<String>,
+    /// Only this engine, by its label or name; may be repeated
+    #[arg(long = "engine", value_name = "NAME", value_delimiter = ',')]
+    pub engines: Vec<String>,
+    /// How often to repeat each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// The swept numbers of threads, as `1,2,4`
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: Vec<u32>,
+    /// The folder in which databases are made; emptied of them afterwards
+    #[arg(long, value_name = "DIR")]
+    pub place: Option<PathBuf>,
+    /// Do not limit RAM, whatever the suite says
+    #[arg(long)]
+    pub no_ram_limit: bool,
+}
+
+/// Where runs are kept.
+#[derive(Clone, Debug, Args)]
+pub struct RunsArgs {
+    /// The folder in which runs are kept
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+}
+
+impl Default for RunsArgs {
+    fn default() -> Self {
+        Self { runs: PathBuf::from("runs") }
+    }
+}
+
+/// A run, and where runs are kept.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunName {
+    /// A run's folder, the beginning of its id or of its suite's name, or `latest`
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+}
+
+/// `kvdyno run`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno run quick
+  kvdyno run quick --engine lmdb,rocksdb --trials 6
+  kvdyno run readwhilewriting --scale 1/1000 --threads 1,2,4 --place /mnt/nvme
+  kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
+  kvdyno run quick --json > summary.json
+
+A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
+one ends at once.")]
+pub struct RunArgs {
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// The summary as JSON in place of tables
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+}
+
+/// `kvdyno plan`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno plan quick
+  kvdyno plan readwhilewriting --place /mnt/nvme
+  kvdyno plan mine.toml --scale 1/100 --json | jq '.cases[].id'")]
+pub struct PlanArgs {
+    /// The suite.
+    #[command(flatten)]
+    pub suite: SuiteArgs,
+    /// The whole plan as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `kvdyno resume`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno resume                     go on with the latest run
+  kvdyno resume 2026-11-20T10")]
+pub struct ResumeArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The summary as JSON in place of tables
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+}
+
+/// `kvdyno list`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno list
+  kvdyno list --runs /srv/kvdyno/runs --json")]
+pub struct ListArgs {
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `kvdyno show`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno show                       the latest run
+  kvdyno show 2026-11-20T10 --wide
+  kvdyno show quick                 the latest run of that suite
+  kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
+pub struct ShowArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+}
+
+/// `kvdyno check`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno check                      the latest run
+  kvdyno check runs/2026-11-20T10-15-02Z_quick_7f3a --json
+
+Reads the files of a record afresh and holds them against each other: series, histograms and
+counts; keys found and records counted; bytes at the kernel and bytes given to the engine;
+checksums. Ends with 4 when a check fails.")]
+pub struct CheckArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+    /// Checks that passed, too, one by one
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+}
+
+/// `kvdyno export`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno export --csv figures/      figures.csv, load.csv, run.csv and cost.csv
+  kvdyno export --csv -             every figure of every trial, one a row, on standard output
+  kvdyno export 2026-11-20T10 --json > summary.json")]
+pub struct ExportArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// CSV files into this folder; `-`: all figures on standard output
+    #[arg(long, value_name = "DIR", required_unless_present = "json")]
+    pub csv: Option<PathBuf>,
+    /// The summary as JSON on standard output
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+}
+
+/// `kvdyno engines`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno engines                    all that are found, and where
+  kvdyno engines rocksdb            its options with defaults, and what each durability class means
+  KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
+
+An engine is a program `kvdyno-NAME`. It is looked for next to kvdyno, in the folders of
+KVDYNO_ENGINE_PATH, then in those of PATH.")]
+pub struct EnginesArgs {
+    /// Only this engine, with its options
+    pub name: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `kvdyno doctor`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno doctor
+  kvdyno doctor --place /mnt/nvme
+  kvdyno doctor --strict            fails where figures would be distorted: for CI")]
+pub struct DoctorArgs {
+    /// The folder in which databases would be made
+    #[arg(long, value_name = "DIR")]
+    pub place: Option<PathBuf>,
+    /// End with 4 when anything would distort the figures
+    #[arg(long)]
+    pub strict: bool,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `kvdyno suites`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno suites
+  kvdyno suites show quick > mine.toml")]
+pub struct SuitesArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: Option<SuitesAction>,
+}
+
+/// What to do with the built-in suites.
+#[derive(Clone, Debug, Subcommand)]
+pub enum SuitesAction {
+    /// Print a suite's file
+    Show {
+        /// Its name
+        name: String,
+    },
+}
+
+/// `kvdyno schema`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Example:
+  kvdyno schema > suite.schema.json
+Then begin a suite with `#:schema ./suite.schema.json`: editors with a TOML language server
+complete and check it.")]
+pub struct SchemaArgs {}
+
+/// `kvdyno completions`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno completions bash > ~/.local/share/bash-completion/completions/kvdyno
+  kvdyno completions zsh > ~/.zfunc/_kvdyno
+  kvdyno completions fish > ~/.config/fish/completions/kvdyno.fish")]
+pub struct CompletionsArgs {
+    /// Which shell
+    pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_commands_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_example_of_the_help_can_be_parsed() {
+        let mut lines = examples(Cli::command().get_after_help());
+        for command in Cli::command().get_subcommands() {
+            lines.extend(examples(command.get_after_help()));
+        }
+        assert!(lines.len() > 20, "{lines:?}");
+        for line in lines {
+            Cli::try_parse_from(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"));
+        }
+    }
+
+    /// The command lines of a help text: up to a redirection, or two spaces before a remark.
+    fn examples(help: Option<&clap::builder::StyledStr>) -> Vec<Vec<String>> {
+        let text = help.map(ToString::to_string).unwrap_or_default();
+        let command = |line: &str| {
+            let start = line.find("kvdyno ").filter(|_| line.starts_with("  "))?;
+            let line = &line[start..];
+            let end = line.find("  ").or(line.find(" >")).or(line.find(" |"));
+            Some(line[..end.unwrap_or(line.len())].split(' ').map(str::to_owned).collect())
+        };
+        text.lines().filter_map(command).collect()
+    }
+}

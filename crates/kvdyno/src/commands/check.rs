@@ -1,0 +1,111 @@
+//! `kvdyno check`: a second, independent reading of a record. It shares no line with the summary:
+//! where both agree, neither is likely to be wrong.
+
+mod bytes;
+mod case;
+mod counts;
+mod whole;
+
+use super::runs;
+use crate::cli::CheckArgs;
+use crate::exit::Exit;
+use crate::printer::{Printer, Tone};
+use kvdyno_record::files::RunFolder;
+use serde::Serialize;
+
+/// What came of a check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "result", content = "words")]
+enum Answer {
+    Ok,
+    Failed(String),
+    NotCheckable(String),
+}
+
+/// One check of one thing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+struct Check {
+    /// What must hold.
+    name: &'static str,
+    /// Of what: a case, a phase, a role's operation; or the run.
+    of: String,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+/// Reads a record and prints what holds.
+pub fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let folder = runs::find(&args.name)?;
+    let checks = all(&folder);
+    if args.json {
+        printer.json(&checks)?;
+    } else {
+        print(&checks, args.all, printer);
+    }
+    let failed = checks.iter().any(|check| matches!(check.answer, Answer::Failed(_)));
+    Ok(if failed { Exit::Invalid } else { Exit::Ok })
+}
+
+/// Every check of a run.
+fn all(folder: &RunFolder) -> Vec<Check> {
+    let mut checks = whole::checks(folder);
+    for case in folder.cases().unwrap_or_default() {
+        checks.extend(case::checks(&case));
+    }
+    checks
+}
+
+/// A line for each name, and below it what did not hold; with `all`, everything.
+fn print(checks: &[Check], all: bool, printer: &Printer) {
+    let mut names: Vec<&str> = Vec::new();
+    for check in checks {
+        if !names.contains(&check.name) {
+            names.push(check.name);
+        }
+    }
+    for name in names {
+        let of_name: Vec<&Check> = checks.iter().filter(|check| check.name == name).collect();
+        let count = |wanted: fn(&Answer) -> bool| {
+            of_name.iter().filter(|check| wanted(&check.answer)).count()
+        };
+        let ok = count(|answer| *answer == Answer::Ok);
+        let failed = count(|answer| matches!(answer, Answer::Failed(_)));
+        let (tone, word) = match (failed, ok) {
+            (1.., _) => (Tone::Bad, "FAILED"),
+            (0, 1..) => (Tone::Good, "ok"),
+            (0, 0) => (Tone::Warning, "not checkable"),
+        };
+        let numbers = format!("{ok} of {}", of_name.len());
+        printer.marked(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
+        for check in of_name {
+            detail(check, all, printer);
+        }
+    }
+}
+
+fn detail(check: &Check, all: bool, printer: &Printer) {
+    match &check.answer {
+        Answer::Ok if all => printer.data(&format!("    ok: {}", check.of)),
+        Answer::Ok => {}
+        Answer::Failed(words) => printer.data(&format!("    FAILED: {}: {words}", check.of)),
+        Answer::NotCheckable(why) => {
+            printer.data(&format!("    not checkable: {}: {why}", check.of));
+        }
+    }
+}
+
+impl Check {
+    fn new(name: &'static str, of: impl Into<String>, answer: Answer) -> Self {
+        Self { name, of: of.into(), answer }
+    }
+}
+
+impl Answer {
+    /// Holds, or says why not.
+    fn holds(holds: bool, otherwise: impl FnOnce() -> String) -> Self {
+        if holds { Self::Ok } else { Self::Failed(otherwise()) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

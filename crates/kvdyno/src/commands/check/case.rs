@@ -1,0 +1,120 @@
+//! Checks of one case: what its files say of the same thing must be the same.
+
+use super::whole::name_of;
+use super::{Answer, Check, bytes, counts};
+use kvdyno_record::case::{CaseRecord, PhaseRecord, RoleResult};
+use kvdyno_record::files::CaseFolder;
+use kvdyno_record::workload::{Drive, Op, Work};
+
+const LOADED: &str = "a load wrote as many records as planned";
+const COUNTED: &str = "as many records are there after a load as were written";
+const FOUND: &str = "every key looked up was found, with the right value";
+const WINDOWS: &str = "roles of a phase worked in equal windows";
+
+/// Roles begin together; their ends may lie this share of the window apart, beyond the operation
+/// that the later one waited for.
+const WINDOW_TOLERANCE: f64 = 0.01;
+
+pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
+    // A record that cannot be read has its own check.
+    let Ok(record) = folder.record() else { return Vec::new() };
+    let name = name_of(folder);
+    let mut checks = counts::checks(folder, &record, &name);
+    for (at, phase) in record.phases.iter().enumerate() {
+        let of = format!("{name} {}", phase.name);
+        let planned = record.case.phases.iter().find(|planned| planned.name == phase.name);
+        match planned.map(|planned| &planned.work) {
+            Some(Work::Load(_)) => {
+                checks.push(Check::new(LOADED, &of, loaded(&record, phase)));
+                checks.push(Check::new(COUNTED, &of, counted(&record, at)));
+                checks.push(Check::new(bytes::NAME, &of, bytes::written(&record, phase)));
+            }
+            Some(Work::Measure(drive) | Work::Warmup(drive)) => {
+                checks.push(Check::new(FOUND, &of, found(&record, drive, phase)));
+                checks.push(Check::new(WINDOWS, &of, windows(phase)));
+            }
+            _ => {}
+        }
+    }
+    checks
+}
+
+fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
+    if phase.stopped {
+        return Answer::NotCheckable("the load was ended early".to_owned());
+    }
+    let mut items = 0;
+    for role in &phase.roles {
+        for op in role.ops.values() {
+            items += op.items;
+        }
+    }
+    let planned = record.case.data.records;
+    Answer::holds(items == planned, || format!("{items} of {planned} records"))
+}
+
+/// The first verify phase that counts, with nothing that adds or removes records before it.
+fn counted(record: &CaseRecord, load: usize) -> Answer {
+    for phase in &record.phases[load + 1..] {
+        if matches!(phase.kind.as_str(), "warmup" | "measure" | "load") {
+            break;
+        }
+        let Some(verified) = &phase.verified else { continue };
+        if verified.found != verified.sampled || verified.wrong != 0 {
+            let (sampled, found, wrong) = (verified.sampled, verified.found, verified.wrong);
+            return Answer::Failed(format!("{found} of {sampled} keys found, {wrong} wrong"));
+        }
+        let Some(counted) = verified.counted else { continue };
+        let planned = record.case.data.records;
+        return Answer::holds(counted == planned && verified.expected == planned, || {
+            format!("{counted} records counted, {} expected, {planned} planned", verified.expected)
+        });
+    }
+    Answer::NotCheckable("no verify phase counted the records".to_owned())
+}
+
+fn found(record: &CaseRecord, drive: &Drive, phase: &PhaseRecord) -> Answer {
+    let (mut missing, mut wrong, mut looked_up) = (0, 0, 0);
+    for role in &phase.roles {
+        for op in role.ops.values() {
+            missing += op.missing;
+            wrong += op.wrong;
+            looked_up += op.missing + op.found;
+        }
+    }
+    let deletes = record.case.phases.iter().any(|planned| match &planned.work {
+        Work::Measure(other) | Work::Warmup(other) => deletes(other),
+        _ => false,
+    });
+    if wrong > 0 {
+        return Answer::Failed(format!("{wrong} wrong values"));
+    }
+    if missing > 0 && !(deletes || self::deletes(drive)) {
+        return Answer::Failed(format!("{missing} of {looked_up} keys were not there"));
+    }
+    if missing > 0 {
+        return Answer::NotCheckable("keys are deleted in this case".to_owned());
+    }
+    if looked_up == 0 {
+        return Answer::NotCheckable("no key was looked up".to_owned());
+    }
+    Answer::Ok
+}
+
+fn deletes(drive: &Drive) -> bool {
+    drive.roles.iter().any(|role| role.mix.iter().any(|mix| mix.op == Op::Delete))
+}
+
+fn windows(phase: &PhaseRecord) -> Answer {
+    if phase.roles.len() < 2 {
+        return Answer::NotCheckable("one role has nothing to be equal to".to_owned());
+    }
+    let longest_op =
+        |role: &RoleResult| role.ops.values().map(|op| op.service_ns_max).max().unwrap_or(0);
+    let slack = phase.roles.iter().map(longest_op).max().unwrap_or(0) as f64;
+    let longest = phase.roles.iter().map(|role| role.window_ns).max().unwrap_or(0) as f64;
+    let shortest = phase.roles.iter().map(|role| role.window_ns).min().unwrap_or(0) as f64;
+    Answer::holds(longest - shortest <= longest * WINDOW_TOLERANCE + slack, || {
+        format!("from {shortest} to {longest} ns")
+    })
+}

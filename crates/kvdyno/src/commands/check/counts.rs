@@ -1,0 +1,135 @@
+//! Three tellings of the same operations: the counts in `case.json`, the slices of `series.ndjson`,
+//! the histograms of `latency.hlog`.
+
+use super::{Answer, Check};
+use kvdyno_record::case::{CaseRecord, OpResult};
+use kvdyno_record::files::CaseFolder;
+use kvdyno_record::hlog::{Kind, LONGEST_NS};
+use std::collections::BTreeMap;
+
+const COUNTS: &str = "series, histogram and counts have the same operations";
+const TIMES: &str = "series, histogram and counts have the same times";
+
+/// The recorder's buckets are 0.78 % wide and the log's 0.1 %.
+const BUCKET: f64 = 0.01;
+
+/// What one telling says of an operation.
+#[derive(Clone, Copy, Debug, Default)]
+struct Telling {
+    count: u64,
+    errors: u64,
+    sum_ns: f64,
+    max_ns: u64,
+}
+
+type Tellings = BTreeMap<(String, String, String), Telling>;
+
+pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Vec<Check> {
+    let series = from_series(folder);
+    let service = from_histograms(folder, Kind::Service);
+    let response = from_histograms(folder, Kind::Response);
+    let mut checks = Vec::new();
+    for phase in &record.phases {
+        for role in &phase.roles {
+            for (op_name, op) in &role.ops {
+                let tag = (phase.name.clone(), role.role.clone(), op_name.clone());
+                let of = format!("{name} {}/{}/{op_name}", phase.name, role.role);
+                let told = match (&series, &service, &response) {
+                    (Ok(series), Ok(service), Ok(response)) => [series, service, response]
+                        .map(|telling| telling.get(&tag).copied().unwrap_or_default()),
+                    (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
+                        checks.push(Check::new(COUNTS, of, Answer::Failed(error.clone())));
+                        continue;
+                    }
+                };
+                checks.push(Check::new(COUNTS, &of, counts(op, &told, role.offered_per_s.is_some())));
+                checks.push(Check::new(TIMES, of, times(op, &told)));
+            }
+        }
+    }
+    checks
+}
+
+fn counts(op: &OpResult, [series, service, response]: &[Telling; 3], open: bool) -> Answer {
+    let errors: u64 = op.errors.values().sum();
+    let mut told = vec![("series", series.count), ("histogram", service.count)];
+    if open {
+        told.push(("response histogram", response.count));
+    }
+    let same = told.iter().all(|(_, count)| *count == op.count) && series.errors == errors;
+    Answer::holds(same, || {
+        let told: Vec<String> = told.iter().map(|(who, n)| format!("{who} {n}")).collect();
+        format!(
+            "counts {}, {}; errors: counts {errors}, series {}",
+            op.count,
+            told.join(", "),
+            series.errors
+        )
+    })
+}
+
+fn times(op: &OpResult, [series, service, _]: &[Telling; 3]) -> Answer {
+    if op.count == 0 {
+        return Answer::NotCheckable("no operation was done".to_owned());
+    }
+    let sum = op.service_ns as f64;
+    // What takes longer than an hour stands in the log as an hour.
+    let logged_max = op.service_ns_max.min(LONGEST_NS);
+    let clipped = op.service_ns_max > LONGEST_NS;
+    let near = |a: f64, b: f64| (a - b).abs() <= b * BUCKET + op.count as f64;
+    let near_max = |a: u64, b: u64| a.abs_diff(b) as f64 <= b as f64 * BUCKET + 1.0;
+    let mut wrong = Vec::new();
+    if series.sum_ns.to_bits() != sum.to_bits() || series.max_ns != op.service_ns_max {
+        wrong.push(format!("series: {} ns in all, longest {}", series.sum_ns, series.max_ns));
+    }
+    if !clipped && !near(service.sum_ns, sum) {
+        wrong.push(format!("histogram: {:.0} ns in all", service.sum_ns));
+    }
+    if !near_max(service.max_ns, logged_max) {
+        wrong.push(format!("histogram: longest {} ns", service.max_ns));
+    }
+    Answer::holds(wrong.is_empty(), || {
+        let counts = format!("counts: {} ns in all, longest {}", op.service_ns, op.service_ns_max);
+        format!("{counts}; {}", wrong.join("; "))
+    })
+}
+
+fn from_series(folder: &CaseFolder) -> Result<Tellings, String> {
+    let mut tellings = Tellings::new();
+    let mut sums: BTreeMap<(String, String, String), u64> = BTreeMap::new();
+    for slice in folder.series().map_err(|error| error.to_string())? {
+        for (role, ops) in slice.roles {
+            for (op, counts) in ops {
+                let tag = (slice.phase.clone(), role.clone(), op);
+                *sums.entry(tag.clone()).or_default() += counts.service_ns;
+                let telling = tellings.entry(tag).or_default();
+                telling.count += counts.count;
+                telling.errors += counts.errors;
+                telling.max_ns = telling.max_ns.max(counts.service_ns_max);
+            }
+        }
+    }
+    for (tag, sum) in sums {
+        tellings.entry(tag).or_default().sum_ns = sum as f64;
+    }
+    Ok(tellings)
+}
+
+/// Sums over the middles of the buckets.
+fn from_histograms(folder: &CaseFolder, kind: Kind) -> Result<Tellings, String> {
+    let mut tellings = Tellings::new();
+    for interval in folder.latency().map_err(|error| error.to_string())? {
+        if interval.kind != kind {
+            continue;
+        }
+        let tag = (interval.phase, interval.role, interval.op);
+        let telling = tellings.entry(tag).or_default();
+        for bucket in interval.histogram.iter_recorded() {
+            let value = interval.histogram.median_equivalent(bucket.value_iterated_to());
+            telling.sum_ns += value as f64 * bucket.count_at_value() as f64;
+            telling.count += bucket.count_at_value();
+        }
+        telling.max_ns = telling.max_ns.max(interval.histogram.max());
+    }
+    Ok(tellings)
+}

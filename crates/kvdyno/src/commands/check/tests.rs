@@ -1,0 +1,132 @@
+//! A record that agrees with itself passes; every way of tampering with it is found.
+
+use super::{Answer, all};
+use crate::report::fixture::{Fixture, FixtureCase};
+use kvdyno_record::engine::ErrorClass;
+
+/// What failed, of a run as written.
+fn failures(fixture: &Fixture) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture.write(&folder.path().join("run"));
+    failed(&all(&run))
+}
+
+fn failed(checks: &[super::Check]) -> Vec<String> {
+    let failed = checks.iter().filter_map(|check| match &check.answer {
+        Answer::Failed(words) => Some(format!("{} | {} | {words}", check.name, check.of)),
+        _ => None,
+    });
+    failed.collect()
+}
+
+/// The one failure after `change` to a case.
+fn failure_of(case: &str, change: impl FnOnce(&mut FixtureCase)) -> String {
+    let mut fixture = Fixture::new();
+    change(fixture.case(case));
+    let failures = failures(&fixture);
+    assert_eq!(failures.len(), 1, "{failures:#?}");
+    failures[0].clone()
+}
+
+#[test]
+fn the_fixture_agrees_with_itself() {
+    assert_eq!(failures(&Fixture::new()), Vec::<String>::new());
+}
+
+#[test]
+fn a_count_that_differs_is_found() {
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.op("measure", "writer", "update").count += 1;
+    });
+    assert!(text.contains("counts 2401, series 2400, histogram 2400"), "{text}");
+}
+
+#[test]
+fn errors_and_times_that_differ_are_found() {
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.op("measure", "writer", "update").errors.insert(ErrorClass::Conflict, 3);
+    });
+    assert!(text.contains("errors: counts 3, series 0"), "{text}");
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.op("measure", "readers", "get").service_ns_max *= 2;
+    });
+    assert!(text.contains("the same times"), "{text}");
+}
+
+#[test]
+fn lost_keys_records_and_values_are_found() {
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.op("measure", "readers", "get").missing = 240;
+    });
+    assert!(text.contains("240 of 24240 keys were not there"), "{text}");
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.op("measure", "readers", "get").wrong = 1;
+    });
+    assert!(text.contains("1 wrong values"), "{text}");
+    let text = failure_of("lmdb_load_r1", |case| {
+        case.phase("verify").verified.as_mut().unwrap().counted = Some(632_121);
+    });
+    assert!(text.contains("632121 records counted, 1000000 expected"), "{text}");
+}
+
+#[test]
+fn fewer_bytes_at_the_device_than_given_are_found() {
+    let text = failure_of("lmdb_load_r1", |case| {
+        let load = case.phase("load");
+        let before = load.before.device.as_ref().unwrap().write_bytes;
+        load.synced.as_mut().unwrap().0.device.as_mut().unwrap().write_bytes = before + 4096;
+    });
+    assert!(text.contains("4096 bytes written at the device"), "{text}");
+}
+
+#[test]
+fn unequal_windows_are_found() {
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.phase("measure").roles[1].window_ns *= 2;
+    });
+    assert!(text.contains("equal windows"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_checked_says_why() {
+    let mut fixture = Fixture::new();
+    fixture.case("lmdb_load_r1").phase("load").synced = None;
+    let folder = tempfile::tempdir().unwrap();
+    let checks = all(&fixture.write_partial(&folder.path().join("run")));
+    assert_eq!(failed(&checks), Vec::<String>::new());
+    let open: Vec<String> = checks
+        .iter()
+        .filter_map(|check| match &check.answer {
+            Answer::NotCheckable(why) => Some(format!("{}: {why}", check.of)),
+            _ => None,
+        })
+        .collect();
+    assert!(open.contains(&"SHA256SUMS: the run is partial: it was never sealed".to_owned()));
+    assert!(open.contains(&"0001_lmdb_load_r1 load: the load was not synced".to_owned()));
+    assert!(open.contains(&"0007_null_load_r1 load: this engine stores nothing".to_owned()));
+}
+
+#[test]
+fn files_changed_added_or_gone_after_the_seal_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Fixture::new().write(&folder.path().join("run"));
+    std::fs::write(run.path.join("suite.toml"), "name = \"better\"\n").unwrap();
+    std::fs::write(run.path.join("host/extra.txt"), "").unwrap();
+    std::fs::remove_file(run.path.join("cases/0001_lmdb_load_r1/log.txt")).unwrap();
+    let failed = failed(&all(&run));
+    assert_eq!(failed.len(), 1, "{failed:#?}");
+    for words in ["suite.toml was changed", "host/extra.txt was added", "log.txt is gone"] {
+        assert!(failed[0].contains(words), "{failed:?}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_read_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Fixture::new().write_partial(&folder.path().join("run"));
+    std::fs::write(run.path.join("cases/0001_lmdb_load_r1/case.json"), "{").unwrap();
+    std::fs::write(run.path.join("cases/0002_lmdb_t1_r1/latency.hlog"), "Tag=x\n").unwrap();
+    let failed = failed(&all(&run));
+    assert!(failed.iter().any(|text| text.contains("0001_lmdb_load_r1/case.json")), "{failed:?}");
+    assert!(failed.iter().any(|text| text.contains("not an interval log")), "{failed:?}");
+}

@@ -1,0 +1,97 @@
+//! Checks of a run as a whole: formats, completeness, checksums.
+
+use super::{Answer, Check};
+use kvdyno_record::files::{CaseFolder, RunFolder, sha256};
+use kvdyno_record::plan::Plan;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+const FORMAT: &str = "files can be read, in a format that is known";
+const PRESENT: &str = "every planned case left a record";
+const SEALED: &str = "files are as they were sealed";
+
+pub(super) fn checks(folder: &RunFolder) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let readable = |name: &str, error: Option<String>| {
+        Check::new(FORMAT, name, error.map_or(Answer::Ok, Answer::Failed))
+    };
+    checks.push(readable("run.json", folder.run().err().map(|error| error.to_string())));
+    let plan = folder.plan();
+    checks.push(readable("plan.json", plan.as_ref().err().map(ToString::to_string)));
+    let cases = folder.cases().unwrap_or_default();
+    for case in &cases {
+        let error = case.record().err().map(|error| error.to_string());
+        checks.push(readable(&format!("{}/case.json", name_of(case)), error));
+    }
+    if let Ok(plan) = plan {
+        checks.push(Check::new(PRESENT, "the plan", present(folder, &plan, &cases)));
+    }
+    checks.push(Check::new(SEALED, "SHA256SUMS", sealed(folder)));
+    checks
+}
+
+pub(super) fn name_of(case: &CaseFolder) -> String {
+    case.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn present(folder: &RunFolder, plan: &Plan, cases: &[CaseFolder]) -> Answer {
+    let recorded: Vec<String> =
+        cases.iter().filter_map(|case| Some(case.record().ok()?.case.id)).collect();
+    let absent: Vec<&str> =
+        plan.cases.iter().map(|case| case.id.as_str()).filter(|id| !recorded.iter().any(|r| r == id)).collect();
+    let unplanned: Vec<&str> =
+        recorded.iter().map(String::as_str).filter(|id| !plan.cases.iter().any(|c| c.id == *id)).collect();
+    if !unplanned.is_empty() {
+        return Answer::Failed(format!("not in the plan: {}", unplanned.join(", ")));
+    }
+    match (absent.is_empty(), folder.is_complete()) {
+        (true, _) => Answer::Ok,
+        (false, true) => Answer::Failed(format!("complete without: {}", absent.join(", "))),
+        (false, false) => {
+            Answer::NotCheckable(format!("the run is partial; left: {}", absent.join(", ")))
+        }
+    }
+}
+
+/// Each file's checksum, and that no file came in afterwards.
+fn sealed(folder: &RunFolder) -> Answer {
+    if !folder.is_complete() {
+        return Answer::NotCheckable("the run is partial: it was never sealed".to_owned());
+    }
+    let Ok(text) = std::fs::read_to_string(folder.path.join("SHA256SUMS")) else {
+        return Answer::Failed("the run is complete and has no SHA256SUMS".to_owned());
+    };
+    let sums: BTreeMap<&str, &str> =
+        text.lines().filter_map(|line| line.split_once("  ")).map(|(sum, name)| (name, sum)).collect();
+    let mut wrong = Vec::new();
+    for (name, sum) in &sums {
+        match sha256(&folder.path.join(name)) {
+            Ok(now) if now == *sum => {}
+            Ok(_) => wrong.push(format!("{name} was changed")),
+            Err(_) => wrong.push(format!("{name} is gone")),
+        }
+    }
+    for name in files(&folder.path, &folder.path) {
+        let seal = ["SHA256SUMS", "complete", "lock"].contains(&name.as_str());
+        if !seal && !sums.contains_key(name.as_str()) {
+            wrong.push(format!("{name} was added"));
+        }
+    }
+    Answer::holds(wrong.is_empty(), || wrong.join("; "))
+}
+
+/// Names of all files below `folder`, seen from `root`.
+fn files(root: &Path, folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut names = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            names.extend(files(root, &path));
+        } else {
+            let name = path.strip_prefix(root).unwrap_or(&path);
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names
+}

@@ -1,0 +1,135 @@
+//! `kvdyno engines`: the engines that are found, and what each says of itself.
+
+use crate::cli::EnginesArgs;
+use crate::exit::{Complaint, Exit};
+use crate::printer::{Printer, Tone};
+use crate::report::table::{Side, Table};
+use crate::units;
+use crate::workers;
+use kvdyno_record::engine::{Capabilities, OptionKind, OptionSpec, Value};
+use kvdyno_record::protocol::WorkerDescription;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// One engine, and what it says or why it does not.
+#[derive(Serialize)]
+struct Found {
+    name: String,
+    path: PathBuf,
+    description: Option<WorkerDescription>,
+    problem: Option<String>,
+}
+
+/// Prints all engines, or one.
+pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if let Some(name) = &args.name {
+        return one(name, args.json, printer);
+    }
+    let found: Vec<Found> = workers::find_all().into_iter().map(ask).collect();
+    if args.json {
+        printer.json(&found)?;
+        return Ok(Exit::Ok);
+    }
+    if found.is_empty() {
+        let complaint = Complaint::usage("no engine was found");
+        return Err(complaint
+            .hint(format!(
+                "`make engines` builds them; they are looked for next to kvdyno, in {} and in PATH",
+                workers::PATH_VARIABLE
+            ))
+            .into());
+    }
+    printer.data(&table(&found));
+    for engine in &found {
+        if let Some(problem) = &engine.problem {
+            printer.warning(problem);
+        }
+    }
+    printer.hint("`kvdyno engines NAME` shows an engine's options");
+    Ok(Exit::Ok)
+}
+
+fn ask((name, path): (String, PathBuf)) -> Found {
+    match workers::describe(&path) {
+        Ok(description) => Found { name, path, description: Some(description), problem: None },
+        Err(error) => Found { name, path, description: None, problem: Some(format!("{error:#}")) },
+    }
+}
+
+fn table(found: &[Found]) -> String {
+    let columns = ["engine", "version", "durability", "abilities", "program"];
+    let mut table = Table::new(columns.map(|title| (title, Side::Left)));
+    for engine in found {
+        let (version, durability, abilities) = match &engine.description {
+            Some(description) => {
+                let engine = &description.engine;
+                let classes: Vec<&str> =
+                    engine.capabilities.durability.keys().map(|class| class.as_str()).collect();
+                let debug = if description.debug_build { " (debug build)" } else { "" };
+                let version = format!("{} {}{debug}", engine.title, engine.version);
+                (version, classes.join(" "), abilities(&engine.capabilities))
+            }
+            None => ("cannot be used".to_owned(), String::new(), String::new()),
+        };
+        let path = engine.path.display().to_string();
+        table.row(vec![engine.name.clone(), version, durability, abilities, path]);
+    }
+    table.text()
+}
+
+fn abilities(capabilities: &Capabilities) -> String {
+    let writers = match capabilities.concurrent_writers {
+        Some(1) => Some("one writer".to_owned()),
+        Some(n) => Some(format!("{n} writers")),
+        None => None,
+    };
+    let named = [
+        (capabilities.delete, "delete"),
+        (capabilities.scan_forward, "scan"),
+        (capabilities.scan_reverse, "reverse scan"),
+        (capabilities.native_multiget, "multiget"),
+        (capabilities.atomic_read_modify_write, "atomic rmw"),
+        (capabilities.external_processes, "server"),
+        (capabilities.numbered_keys_only, "numbered keys only"),
+        (capabilities.measures_the_harness, "stores nothing"),
+    ];
+    let has = named.iter().filter(|(has, _)| *has).map(|(_, name)| (*name).to_owned());
+    has.chain(writers).collect::<Vec<_>>().join(", ")
+}
+
+fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    let path = workers::find(name)?;
+    let description = workers::describe(&path)?;
+    if json {
+        printer.json(&description)?;
+        return Ok(Exit::Ok);
+    }
+    let engine = &description.engine;
+    let line = |word: &str, text: &str| printer.marked(Tone::Strong, &format!("{word:<12}"), text);
+    line("engine", &format!("{} {}", engine.title, engine.version));
+    line("program", &path.display().to_string());
+    for (what, value) in &engine.build {
+        line("build", &format!("{what}: {value}"));
+    }
+    line("abilities", &abilities(&engine.capabilities));
+    for (class, means) in &engine.capabilities.durability {
+        line("durability", &format!("{}: {means}", class.as_str()));
+    }
+    printer.data("");
+    printer.heading("Options");
+    for option in &engine.options {
+        let default = default(option);
+        let word = format!("  {} = {default}", option.name);
+        printer.marked(Tone::Strong, &word, &format!("\n      {}", option.help));
+        printer.data(&format!("      {}", option.kind.expected()));
+    }
+    Ok(Exit::Ok)
+}
+
+fn default(option: &OptionSpec) -> String {
+    match (&option.kind, &option.default) {
+        (OptionKind::Bytes, Value::Integer(bytes)) => units::exact_bytes(*bytes),
+        (_, Value::Text(text)) => format!("\"{text}\""),
+        (_, value) => value.to_string(),
+    }
+}

@@ -1,0 +1,113 @@
+//! What `run` and `resume` share: the cases that are still to be done, the end of the record, and
+//! the tables.
+
+use crate::cli::{RunName, RunsArgs, ShowArgs};
+use crate::exit::Exit;
+use crate::host::{Claim, Root, Volume, evidence, facts, meter};
+use crate::printer::Printer;
+use crate::runner::{Bench, Ended, Interrupt, Run};
+use kvdyno_record::case::{Outcome, WorkerIdentity};
+use kvdyno_record::files::RunFolder;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+/// How a run is to be shown.
+pub struct Shown {
+    /// The summary as JSON in place of tables.
+    pub json: bool,
+    /// More columns.
+    pub wide: bool,
+}
+
+/// Does the pending cases of a run, ends its record as far as it goes, and shows it.
+pub fn run(
+    folder: &RunFolder,
+    mut claim: Claim,
+    workers: &BTreeMap<String, WorkerIdentity>,
+    interrupt: &Interrupt,
+    shown: &Shown,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let root = Root::system();
+    let plan = folder.plan()?;
+    let volume = Volume::at(&root, claim.path())?;
+    let mut not_measured = Vec::new();
+    if let Err(reason) = &volume.device {
+        not_measured.push(format!("device reads and writes: {reason}"));
+    }
+    let bench = Bench {
+        root: &root,
+        device: volume.device.as_ref().ok(),
+        not_measured,
+    };
+    let estimate = Duration::from_nanos(plan.estimate.wall_ns);
+    let progress = printer.progress(plan.cases.len(), estimate);
+    let ended = Run {
+        folder,
+        plan: &plan,
+        claim: &mut claim,
+        bench: &bench,
+        workers,
+        interrupt,
+        progress: &progress,
+    }
+    .run();
+    progress.finish();
+    let place = claim.path().to_owned();
+    claim.release()?;
+    let ended = ended?;
+    end(folder, &root, &place, ended)?;
+    tell(folder, ended, printer);
+    let name = RunName {
+        run: folder.path.display().to_string(),
+        runs: RunsArgs::default(),
+    };
+    let verdict = super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
+    exit(folder, ended, verdict)
+}
+
+/// The machine after, and, where nothing is left to do, the seal.
+fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::Result<()> {
+    let volume = Volume::at(root, place).ok();
+    let after = folder.host().join(format!("after_{}", meter::unix_ns() / 1_000_000_000));
+    evidence::save(root, volume.as_ref(), &after)?;
+    let mut run = folder.run()?;
+    run.ended_unix_ns = Some(meter::unix_ns());
+    run.host_after = Some(facts::read(root, place));
+    folder.write_run(&run)?;
+    if ended == Ended::Complete {
+        folder.seal()?;
+    }
+    Ok(())
+}
+
+fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
+    let path = folder.path.display();
+    match ended {
+        Ended::Complete => printer.note(&format!("complete: {path}")),
+        Ended::Partial => {
+            printer.warning("some cases did not come to an end of their own; the others are kept");
+            printer.hint(&format!("`kvdyno resume {path}` tries them again"));
+        }
+        Ended::Interrupted => {
+            printer.warning("interrupted; what was done is kept");
+            printer.hint(&format!("`kvdyno resume {path}` goes on"));
+        }
+    }
+}
+
+/// What a script should know. A case that does not fit its RAM or its time is an answer, not a
+/// failure.
+fn exit(folder: &RunFolder, ended: Ended, verdict: Exit) -> anyhow::Result<Exit> {
+    if ended == Ended::Interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    let failed = folder.case_records()?.iter().any(|(_, record)| {
+        !matches!(
+            record.outcome,
+            Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. }
+        )
+    });
+    Ok(if failed { Exit::EngineFailed } else { verdict })
+}

@@ -1,0 +1,17 @@
+//! A file per command: each takes its arguments and the printer, and says how the program ends.
+
+pub mod check;
+pub mod completions;
+pub mod doctor;
+pub mod engines;
+pub mod export;
+pub mod finish;
+pub mod list;
+pub mod plan;
+pub mod prepare;
+pub mod resume;
+pub mod run;
+pub mod runs;
+pub mod schema;
+pub mod show;
+pub mod suites;

@@ -1,0 +1,50 @@
+//! `kvdyno plan`: says what a run would do and need, and does nothing.
+
+use super::prepare::{check_space, outline, prepare};
+use crate::cli::PlanArgs;
+use crate::exit::Exit;
+use crate::host::Root;
+use crate::printer::Printer;
+use crate::report::table::{Side, Table};
+use crate::units;
+use kvdyno_record::plan::{Case, Plan};
+use std::path::Path;
+
+/// Prints the cases, the time, the bytes and the space; refuses if the space is not there.
+pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let prepared = prepare(&args.suite, Path::new("runs"), &Root::system())?;
+    if args.json {
+        printer.json(&prepared.plan)?;
+    } else {
+        printer.heading(&prepared.plan.title);
+        printer.data(&outline(&prepared.plan));
+        printer.data(&table(&prepared.plan));
+        let assumptions = prepared.plan.estimate.assumptions.join("\n  ");
+        printer.data(&format!("The estimate rests on:\n  {assumptions}"));
+    }
+    check_space(&prepared)?;
+    Ok(Exit::Ok)
+}
+
+fn table(plan: &Plan) -> String {
+    let columns =
+        ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
+    let mut table = Table::new(columns.map(|column| (column, Side::Left)));
+    for case in &plan.cases {
+        table.row(row(case));
+    }
+    format!("\n{}\n", table.text())
+}
+
+fn row(case: &Case) -> Vec<String> {
+    let phases: Vec<&str> = case.phases.iter().map(|phase| phase.name.as_str()).collect();
+    vec![
+        case.id.clone(),
+        case.label.clone(),
+        case.options.durability.as_str().to_owned(),
+        case.ram_limit_bytes.map_or_else(|| "none".to_owned(), units::bytes),
+        units::count(case.data.records),
+        units::bytes(case.shape.user_bytes()),
+        phases.join(", "),
+    ]
+}

@@ -1,0 +1,125 @@
+//! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
+//! from these the plan. Nothing is touched.
+
+use crate::cli::SuiteArgs;
+use crate::exit::Complaint;
+use crate::host::{Root, Volume, facts};
+use crate::suite::{self, Overrides, SizingHost, Suite};
+use crate::{units, workers};
+use anyhow::Context as _;
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::files::sha256;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::protocol::WorkerDescription;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A suite that is ready to be run.
+pub struct Prepared {
+    /// Its text, as it was read.
+    pub text: String,
+    /// What it comes to here.
+    pub plan: Plan,
+    /// The directory its databases are to lie in, where it names one.
+    pub place: Option<PathBuf>,
+    /// A worker for each engine, and the null engine's where it was found.
+    pub workers: BTreeMap<String, WorkerIdentity>,
+    /// Free on the place's volume.
+    pub free_bytes: u64,
+}
+
+/// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
+/// directory; it need not exist.
+pub fn prepare(
+    args: &SuiteArgs,
+    default_place: &Path,
+    root: &Root,
+) -> anyhow::Result<Prepared> {
+    let (file, text) = read(&args.suite)?;
+    let suite = Suite::parse(&file, &text, &overrides(args)?)?;
+    let mut workers = BTreeMap::new();
+    for name in suite.engines() {
+        // One that is missing is reported under the line that asks for it.
+        if let Ok(path) = workers::find(name) {
+            workers.insert(name.to_owned(), identify(path)?);
+        }
+    }
+    let descriptions: BTreeMap<String, WorkerDescription> = workers
+        .iter()
+        .map(|(name, identity)| (name.clone(), identity.description.clone()))
+        .collect();
+    let place = suite.place().map(Path::to_owned);
+    let at = place.as_deref().unwrap_or(default_place);
+    let volume = Volume::at(root, at)
+        .with_context(|| format!("failed to look at the place {}", at.display()))?;
+    let host = facts::read(root, at);
+    let sizing = SizingHost {
+        memory_bytes: host.machine.memory_bytes,
+        memory_available_bytes: host.machine.memory_available_bytes,
+        free_bytes: volume.free_bytes,
+        cpus: host.machine.cpus,
+    };
+    let plan = suite::expand(&suite, &descriptions, &sizing)?;
+    if !workers.contains_key("null")
+        && let Ok(path) = workers::find("null")
+    {
+        workers.insert("null".to_owned(), identify(path)?);
+    }
+    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes })
+}
+
+/// A worker's file and what it says of itself.
+pub fn identify(path: PathBuf) -> anyhow::Result<WorkerIdentity> {
+    let description = workers::describe(&path)?;
+    Ok(WorkerIdentity { sha256: sha256(&path)?, path, description })
+}
+
+/// What a plan does and needs, in a few lines.
+pub fn outline(plan: &Plan) -> String {
+    let estimate = &plan.estimate;
+    let mut lines = vec![format!(
+        "{}: {} cases, about {}; writes about {}, needs {} on the volume",
+        plan.suite,
+        plan.cases.len(),
+        units::duration(estimate.wall_ns),
+        units::bytes(estimate.write_bytes),
+        units::bytes(estimate.space_bytes),
+    )];
+    lines.extend(plan.sized.iter().map(|note| format!("  {note}")));
+    lines.join("\n")
+}
+
+/// Refuses a plan that the volume has no room for.
+pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
+    suite::check_space(&prepared.plan, prepared.free_bytes)
+        .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
+}
+
+fn read(name: &str) -> anyhow::Result<(String, String)> {
+    if let Some((_, text)) = suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
+        return Ok((format!("{name}.toml"), (*text).to_owned()));
+    }
+    match std::fs::read_to_string(name) {
+        Ok(text) => Ok((name.to_owned(), text)),
+        Err(error) => {
+            let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
+            Err(Complaint::usage(format!("failed to read the suite `{name}`: {error}"))
+                .hint(format!("a path of a TOML file, or a built-in suite: {}", names.join(", ")))
+                .into())
+        }
+    }
+}
+
+fn overrides(args: &SuiteArgs) -> anyhow::Result<Overrides> {
+    let scale = args.scale.as_deref().map(units::parse_ratio).transpose();
+    Ok(Overrides {
+        set: args.set.clone(),
+        threads: args.threads.clone(),
+        trials: args.trials,
+        place: args.place.clone(),
+        engines: args.engines.clone(),
+        no_ram_limit: args.no_ram_limit,
+        scale: scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?,
+    })
+}
+

@@ -1,0 +1,64 @@
+//! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
+
+use super::finish::{self, Shown};
+use super::prepare::identify;
+use super::run::refused;
+use super::runs;
+use crate::cli::ResumeArgs;
+use crate::exit::{Complaint, Exit};
+use crate::host::{Place, Root, meter};
+use crate::printer::Printer;
+use crate::runner::Interrupt;
+use crate::workers;
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::files::RunFolder;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Goes on with a run.
+pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let folder = runs::find(&args.name)?;
+    let folder = RunFolder::open(std::path::absolute(folder.path)?)?;
+    if folder.is_complete() {
+        let message = format!("{} is complete: there is nothing to resume", folder.path.display());
+        return Err(Complaint::usage(message).hint("`kvdyno show` shows it").into());
+    }
+    let root = Root::system();
+    let mut run = folder.run()?;
+    let interrupt = Interrupt::listen()?;
+    let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id)).map_err(refused)?;
+    let claim = place.claim(&run.id).map_err(refused)?;
+    let workers = workers_of(&folder, printer)?;
+    run.resumed_unix_ns.push(meter::unix_ns());
+    run.ended_unix_ns = None;
+    folder.write_run(&run)?;
+    let shown = Shown { json: args.json, wide: args.wide };
+    finish::run(&folder, claim, &workers, &interrupt, &shown, printer)
+}
+
+/// A worker for each engine of the plan. One that differs from the one the run began with is used,
+/// and said: each case records which it was.
+fn workers_of(
+    folder: &RunFolder,
+    printer: &Printer,
+) -> anyhow::Result<BTreeMap<String, WorkerIdentity>> {
+    let mut found = BTreeMap::new();
+    for case in folder.plan()?.cases {
+        if !found.contains_key(&case.engine)
+            && let Ok(path) = workers::find(&case.engine)
+        {
+            found.insert(case.engine, identify(path)?);
+        }
+    }
+    for (_, record) in folder.case_records()? {
+        let Some(before) = record.worker else { continue };
+        let now = found.get(&record.case.engine);
+        if now.is_some_and(|now| now.sha256 != before.sha256) {
+            printer.warning(&format!(
+                "kvdyno-{} is not the one that {} was run with",
+                record.case.engine, record.case.id
+            ));
+        }
+    }
+    Ok(found)
+}

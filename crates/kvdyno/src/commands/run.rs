@@ -1,0 +1,90 @@
+//! `kvdyno run`: a suite from its text to its tables.
+
+use super::finish::{self, Shown};
+use super::prepare::{Prepared, check_space, outline, prepare};
+use crate::cli::RunArgs;
+use crate::exit::{Complaint, Exit};
+use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
+use crate::printer::Printer;
+use crate::redact::redact;
+use crate::runner::{Interrupt, harness_ns_per_op};
+use anyhow::Context as _;
+use kvdyno_record::files::{RunFolder, write_atomic};
+use kvdyno_record::run::RunRecord;
+use std::path::{Path, PathBuf};
+
+/// Runs a suite.
+pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let root = Root::system();
+    let prepared = prepare(&args.suite, &args.runs.runs, &root)?;
+    check_space(&prepared)?;
+    printer.note(&outline(&prepared.plan));
+    let interrupt = Interrupt::listen()?;
+    let id = run_id(&prepared.plan.suite);
+    let path = args.runs.runs.join(&id);
+    let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
+    // A place that cannot be had is refused before a run is begun.
+    let needed_bytes = prepared.plan.estimate.space_bytes;
+    let place = Place::examine(&root, &place, needed_bytes, None).map_err(refused)?;
+    let folder = create(&path, &args.runs.runs)?;
+    let claim = place.claim(&id).map_err(refused)?;
+    for warning in claim.warnings() {
+        printer.warning(warning);
+    }
+    begin(&folder, &prepared, &id, claim.path(), &root)?;
+    printer.note(&format!("run {id} in {}", folder.path.display()));
+    let shown = Shown { json: args.json, wide: args.wide };
+    finish::run(&folder, claim, &prepared.workers, &interrupt, &shown, printer)
+}
+
+/// A place is named by the user: what is wrong with it is theirs to put right.
+pub(super) fn refused(error: PlaceError) -> Complaint {
+    Complaint::usage(error.to_string())
+}
+
+/// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
+fn run_id(suite: &str) -> String {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
+    let salt = (meter::unix_ns() / 1_000 ^ u64::from(std::process::id())) & 0xffff;
+    format!("{now}_{suite}_{salt:04x}")
+}
+
+fn create(path: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
+    std::fs::create_dir_all(runs)
+        .with_context(|| format!("failed to make the folder of runs {}", runs.display()))?;
+    // Workers are given absolute paths, wherever they are started.
+    let path: PathBuf = std::path::absolute(path)?;
+    RunFolder::create(path).context("failed to make the run's folder")
+}
+
+/// Files what is known before the first case: host, suite, plan, and the run itself.
+fn begin(
+    folder: &RunFolder,
+    prepared: &Prepared,
+    id: &str,
+    place: &Path,
+    root: &Root,
+) -> anyhow::Result<()> {
+    let volume = Volume::at(root, place).ok();
+    evidence::save(root, volume.as_ref(), &folder.host().join("before"))?;
+    write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
+    folder.write_plan(&prepared.plan)?;
+    let harness = prepared.workers.get("null");
+    let harness =
+        harness.map(|null| harness_ns_per_op(null, &folder.host().join("harness"))).transpose();
+    folder.write_run(&RunRecord {
+        format: kvdyno_record::FORMAT.to_owned(),
+        id: id.to_owned(),
+        suite: prepared.plan.suite.clone(),
+        program: crate::cli::VERSION.to_owned(),
+        command: std::env::args().map(|word| redact(&word)).collect(),
+        started_unix_ns: meter::unix_ns(),
+        ended_unix_ns: None,
+        resumed_unix_ns: Vec::new(),
+        place: place.display().to_string(),
+        host_before: facts::read(root, place),
+        host_after: None,
+        harness_ns_per_op: harness.ok().flatten(),
+    })?;
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Finding a run by what a person types: a folder, the beginning of an id, a suite, `latest`.
+
+use crate::cli::RunName;
+use crate::exit::Complaint;
+use kvdyno_record::files::RunFolder;
+use std::path::{Path, PathBuf};
+
+/// The run a user means.
+pub fn find(name: &RunName) -> anyhow::Result<RunFolder> {
+    let path = PathBuf::from(&name.run);
+    if path.join("run.json").is_file() {
+        return Ok(RunFolder::open(path)?);
+    }
+    let folders = folders(&name.runs.runs);
+    let newest_of = |matches: &dyn Fn(&str) -> bool| {
+        folders.iter().rev().filter(|path| matches(&id(path))).cloned().collect::<Vec<_>>()
+    };
+    let found = if name.run == "latest" {
+        newest_of(&|_| true).into_iter().next()
+    } else {
+        match newest_of(&|id| id.starts_with(&name.run)).as_slice() {
+            [] => newest_of(&|id| suite(id).starts_with(&name.run)).into_iter().next(),
+            [one] => Some(one.clone()),
+            several => return Err(ambiguous(&name.run, several).into()),
+        }
+    };
+    match found {
+        Some(path) => Ok(RunFolder::open(path)?),
+        None => Err(missing(name, &folders).into()),
+    }
+}
+
+/// The folders of all runs below `runs`, oldest first: ids begin with the time.
+pub fn folders(runs: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(runs) else { return Vec::new() };
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join("run.json").is_file())
+        .collect();
+    folders.sort();
+    folders
+}
+
+fn id(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// The suite in `2026-11-20T10-15-02Z_quick_7f3a`.
+fn suite(id: &str) -> &str {
+    id.split_once('_').map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
+}
+
+fn ambiguous(typed: &str, several: &[PathBuf]) -> Complaint {
+    let ids: Vec<String> = several.iter().map(|path| id(path)).collect();
+    Complaint::usage(format!("`{typed}` begins the ids of {} runs", ids.len()))
+        .hint(format!("one of: {}", ids.join(", ")))
+}
+
+fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
+    let runs = name.runs.runs.display();
+    if folders.is_empty() {
+        return Complaint::usage(format!("there are no runs in `{runs}`"))
+            .hint("`kvdyno run quick` makes one; `--runs DIR` looks elsewhere");
+    }
+    Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
+        .hint("`kvdyno list` shows what is there")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::RunsArgs;
+    use crate::exit;
+
+    fn name(runs: &Path, run: &str) -> RunName {
+        RunName { run: run.to_owned(), runs: RunsArgs { runs: runs.to_owned() } }
+    }
+
+    #[test]
+    fn a_run_by_folder_id_suite_or_latest() {
+        let runs = tempfile::tempdir().unwrap();
+        let ids = ["2026-01-01T10-00-00Z_quick_aaaa", "2026-01-02T10-00-00Z_ycsb-a_bbbb"];
+        for id in ids {
+            std::fs::create_dir(runs.path().join(id)).unwrap();
+            std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
+        }
+        let found = |run: &str| find(&name(runs.path(), run)).map(|folder| id(&folder.path));
+        assert_eq!(found("latest").unwrap(), ids[1]);
+        assert_eq!(found("2026-01-01").unwrap(), ids[0]);
+        assert_eq!(found("quick").unwrap(), ids[0]);
+        assert_eq!(found(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
+        let error = found("2026-01").unwrap_err();
+        assert_eq!(error.to_string(), "`2026-01` begins the ids of 2 runs");
+        assert_eq!(exit::of_error(&error), exit::Exit::Usage);
+        let error = found("nothing").unwrap_err();
+        assert!(error.to_string().starts_with("no run `nothing` in"), "{error}");
+    }
+
+    #[test]
+    fn no_runs_at_all_says_how_to_make_one() {
+        let error = find(&name(Path::new("/nonexistent"), "latest")).unwrap_err();
+        let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
+        assert!(hint.contains("kvdyno run quick"), "{hint}");
+    }
+}

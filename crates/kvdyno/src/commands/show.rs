@@ -1,0 +1,49 @@
+//! `kvdyno show`: a run's tables.
+
+use super::runs;
+use crate::cli::ShowArgs;
+use crate::exit::Exit;
+use crate::findings::Severity;
+use crate::printer::{Printer, Tone};
+use crate::report::summary::{Summary, verdict};
+use crate::report::{header, tables};
+use anyhow::Context as _;
+
+/// Prints a run that is kept.
+pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let folder = runs::find(&args.name)?;
+    let summary = Summary::read(&folder)
+        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    if args.json {
+        printer.json(&summary)?;
+    } else {
+        print(&summary, args.wide, printer);
+    }
+    Ok(verdict(&summary))
+}
+
+/// Prints a summary: header, tables, findings. `kvdyno run` ends with this, too.
+pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
+    for (word, text) in header::lines(summary) {
+        printer.marked(Tone::Strong, &format!("{word:<10}"), &text);
+    }
+    for titled in tables::all(summary, wide) {
+        printer.data("");
+        printer.heading(&titled.title);
+        printer.data(&titled.table.text());
+        printer.data(titled.aid);
+    }
+    if !summary.findings.is_empty() {
+        printer.data("");
+        printer.heading("Findings");
+        for finding in &summary.findings {
+            let tone = match finding.severity {
+                Severity::Invalid => Tone::Bad,
+                Severity::Warning => Tone::Warning,
+                Severity::Info => Tone::Good,
+            };
+            let word = format!("{:<8}", header::severity(finding.severity));
+            printer.marked(tone, &word, &header::finding(finding));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! `kvdyno suites`: the built-in suites, to look at and to copy.
+
+use crate::cli::{SuitesAction, SuitesArgs};
+use crate::exit::{Complaint, Exit};
+use crate::printer::Printer;
+use crate::suite::{self, Overrides, Suite};
+
+/// Lists them, or prints one.
+pub fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    match &args.action {
+        None => {
+            for (name, text) in suite::builtin() {
+                let suite = Suite::parse(name, text, &Overrides::default())?;
+                printer.data(&format!("{name:20} {}", suite.title()));
+            }
+        }
+        Some(SuitesAction::Show { name }) => {
+            let found = suite::builtin().iter().find(|(builtin, _)| builtin == name);
+            let (_, text) = found.ok_or_else(|| {
+                Complaint::usage(format!("there is no built-in suite `{name}`"))
+                    .hint("`kvdyno suites` lists them")
+            })?;
+            printer.verbatim(text.as_bytes());
+        }
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,198 @@
+//! Whether the engines gave back what they were given, and whether the cases came to their end.
+
+use super::{Finding, Id, measured};
+use crate::report::evidence::Evidence;
+use crate::units::{grouped, percent};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
+use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::workload::{Op, Work};
+
+pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+    let lost = "an engine that loses data has no figures: report it with this record's folder";
+    let all = [
+        Finding::of_cases(Id::KeysMissing, missing(evidence), lost),
+        Finding::of_cases(Id::ValuesWrong, over_ops(evidence, wrong), lost),
+        Finding::of_cases(Id::VerifyFailed, verify_failed(evidence), lost),
+        Finding::of_cases(Id::DataDamaged, damaged(evidence), lost),
+        Finding::of_cases(
+            Id::OperationsFailed,
+            over_ops(evidence, failed),
+            "failed operations are in no figure; log.txt in the case's folder has the engine's words",
+        ),
+        open_loop_behind(evidence),
+        cases_not_done(evidence),
+        not_verified(evidence),
+        partial(evidence),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Keys that were never there, or are gone by design, are looked up only where keys are deleted.
+fn missing(evidence: &Evidence) -> Vec<(String, String)> {
+    let deletes = |id: &str| {
+        let case = evidence.cases.iter().find(|case| case.case.id == id);
+        case.is_some_and(|case| {
+            case.case.phases.iter().any(|phase| match &phase.work {
+                Work::Measure(drive) | Work::Warmup(drive) => {
+                    drive.roles.iter().flat_map(|role| &role.mix).any(|mix| mix.op == Op::Delete)
+                }
+                _ => false,
+            })
+        })
+    };
+    let mut found = over_ops(evidence, |op| {
+        let share = op.found as f64 / (op.found + op.missing) as f64;
+        (op.missing > 0).then(|| {
+            format!(
+                "{} of {} keys looked up were not there (found {})",
+                grouped(op.missing),
+                grouped(op.found + op.missing),
+                percent(share)
+            )
+        })
+    });
+    found.retain(|(id, _)| !deletes(id));
+    found
+}
+
+fn wrong(op: &OpResult) -> Option<String> {
+    let words = || format!("{} values had the wrong key, length or checksum", grouped(op.wrong));
+    (op.wrong > 0).then(words)
+}
+
+fn failed(op: &OpResult) -> Option<String> {
+    let count: u64 = op.errors.values().sum();
+    let classes: Vec<String> =
+        op.errors.iter().map(|(class, n)| format!("{class:?} {n}").to_lowercase()).collect();
+    let words = || {
+        let done = op.count;
+        format!("{} operations failed ({}), {} did not", grouped(count), classes.join(", "), grouped(done))
+    };
+    (count > 0).then(words)
+}
+
+/// What `look` says about any operation of any phase.
+fn over_ops(
+    evidence: &Evidence,
+    look: impl Fn(&OpResult) -> Option<String>,
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (case, phase) in phases(evidence) {
+        for role in &phase.roles {
+            for (name, op) in &role.ops {
+                if let Some(words) = look(op) {
+                    let at = format!("phase {}, {} {name}: {words}", phase.name, role.role);
+                    found.push((case.case.id.clone(), at));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
+    let words = |phase: &PhaseRecord| {
+        let verified = phase.verified.as_ref()?;
+        if verified.found < verified.sampled || verified.wrong > 0 {
+            return Some(format!(
+                "of {} keys sampled {} were found, {} with a wrong value",
+                grouped(verified.sampled),
+                grouped(verified.found),
+                grouped(verified.wrong)
+            ));
+        }
+        let counted = verified.counted.filter(|counted| *counted != verified.expected)?;
+        let expected = verified.expected;
+        Some(format!("{} records counted, {} expected", grouped(counted), grouped(expected)))
+    };
+    let each = phases(evidence).filter_map(|(case, phase)| Some((case.case.id.clone(), words(phase)?)));
+    each.collect()
+}
+
+fn damaged(evidence: &Evidence) -> Vec<(String, String)> {
+    let words = |record: &CaseRecord| match &record.outcome {
+        Outcome::Failed { class: ErrorClass::Corrupt, message } => Some(message.clone()),
+        _ => None,
+    };
+    let each = evidence.recorded().filter_map(|(case, record)| Some((case.case.id.clone(), words(record)?)));
+    each.collect()
+}
+
+/// A few operations may be due in the last moment: one for each thread is not counted.
+fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
+    let behind = measured(evidence).flat_map(|at| {
+        let roles = at.phase.roles.iter().filter_map(move |role| {
+            let offered = role.offered_per_s?;
+            let done: u64 = role.ops.values().map(|op| op.count).sum();
+            let reached = done as f64 * 1e9 / role.window_ns.max(1) as f64;
+            (role.backlog > u64::from(role.threads)).then(|| {
+                let words = format!(
+                    "role {} was to do {offered:.0}/s and did {reached:.0}/s: {} operations were \
+                     due and not begun",
+                    role.role,
+                    grouped(role.backlog)
+                );
+                (at.id(), words)
+            })
+        });
+        roles.collect::<Vec<_>>()
+    });
+    Finding::of_cases(
+        Id::OpenLoopBehind,
+        behind,
+        "response times grow with the length of such a run: lower the role's rate, or read them as \
+         \"overloaded\"",
+    )
+}
+
+fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
+    let ended = evidence.recorded().filter(|(case, _)| !case.is_done()).map(|(case, record)| {
+        let message = record.outcome.message().unwrap_or_default();
+        (case.case.id.clone(), format!("{}: {message}", case.outcome()))
+    });
+    let damaged = evidence.cases.iter().filter_map(|case| {
+        let words = case.damaged.clone().filter(|_| case.record.is_none())?;
+        Some((case.case.id.clone(), words))
+    });
+    Finding::of_cases(
+        Id::CasesNotDone,
+        ended.chain(damaged),
+        "the other cases stand; log.txt in the case's folder has the engine's words, and `kvdyno \
+         resume` tries again what was killed, interrupted or not started",
+    )
+}
+
+fn not_verified(evidence: &Evidence) -> Option<Finding> {
+    let loads = |record: &&CaseRecord| record.phases.iter().any(|phase| phase.kind == "load");
+    let verified = evidence
+        .recorded()
+        .any(|(_, record)| record.phases.iter().any(|phase| phase.verified.is_some()));
+    let cases = evidence.recorded().filter(|(_, record)| loads(record) && !super::of_harness(record));
+    let cases = cases.map(|(case, _)| (case.case.id.clone(), "loaded and not verified".to_owned()));
+    if verified {
+        return None;
+    }
+    Finding::of_cases(
+        Id::NotVerified,
+        cases,
+        "a `verify` phase after the load proves that the engine kept what it was given",
+    )
+}
+
+fn partial(evidence: &Evidence) -> Option<Finding> {
+    let left = evidence.cases.iter().filter(|case| case.record.is_none()).count();
+    (left > 0).then(|| {
+        let planned = evidence.cases.len();
+        Finding::of_run(
+            Id::RunPartial,
+            format!("{} of {planned} cases are recorded", planned - left),
+            format!("`kvdyno resume {}` does the rest", evidence.run.id),
+        )
+    })
+}
+
+fn phases(
+    evidence: &Evidence,
+) -> impl Iterator<Item = (&crate::report::evidence::CaseEvidence, &PhaseRecord)> {
+    evidence.recorded().flat_map(|(case, record)| record.phases.iter().map(move |p| (case, p)))
+}

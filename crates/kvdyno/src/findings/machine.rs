@@ -1,0 +1,99 @@
+//! What the machine did to the figures: stolen time, load, slow builds, slow clocks.
+
+use super::{Finding, Id, measured};
+use crate::report::evidence::Evidence;
+use crate::units::percent;
+
+/// More stolen time than this shows in tails.
+const STEAL_MAX: f64 = 0.001;
+
+/// A share of the CPUs, or of the last ten seconds, that others used.
+const BUSY: f64 = 0.3;
+
+pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+    let all = [
+        stolen(evidence),
+        busy(evidence),
+        debug_build(evidence),
+        assertions(evidence),
+        slow_clock(evidence),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn stolen(evidence: &Evidence) -> Option<Finding> {
+    let cpus = f64::from(evidence.run.host_before.machine.cpus.max(1));
+    let share = |phase: &kvdyno_record::case::PhaseRecord| {
+        let stolen = phase.after.steal_ns?.checked_sub(phase.before.steal_ns?)?;
+        Some(stolen as f64 / (phase.wall_ns.max(1) as f64 * cpus))
+    };
+    let mut cases: Vec<_> = measured(evidence)
+        .filter_map(|at| Some((at.id(), share(at.phase)?)))
+        .filter(|(_, share)| *share > STEAL_MAX)
+        .collect();
+    let worst = cases.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+    cases.dedup_by(|a, b| a.0 == b.0);
+    let words = format!("the hypervisor took up to {} of the CPU time", percent(worst));
+    let cases = cases.into_iter().map(|(id, _)| (id, words.clone()));
+    Finding::of_cases(
+        Id::CpuStolen,
+        cases,
+        "rates are too low and tails too long by what was taken: a dedicated machine, or more trials",
+    )
+}
+
+fn busy(evidence: &Evidence) -> Option<Finding> {
+    let machine = &evidence.run.host_before.machine;
+    let cpus = f64::from(machine.cpus.max(1));
+    let load = machine.load_1m.filter(|load| *load > BUSY * cpus).map(|load| {
+        format!("the load average was {load:.2} on {} CPUs when the run began", machine.cpus)
+    });
+    let waiting = ["cpu", "io", "memory"].iter().find_map(|what| {
+        let share = machine.pressure_some_avg10.get(*what).filter(|share| **share > BUSY * 100.0)?;
+        Some(format!("tasks waited for {what} in {share:.0} % of the ten seconds before the run"))
+    });
+    let words: Vec<String> = [load, waiting].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| {
+        Finding::of_run(
+            Id::BusyHost,
+            words.join("; "),
+            "let the machine come to rest, or stop what else runs on it, and run again",
+        )
+    })
+}
+
+fn debug_build(evidence: &Evidence) -> Option<Finding> {
+    let slow = evidence.recorded().filter_map(|(case, record)| {
+        let worker = record.worker.as_ref().filter(|worker| worker.description.debug_build)?;
+        let words = format!("{} was built without optimisation", worker.path.display());
+        Some((case.case.id.clone(), words))
+    });
+    Finding::of_cases(Id::DebugBuild, slow, "build the workers with `cargo build --release`")
+}
+
+/// Engines say so in their build facts, under a name with "assert" in it.
+fn assertions(evidence: &Evidence) -> Option<Finding> {
+    let on = evidence.recorded().filter_map(|(case, record)| {
+        let build = &record.worker.as_ref()?.description.engine.build;
+        let off = ["off", "no", "false", "0", "disabled", "none"];
+        let (name, value) = build.iter().find(|(name, value)| {
+            name.to_lowercase().contains("assert") && !off.contains(&value.to_lowercase().as_str())
+        })?;
+        Some((case.case.id.clone(), format!("the engine's build says {name} = {value}")))
+    });
+    Finding::of_cases(Id::AssertionsOn, on, "build the engine without assertions (NDEBUG)")
+}
+
+fn slow_clock(evidence: &Evidence) -> Option<Finding> {
+    let slow = evidence.recorded().filter_map(|(case, record)| {
+        let clock = record.clock.as_ref().filter(|clock| clock.kind != "tsc")?;
+        let note = if clock.note.is_empty() { "no reason was recorded" } else { &clock.note };
+        Some((case.case.id.clone(), format!("the clock is {}: {note}", clock.kind)))
+    });
+    Finding::of_cases(
+        Id::SlowClock,
+        slow,
+        "each operation costs some 15 ns more than with the processor's own clock; the harness line \
+         includes it",
+    )
+}

@@ -1,0 +1,250 @@
+//! What to bear in mind about a run's figures: typed warnings, each with its evidence and with
+//! advice that knows what was already done.
+//!
+//! A finding is about figures, not about the program: what a machine cannot do before anything ran
+//! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
+
+mod drive;
+mod integrity;
+mod machine;
+mod memory;
+mod method;
+
+use crate::report::evidence::{CaseEvidence, Evidence};
+use crate::report::group::Group;
+use crate::report::summary::Harness;
+use kvdyno_record::case::{CaseRecord, PhaseRecord};
+use kvdyno_record::files::RecordError;
+use kvdyno_record::workload::{Drive, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How much a finding weighs.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// The figures are void.
+    Invalid,
+    /// The figures may mislead.
+    Warning,
+    /// The figures hold, within this.
+    Info,
+}
+
+macro_rules! kinds {
+    ($($(#[doc = $doc:literal])* $kind:ident = $severity:ident;)*) => {
+        /// What was found. The names are stable: suites and scripts refer to them.
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema,
+        )]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Id {
+            $($(#[doc = $doc])* $kind,)*
+        }
+
+        impl Id {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),*];
+
+            /// How much it weighs.
+            pub fn severity(self) -> Severity {
+                match self {
+                    $(Self::$kind => Severity::$severity,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Keys that must be there were not found.
+    KeysMissing = Invalid;
+    /// Values came back with the wrong key, length or checksum.
+    ValuesWrong = Invalid;
+    /// The verify phase found fewer records or other values than were loaded.
+    VerifyFailed = Invalid;
+    /// The engine said that its data is damaged.
+    DataDamaged = Invalid;
+    /// A worker was built without optimisation.
+    DebugBuild = Invalid;
+    /// The RAM limit was in force, and the data was cached outside it.
+    RamLimitNotReal = Invalid;
+    /// The RAM limit asked for was not held.
+    RamLimitNotHeld = Warning;
+    /// Cases did not run to their end.
+    CasesNotDone = Warning;
+    /// Operations failed.
+    OperationsFailed = Warning;
+    /// An open loop was not kept.
+    OpenLoopBehind = Warning;
+    /// An engine did not come to rest before it was measured.
+    NotSettled = Warning;
+    /// The data lies on a filesystem in memory.
+    PlaceInMemory = Warning;
+    /// The data lies on an overlay.
+    PlaceOverlay = Warning;
+    /// There is no block device under the place, or it has no counters.
+    DriveUncounted = Warning;
+    /// Readahead is on and large.
+    ReadaheadLarge = Warning;
+    /// The hypervisor took CPU time away.
+    CpuStolen = Warning;
+    /// The machine was busy when the run began.
+    BusyHost = Warning;
+    /// Memory past the limit can go to swap.
+    SwapOn = Warning;
+    /// An engine was built with assertions.
+    AssertionsOn = Warning;
+    /// The harness is a large part of what was measured.
+    HarnessShare = Warning;
+    /// The drive is virtual: a cache may lie behind it.
+    DriveVirtual = Info;
+    /// The drive was not read: figures are of memory.
+    DataAllCached = Info;
+    /// The database is small against the drive.
+    SmallAgainstDrive = Info;
+    /// What the drive itself writes is not in the figures.
+    DriveInsideUnseen = Info;
+    /// Loaded data was not verified.
+    NotVerified = Info;
+    /// Measured for less than a minute.
+    ShortMeasure = Info;
+    /// Too few slices to see a trend.
+    FewSlices = Info;
+    /// Too few trials for an interval.
+    FewTrials = Info;
+    /// A slower clock had to be used.
+    SlowClock = Info;
+    /// Tails that the machine alone would explain.
+    TailBelowHarness = Info;
+    /// The run is not complete.
+    RunPartial = Info;
+}
+
+impl Id {
+    /// Its stable name: `ram-limit-not-real`.
+    pub fn as_str(self) -> String {
+        let name = format!("{self:?}");
+        let mut text = String::with_capacity(name.len() + 4);
+        for (at, letter) in name.char_indices() {
+            if at > 0 && letter.is_uppercase() {
+                text.push('-');
+            }
+            text.push(letter.to_ascii_lowercase());
+        }
+        text
+    }
+}
+
+/// A typed warning.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Finding {
+    /// What was found.
+    pub id: Id,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// What shows it, with figures.
+    pub evidence: String,
+    /// What would help.
+    pub advice: String,
+    /// The cases it is about; empty: all of the run.
+    pub cases: Vec<String>,
+}
+
+impl Finding {
+    /// About the whole run.
+    fn of_run(id: Id, evidence: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            id,
+            severity: id.severity(),
+            evidence: evidence.into(),
+            advice: advice.into(),
+            cases: Vec::new(),
+        }
+    }
+
+    /// About cases: each with its evidence, of which the first is quoted. None where there is none.
+    fn of_cases(
+        id: Id,
+        evidence: impl IntoIterator<Item = (String, String)>,
+        advice: impl Into<String>,
+    ) -> Option<Self> {
+        let mut quoted = None;
+        let mut cases: Vec<String> = Vec::new();
+        for (case, words) in evidence {
+            quoted.get_or_insert_with(|| format!("{case}: {words}"));
+            if cases.last() != Some(&case) {
+                cases.push(case);
+            }
+        }
+        Some(Self { cases, ..Self::of_run(id, quoted?, advice) })
+    }
+}
+
+/// Everything that is to be said about a run, the worst first.
+pub fn judge(
+    evidence: &Evidence,
+    groups: &[Group],
+    harness: Option<&Harness>,
+) -> Result<Vec<Finding>, RecordError> {
+    let mut findings = Vec::new();
+    findings.extend(integrity::findings(evidence));
+    findings.extend(memory::findings(evidence));
+    findings.extend(drive::findings(evidence));
+    findings.extend(machine::findings(evidence));
+    findings.extend(method::findings(evidence, groups, harness)?);
+    findings.sort_by_key(|finding| (finding.severity, finding.id));
+    Ok(findings)
+}
+
+/// Every phase that was measured, with its plan.
+fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
+    evidence.recorded().flat_map(|(case, record)| {
+        record.phases.iter().filter_map(move |phase| {
+            let planned = case.case.phases.iter().find(|planned| planned.name == phase.name)?;
+            let Work::Measure(drive) = &planned.work else { return None };
+            Some(Measured { case, record, phase, drive })
+        })
+    })
+}
+
+/// A measured phase, and what it belongs to.
+#[derive(Clone, Copy)]
+struct Measured<'e> {
+    case: &'e CaseEvidence,
+    record: &'e CaseRecord,
+    phase: &'e PhaseRecord,
+    drive: &'e Drive,
+}
+
+impl Measured<'_> {
+    fn id(&self) -> String {
+        self.case.case.id.clone()
+    }
+
+    /// Bytes and I/Os read at the device.
+    fn device_reads(&self) -> Option<u64> {
+        let (before, after) = (&self.phase.before.device, &self.phase.after.device);
+        after.as_ref()?.reads.checked_sub(before.as_ref()?.reads)
+    }
+
+    fn lookups(&self) -> u64 {
+        let ops = self.phase.roles.iter().flat_map(|role| role.ops.values());
+        ops.map(|op| op.found + op.missing).sum()
+    }
+
+    /// Its engine stores nothing.
+    fn of_harness(&self) -> bool {
+        of_harness(self.record)
+    }
+}
+
+fn of_harness(record: &CaseRecord) -> bool {
+    let worker = record.worker.as_ref();
+    worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,192 @@
+//! Each finding from a record that shows it, and none from one that does not.
+
+use super::{Finding, Id, Severity};
+use crate::exit::Exit;
+use crate::report::fixture::{Fixture, SECOND};
+use crate::report::summary::verdict;
+use kvdyno_record::case::{Clock, Outcome};
+use kvdyno_record::engine::{ErrorClass, Value};
+use std::collections::BTreeSet;
+
+fn findings(change: impl FnOnce(&mut Fixture)) -> Vec<Finding> {
+    let mut fixture = Fixture::new();
+    change(&mut fixture);
+    fixture.summary().findings
+}
+
+/// The finding `id` after a change; without the change there is none.
+fn found(id: Id, change: impl FnOnce(&mut Fixture)) -> Finding {
+    assert!(findings(|_| {}).iter().all(|finding| finding.id != id), "{id:?} unprovoked");
+    let findings = findings(change);
+    let finding = findings.iter().find(|finding| finding.id == id);
+    finding.unwrap_or_else(|| panic!("no {id:?} in {findings:#?}")).clone()
+}
+
+#[test]
+fn names_are_stable_unique_and_as_serialised() {
+    assert_eq!(Id::RamLimitNotReal.as_str(), "ram-limit-not-real");
+    let names: BTreeSet<String> = Id::ALL.iter().map(|id| id.as_str()).collect();
+    assert_eq!(names.len(), Id::ALL.len());
+    for id in Id::ALL {
+        assert_eq!(serde_json::to_value(id).unwrap(), id.as_str());
+    }
+}
+
+#[test]
+fn an_honest_run_still_says_what_it_does_not_know() {
+    let ids: Vec<String> = findings(|_| {}).iter().map(|finding| finding.id.as_str()).collect();
+    assert_eq!(
+        ids,
+        [
+            "cases-not-done",
+            "drive-virtual",
+            "small-against-drive",
+            "drive-inside-unseen",
+            "short-measure",
+            "few-trials",
+        ]
+    );
+}
+
+#[test]
+fn an_engine_that_loses_data_makes_the_run_invalid() {
+    let lost = found(Id::KeysMissing, |fixture| {
+        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 240;
+    });
+    assert!(lost.evidence.contains("240 of 24,240 keys looked up were not there"), "{lost:?}");
+    assert_eq!(lost.severity, Severity::Invalid);
+    found(Id::ValuesWrong, |fixture| {
+        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").wrong = 1;
+    });
+    let short = found(Id::VerifyFailed, |fixture| {
+        let verify = fixture.case("lmdb_load_r1").phase("verify");
+        verify.verified.as_mut().unwrap().counted = Some(632_121);
+    });
+    assert!(short.evidence.contains("632,121 records counted, 1,000,000 expected"), "{short:?}");
+    let mut fixture = Fixture::new();
+    fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 1;
+    assert_eq!(verdict(&fixture.summary()), Exit::Invalid);
+}
+
+#[test]
+fn an_engine_that_fails_is_told_from_one_that_loses_data() {
+    let fails = |class| {
+        let mut fixture = Fixture::new();
+        fixture.case("lmdb_t1_r1").record.outcome =
+            Outcome::Failed { class, message: "as it says".to_owned() };
+        verdict(&fixture.summary())
+    };
+    assert_eq!(fails(ErrorClass::Io), Exit::EngineFailed);
+    assert_eq!(fails(ErrorClass::Corrupt), Exit::Invalid);
+    assert_eq!(verdict(&Fixture::new().summary()), Exit::Ok, "not to fit is a result");
+}
+
+#[test]
+fn a_limit_that_is_not_held_has_advice_for_what_was_done() {
+    let open = |fixture: &mut Fixture| {
+        for case in &mut fixture.cases {
+            case.record.ram_limit.enforced_by = None;
+            case.record.ram_limit.reason = Some("no cgroup can be made".to_owned());
+        }
+    };
+    let finding = found(Id::RamLimitNotHeld, open);
+    assert!(finding.evidence.contains("28.0 MiB was asked for and not held: no cgroup"));
+    assert!(finding.advice.contains("doctor"), "{finding:?}");
+    let finding = found(Id::RamLimitNotHeld, |fixture| {
+        open(fixture);
+        fixture.run.command.push("--no-ram-limit".to_owned());
+    });
+    assert!(finding.advice.contains("--no-ram-limit"), "{finding:?}");
+}
+
+#[test]
+fn a_limit_is_not_real_when_the_device_was_not_read() {
+    let finding = found(Id::RamLimitNotReal, |fixture| {
+        let measure = fixture.case("lmdb_t1_r1").phase("measure");
+        measure.after.device = measure.before.device.clone();
+        measure.synced = None;
+    });
+    assert!(finding.evidence.contains("without one device read"), "{finding:?}");
+    assert!(finding.advice.contains("another process"), "it was evicted: {finding:?}");
+    let finding = found(Id::RamLimitNotReal, |fixture| {
+        let measure = fixture.case("lmdb_t1_r1").phase("measure");
+        measure.resident_after.as_mut().unwrap().resident_bytes = 120 << 20;
+    });
+    assert!(finding.evidence.contains("120 MiB of the database are cached"), "{finding:?}");
+}
+
+#[test]
+fn readahead_counts_only_where_an_engine_leaves_it_on() {
+    let finding = found(Id::ReadaheadLarge, |fixture| {
+        for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "lmdb") {
+            let options = &mut case.record.case.options.values;
+            options.insert("readahead".to_owned(), Value::Boolean(true));
+        }
+        fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    });
+    assert_eq!(finding.cases.len(), 6);
+    assert!(finding.evidence.contains("8.00 MiB ahead"), "{finding:?}");
+}
+
+#[test]
+fn places_without_a_drive_are_named() {
+    let kind = |kind: &str| {
+        let kind = kind.to_owned();
+        move |fixture: &mut Fixture| {
+            fixture.run.host_before.filesystem.as_mut().unwrap().kind = kind;
+        }
+    };
+    found(Id::PlaceInMemory, kind("tmpfs"));
+    found(Id::PlaceOverlay, kind("overlay"));
+    found(Id::DriveUncounted, |fixture| {
+        for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
+            phase.before.device = None;
+        }
+    });
+}
+
+#[test]
+fn builds_clocks_and_machines_are_named() {
+    let debug = found(Id::DebugBuild, |fixture| {
+        fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap().description.debug_build = true;
+    });
+    assert_eq!(debug.severity, Severity::Invalid);
+    found(Id::AssertionsOn, |fixture| {
+        let worker = fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap();
+        worker.description.engine.build.insert("assertions".to_owned(), "on".to_owned());
+    });
+    found(Id::SlowClock, |fixture| {
+        fixture.case("lmdb_t1_r1").record.clock =
+            Some(Clock { kind: "monotonic".to_owned(), hz: 1e9, note: "kvm-clock".to_owned() });
+    });
+    let stolen = found(Id::CpuStolen, |fixture| {
+        let measure = fixture.case("lmdb_t1_r1").phase("measure");
+        measure.after.steal_ns = Some(SECOND);
+    });
+    assert!(stolen.evidence.contains("up to 4.17 % of the CPU time"), "{stolen:?}");
+    found(Id::BusyHost, |fixture| fixture.run.host_before.machine.load_1m = Some(1.9));
+    found(Id::SwapOn, |fixture| fixture.run.host_before.machine.swap_bytes = 1 << 30);
+}
+
+#[test]
+fn unsettled_overloaded_and_erring_runs_are_named() {
+    found(Id::NotSettled, |fixture| {
+        let settle = fixture.case("lmdb_load_r1").phase("settle");
+        settle.settled = Some((false, "2 compactions are running".to_owned()));
+    });
+    let behind = found(Id::OpenLoopBehind, |fixture| {
+        let role = &mut fixture.case("lmdb_t1_r1").phase("measure").roles[0];
+        (role.offered_per_s, role.backlog) = (Some(4_000.0), 24_000);
+    });
+    assert!(behind.evidence.contains("was to do 4000/s and did 2000/s"), "{behind:?}");
+    found(Id::OperationsFailed, |fixture| {
+        let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");
+        op.errors.insert(ErrorClass::Conflict, 3);
+    });
+    found(Id::FewSlices, |fixture| fixture.case("lmdb_t1_r1").slices.truncate(3));
+    found(Id::NotVerified, |fixture| {
+        for phase in fixture.cases.iter_mut().flat_map(|case| &mut case.record.phases) {
+            phase.verified = None;
+        }
+    });
+}

@@ -1,0 +1,221 @@
+//! The page cache: evicts a database's files from it, and proves how much of them is left.
+//!
+//! A file that somebody cached before makes a RAM limit void: its pages are charged to others. So
+//! eviction comes first, with the engine closed, because pages that a live process has mapped
+//! stay where they are.
+
+use super::Root;
+use super::pages::{self, Cached};
+use super::size::files;
+use kvdyno_record::usage::Residency;
+use rustix::fs::{Advice, fadvise, fsync, syncfs};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// At most this share of a database counts as evicted.
+pub const COLD_SHARE_MAX: f64 = 0.01;
+
+/// Some pages are on per-CPU lists or under writeback at the first try.
+const ATTEMPTS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How far to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// The database's own files: hurts nobody else, leaves its metadata (inodes, extent maps)
+    /// cached.
+    Files,
+    /// All caches of the whole machine as well (`drop_caches`; root).
+    Machine,
+}
+
+/// What an eviction came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Eviction {
+    /// What was done, in words; for the record.
+    pub words: String,
+    /// What is left in memory, or why that is not known.
+    pub left: Result<Residency, String>,
+}
+
+impl Eviction {
+    /// It is known that next to nothing is left.
+    pub fn is_cold(&self) -> bool {
+        self.left.as_ref().is_ok_and(|left| share(left) < COLD_SHARE_MAX)
+    }
+}
+
+/// The share of the files that is in memory, 0 to 1.
+pub fn share(residency: &Residency) -> f64 {
+    if residency.file_bytes == 0 {
+        return 0.0;
+    }
+    residency.resident_bytes as f64 / residency.file_bytes as f64
+}
+
+/// Evicts all files below a directory (or one file).
+pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
+    let mut words = "fsync and fadvise DONTNEED on each file".to_owned();
+    let mut left = Err("not looked at".to_owned());
+    for attempt in 1..=ATTEMPTS {
+        let unreadable = advise(path)?;
+        if attempt == 1 {
+            add_unreadable(&mut words, unreadable);
+            if reach == Reach::Machine {
+                words.push_str(&drop_caches(root));
+            }
+        }
+        left = residency(path).map_err(|error| error.to_string());
+        let eviction = Eviction { words: words.clone(), left: left.clone() };
+        if eviction.is_cold() || left.is_err() {
+            return Ok(eviction);
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(Eviction { words, left })
+}
+
+fn add_unreadable(words: &mut String, unreadable: u64) {
+    use std::fmt::Write;
+    if unreadable > 0 {
+        let _ = write!(words, " ({unreadable} files could not be opened)");
+    }
+}
+
+/// Writes each file out and lets go of its pages; how many files could not be opened.
+fn advise(path: &Path) -> io::Result<u64> {
+    let mut unreadable = 0;
+    for file in files(path)? {
+        match File::open(&file) {
+            Ok(file) => {
+                // Dirty pages cannot be let go of.
+                fsync(&file)?;
+                fadvise(&file, 0, None, Advice::DontNeed)?;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => unreadable += 1,
+        }
+    }
+    Ok(unreadable)
+}
+
+fn drop_caches(root: &Root) -> String {
+    rustix::fs::sync();
+    match fs::write(root.path("/proc/sys/vm/drop_caches"), "3") {
+        Ok(()) => ", then drop_caches 3 for the whole machine".to_owned(),
+        Err(error) => format!("; drop_caches was refused ({error})"),
+    }
+}
+
+/// How much of the files below a directory (or of one file) is in memory. Fails where not all of
+/// them may be looked at: a part would be taken for the whole.
+pub fn residency(path: &Path) -> io::Result<Residency> {
+    let mut sum = Residency { method: "cachestat".to_owned(), ..Residency::default() };
+    for path in files(path)? {
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            file => file?,
+        };
+        let stat = file.metadata()?;
+        let cached = look(&path, &file, &mut sum.method)?;
+        // Of a file with holes only what is on the device can have come from there: 1 GiB in a
+        // map of 1 TiB is no 0.1 % when all of it is cached.
+        sum.file_bytes += stat.len().min(stat.blocks() * 512);
+        sum.resident_bytes += cached.resident_bytes;
+        sum.dirty_bytes += cached.dirty_bytes;
+    }
+    Ok(sum)
+}
+
+fn look(path: &Path, file: &File, method: &mut String) -> io::Result<Cached> {
+    if method == "cachestat" {
+        match pages::cachestat(file) {
+            // Not there before Linux 6.5, or kept away by a sandbox.
+            Err(error) if matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EPERM)) => {
+                "mincore".clone_into(method);
+            }
+            result => return result,
+        }
+    }
+    pages::mincore(path, file)
+}
+
+/// Brings everything dirty of the volume under a path to its device; how long that took.
+pub fn sync_volume(path: &Path) -> io::Result<Duration> {
+    let directory = File::open(path)?;
+    let begun = Instant::now();
+    syncfs(&directory)?;
+    Ok(begun.elapsed())
+}
+
+/// Whether the whole machine's caches can be dropped.
+pub fn drop_caches_availability(root: &Root) -> kvdyno_record::host::Availability {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    let file = "/proc/sys/vm/drop_caches";
+    let (available, detail) =
+        match accessat(CWD, root.path(file), Access::WRITE_OK, AtFlags::EACCESS) {
+            Ok(()) => (true, file.to_owned()),
+            Err(error) => (false, format!("{file}: {error}; run as root")),
+        };
+    kvdyno_record::host::Availability { available, detail }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{disk_folder, write_file};
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn evicted_files_are_cold() {
+        let folder = disk_folder();
+        fs::create_dir(folder.path().join("below")).unwrap();
+        write_file(&folder.path().join("a"), 16 << 20);
+        write_file(&folder.path().join("below/b"), 4 << 20);
+        let warm = residency(folder.path()).unwrap();
+        assert!(share(&warm) > 0.9, "{warm:?}");
+        let eviction = evict(&Root::system(), folder.path(), Reach::Files).unwrap();
+        assert!(eviction.is_cold(), "{eviction:?}");
+        let left = eviction.left.unwrap();
+        assert_eq!((left.file_bytes, left.dirty_bytes), (20 << 20, 0));
+        assert_eq!(eviction.words, "fsync and fadvise DONTNEED on each file");
+    }
+
+    #[test]
+    fn dirty_pages_are_written_out_first() {
+        let folder = disk_folder();
+        let path = folder.path().join("a");
+        fs::write(&path, vec![1; 4 << 20]).unwrap();
+        assert!(evict(&Root::system(), &path, Reach::Files).unwrap().is_cold());
+    }
+
+    #[test]
+    fn holes_do_not_dilute_the_share() {
+        let folder = disk_folder();
+        let path = folder.path().join("a");
+        write_file(&path, 1 << 20);
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        let mut start = vec![0; 1 << 20];
+        File::open(&path).unwrap().read_exact(&mut start).unwrap();
+        assert!(share(&residency(&path).unwrap()) > 0.9);
+    }
+
+    #[test]
+    fn the_volume_is_synced() {
+        let folder = disk_folder();
+        let path = folder.path().join("a");
+        fs::write(&path, vec![1; 1 << 20]).unwrap();
+        assert!(sync_volume(folder.path()).unwrap() > Duration::ZERO);
+        assert_eq!(residency(&path).unwrap().dirty_bytes, 0);
+    }
+
+    #[test]
+    fn nothing_is_all_evicted() {
+        let folder = disk_folder();
+        assert!(evict(&Root::system(), folder.path(), Reach::Files).unwrap().is_cold());
+        assert!(evict(&Root::system(), &folder.path().join("no"), Reach::Files).is_err());
+    }
+}

@@ -1,0 +1,239 @@
+//! A child process that is accounted for and never left behind: in its RAM group from its first
+//! instruction, killed with us, killed with all it started, reaped with its `rusage`.
+
+#![expect(unsafe_code, reason = "what runs between fork and exec, and wait4(2)")]
+
+use super::group::{self, Group};
+use super::process::from_rusage;
+use kvdyno_record::usage::ProcessUsage;
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getpid, getppid, getrlimit,
+    kill_process_group, set_parent_process_death_signal, setrlimit, waitid,
+};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+
+/// A running child. Dropped, it is killed with its process group, and reaped.
+#[derive(Debug)]
+pub struct Child {
+    /// Its standard input.
+    pub stdin: Option<ChildStdin>,
+    /// Its standard output.
+    pub stdout: Option<ChildStdout>,
+    /// Its standard error, where that was not sent elsewhere before.
+    pub stderr: Option<ChildStderr>,
+    pid: Pid,
+    exit: Option<Exit>,
+}
+
+/// How a child ended, and what it used up: it and the children that it waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code, where it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that it died of.
+    pub signal: Option<i32>,
+    /// From wait4(2): what `time` prints. No `io`: `/proc/PID` is gone.
+    pub usage: ProcessUsage,
+}
+
+impl Exit {
+    /// It ended by itself with code 0.
+    pub fn is_success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl Child {
+    /// Starts a program with pipes for standard input, output and error.
+    ///
+    /// It is killed when **the thread that calls this** ends: call it from one that lives as long
+    /// as the child. It is in a process group of its own, so that Ctrl-C at the terminal reaches
+    /// us alone. It may open as many files as the hard limit allows.
+    pub fn spawn(mut command: Command, group: Option<&Group>) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0);
+        let parent = getpid();
+        let procs = group.map(Group::procs_file).map(|procs| procs.try_clone_to_owned());
+        let procs = procs.transpose()?;
+        let files = getrlimit(Resource::Nofile);
+        let files = Rlimit { current: files.maximum, maximum: files.maximum };
+        let prepare = move || {
+            use std::os::fd::AsFd;
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if getppid() != Some(parent) {
+                // It died before it could be noticed.
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            let _ = setrlimit(Resource::Nofile, files);
+            procs.as_ref().map_or(Ok(()), |procs| group::join(procs.as_fd()))
+        };
+        // SAFETY: `prepare` runs in the child between fork and exec. It makes system calls only:
+        // it allocates nothing, takes no lock, and touches no memory but its own captures. (An
+        // error made of a code does not allocate.)
+        unsafe { command.pre_exec(prepare) };
+        let mut child = command.spawn()?;
+        Ok(Self {
+            stdin: child.stdin.take(),
+            stdout: child.stdout.take(),
+            stderr: child.stderr.take(),
+            pid: Pid::from_child(&child),
+            exit: None,
+        })
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// How it ended, if it has.
+    pub fn poll(&mut self) -> io::Result<Option<Exit>> {
+        self.end(WaitIdOptions::NOHANG)
+    }
+
+    /// Waits until it has ended.
+    pub fn wait(&mut self) -> io::Result<Exit> {
+        loop {
+            if let Some(exit) = self.end(WaitIdOptions::empty())? {
+                return Ok(exit);
+            }
+        }
+    }
+
+    /// Kills it and all that it started in its process group; [`Child::wait`] reaps it.
+    pub fn kill(&self) {
+        if self.exit.is_none() {
+            let _ = kill_process_group(self.pid, Signal::KILL);
+        }
+    }
+
+    /// Looks, kills what it left in its process group, reaps. In this order: until it is reaped
+    /// its number cannot be given to a process of somebody else.
+    fn end(&mut self, how: WaitIdOptions) -> io::Result<Option<Exit>> {
+        if self.exit.is_none() {
+            let options = how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            match waitid(WaitId::Pid(self.pid), options) {
+                Ok(None) | Err(rustix::io::Errno::INTR) => return Ok(None),
+                Ok(Some(_)) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+            self.kill();
+            self.exit = Some(reap(self.pid)?);
+        }
+        Ok(self.exit.clone())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        self.kill();
+        let _ = self.wait();
+    }
+}
+
+/// wait4(2) on a child that has ended.
+fn reap(pid: Pid) -> io::Result<Exit> {
+    let mut status = 0;
+    let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: both pointers are to live locals of the types that wait4 fills.
+        let reaped = unsafe {
+            libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, rusage.as_mut_ptr())
+        };
+        if reaped > 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    // SAFETY: it was zeroed, which is a valid value of it, and the kernel has filled it.
+    let usage = from_rusage(unsafe { rusage.assume_init_ref() });
+    let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+    let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
+    Ok(Exit { code, signal, usage })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    fn shell(script: &str) -> Child {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Child::spawn(command, None).unwrap()
+    }
+
+    #[test]
+    fn pipes_code_and_usage() {
+        let mut child = shell("read line; echo \"got $line\"; exit 3");
+        assert_eq!(child.poll().unwrap(), None);
+        child.stdin.take().unwrap().write_all(b"this\n").unwrap();
+        let mut said = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(said, "got this\n");
+        let exit = child.wait().unwrap();
+        assert_eq!((exit.code, exit.signal), (Some(3), None));
+        assert!(exit.usage.rss_peak_bytes > 0 && exit.usage.minor_faults > 0);
+        assert_eq!(child.poll().unwrap(), Some(exit), "the end is remembered");
+    }
+
+    #[test]
+    fn what_a_child_started_dies_with_it() {
+        let mut child = shell("sleep 600 & echo $!; wait");
+        let mut digits = [0; 16];
+        let length = child.stdout.as_mut().unwrap().read(&mut digits).unwrap();
+        let grandchild = String::from_utf8_lossy(&digits[..length]).trim().to_owned();
+        let status = Path::new("/proc").join(&grandchild).join("status");
+        assert!(status.exists());
+        child.kill();
+        assert_eq!(child.wait().unwrap().signal, Some(libc::SIGKILL));
+        let begun = Instant::now();
+        let gone = || {
+            let text = std::fs::read_to_string(&status).unwrap_or_default();
+            text.is_empty() || text.contains("State:\tZ")
+        };
+        while !gone() && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(gone(), "process {grandchild} is alive");
+    }
+
+    #[test]
+    fn it_has_a_process_group_of_its_own_and_all_the_files_it_may_have() {
+        let mut child = shell("ulimit -n; ulimit -Hn; cut -d' ' -f5 /proc/$$/stat; echo $$");
+        let mut said = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines[0], lines[1]);
+        assert_eq!(lines[2], lines[3]);
+        assert_eq!(lines[3], child.pid().to_string());
+    }
+
+    #[test]
+    fn it_dies_with_the_thread_that_spawned_it() {
+        let (child, pid) = std::thread::spawn(|| {
+            let child = shell("sleep 600");
+            let pid = child.pid();
+            (child, pid)
+        })
+        .join()
+        .unwrap();
+        let mut child = child;
+        assert_eq!(child.pid(), pid);
+        assert_eq!(child.wait().unwrap().signal, Some(libc::SIGKILL));
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_an_error() {
+        let error = Child::spawn(Command::new("/nothing/here"), None).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::NotFound);
+    }
+}

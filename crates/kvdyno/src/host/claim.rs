@@ -1,0 +1,336 @@
+//! A place that belongs to one run: locked, and left as it was found.
+//!
+//! It removes what was made through it and nothing else: databases by their folders' names from
+//! its ledger, directories only when they are empty.
+
+use super::Root;
+use super::ledger::{Entry, Lock, NAME};
+use super::place::{Place, PlaceError, check_contents, in_use, missing};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A claimed place. Dropped, it is given back: databases, lock and the directories made for it
+/// are removed.
+#[derive(Debug)]
+pub struct Claim {
+    place: PathBuf,
+    lock: Lock,
+    directories: Vec<PathBuf>,
+    databases: BTreeSet<String>,
+    warnings: Vec<String>,
+    released: bool,
+}
+
+impl Claim {
+    /// Looks at a place and takes it for one run, in one step.
+    pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, PlaceError> {
+        Place::examine(root, place, 0, Some(run))?.claim(run)
+    }
+
+    /// Makes the place where it does not exist, and locks it. A run that goes on (the run of the
+    /// ledger there) has the databases that it left removed: they ended nowhere in particular.
+    pub(super) fn take(place: &Path, run: &str, warnings: Vec<String>) -> Result<Self, PlaceError> {
+        let made = make_directories(place)?;
+        let mut taken =
+            Self::take_existing(place, run, &made).inspect_err(|_| remove_directories(&made))?;
+        taken.warnings = warnings;
+        Ok(taken)
+    }
+
+    fn take_existing(place: &Path, run: &str, made: &[PathBuf]) -> Result<Self, PlaceError> {
+        let was_there = place.join(NAME).exists();
+        let lock = Lock::take(place).map_err(PlaceError::io("lock", place))?;
+        let mut lock = lock.ok_or_else(|| in_use(place))?;
+        let fresh = check_contents(place, Some(run));
+        let prepared = fresh.and_then(|()| begin(place, run, made, &mut lock));
+        let directories = prepared.inspect_err(|_| {
+            if !was_there {
+                let _ = lock.remove();
+            }
+        })?;
+        let place = place.to_owned();
+        let (databases, warnings) = (BTreeSet::new(), Vec::new());
+        Ok(Self { place, lock, directories, databases, warnings, released: false })
+    }
+
+    /// The place.
+    pub fn path(&self) -> &Path {
+        &self.place
+    }
+
+    /// What about the place will distort figures, each as a sentence.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Where a database lies, or would.
+    pub fn database_path(&self, id: &str) -> PathBuf {
+        self.place.join(id)
+    }
+
+    /// The database was made through this claim and is still there.
+    pub fn has_database(&self, id: &str) -> bool {
+        self.databases.contains(id)
+    }
+
+    /// The folder of a database: made empty, or as it is where this claim made it before. One that
+    /// is there and was not made here is an error.
+    pub fn database(&mut self, id: &str) -> Result<PathBuf, PlaceError> {
+        let path = self.database_path(id);
+        if !is_folder_name(id) {
+            let cause = format!("`{id}` is not a folder's name");
+            return Err(PlaceError::Database { path, cause });
+        }
+        if self.has_database(id) {
+            return Ok(path);
+        }
+        if fs::symlink_metadata(&path).is_ok() {
+            return Err(PlaceError::Database {
+                path,
+                cause: "something is there already".to_owned(),
+            });
+        }
+        // First the line, then the folder: killed in between, there is nothing to remove.
+        self.write(&Entry::Database(id.to_owned()))?;
+        fs::create_dir(&path).map_err(PlaceError::io("make", &path))?;
+        self.databases.insert(id.to_owned());
+        Ok(path)
+    }
+
+    /// Removes a database that [`Claim::database`] made. Where nothing was made, nothing happens.
+    pub fn remove_database(&mut self, id: &str) -> Result<(), PlaceError> {
+        if !self.has_database(id) {
+            return Ok(());
+        }
+        remove_folder(&self.database_path(id))?;
+        self.databases.remove(id);
+        self.write(&Entry::Removed(id.to_owned()))
+    }
+
+    /// Gives the place back as it was found.
+    pub fn release(mut self) -> Result<(), PlaceError> {
+        self.release_now()
+    }
+
+    fn release_now(&mut self) -> Result<(), PlaceError> {
+        if std::mem::replace(&mut self.released, true) {
+            return Ok(());
+        }
+        for id in self.databases.clone() {
+            self.remove_database(&id)?;
+        }
+        self.lock.remove().map_err(PlaceError::io("remove the lock in", &self.place))?;
+        remove_directories(&self.directories);
+        Ok(())
+    }
+
+    fn write(&mut self, entry: &Entry) -> Result<(), PlaceError> {
+        self.lock.add(entry).map_err(PlaceError::io("write the lock in", &self.place))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = self.release_now();
+    }
+}
+
+/// Removes what the same run left, and starts the ledger; the directories that are ours to remove
+/// in the end, those of a dead run that made them included.
+fn begin(
+    place: &Path,
+    run: &str,
+    made: &[PathBuf],
+    lock: &mut Lock,
+) -> Result<Vec<PathBuf>, PlaceError> {
+    let left = lock.ledger().map_err(PlaceError::io("read the lock in", place))?;
+    let left = left.unwrap_or_default();
+    for database in &left.databases {
+        remove_folder(&place.join(database))?;
+    }
+    let mut directories = left.directories;
+    directories.extend(
+        made.iter().filter(|path| !directories.contains(path)).cloned().collect::<Vec<_>>(),
+    );
+    let owner = Entry::Owner { pid: std::process::id(), run: run.to_owned() };
+    let entries: Vec<Entry> =
+        std::iter::once(owner).chain(directories.iter().cloned().map(Entry::Directory)).collect();
+    lock.begin(&entries).map_err(PlaceError::io("write the lock in", place))?;
+    Ok(directories)
+}
+
+fn make_directories(place: &Path) -> Result<Vec<PathBuf>, PlaceError> {
+    let mut made = Vec::new();
+    for directory in missing(place).map_err(PlaceError::io("look at", place))? {
+        match fs::create_dir(&directory) {
+            Ok(()) => made.push(directory),
+            // Somebody else made it: it is theirs.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                remove_directories(&made);
+                return Err(PlaceError::io("make", &directory)(error));
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// Removes directories, the deepest first, as long as they are empty.
+fn remove_directories(directories: &[PathBuf]) {
+    let mut deepest_first: Vec<&PathBuf> = directories.iter().collect();
+    deepest_first.sort_by_key(|path| std::cmp::Reverse(path.components().count()));
+    for directory in deepest_first {
+        let _ = fs::remove_dir(directory);
+    }
+}
+
+/// Symbolic links inside are removed, not followed.
+fn remove_folder(path: &Path) -> Result<(), PlaceError> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(PlaceError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One name, not hidden, that cannot lead out of the place.
+fn is_folder_name(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0']) && id != "lost+found"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claim(path: &Path, run: &str) -> Result<Claim, PlaceError> {
+        Claim::new(&Root::system(), path, run)
+    }
+
+    /// What is left when the process is killed: the lock falls, nothing is removed.
+    fn kill(mut claim: Claim) {
+        claim.released = true;
+    }
+
+    fn names(path: &Path) -> Vec<String> {
+        let entries = fs::read_dir(path).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_released_place_is_as_it_was_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("new/deeper");
+        let mut claim = claim(&place, "r1").unwrap();
+        let database = claim.database("0001_lmdb").unwrap();
+        fs::write(database.join("data.mdb"), "x").unwrap();
+        assert_eq!(claim.database("0001_lmdb").unwrap(), database);
+        assert_eq!(names(&database), ["data.mdb"], "a database is used by several cases");
+        assert_eq!(names(&place), [NAME, "0001_lmdb"]);
+        assert!(claim.has_database("0001_lmdb"));
+        claim.remove_database("0001_lmdb").unwrap();
+        assert_eq!(names(&place), [NAME]);
+        claim.database("0002_rocksdb").unwrap();
+        claim.release().unwrap();
+        assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    }
+
+    #[test]
+    fn a_directory_that_was_there_stays_and_so_does_what_others_put_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let claimed = claim(folder.path(), "r1").unwrap();
+        fs::write(folder.path().join("theirs"), "precious").unwrap();
+        drop(claimed);
+        assert_eq!(names(folder.path()), ["theirs"]);
+        assert!(matches!(claim(folder.path(), "r2"), Err(PlaceError::NotEmpty { .. })));
+        assert_eq!(names(folder.path()), ["theirs"], "a refused claim leaves no lock");
+    }
+
+    #[test]
+    fn a_second_run_is_told_who_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let _first = claim(folder.path(), "r1").unwrap();
+        for error in [
+            claim(folder.path(), "r2").unwrap_err(),
+            claim(folder.path(), "r1").unwrap_err(),
+            Claim::take(folder.path(), "r3", Vec::new()).unwrap_err(),
+        ] {
+            let text = error.to_string();
+            let who = format!("in use by run r1 (process {})", std::process::id());
+            assert!(text.contains(&who), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_killed_run_goes_on_and_no_other_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("new");
+        let mut first = claim(&place, "r1").unwrap();
+        fs::write(first.database("0001_lmdb").unwrap().join("data.mdb"), "x").unwrap();
+        kill(first);
+        let text = claim(&place, "r2").unwrap_err().to_string();
+        assert!(text.contains("databases of run r1, which was killed"), "{text}");
+        assert!(text.contains("`kvdyno resume r1`"), "{text}");
+        let command = format!("rm -r {0}/0001_lmdb {0}/{NAME}", place.display());
+        assert!(text.ends_with(&command), "{text}");
+        assert_eq!(names(&place), [NAME, "0001_lmdb"], "nothing was touched");
+
+        let again = claim(&place, "r1").unwrap();
+        assert_eq!(names(&place), [NAME], "its own leftovers are removed");
+        again.release().unwrap();
+        assert!(names(folder.path()).is_empty(), "and the directory that it had made");
+    }
+
+    #[test]
+    fn a_run_killed_before_its_first_database_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("new");
+        kill(claim(&place, "r1").unwrap());
+        claim(&place, "r2").unwrap().release().unwrap();
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
+    fn a_killed_run_does_not_make_strangers_files_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut first = claim(folder.path(), "r1").unwrap();
+        first.database("a").unwrap();
+        kill(first);
+        fs::write(folder.path().join("theirs"), "precious").unwrap();
+        assert!(matches!(claim(folder.path(), "r1"), Err(PlaceError::NotEmpty { .. })));
+        assert_eq!(names(folder.path()), [NAME, "a", "theirs"]);
+    }
+
+    #[test]
+    fn only_what_was_made_here_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut claim = claim(folder.path(), "r1").unwrap();
+        fs::create_dir(folder.path().join("theirs")).unwrap();
+        claim.remove_database("theirs").unwrap();
+        assert!(claim.database("theirs").is_err());
+        assert_eq!(names(folder.path()), [NAME, "theirs"]);
+        for id in ["", ".", "..", "a/b", "/etc", "lost+found", NAME] {
+            assert!(claim.database(id).is_err(), "{id}");
+        }
+        claim.release().unwrap();
+        assert_eq!(names(folder.path()), ["theirs"]);
+    }
+
+    #[test]
+    fn links_inside_a_database_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = folder.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("precious"), "").unwrap();
+        let mut claim = claim(&folder.path().join("place"), "r1").unwrap();
+        let database = claim.database("a").unwrap();
+        std::os::unix::fs::symlink(&outside, database.join("link")).unwrap();
+        claim.remove_database("a").unwrap();
+        assert_eq!(names(&outside), ["precious"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! A block device: which one, and its counters, from `/sys/dev/block/MAJ:MIN`.
+//!
+//! Read is the level right under the filesystem: a partition's own counters, a device mapper's or
+//! MD array's (not those of the drives below it), a loop device's (whose file's device counts the
+//! same I/O once more). Flushes are counted by the kernel for whole disks only: a partition shows
+//! its disk's, a stacked device none.
+
+use super::Root;
+use kvdyno_record::usage::DeviceUsage;
+use std::path::{Path, PathBuf};
+
+/// A block device or a partition of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The kernel's name: `nvme0n1p2`, `dm-0`.
+    pub name: String,
+    /// The kernel's name of the whole device: `nvme0n1`.
+    pub disk: String,
+    /// The devices right below it (device mapper, MD); none for a drive.
+    pub below: Vec<String>,
+    directory: PathBuf,
+}
+
+impl Device {
+    /// The device with this number; `None` where there is none, as for the anonymous numbers of
+    /// tmpfs, overlay, NFS and btrfs.
+    pub fn find(root: &Root, (major, minor): (u32, u32)) -> Option<Self> {
+        let link = root.path(format!("/sys/dev/block/{major}:{minor}"));
+        let directory = link.canonicalize().ok()?;
+        let name = name_of(&directory)?;
+        let whole = if directory.join("partition").exists() {
+            directory.parent()?
+        } else {
+            directory.as_path()
+        };
+        let disk = name_of(whole)?;
+        let below = root.names(format!("/sys/block/{disk}/slaves"));
+        Some(Self { name, disk, below, directory })
+    }
+
+    /// The directory of a whole device that is known by name.
+    pub fn disk_directory(&self) -> String {
+        format!("/sys/block/{}", self.disk)
+    }
+
+    /// Fails, in words, where the kernel keeps no counters.
+    pub fn check_counters(&self, root: &Root) -> Result<(), String> {
+        match root.switch(format!("{}/queue/iostats", self.disk_directory())) {
+            Some(false) => Err(format!("{} keeps no counters: its queue/iostats is 0", self.disk)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Its counters; `None` where it has none.
+    pub fn usage(&self, root: &Root) -> Option<DeviceUsage> {
+        self.check_counters(root).ok()?;
+        let text = std::fs::read_to_string(self.directory.join("stat")).ok()?;
+        let mut usage = parse(&self.name, &text)?;
+        if !self.below.is_empty() {
+            usage.flushes = None;
+        } else if self.name != self.disk {
+            let text = root.text(format!("{}/stat", self.disk_directory()))?;
+            usage.flushes = parse(&self.disk, &text)?.flushes;
+        }
+        Some(usage)
+    }
+}
+
+fn name_of(directory: &Path) -> Option<String> {
+    Some(directory.file_name()?.to_str()?.to_owned())
+}
+
+/// A line of `/sys/block/X/stat` (Documentation/block/stat.rst): sectors are of 512 bytes whatever
+/// the device's are, times are milliseconds.
+fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
+    let fields: Vec<u64> = text.split_whitespace().filter_map(|field| field.parse().ok()).collect();
+    let field = |at: usize| fields.get(at).copied();
+    let sectors = |at| Some(field(at)? * 512);
+    let time = |at| Some(field(at)? * 1_000_000);
+    Some(DeviceUsage {
+        device: name.to_owned(),
+        reads: field(0)?,
+        read_bytes: sectors(2)?,
+        read_ns: time(3)?,
+        writes: field(4)?,
+        write_bytes: sectors(6)?,
+        write_ns: time(7)?,
+        busy_ns: time(9)?,
+        queue_ns: time(10)?,
+        // Since Linux 4.18.
+        discards: field(11).unwrap_or_default(),
+        discard_bytes: sectors(13).unwrap_or_default(),
+        // Since Linux 5.5.
+        flushes: field(15),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::fake::Fake;
+    use super::*;
+
+    /// Of the development machine, kernel 6.18.
+    const VDA: &str = "   36293     8232  4619762    55162    10769    23388  4253992    17844 \
+         0    16012    74409     4546       64  1038496     1374      540       28\n";
+
+    fn disk() -> Fake {
+        Fake::new()
+            .file("/sys/devices/pci/block/vda/stat", VDA)
+            .file("/sys/devices/pci/block/vda/queue/iostats", "1\n")
+            .file("/sys/devices/pci/block/vda/vda1/partition", "1\n")
+            .file(
+                "/sys/devices/pci/block/vda/vda1/stat",
+                "10 0 80 5 20 0 160 7 0 9 12 0 0 0 0 0 0\n",
+            )
+            .link("/sys/dev/block/254:0", "../../devices/pci/block/vda")
+            .link("/sys/dev/block/254:1", "../../devices/pci/block/vda/vda1")
+            .link("/sys/block/vda", "../devices/pci/block/vda")
+    }
+
+    #[test]
+    fn a_whole_disk() {
+        let fake = disk();
+        let device = Device::find(&fake.root, (254, 0)).unwrap();
+        let usage = device.usage(&fake.root).unwrap();
+        assert_eq!((usage.device.as_str(), usage.reads, usage.writes), ("vda", 36293, 10769));
+        assert_eq!(usage.read_bytes, 4_619_762 * 512);
+        assert_eq!(usage.write_bytes, 4_253_992 * 512);
+        assert_eq!(usage.read_ns, 55_162_000_000);
+        assert_eq!((usage.busy_ns, usage.queue_ns), (16_012_000_000, 74_409_000_000));
+        assert_eq!((usage.discards, usage.discard_bytes), (4546, 1_038_496 * 512));
+        assert_eq!(usage.flushes, Some(540));
+    }
+
+    #[test]
+    fn a_partition_has_its_own_counts_and_its_disks_flushes() {
+        let fake = disk();
+        let device = Device::find(&fake.root, (254, 1)).unwrap();
+        assert_eq!((device.name.as_str(), device.disk.as_str()), ("vda1", "vda"));
+        let usage = device.usage(&fake.root).unwrap();
+        assert_eq!((usage.reads, usage.write_bytes), (10, 160 * 512));
+        assert_eq!(usage.flushes, Some(540));
+    }
+
+    #[test]
+    fn a_stacked_device_names_what_is_below_and_counts_no_flushes() {
+        let fake = disk()
+            .file("/sys/devices/virtual/block/dm-0/stat", VDA)
+            .file("/sys/devices/virtual/block/dm-0/slaves/vda1", "")
+            .link("/sys/block/dm-0", "../devices/virtual/block/dm-0")
+            .link("/sys/dev/block/252:0", "../../devices/virtual/block/dm-0");
+        let device = Device::find(&fake.root, (252, 0)).unwrap();
+        assert_eq!(device.below, ["vda1"]);
+        assert_eq!(device.usage(&fake.root).unwrap().flushes, None);
+    }
+
+    #[test]
+    fn old_kernels_have_fewer_fields() {
+        let usage = parse("sda", "1 0 8 5 2 0 16 7 0 9 12").unwrap();
+        assert_eq!((usage.discards, usage.flushes), (0, None));
+        assert_eq!(parse("sda", "1 0 8"), None);
+    }
+
+    #[test]
+    fn without_iostats_there_are_no_counters_and_it_is_said() {
+        let fake = disk().file("/sys/devices/pci/block/vda/queue/iostats", "0\n");
+        let device = Device::find(&fake.root, (254, 0)).unwrap();
+        assert_eq!(device.usage(&fake.root), None);
+        assert_eq!(
+            device.check_counters(&fake.root).unwrap_err(),
+            "vda keeps no counters: its queue/iostats is 0"
+        );
+    }
+}

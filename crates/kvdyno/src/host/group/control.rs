@@ -1,0 +1,36 @@
+//! Reads and writes a group's control files; errors name the file.
+
+use std::fmt::Display;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// A control file's text without the white space at its ends.
+pub(super) fn read(directory: &Path, file: &str) -> io::Result<String> {
+    let path = directory.join(file);
+    let text = fs::read_to_string(&path).map_err(|error| named(&path, &error))?;
+    Ok(text.trim().to_owned())
+}
+
+/// A control file that holds one number.
+pub(super) fn number(directory: &Path, file: &str) -> io::Result<u64> {
+    let text = read(directory, file)?;
+    text.parse().map_err(|_| {
+        let message = format!("{}: `{text}` is not a number", directory.join(file).display());
+        io::Error::new(io::ErrorKind::InvalidData, message)
+    })
+}
+
+/// Gives a control file a value. The kernel takes it in one write or not at all.
+pub(super) fn write(directory: &Path, file: &str, value: impl Display) -> io::Result<()> {
+    let path = directory.join(file);
+    let mut open = OpenOptions::new().write(true).truncate(true).open(&path);
+    open.as_mut()
+        .map_err(|error| named(&path, error))?
+        .write_all(value.to_string().as_bytes())
+        .map_err(|error| named(&path, &error))
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,230 @@
+//! The RAM limit: a memory control group for one case's processes, page cache included.
+//!
+//! It makes groups named `kvdyno-<pid>-...`, below our own group or (v2, see [`site`]) beside it,
+//! and removes those only. It does not decide how much RAM a case gets.
+
+mod above;
+mod control;
+mod hierarchy;
+mod leaf;
+mod naming;
+mod site;
+mod sweep;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod unavailable;
+mod v1;
+mod v2;
+
+pub use above::{cpus_above, memory_above};
+pub use sweep::sweep;
+pub use unavailable::Unavailable;
+
+use super::Root;
+use kvdyno_record::host::Availability;
+use kvdyno_record::usage::GroupUsage;
+use rustix::process::{Pid, Signal, kill_process};
+use site::Way;
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a group is given to lose its last process.
+const REMOVE_LIMIT: Duration = Duration::from_secs(3);
+
+/// The two interfaces of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1 => "cgroup v1",
+            Self::V2 => "cgroup v2",
+        })
+    }
+}
+
+/// A memory control group of ours. Dropped, it is removed with the processes in it.
+#[derive(Debug)]
+pub struct Group {
+    root: Root,
+    version: Version,
+    directory: PathBuf,
+    limit_bytes: u64,
+    procs: File,
+    removed: bool,
+}
+
+impl Group {
+    /// Makes a group with a limit on memory and none of it in swap. A process gets into it by
+    /// [`join`], before it touches a file that shall be held inside the limit.
+    pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
+        let site = site::choose(root)?;
+        site.check_room(root, limit_bytes)?;
+        let failed = |error: io::Error| {
+            Unavailable::new(format!("no group could be made: {error}"), "see `kvdyno doctor`")
+        };
+        match site.way {
+            Way::Below | Way::Beside => Ok(()),
+            Way::BelowRoot => control::write(&site.directory, "cgroup.subtree_control", "+memory"),
+            Way::BelowAlone => leaf::enter(root, &site.directory),
+        }
+        .map_err(failed)?;
+        let directory = site.directory.join(naming::group(root.pid(), name));
+        let made = root.make_group(&directory).and_then(|()| {
+            Self::open(root, site.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
+                let _ = root.remove_group(&directory);
+            })
+        });
+        made.inspect_err(|_| leaf::go_back(root)).map_err(failed)
+    }
+
+    fn open(root: &Root, version: Version, directory: &Path, bytes: u64) -> io::Result<Self> {
+        match version {
+            Version::V1 => v1::set_limit(directory, bytes)?,
+            Version::V2 => v2::set_limit(directory, bytes)?,
+        }
+        let procs = OpenOptions::new().write(true).open(directory.join("cgroup.procs"))?;
+        let group = Self {
+            root: root.clone(),
+            version,
+            directory: directory.to_owned(),
+            limit_bytes: bytes,
+            procs,
+            removed: false,
+        };
+        group.check_limit().map_err(io::Error::other)?;
+        Ok(group)
+    }
+
+    /// `cgroup v1` or `cgroup v2`.
+    pub fn enforced_by(&self) -> String {
+        self.version.to_string()
+    }
+
+    /// Where the group lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// What was asked for.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    /// What [`join`] writes to; open since the group was made, so that a child between fork and
+    /// exec has nothing to look up.
+    pub fn procs_file(&self) -> BorrowedFd<'_> {
+        self.procs.as_fd()
+    }
+
+    /// Its counters.
+    pub fn usage(&self) -> io::Result<GroupUsage> {
+        match self.version {
+            Version::V1 => v1::usage(&self.directory),
+            Version::V2 => v2::usage(&self.directory),
+        }
+    }
+
+    /// Fails, in words, where the limit is no longer the one that was set: to be asked once more
+    /// after the case, because whoever manages the host may have interfered.
+    pub fn check_limit(&self) -> Result<(), String> {
+        let limit = match self.version {
+            Version::V1 => v1::limit(&self.directory),
+            Version::V2 => v2::limit(&self.directory),
+        };
+        // The kernel rounds down to whole pages.
+        let page = rustix::param::page_size() as u64;
+        match limit {
+            Some(bytes) if bytes / page == self.limit_bytes / page => Ok(()),
+            Some(bytes) => {
+                Err(format!("the RAM limit reads {bytes} bytes, not the {} set", self.limit_bytes))
+            }
+            None => Err("the RAM limit that was set is gone".to_owned()),
+        }
+    }
+
+    /// Gives the group's page cache back, as far as it is clean and unmapped; the bytes freed.
+    pub fn reclaim(&self) -> io::Result<u64> {
+        let before = self.usage()?.memory_bytes;
+        match self.version {
+            Version::V1 => v1::reclaim(&self.directory)?,
+            Version::V2 => v2::reclaim(&self.directory)?,
+        }
+        Ok(before.saturating_sub(self.usage()?.memory_bytes))
+    }
+
+    /// Kills the processes that are still in it, frees its page cache (which would otherwise pass
+    /// to our own group and serve the next case for nothing), removes it.
+    pub fn remove(mut self) -> io::Result<()> {
+        self.remove_now()
+    }
+
+    fn remove_now(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.removed, true) {
+            return Ok(());
+        }
+        self.kill_members();
+        let _ = self.reclaim();
+        let begun = Instant::now();
+        loop {
+            match self.root.remove_group(&self.directory) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::ResourceBusy
+                        && begun.elapsed() < REMOVE_LIMIT =>
+                {
+                    self.kill_members();
+                    thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => break,
+            }
+        }
+        leaf::go_back(&self.root);
+        Ok(())
+    }
+
+    /// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a
+    /// tree of copies are nobody's.
+    fn kill_members(&self) {
+        if !self.root.is_system() {
+            return;
+        }
+        let members = hierarchy::members(&self.directory).unwrap_or_default();
+        for pid in members.into_iter().filter(|&pid| pid != self.root.pid()) {
+            if let Some(pid) = Pid::from_raw(pid as i32) {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = self.remove_now();
+    }
+}
+
+/// Puts the calling process into the group. Async-signal-safe: for a child between fork and exec.
+pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
+    rustix::io::write(procs, b"0")?;
+    Ok(())
+}
+
+/// Whether and where a group can be made; looks only.
+pub fn availability(root: &Root) -> Availability {
+    match site::choose(root) {
+        Ok(site) => Availability { available: true, detail: site.words(root) },
+        Err(unavailable) => unavailable.into(),
+    }
+}

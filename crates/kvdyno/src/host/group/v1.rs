@@ -1,0 +1,51 @@
+//! The memory controller's files of cgroup v1.
+
+use super::control::{number, read, write};
+use crate::host::root::keyed;
+use kvdyno_record::usage::GroupUsage;
+use std::io;
+use std::path::Path;
+
+/// Memory and swap together may be this much more than memory. With both limits equal the kernel
+/// would run into that of both, whose hits Linux 6.15 and later no longer count; so there is room
+/// for the largest folio.
+const SWAP_SLACK_BYTES: u64 = 4 << 20;
+
+/// Sets the limit, page cache included, and keeps memory from escaping into swap.
+pub(super) fn set_limit(directory: &Path, bytes: u64) -> io::Result<()> {
+    write(directory, "memory.limit_in_bytes", bytes)?;
+    // The group's own reclaim does not swap at all; that of a whole machine short of memory may,
+    // up to the second limit, where the kernel has it (boot option swapaccount=1).
+    write(directory, "memory.swappiness", 0)?;
+    if directory.join("memory.memsw.limit_in_bytes").exists() {
+        let both = bytes.saturating_add(SWAP_SLACK_BYTES);
+        write(directory, "memory.memsw.limit_in_bytes", both)?;
+    }
+    Ok(())
+}
+
+/// The limit in force; an unlimited group shows a number near 2^63.
+pub(super) fn limit(directory: &Path) -> Option<u64> {
+    let bytes = number(directory, "memory.limit_in_bytes").ok()?;
+    (bytes < 1 << 60).then_some(bytes)
+}
+
+/// Its counters.
+pub(super) fn usage(directory: &Path) -> io::Result<GroupUsage> {
+    let stat = read(directory, "memory.stat")?;
+    let oom = read(directory, "memory.oom_control")?;
+    Ok(GroupUsage {
+        memory_bytes: number(directory, "memory.usage_in_bytes")?,
+        memory_peak_bytes: number(directory, "memory.max_usage_in_bytes").ok(),
+        file_bytes: keyed(&stat, "total_cache").unwrap_or_default(),
+        anon_bytes: keyed(&stat, "total_rss").unwrap_or_default(),
+        limit_hits: number(directory, "memory.failcnt")?,
+        // Since Linux 4.13.
+        oom_kills: keyed(&oom, "oom_kill").unwrap_or_default(),
+    })
+}
+
+/// Frees all page cache of the group that can be freed.
+pub(super) fn reclaim(directory: &Path) -> io::Result<()> {
+    write(directory, "memory.force_empty", 0)
+}

@@ -1,0 +1,66 @@
+//! The memory controller's files of cgroup v2.
+
+use super::control::{number, read, write};
+use crate::host::root::keyed;
+use kvdyno_record::usage::GroupUsage;
+use std::io;
+use std::path::Path;
+
+/// Sets the limit, page cache included, and keeps memory from escaping into swap.
+pub(super) fn set_limit(directory: &Path, bytes: u64) -> io::Result<()> {
+    write(directory, "memory.max", bytes)?;
+    // Both are missing on kernels without swap or before 4.19.
+    if directory.join("memory.swap.max").exists() {
+        write(directory, "memory.swap.max", 0)?;
+    }
+    // A server of several processes dies as a whole: half a server would measure nonsense.
+    if directory.join("memory.oom.group").exists() {
+        write(directory, "memory.oom.group", 1)?;
+    }
+    Ok(())
+}
+
+/// The limit in force; `max` means none.
+pub(super) fn limit(directory: &Path) -> Option<u64> {
+    number(directory, "memory.max").ok()
+}
+
+/// Its counters.
+pub(super) fn usage(directory: &Path) -> io::Result<GroupUsage> {
+    let stat = read(directory, "memory.stat")?;
+    let events = read(directory, "memory.events")?;
+    Ok(GroupUsage {
+        memory_bytes: number(directory, "memory.current")?,
+        // Since Linux 5.19.
+        memory_peak_bytes: number(directory, "memory.peak").ok(),
+        file_bytes: keyed(&stat, "file").unwrap_or_default(),
+        anon_bytes: keyed(&stat, "anon").unwrap_or_default(),
+        limit_hits: keyed(&events, "max").unwrap_or_default(),
+        oom_kills: keyed(&events, "oom_kill").unwrap_or_default(),
+    })
+}
+
+/// Frees all page cache of the group that can be freed (Linux 5.19).
+pub(super) fn reclaim(directory: &Path) -> io::Result<()> {
+    let bytes = number(directory, "memory.current")?;
+    match write(directory, "memory.reclaim", bytes) {
+        // It freed less than was asked for, which was everything.
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        other => other,
+    }
+}
+
+/// Its children may have limits of their own.
+pub(super) fn limits_children(directory: &Path) -> bool {
+    lists_memory(directory, "cgroup.subtree_control")
+}
+
+/// The controller is at hand in this group.
+pub(super) fn has_controller(directory: &Path) -> bool {
+    lists_memory(directory, "cgroup.controllers")
+}
+
+fn lists_memory(directory: &Path, file: &str) -> bool {
+    let list = read(directory, file).unwrap_or_default();
+    list.split_whitespace().any(|controller| controller == "memory")
+}

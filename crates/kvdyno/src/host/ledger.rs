@@ -1,0 +1,156 @@
+//! The file that locks a place and lists what a run made there: `.kvdyno-lock`.
+//!
+//! Its lock (flock(2)) falls when the run's process dies, however it dies; its lines remain, so
+//! that a resumed run knows what may be removed. One JSON value a line, written before the thing
+//! that it names is made: a line cut off at the end names nothing that exists.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// The file's name in its place.
+pub(super) const NAME: &str = ".kvdyno-lock";
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// Who made the lines that follow.
+    Owner { pid: u32, run: String },
+    /// A directory that did not exist: the place, or one above it.
+    Directory(PathBuf),
+    /// A database's folder in the place.
+    Database(String),
+    /// A database's folder is gone.
+    Removed(String),
+}
+
+/// What the lines come to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ledger {
+    pub(super) pid: u32,
+    pub(super) run: String,
+    pub(super) directories: Vec<PathBuf>,
+    pub(super) databases: BTreeSet<String>,
+}
+
+impl Ledger {
+    /// Reads it from a place; `None` where nobody has claimed it.
+    pub(super) fn read(place: &Path) -> Option<Self> {
+        Self::parse(&fs::read_to_string(place.join(NAME)).ok()?)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut ledger = Self::default();
+        for entry in text.lines().map_while(|line| serde_json::from_str(line).ok()) {
+            match entry {
+                Entry::Owner { pid, run } => (ledger.pid, ledger.run) = (pid, run),
+                Entry::Directory(path) => ledger.directories.push(path),
+                Entry::Database(id) => _ = ledger.databases.insert(id),
+                Entry::Removed(id) => _ = ledger.databases.remove(&id),
+            }
+        }
+        (!ledger.run.is_empty()).then_some(ledger)
+    }
+}
+
+/// The locked file.
+#[derive(Debug)]
+pub(super) struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock; `None` where a living process has it.
+    pub(super) fn take(place: &Path) -> io::Result<Option<Self>> {
+        let path = place.join(NAME);
+        loop {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            // Its last owner may have removed it between our opening and our locking it.
+            if fs::metadata(&path).is_ok_and(|there| is_same(&there, &file)) {
+                return Ok(Some(Self { file, path }));
+            }
+        }
+    }
+
+    /// What its last owner, who is dead, left in it.
+    pub(super) fn ledger(&mut self) -> io::Result<Option<Ledger>> {
+        let mut text = String::new();
+        self.file.rewind()?;
+        self.file.read_to_string(&mut text)?;
+        Ok(Ledger::parse(&text))
+    }
+
+    /// Begins anew.
+    pub(super) fn begin(&mut self, entries: &[Entry]) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        entries.iter().try_for_each(|entry| self.add(entry))
+    }
+
+    /// Adds a line.
+    pub(super) fn add(&mut self, entry: &Entry) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        self.file.seek(io::SeekFrom::End(0))?;
+        self.file.write_all(&line)
+    }
+
+    /// Removes the file while it is locked: whoever waits for it starts over.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+/// Whether a living process has the lock of a place. Takes nothing.
+pub(super) fn is_held(place: &Path) -> bool {
+    let file = File::open(place.join(NAME));
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+fn is_same(there: &fs::Metadata, file: &File) -> bool {
+    file.metadata().is_ok_and(|ours| (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_add_up_and_a_cut_line_ends_them() {
+        let text = "{\"owner\":{\"pid\":7,\"run\":\"r\"}}\n{\"directory\":\"/d\"}\n\
+             {\"database\":\"a\"}\n{\"database\":\"b\"}\n{\"removed\":\"a\"}\n{\"datab";
+        let ledger = Ledger::parse(text).unwrap();
+        assert_eq!((ledger.pid, ledger.run.as_str()), (7, "r"));
+        assert_eq!(ledger.directories, [Path::new("/d")]);
+        assert_eq!(ledger.databases, BTreeSet::from(["b".to_owned()]));
+        assert_eq!(Ledger::parse(""), None);
+    }
+
+    #[test]
+    fn one_lock_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lock = Lock::take(folder.path()).unwrap().unwrap();
+        lock.begin(&[Entry::Owner { pid: 7, run: "r".to_owned() }]).unwrap();
+        lock.add(&Entry::Database("a".to_owned())).unwrap();
+        assert!(Lock::take(folder.path()).unwrap().is_none());
+        assert!(is_held(folder.path()));
+        drop(lock);
+        assert!(!is_held(folder.path()));
+        let mut lock = Lock::take(folder.path()).unwrap().unwrap();
+        assert_eq!(lock.ledger().unwrap(), Ledger::read(folder.path()));
+        assert!(lock.ledger().unwrap().unwrap().databases.contains("a"));
+        lock.remove().unwrap();
+        assert!(Ledger::read(folder.path()).is_none());
+    }
+}

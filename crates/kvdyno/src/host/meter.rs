@@ -1,0 +1,74 @@
+//! All counters at one moment, for the runner: before and after a phase, and while it runs.
+//!
+//! A snapshot opens and reads about a dozen small files; a hundred microseconds is a fair guess,
+//! so that ten a second cost a thousandth of one processor.
+
+use super::Root;
+use super::device::Device;
+use super::group::Group;
+use super::process::{self, ticks_ns};
+use kvdyno_record::usage::Snapshot;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What is read for one case.
+#[derive(Clone, Debug)]
+pub struct Meter<'a> {
+    /// Where from.
+    pub root: &'a Root,
+    /// Whose usage: a server's processes. Empty for a worker, which reads its own `rusage` and
+    /// sends it, more finely than `/proc` tells.
+    pub processes: Vec<u32>,
+    /// The device under the volume.
+    pub device: Option<&'a Device>,
+    /// The group with the RAM limit.
+    pub group: Option<&'a Group>,
+}
+
+impl Meter<'_> {
+    /// Reads all counters.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            at_unix_ns: unix_ns(),
+            process: process::usage(self.root, &self.processes),
+            device: self.device.and_then(|device| device.usage(self.root)),
+            group: self.group.and_then(|group| group.usage().ok()),
+            steal_ns: steal_ns(self.root),
+        }
+    }
+}
+
+/// CPU time stolen by the hypervisor since boot, summed over the processors.
+pub fn steal_ns(root: &Root) -> Option<u64> {
+    let stat = root.text("/proc/stat")?;
+    let sum = stat.lines().find(|line| line.starts_with("cpu "))?;
+    sum.split_whitespace().nth(8)?.parse().ok().map(ticks_ns)
+}
+
+/// The system's clock.
+pub fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::fake::Fake;
+    use super::*;
+
+    #[test]
+    fn steal_is_the_eighth_time() {
+        let fake = Fake::new()
+            .file("/proc/stat", "cpu  180146 0 19237 114087 1312 0 63 300 0 0\ncpu0 1 2 3\n");
+        assert_eq!(steal_ns(&fake.root), Some(3_000_000_000));
+        assert_eq!(steal_ns(&Fake::new().root), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_null() {
+        let fake = Fake::new();
+        let meter = Meter { root: &fake.root, processes: vec![1], device: None, group: None };
+        let snapshot = meter.snapshot();
+        assert!(snapshot.at_unix_ns > 0);
+        assert_eq!(snapshot, Snapshot { at_unix_ns: snapshot.at_unix_ns, ..Snapshot::default() });
+    }
+}

@@ -1,0 +1,35 @@
+//! The machine that is measured: what it is, what it has used up, what we hold it to.
+//!
+//! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, claims places and
+//! spawns children. It decides nothing about a run, and prints nothing. All reading goes through
+//! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
+//! docs/host.md.
+
+pub mod cache;
+pub mod child;
+mod claim;
+pub mod device;
+pub mod doctor;
+mod drive;
+pub mod evidence;
+pub mod facts;
+pub mod group;
+mod ledger;
+pub mod meter;
+pub mod mount;
+mod pages;
+pub mod place;
+pub mod process;
+mod root;
+pub mod settings;
+pub mod size;
+#[cfg(test)]
+mod testing;
+pub mod volume;
+
+pub use child::Child;
+pub use group::{Group, Unavailable};
+pub use meter::Meter;
+pub use place::{Claim, Place, PlaceError};
+pub use root::Root;
+pub use volume::Volume;

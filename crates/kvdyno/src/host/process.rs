@@ -1,0 +1,202 @@
+//! What processes have used up, from `/proc/PID/*` for processes that are not our children
+//! (servers), and from a `rusage` for those that are.
+//!
+//! `/proc` counts CPU time in clock ticks (10 ms) and context switches by thread: the switches of
+//! threads that have ended are lost. A `rusage` has neither fault.
+
+use super::Root;
+use super::root::keyed;
+use kvdyno_record::usage::{ProcessIo, ProcessUsage};
+
+/// The readings of these processes, summed; `None` where not one of them can be read. Processes
+/// that end in between take their counts with them.
+pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
+    pids.iter().filter_map(|&pid| one(root, pid)).reduce(|a, b| sum(&a, &b))
+}
+
+/// Memory resident now, summed over these processes, pages that they share counted again.
+pub fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
+    let page = rustix::param::page_size() as u64;
+    let one = |pid: &u32| -> Option<u64> {
+        let text = root.text(format!("/proc/{pid}/statm"))?;
+        Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * page)
+    };
+    pids.iter().filter_map(one).reduce(|a, b| a + b)
+}
+
+/// `/proc/PID/io`; only the processes' user and root may read it.
+pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
+    let text = root.text(format!("/proc/{pid}/io"))?;
+    let field = |name| keyed(&text, name);
+    Some(ProcessIo {
+        read_chars: field("rchar")?,
+        write_chars: field("wchar")?,
+        read_calls: field("syscr")?,
+        write_calls: field("syscw")?,
+        read_bytes: field("read_bytes")?,
+        write_bytes: field("write_bytes")?,
+        cancelled_write_bytes: field("cancelled_write_bytes")?,
+    })
+}
+
+/// As wait4(2) and getrusage(2) give it. `io` is for whoever read it while the process lived.
+pub fn from_rusage(rusage: &libc::rusage) -> ProcessUsage {
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or_default();
+    let time =
+        |time: libc::timeval| count(time.tv_sec) * 1_000_000_000 + count(time.tv_usec) * 1_000;
+    ProcessUsage {
+        user_ns: time(rusage.ru_utime),
+        system_ns: time(rusage.ru_stime),
+        voluntary_switches: count(rusage.ru_nvcsw),
+        involuntary_switches: count(rusage.ru_nivcsw),
+        minor_faults: count(rusage.ru_minflt),
+        major_faults: count(rusage.ru_majflt),
+        input_blocks_512: count(rusage.ru_inblock),
+        output_blocks_512: count(rusage.ru_oublock),
+        rss_peak_bytes: count(rusage.ru_maxrss) * 1024,
+        io: None,
+    }
+}
+
+/// The time that clock ticks of `/proc` stand for.
+pub(super) fn ticks_ns(ticks: u64) -> u64 {
+    ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
+}
+
+fn one(root: &Root, pid: u32) -> Option<ProcessUsage> {
+    let stat = root.text(format!("/proc/{pid}/stat"))?;
+    // The second field, the command in parentheses, may hold anything; the third follows the last
+    // parenthesis. `fields[n]` is field n + 3 of proc(5).
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let (voluntary_switches, involuntary_switches) = switches(root, pid);
+    let status = root.text(format!("/proc/{pid}/status")).unwrap_or_default();
+    let io = io(root, pid);
+    let blocks = |bytes: fn(&ProcessIo) -> u64| io.as_ref().map_or(0, bytes) / 512;
+    Some(ProcessUsage {
+        user_ns: ticks_ns(field(14)?),
+        system_ns: ticks_ns(field(15)?),
+        voluntary_switches,
+        involuntary_switches,
+        minor_faults: field(10)?,
+        major_faults: field(12)?,
+        // What the kernel makes ru_inblock and ru_oublock of.
+        input_blocks_512: blocks(|io| io.read_bytes),
+        output_blocks_512: blocks(|io| io.write_bytes),
+        rss_peak_bytes: keyed(&status, "VmHWM").unwrap_or_default() * 1024,
+        io,
+    })
+}
+
+/// Context switches, summed over the threads alive: `/proc/PID/status` has those of the first
+/// thread alone.
+fn switches(root: &Root, pid: u32) -> (u64, u64) {
+    let tasks = root.names(format!("/proc/{pid}/task"));
+    let texts =
+        tasks.iter().filter_map(|task| root.text(format!("/proc/{pid}/task/{task}/status")));
+    texts.fold((0, 0), |(voluntary, involuntary), text| {
+        let field = |name| keyed(&text, name).unwrap_or_default();
+        (
+            voluntary + field("voluntary_ctxt_switches"),
+            involuntary + field("nonvoluntary_ctxt_switches"),
+        )
+    })
+}
+
+fn sum(a: &ProcessUsage, b: &ProcessUsage) -> ProcessUsage {
+    ProcessUsage {
+        user_ns: a.user_ns + b.user_ns,
+        system_ns: a.system_ns + b.system_ns,
+        voluntary_switches: a.voluntary_switches + b.voluntary_switches,
+        involuntary_switches: a.involuntary_switches + b.involuntary_switches,
+        minor_faults: a.minor_faults + b.minor_faults,
+        major_faults: a.major_faults + b.major_faults,
+        input_blocks_512: a.input_blocks_512 + b.input_blocks_512,
+        output_blocks_512: a.output_blocks_512 + b.output_blocks_512,
+        rss_peak_bytes: a.rss_peak_bytes + b.rss_peak_bytes,
+        // Of some processes would be taken for that of all.
+        io: a.io.zip(b.io).map(|(a, b)| sum_io(&a, &b)),
+    }
+}
+
+fn sum_io(a: &ProcessIo, b: &ProcessIo) -> ProcessIo {
+    ProcessIo {
+        read_chars: a.read_chars + b.read_chars,
+        write_chars: a.write_chars + b.write_chars,
+        read_calls: a.read_calls + b.read_calls,
+        write_calls: a.write_calls + b.write_calls,
+        read_bytes: a.read_bytes + b.read_bytes,
+        write_bytes: a.write_bytes + b.write_bytes,
+        cancelled_write_bytes: a.cancelled_write_bytes + b.cancelled_write_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::fake::Fake;
+    use super::*;
+
+    fn server() -> Fake {
+        Fake::new()
+            .file(
+                "/proc/70/stat",
+                "70 (mongod ) 1 (x)) S 1 70 70 0 -1 4194304 102 9 3 8 250 50 1 1 20 0 2 0 157884 \
+                 3133440 382 18446744073709551615\n",
+            )
+            .file("/proc/70/status", "Name:\tmongod\nVmHWM:\t    1024 kB\n")
+            .file("/proc/70/statm", "765 382 300 5 0 95 0\n")
+            .file(
+                "/proc/70/io",
+                "rchar: 6976\nwchar: 12\nsyscr: 10\nsyscw: 2\nread_bytes: 8192\n\
+                 write_bytes: 4096\ncancelled_write_bytes: 512\n",
+            )
+            .file(
+                "/proc/70/task/70/status",
+                "voluntary_ctxt_switches:\t4\nnonvoluntary_ctxt_switches:\t1\n",
+            )
+            .file(
+                "/proc/70/task/71/status",
+                "voluntary_ctxt_switches:\t6\nnonvoluntary_ctxt_switches:\t2\n",
+            )
+    }
+
+    #[test]
+    fn a_servers_process_is_read_from_proc() {
+        let usage = usage(&server().root, &[70]).unwrap();
+        assert_eq!(usage.user_ns, 2_500_000_000);
+        assert_eq!(usage.system_ns, 500_000_000);
+        assert_eq!((usage.minor_faults, usage.major_faults), (102, 3));
+        assert_eq!((usage.voluntary_switches, usage.involuntary_switches), (10, 3));
+        assert_eq!((usage.input_blocks_512, usage.output_blocks_512), (16, 8));
+        assert_eq!(usage.rss_peak_bytes, 1 << 20);
+        assert_eq!(usage.io.unwrap().cancelled_write_bytes, 512);
+    }
+
+    #[test]
+    fn processes_are_summed_and_the_gone_left_out() {
+        let fake = server();
+        let stat = fake.read("/proc/70/stat");
+        let fake = fake.file("/proc/71/stat", &stat);
+        let usage = usage(&fake.root, &[70, 71, 72]).unwrap();
+        assert_eq!(usage.user_ns, 5_000_000_000);
+        assert_eq!(usage.io, None, "one of the two cannot be read");
+        assert_eq!(super::usage(&fake.root, &[72]), None);
+    }
+
+    #[test]
+    fn resident_memory_is_in_pages() {
+        let page = rustix::param::page_size() as u64;
+        assert_eq!(rss_bytes(&server().root, &[70, 72]), Some(382 * page));
+    }
+
+    #[test]
+    fn proc_and_rusage_agree_on_this_process() {
+        let mut block = vec![0_u8; 8 << 20];
+        block.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        let me = std::process::id();
+        let usage = usage(&Root::system(), &[me]).unwrap();
+        assert!(usage.rss_peak_bytes >= block.len() as u64);
+        assert!(usage.minor_faults > 0);
+        assert!(rss_bytes(&Root::system(), &[me]).unwrap() >= block.len() as u64);
+    }
+}

@@ -1,0 +1,67 @@
+//! What the tests of this module share: folders on a real filesystem, and skipping in sight.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A folder that is not on tmpfs: `/tmp` often is.
+pub(super) fn disk_folder() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in("/var/tmp").unwrap()
+}
+
+/// A file of this many bytes, all of them on the device.
+pub(super) fn write_file(path: &Path, bytes: usize) {
+    let mut file = std::fs::File::create(path).unwrap();
+    let block = vec![0x5a; 1 << 20];
+    for _ in 0..bytes >> 20 {
+        file.write_all(&block).unwrap();
+    }
+    file.sync_all().unwrap();
+}
+
+/// Says that a test did not test, past libtest's capture of output.
+pub(super) fn skipped(test: &str, reason: &str) {
+    let _ = writeln!(std::io::stderr(), "{test}: skipped: {reason}");
+}
+
+/// Whether a test that needs root can run; says so where it cannot.
+pub(super) fn needs_root(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skipped(test, "needs root");
+    }
+    root
+}
+
+/// The user that owns nothing.
+pub(super) const NOBODY: u32 = 65534;
+
+/// Runs one test of this binary again as nobody; it finds out by [`is_nobody`]. Says so and gives
+/// `false` where this process may not become another user or that user may not run the binary.
+pub(super) fn again_as_nobody(test: &str) -> bool {
+    use std::os::unix::process::CommandExt;
+    if !needs_root(test) {
+        return false;
+    }
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.uid(NOBODY).gid(NOBODY).current_dir("/").stdin(Stdio::null());
+    match command.output() {
+        Ok(output) => {
+            let told = String::from_utf8_lossy(&output.stdout);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "as nobody: {told}{errors}");
+            assert!(told.contains("1 passed"), "the test was not found: {told}");
+            true
+        }
+        Err(error) => {
+            skipped(test, &format!("cannot be run as another user: {error}"));
+            false
+        }
+    }
+}
+
+/// This process is the one that [`again_as_nobody`] started.
+pub(super) fn is_nobody() -> bool {
+    rustix::process::geteuid().as_raw() == NOBODY
+}

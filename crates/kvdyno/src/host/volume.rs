@@ -1,0 +1,189 @@
+//! The filesystem and the block device under a path.
+//!
+//! The device is found by `st_dev`, and by the mount's source where that number is anonymous
+//! (btrfs). Filesystems in memory, in layers or over a network have no device that could be
+//! metered.
+
+use super::Root;
+use super::device::Device;
+use super::mount::{self, Mount};
+use kvdyno_record::host::Filesystem;
+use rustix::fs::{StatVfsMountFlags, major, minor, statvfs};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// What lies under a path.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    /// The path, or where it does not exist its nearest directory that does.
+    pub directory: PathBuf,
+    /// The mount it lies on.
+    pub mount: Option<Mount>,
+    /// The device whose counters tell what the volume did, or why there is none.
+    pub device: Result<Device, String>,
+    /// Its size.
+    pub total_bytes: u64,
+    /// Free to this user.
+    pub free_bytes: u64,
+    /// Nothing can be written to it.
+    pub read_only: bool,
+}
+
+/// What a filesystem is good for in a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Medium {
+    /// A device of this machine.
+    Device,
+    /// This machine's memory: no device is measured.
+    Memory,
+    /// Layers over another filesystem: files are copied up, the device is hidden.
+    Layers,
+    /// Another machine, or the host of this one.
+    Network,
+    /// Something in user space or unknown to us.
+    Unknown,
+}
+
+impl Medium {
+    /// By the kernel's name of the filesystem.
+    pub fn of(kind: &str) -> Self {
+        match kind {
+            "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "zfs" | "bcachefs" | "jfs"
+            | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
+            "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" => Self::Memory,
+            "overlay" | "aufs" | "unionfs" | "ecryptfs" => Self::Layers,
+            "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "ceph" | "afs" | "lustre"
+            | "gpfs" | "glusterfs" | "fuse.glusterfs" | "fuse.sshfs" | "gfs2" | "ocfs2" => {
+                Self::Network
+            }
+            _ => Self::Unknown,
+        }
+    }
+}
+
+impl Volume {
+    /// Looks at a path, which need not exist.
+    pub fn at(root: &Root, path: &Path) -> io::Result<Self> {
+        let directory = nearest(path)?;
+        let stat = fs::metadata(&directory)?;
+        let number = (major(stat.dev()), minor(stat.dev()));
+        let space = statvfs(&directory)?;
+        let mount = mount::under(root, &directory);
+        let device = device(root, number, mount.as_ref());
+        Ok(Self {
+            directory,
+            mount,
+            device,
+            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
+            free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+            read_only: space.f_flag.contains(StatVfsMountFlags::RDONLY),
+        })
+    }
+
+    /// `ext4`, `xfs`, `tmpfs`; `unknown` where mountinfo cannot be read.
+    pub fn kind(&self) -> &str {
+        self.mount.as_ref().map_or("unknown", |mount| &mount.kind)
+    }
+
+    /// What the filesystem is good for.
+    pub fn medium(&self) -> Medium {
+        Medium::of(self.kind())
+    }
+
+    /// For the record.
+    pub fn filesystem(&self) -> Filesystem {
+        let mount = self.mount.as_ref();
+        Filesystem {
+            kind: self.kind().to_owned(),
+            mount_point: mount.map_or(String::new(), |m| m.point.display().to_string()),
+            options: mount.map_or(String::new(), Mount::all_options),
+            source: mount.map_or(String::new(), |m| m.source.clone()),
+            total_bytes: self.total_bytes,
+            free_bytes: self.free_bytes,
+        }
+    }
+}
+
+/// The path without symbolic links, or its nearest parent that exists.
+pub(super) fn nearest(path: &Path) -> io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    let mut there = path.ancestors().filter_map(|ancestor| ancestor.canonicalize().ok());
+    there.next().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+}
+
+fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Device, String> {
+    if let Some(device) = Device::find(root, number) {
+        device.check_counters(root)?;
+        return Ok(device);
+    }
+    let kind = mount.map_or("unknown", |mount| mount.kind.as_str());
+    match Medium::of(kind) {
+        Medium::Memory => return Err(format!("{kind} lies in memory: no device is used")),
+        Medium::Layers => return Err(format!("{kind} hides its device")),
+        Medium::Network => return Err(format!("{kind} lies on another machine")),
+        Medium::Device | Medium::Unknown => {}
+    }
+    let source = mount.map_or("", |mount| mount.source.as_str());
+    let found = fs::metadata(root.path(source)).ok().filter(|_| source.starts_with('/'));
+    let found = found.and_then(|stat| Device::find(root, (major(stat.rdev()), minor(stat.rdev()))));
+    let device = found.ok_or_else(|| format!("{kind} on `{source}`: its device is not known"))?;
+    device.check_counters(root)?;
+    Ok(device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::fake::Fake;
+    use super::*;
+
+    fn disk(fake: Fake) -> Fake {
+        fake.file("/sys/devices/block/sda/stat", "1 0 8 5 2 0 16 7 0 9 12")
+            .link("/sys/dev/block/8:0", "../../devices/block/sda")
+            .link("/sys/block/sda", "../devices/block/sda")
+    }
+
+    fn mounted(kind: &str, source: &str) -> Mount {
+        Mount::parse(&format!("40 27 0:50 / /data rw - {kind} {source} rw")).unwrap()
+    }
+
+    #[test]
+    fn an_ordinary_filesystem_is_found_by_its_number() {
+        let fake = disk(Fake::new());
+        let mount = mounted("ext4", "/dev/root");
+        assert_eq!(device(&fake.root, (8, 0), Some(&mount)).unwrap().name, "sda");
+    }
+
+    #[test]
+    fn filesystems_without_a_device_say_so() {
+        let fake = disk(Fake::new());
+        let reason =
+            |kind, source| device(&fake.root, (0, 50), Some(&mounted(kind, source))).unwrap_err();
+        assert_eq!(reason("tmpfs", "tmpfs"), "tmpfs lies in memory: no device is used");
+        assert_eq!(reason("overlay", "overlay"), "overlay hides its device");
+        assert_eq!(reason("nfs4", "server:/export"), "nfs4 lies on another machine");
+        assert_eq!(reason("zfs", "tank/db"), "zfs on `tank/db`: its device is not known");
+    }
+
+    #[test]
+    fn btrfs_is_found_by_its_mounts_source() {
+        // The number of a real device node of this machine, whatever it is; without one the
+        // fallback cannot be shown.
+        let root = Root::system();
+        let nodes = ["/dev/vda", "/dev/sda", "/dev/nvme0n1"];
+        let Some(node) = nodes.into_iter().find(|node| Path::new(node).exists()) else { return };
+        let device = device(&root, (0, 50), Some(&mounted("btrfs", node))).unwrap();
+        assert_eq!(format!("/dev/{}", device.name), node);
+    }
+
+    #[test]
+    fn a_path_that_is_not_there_yet_lies_on_its_parents_volume() {
+        let folder = tempfile::tempdir().unwrap();
+        let volume = Volume::at(&Root::system(), &folder.path().join("a/b/c")).unwrap();
+        assert_eq!(volume.directory, folder.path().canonicalize().unwrap());
+        assert!(volume.total_bytes >= volume.free_bytes && volume.total_bytes > 0);
+        assert!(!volume.read_only);
+        assert_eq!(volume.filesystem().kind, volume.kind());
+    }
+}

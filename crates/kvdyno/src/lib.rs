@@ -1,0 +1,63 @@
+//! The program `kvdyno`: reads a suite, runs it on worker processes, keeps a record, shows it.
+//!
+//! It is not a harness: no operation is timed in this process. Workers do that
+//! (`kvdyno-worker`), one process a case.
+
+pub mod cli;
+pub mod commands;
+pub mod exit;
+pub mod findings;
+pub mod host;
+pub mod printer;
+pub mod redact;
+pub mod report;
+pub mod runner;
+pub mod stats;
+pub mod suite;
+pub mod units;
+pub mod workers;
+
+use clap::Parser as _;
+use cli::{Cli, Command};
+use exit::Exit;
+use printer::Printer;
+use std::process::ExitCode;
+
+/// Runs the program with the process's arguments.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let printer = Printer::new(cli.color, cli.quiet);
+    let exit = dispatch(&cli.command, &printer).unwrap_or_else(|error| complain(&error, &printer));
+    exit.into()
+}
+
+fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
+    match command {
+        Command::Run(args) => commands::run::run(args, printer),
+        Command::Plan(args) => commands::plan::run(args, printer),
+        Command::Resume(args) => commands::resume::run(args, printer),
+        Command::List(args) => commands::list::run(args, printer),
+        Command::Show(args) => commands::show::run(args, printer),
+        Command::Check(args) => commands::check::run(args, printer),
+        Command::Export(args) => commands::export::run(args, printer),
+        Command::Engines(args) => commands::engines::run(args, printer),
+        Command::Doctor(args) => commands::doctor::run(args, printer),
+        Command::Suites(args) => commands::suites::run(args, printer),
+        Command::Schema(args) => commands::schema::run(args, printer),
+        Command::Completions(args) => commands::completions::run(args, printer),
+    }
+}
+
+/// Says why the program ends. A suite's mistakes are shown under their lines.
+fn complain(error: &anyhow::Error, printer: &Printer) -> Exit {
+    match error.chain().find_map(|cause| cause.downcast_ref::<suite::SuiteError>()) {
+        Some(mistakes) => {
+            printer.diagnostic(&mistakes.render(printer.colors_errors()));
+            Exit::Usage
+        }
+        None => {
+            printer.error(error);
+            exit::of_error(error)
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The program's entry: everything else is in the library, where tests reach it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno::main()
+}

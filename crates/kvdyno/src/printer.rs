@@ -1,0 +1,317 @@
+//! What reaches the terminal: data on standard output; progress, notes and complaints on standard
+//! error. Nothing else in the program prints.
+//!
+//! Text from a record or a worker is made harmless here (control characters are shown, not sent),
+//! colours are added here, and a closed pipe (`kvdyno show | head`) ends the output, not the
+//! program.
+
+mod plain;
+mod progress;
+
+pub use plain::{one_line, plain};
+pub use progress::Progress;
+
+use indicatif::{MultiProgress, ProgressDrawTarget};
+use serde::Serialize;
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What a coloured word says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tone {
+    /// It is right.
+    Good,
+    /// Worth a look.
+    Warning,
+    /// It is wrong.
+    Bad,
+    /// A title, or a word that stands out.
+    Strong,
+}
+
+impl Tone {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Good => "32",
+            Self::Warning => "33",
+            Self::Bad => "31;1",
+            Self::Strong => "1",
+        }
+    }
+}
+
+/// The way to the terminal.
+pub struct Printer {
+    out: Stream,
+    err: Stream,
+    quiet: bool,
+    live: Option<MultiProgress>,
+}
+
+impl Printer {
+    /// On the process's own streams. A quiet one shows no progress and no notes.
+    pub fn new(color: Color, quiet: bool) -> Self {
+        let (out, err) = (io::stdout(), io::stderr());
+        let live = err.is_terminal() && !quiet;
+        Self {
+            out: Stream::new(wants_color(color, out.is_terminal()), Box::new(out)),
+            err: Stream::new(wants_color(color, err.is_terminal()), Box::new(err)),
+            quiet,
+            live: live.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
+        }
+    }
+
+    /// Into memory, without colour: for tests.
+    pub fn captured() -> (Self, Captured) {
+        let captured = Captured::default();
+        let printer = Self {
+            out: Stream::new(false, Box::new(captured.out.clone())),
+            err: Stream::new(false, Box::new(captured.err.clone())),
+            quiet: false,
+            live: None,
+        };
+        (printer, captured)
+    }
+
+    /// Data: a block of text.
+    pub fn data(&self, text: &str) {
+        self.write_out(&format!("{}\n", plain(text.trim_end_matches('\n'))));
+    }
+
+    /// A title above a block of data.
+    pub fn heading(&self, text: &str) {
+        self.write_out(&format!("{}\n", self.out.toned(Tone::Strong, &plain(text))));
+    }
+
+    /// A line or a block of data that begins with a coloured word.
+    pub fn marked(&self, tone: Tone, word: &str, text: &str) {
+        let word = self.out.toned(tone, &one_line(word));
+        self.write_out(&format!("{word}{}\n", plain(text)));
+    }
+
+    /// Data for a machine, byte for byte.
+    pub fn verbatim(&self, bytes: &[u8]) {
+        self.suspended(|| self.out.write(bytes));
+    }
+
+    /// Data as indented JSON.
+    pub fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
+        let text = serde_json::to_string_pretty(value)?;
+        // Control characters that JSON lets pass stand inside strings, where \u is as good.
+        let harmless: String = text.chars().map(plain::in_json).collect();
+        self.verbatim(format!("{harmless}\n").as_bytes());
+        Ok(())
+    }
+
+    /// Something worth knowing; left out by `--quiet`.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            self.write_err(&format!("{}\n", plain(text)));
+        }
+    }
+
+    /// Something that may spoil the figures.
+    pub fn warning(&self, text: &str) {
+        self.labelled(Tone::Warning, "warning", text);
+    }
+
+    /// What would help.
+    pub fn hint(&self, text: &str) {
+        self.labelled(Tone::Strong, "hint", text);
+    }
+
+    /// Why the program ends: the error, what it was caused by, and the hint that goes with it.
+    pub fn error(&self, error: &anyhow::Error) {
+        self.labelled(Tone::Bad, "error", &error.to_string());
+        for cause in error.chain().skip(1) {
+            self.write_err(&format!("  because: {}\n", plain(&cause.to_string())));
+        }
+        if let Some(hint) = crate::exit::complaint(error).and_then(|c| c.hint.as_deref()) {
+            self.hint(hint);
+        }
+    }
+
+    /// A diagnostic that was laid out, and coloured, by someone else (a suite's, with its caret).
+    pub fn diagnostic(&self, rendered: &str) {
+        self.write_err(&format!("{}\n", rendered.trim_end_matches('\n')));
+    }
+
+    /// Whether a diagnostic may bring its own colours.
+    pub fn colors_errors(&self) -> bool {
+        self.err.color
+    }
+
+    /// Shows how a run gets on: `cases` of them, `estimate` for all by the plan.
+    pub fn progress(&self, cases: usize, estimate: Duration) -> Progress<'_> {
+        Progress::new(self, cases, estimate)
+    }
+
+    fn labelled(&self, tone: Tone, label: &str, text: &str) {
+        let label = self.err.toned(tone, label);
+        self.write_err(&format!("{label}: {}\n", plain(text)));
+    }
+
+    fn write_out(&self, text: &str) {
+        self.suspended(|| self.out.write(text.as_bytes()));
+    }
+
+    fn write_err(&self, text: &str) {
+        self.suspended(|| self.err.write(text.as_bytes()));
+    }
+
+    /// Takes the progress line away while something else is written.
+    fn suspended(&self, write: impl FnOnce()) {
+        match &self.live {
+            Some(live) => live.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+/// What a captured printer was told.
+#[derive(Clone, Default)]
+pub struct Captured {
+    out: Shared,
+    err: Shared,
+}
+
+impl Captured {
+    /// All that went to standard output.
+    pub fn out(&self) -> String {
+        self.out.text()
+    }
+
+    /// All that went to standard error.
+    pub fn err(&self) -> String {
+        self.err.text()
+    }
+}
+
+#[derive(Clone, Default)]
+struct Shared(Arc<Mutex<Vec<u8>>>);
+
+impl Shared {
+    fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// One of the two streams.
+struct Stream {
+    color: bool,
+    sink: Mutex<Option<Box<dyn Write + Send>>>,
+}
+
+impl Stream {
+    fn new(color: bool, sink: Box<dyn Write + Send>) -> Self {
+        Self { color, sink: Mutex::new(Some(sink)) }
+    }
+
+    /// Writes; after the first failure (a closed pipe) nothing more. Nobody is left to be told.
+    fn write(&self, bytes: &[u8]) {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = sink.as_mut().map(|sink| sink.write_all(bytes).and_then(|()| sink.flush()));
+        if let Some(Err(_)) = written {
+            *sink = None;
+        }
+    }
+
+    fn toned(&self, tone: Tone, text: &str) -> String {
+        if self.color { format!("\x1b[{}m{text}\x1b[0m", tone.code()) } else { text.to_owned() }
+    }
+}
+
+/// `--color` wins; then <https://no-color.org>; then whether a person is looking.
+fn wants_color(color: Color, terminal: bool) -> bool {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => {
+            terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::Complaint;
+    use anyhow::Context as _;
+
+    #[test]
+    fn errors_read_as_a_chain_with_a_hint() {
+        let (printer, captured) = Printer::captured();
+        let error = Err::<(), _>(Complaint::usage("no run `x`").hint("`kvdyno list`"))
+            .context("failed to show")
+            .unwrap_err();
+        printer.error(&error);
+        assert_eq!(
+            captured.err(),
+            "error: failed to show\n  because: no run `x`\nhint: `kvdyno list`\n"
+        );
+        assert_eq!(captured.out(), "");
+    }
+
+    #[test]
+    fn escapes_from_a_record_do_not_reach_the_terminal() {
+        let (printer, captured) = Printer::captured();
+        printer.data("a\x1b[2Jb\u{202e}c\u{9b}31m");
+        printer.json(&"\u{9b}31m\u{7f}").unwrap();
+        assert_eq!(
+            captured.out(),
+            "a\\u{1b}[2Jb\\u{202e}c\\u{9b}31m\n\"\\u009b31m\\u007f\"\n"
+        );
+    }
+
+    #[test]
+    fn colours_are_added_where_they_are_wanted() {
+        let stream = Stream::new(true, Box::new(io::sink()));
+        assert_eq!(stream.toned(Tone::Bad, "x"), "\x1b[31;1mx\x1b[0m");
+        assert!(wants_color(Color::Always, false));
+        assert!(!wants_color(Color::Never, true));
+        assert!(!wants_color(Color::Auto, false));
+    }
+
+    #[test]
+    fn a_closed_pipe_ends_the_output_and_nothing_else() {
+        struct Closed(u32);
+        impl Write for Closed {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                assert_eq!(self.0, 0, "written to after it was closed");
+                self.0 += 1;
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let stream = Stream::new(false, Box::new(Closed(0)));
+        stream.write(b"one");
+        stream.write(b"two");
+    }
+}

@@ -1,0 +1,188 @@
+//! How a run gets on: one line that is kept up to date on a terminal, and a plain line now and then
+//! where nobody is looking.
+
+use super::{Printer, one_line};
+use crate::units;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Without a terminal, a running phase is mentioned this often.
+const PLAIN_EVERY: Duration = Duration::from_secs(30);
+
+/// The bar has this many steps for each case, so that it moves within one.
+const STEPS_A_CASE: u64 = 1000;
+
+/// A run's progress. Its methods take `&self`: they may be called from any thread.
+pub struct Progress<'p> {
+    printer: &'p Printer,
+    bar: Option<ProgressBar>,
+    begun: Instant,
+    estimate: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    cases: usize,
+    finished: usize,
+    case: String,
+    phase: String,
+    /// Of the case that runs, by its phase's count; falls back at each new phase.
+    part: f64,
+    spoken: Instant,
+}
+
+impl<'p> Progress<'p> {
+    pub(super) fn new(printer: &'p Printer, cases: usize, estimate: Duration) -> Self {
+        let bar = printer.live.as_ref().map(|live| {
+            let bar = live.add(ProgressBar::new(cases as u64 * STEPS_A_CASE));
+            if let Ok(style) = ProgressStyle::with_template("{bar:24} {wide_msg}") {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar
+        });
+        let now = Instant::now();
+        let state = State {
+            cases,
+            finished: 0,
+            case: String::new(),
+            phase: String::new(),
+            part: 0.0,
+            spoken: now,
+        };
+        Self { printer, bar, begun: now, estimate, state: Mutex::new(state) }
+    }
+
+    /// A case begins. `number` counts from 1; cases that a resumed run need not do again may be
+    /// skipped by it.
+    pub fn case_started(&self, number: usize, id: &str) {
+        let mut state = self.lock();
+        state.finished = number.saturating_sub(1);
+        state.case = one_line(id).into_owned();
+        state.phase.clear();
+        state.part = 0.0;
+        self.show(&state, "starting");
+    }
+
+    /// Where the running case stands: `done` of `total`, at `per_s`.
+    pub fn phase(&self, name: &str, done: u64, total: Option<u64>, per_s: Option<f64>) {
+        let mut state = self.lock();
+        let new = state.phase != name;
+        name.clone_into(&mut state.phase);
+        let share = total.filter(|total| *total > 0).map(|total| done as f64 / total as f64);
+        state.part = share.unwrap_or(0.0).clamp(0.0, 1.0);
+        let mut words = one_line(name).into_owned();
+        if let Some(share) = share {
+            words += &format!(" {:.0} %", share.min(1.0) * 100.0);
+        } else if done > 0 {
+            words += &format!(" {}", units::count(done));
+        }
+        if let Some(per_s) = per_s {
+            words += &format!(", {}", units::rate(per_s));
+        }
+        if self.bar.is_some() {
+            self.show(&state, &words);
+        } else if new || state.spoken.elapsed() >= PLAIN_EVERY {
+            state.spoken = Instant::now();
+            self.say(&state, &words);
+        }
+    }
+
+    /// A case is over: how, and its main figure.
+    pub fn case_finished(&self, id: &str, outcome: &str, headline: &str) {
+        let mut state = self.lock();
+        state.finished += 1;
+        state.part = 0.0;
+        let headline =
+            if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
+        let text =
+            format!("{} {} {}{headline}", counted(&state, state.finished), one_line(id), outcome);
+        drop(state);
+        self.printer.note(&text);
+    }
+
+    /// Takes the line away; also done when it is dropped.
+    pub fn finish(self) {}
+
+    fn show(&self, state: &State, words: &str) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_position(((state.finished as f64 + state.part) * STEPS_A_CASE as f64) as u64);
+        bar.set_message(self.line(state, words));
+    }
+
+    fn say(&self, state: &State, words: &str) {
+        self.printer.note(&self.line(state, words));
+    }
+
+    fn line(&self, state: &State, words: &str) -> String {
+        let done = share_done(state);
+        let left = time_left(self.begun.elapsed(), self.estimate, done);
+        format!(
+            "{} {}: {words}, {} left",
+            counted(state, state.finished + 1),
+            state.case,
+            units::duration(left.as_secs() * 1_000_000_000)
+        )
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn counted(state: &State, number: usize) -> String {
+    let width = state.cases.to_string().len();
+    format!("[{:>width$}/{}]", number.min(state.cases), state.cases)
+}
+
+fn share_done(state: &State) -> f64 {
+    if state.cases == 0 { 1.0 } else { (state.finished as f64 + state.part) / state.cases as f64 }
+}
+
+/// The plan's estimate in the beginning, and what was seen so far more and more.
+fn time_left(elapsed: Duration, estimate: Duration, done: f64) -> Duration {
+    let done = done.clamp(0.0, 1.0);
+    let elapsed = elapsed.as_secs_f64();
+    let seen = if done > 0.0 { elapsed / done } else { 0.0 };
+    let whole = (1.0 - done) * estimate.as_secs_f64() + done * seen;
+    Duration::from_secs_f64((whole - elapsed).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_terminal_each_phase_and_case_is_a_line() {
+        let (printer, captured) = Printer::captured();
+        let progress = printer.progress(12, Duration::from_secs(240));
+        progress.case_started(3, "0003_lmdb_t2_r1");
+        progress.phase("measure", 0, None, None);
+        progress.phase("measure", 1_500_000, None, Some(750_000.0));
+        progress.case_finished("0003_lmdb_t2_r1", "done", "readers 750 k/s");
+        progress.finish();
+        let said = captured.err();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(lines[0].starts_with("[ 3/12] 0003_lmdb_t2_r1: measure, "), "{said}");
+        assert_eq!(lines[1], "[ 3/12] 0003_lmdb_t2_r1 done: readers 750 k/s");
+    }
+
+    #[test]
+    fn time_left_moves_from_the_estimate_to_what_was_seen() {
+        let seconds = Duration::from_secs;
+        assert_eq!(time_left(seconds(0), seconds(100), 0.0), seconds(100));
+        assert_eq!(time_left(seconds(100), seconds(100), 0.5), seconds(50));
+        assert_eq!(time_left(seconds(300), seconds(100), 1.0), seconds(0));
+        assert_eq!(time_left(seconds(500), seconds(100), 0.0), seconds(0));
+    }
+}

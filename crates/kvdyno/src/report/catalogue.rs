@@ -1,0 +1,172 @@
+//! Every figure there is, by name, with unit, direction and source. What is not listed here is in no
+//! table and no export.
+
+use super::metric::{Combine, Definition, Direction, Source};
+
+macro_rules! figures {
+    ($($(#[doc = $doc:literal])* $id:ident: $name:literal, $unit:literal, $direction:ident,
+       $source:ident, $combine:ident;)*) => {
+        $(
+            $(#[doc = $doc])*
+            pub static $id: Definition = Definition {
+                name: $name,
+                unit: $unit,
+                direction: Direction::$direction,
+                source: Source::$source,
+                combine: Combine::$combine,
+                doc: concat!($($doc),*),
+            };
+        )*
+
+        /// All of them.
+        pub static ALL: &[&Definition] = &[$(&$id),*];
+    };
+}
+
+figures! {
+    /// Operations that succeeded over the role's window.
+    OPS_PER_S: "ops_per_s", "1/s", Higher, Harness, Median;
+    /// Keys or records dealt with over the role's window.
+    ITEMS_PER_S: "items_per_s", "1/s", Higher, Harness, Median;
+    /// The open loop's rate.
+    OFFERED_OPS_PER_S: "offered_ops_per_s", "1/s", Neither, Plan, Median;
+    /// Open loop: operations whose time had come and which were not begun before the end.
+    BACKLOG: "backlog_ops", "ops", Lower, Harness, Sum;
+    /// Operations that succeeded.
+    OPERATIONS: "operations", "ops", Neither, Harness, Sum;
+    /// From the common start to the end of the role's last operation.
+    WINDOW: "window_ns", "ns", Neither, Harness, Median;
+    /// Keys found of keys looked up.
+    FOUND: "found_percent", "%", Higher, Harness, Median;
+    /// Values read with the wrong key, length or checksum.
+    WRONG: "wrong_values", "values", Lower, Harness, Sum;
+    /// Operations that failed; they are in no other figure.
+    ERRORS: "errors", "ops", Lower, Harness, Sum;
+    /// Mean time from the start of a call to its end.
+    SERVICE_MEAN: "service_ns_mean", "ns", Lower, Harness, Median;
+    /// Median time from the start of a call to its end.
+    SERVICE_P50: "service_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    /// 90th percentile of it.
+    SERVICE_P90: "service_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    /// 99th percentile of it.
+    SERVICE_P99: "service_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    /// 99.9th percentile of it.
+    SERVICE_P999: "service_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    /// 99.99th percentile of it.
+    SERVICE_P9999: "service_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    /// The longest call, exactly.
+    SERVICE_MAX: "service_ns_max", "ns", Lower, Harness, Maximum;
+    /// Open loop: median time from an operation's scheduled start to its end.
+    RESPONSE_P50: "response_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    /// 90th percentile of it.
+    RESPONSE_P90: "response_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    /// 99th percentile of it.
+    RESPONSE_P99: "response_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    /// 99.9th percentile of it.
+    RESPONSE_P999: "response_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    /// 99.99th percentile of it.
+    RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    /// The longest of them, to the histogram's precision.
+    RESPONSE_MAX: "response_ns_max", "ns", Lower, Harness, Maximum;
+
+    /// Records over the load's wall time, the final sync inside it.
+    RECORDS_PER_S: "records_per_s", "1/s", Higher, Harness, Median;
+    /// The phase's wall time.
+    WALL: "wall_ns", "ns", Lower, Harness, Median;
+    /// CPU time in user mode, of the whole process.
+    CPU_USER: "cpu_user_ns", "ns", Lower, Kernel, Median;
+    /// CPU time in the kernel, of the whole process.
+    CPU_SYSTEM: "cpu_system_ns", "ns", Lower, Kernel, Median;
+    /// (user + system) / wall: over 100 in background threads, under 100 waiting.
+    CPU_PERCENT: "cpu_percent", "%", Neither, Kernel, Median;
+    /// (user + system) over the operations of all roles, background work and harness included.
+    CPU_PER_OP: "cpu_ns_per_op", "ns", Lower, KernelAndHarness, Median;
+    /// Times a thread waited for something.
+    SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
+    /// Times a thread was pushed off its CPU.
+    SWITCHES_INVOLUNTARY: "context_switches_involuntary", "switches", Lower, Kernel, Median;
+    /// Both kinds over the operations of all roles.
+    SWITCHES_PER_OP: "context_switches_per_op", "1/op", Lower, KernelAndHarness, Median;
+    /// Page faults served from memory.
+    FAULTS_MINOR: "faults_minor", "faults", Lower, Kernel, Median;
+    /// Page faults that read from a device.
+    FAULTS_MAJOR: "faults_major", "faults", Lower, Kernel, Median;
+    /// getrusage inputs: 512-byte units read.
+    FS_INPUTS: "fs_inputs_512", "blocks", Neither, Kernel, Median;
+    /// getrusage outputs: 512-byte units dirtied, whole folios at a time; not what the device
+    /// wrote.
+    FS_OUTPUTS: "fs_outputs_512", "blocks", Neither, Kernel, Median;
+    /// The studies' write amplification: getrusage outputs over records.
+    FS_OUTPUTS_PER_RECORD: "fs_outputs_512_per_record", "1/record", Lower, KernelAndHarness, Median;
+    /// Reads completed at the device, anyone's.
+    DEVICE_READS: "device_reads", "I/Os", Neither, Device, Median;
+    /// Bytes read at the device, anyone's.
+    DEVICE_READ_BYTES: "device_read_bytes", "B", Lower, Device, Median;
+    /// Writes completed at the device up to the end of the sync, anyone's.
+    DEVICE_WRITES: "device_writes", "I/Os", Neither, Device, Median;
+    /// Bytes written at the device up to the end of the sync, anyone's; load and settle together.
+    DEVICE_WRITE_BYTES: "device_write_bytes", "B", Lower, Device, Median;
+    /// Of them in the load.
+    DEVICE_WRITE_BYTES_LOAD: "device_write_bytes_load", "B", Lower, Device, Median;
+    /// Of them while settling.
+    DEVICE_WRITE_BYTES_SETTLE: "device_write_bytes_settle", "B", Lower, Device, Median;
+    /// Cache flushes completed at the device.
+    DEVICE_FLUSHES: "device_flushes", "flushes", Lower, Device, Median;
+    /// Device reads over the operations of all roles.
+    DEVICE_READS_PER_OP: "device_reads_per_op", "1/op", Lower, KernelAndHarness, Median;
+    /// Bytes read at the device over the operations of all roles.
+    DEVICE_READ_BYTES_PER_OP: "device_read_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    /// Device writes over the operations of all roles.
+    DEVICE_WRITES_PER_OP: "device_writes_per_op", "1/op", Lower, KernelAndHarness, Median;
+    /// Bytes written at the device over the operations of all roles.
+    DEVICE_WRITE_BYTES_PER_OP: "device_write_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    /// Share of the time in which a request was in flight.
+    DEVICE_BUSY: "device_busy_percent", "%", Neither, Device, Median;
+    /// Requests in flight on average.
+    DEVICE_QUEUE: "device_queue_depth_mean", "requests", Neither, Device, Median;
+    /// Device write bytes over bytes of keys and values written; the drive's own writes come on
+    /// top.
+    WRITE_AMPLIFICATION: "write_amplification", "B/B", Lower, KernelAndHarness, Median;
+    /// Device read bytes over bytes of keys and values shown.
+    READ_AMPLIFICATION: "read_amplification", "B/B", Lower, KernelAndHarness, Median;
+    /// Allocated bytes over bytes of keys and values of all records.
+    SPACE_AMPLIFICATION: "space_amplification", "B/B", Lower, KernelAndHarness, Median;
+    /// Time until the engine's background work was done.
+    SETTLE_WALL: "settle_wall_ns", "ns", Lower, Harness, Median;
+    /// Time until everything dirty was on the device, after the phase.
+    SYNC_WALL: "sync_wall_ns", "ns", Lower, Kernel, Median;
+    /// Bytes allocated on the volume.
+    DATABASE_ALLOCATED: "database_allocated_bytes", "B", Lower, Kernel, Median;
+    /// Sum of the files' lengths.
+    DATABASE_APPARENT: "database_apparent_bytes", "B", Neither, Kernel, Median;
+    /// Most memory ever resident in the process, mapped files included.
+    RSS_PEAK: "rss_peak_bytes", "B", Lower, Kernel, Maximum;
+    /// Share of the database in the page cache when the phase began.
+    RESIDENT_BEFORE: "resident_before_percent", "%", Neither, Kernel, Median;
+    /// Share of the database in the page cache when it was over.
+    RESIDENT_AFTER: "resident_after_percent", "%", Neither, Kernel, Median;
+    /// Bytes of keys and values over the RAM limit asked for.
+    DATA_TO_RAM_ASKED: "data_to_ram_asked", "B/B", Neither, Plan, Median;
+    /// Bytes allocated over the RAM limit in force, or over the machine's memory.
+    DATA_TO_RAM: "data_to_ram", "B/B", Neither, Kernel, Median;
+    /// CPU time stolen by the hypervisor, of all CPUs.
+    STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_say_their_unit() {
+        let names: BTreeSet<&str> = ALL.iter().map(|definition| definition.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for definition in ALL {
+            let name = definition.name;
+            assert!(!definition.help().is_empty(), "{name}");
+            assert_eq!(name.contains("_ns"), definition.unit == "ns", "{name}");
+            assert_eq!(name.contains("percent"), definition.unit == "%", "{name}");
+        }
+    }
+}

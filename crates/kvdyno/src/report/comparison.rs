@@ -1,0 +1,117 @@
+//! An engine beside the base engine (the suite's first) at the same work and durability class.
+
+use super::catalogue as c;
+use super::group::Group;
+use super::metric::Metric;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A figure over the base engine's.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Beside {
+    /// The base engine's label.
+    pub base: String,
+    /// How many times its figure.
+    pub ratio: f64,
+    /// Whether the two can be told apart.
+    pub verdict: Verdict,
+}
+
+/// Whether two figures can be told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is the base itself.
+    Base,
+    /// Their intervals (below six trials: their extremes) do not overlap.
+    Different,
+    /// They overlap.
+    NotDistinguishable,
+    /// One of them has a single trial: its spread is not known.
+    SpreadUnknown,
+}
+
+impl Beside {
+    fn new(base: &Group, base_metric: &Metric, own: &Metric, is_base: bool) -> Option<Self> {
+        let (base_value, value) = (base_metric.value?, own.value?);
+        if base_value <= 0.0 {
+            return None;
+        }
+        let verdict = if is_base {
+            Verdict::Base
+        } else if base_metric.n < 2 || own.n < 2 {
+            Verdict::SpreadUnknown
+        } else if overlap(base_metric.range()?, own.range()?) {
+            Verdict::NotDistinguishable
+        } else {
+            Verdict::Different
+        };
+        Some(Self { base: base.label.clone(), ratio: value / base_value, verdict })
+    }
+
+    /// In a table cell: `1.00`, `2.31`, `~1.02`, `1.4?`.
+    pub fn cell(&self) -> String {
+        match self.verdict {
+            Verdict::Base | Verdict::Different => format!("{:.2}", self.ratio),
+            Verdict::NotDistinguishable => format!("~{:.2}", self.ratio),
+            Verdict::SpreadUnknown => format!("{:.2}?", self.ratio),
+        }
+    }
+}
+
+/// Fills in every row's ratio.
+pub(super) fn compare(groups: &mut [Group]) {
+    for at in 0..groups.len() {
+        if groups[at].measures_the_harness {
+            continue;
+        }
+        let load = beside_load(groups, at);
+        if let Some(row) = &mut groups[at].load {
+            row.beside = load;
+        }
+        for run in 0..groups[at].runs.len() {
+            for role in 0..groups[at].runs[run].roles.len() {
+                groups[at].runs[run].roles[role].beside = beside_role(groups, at, run, role);
+            }
+        }
+    }
+}
+
+fn beside_load(groups: &[Group], at: usize) -> Option<Beside> {
+    let peer = |group: &Group| group.load_peers == groups[at].load_peers && group.load.is_some();
+    let base = groups.iter().position(|group| !group.measures_the_harness && peer(group))?;
+    let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
+    Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)
+}
+
+fn beside_role(groups: &[Group], at: usize, run: usize, role: usize) -> Option<Beside> {
+    let peer = |group: &Group| group.run_peers == groups[at].run_peers;
+    let base = groups.iter().position(|group| !group.measures_the_harness && peer(group))?;
+    let rate = |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
+    Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)
+}
+
+fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {
+    a.0 <= b.1 && b.0 <= a.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_say_how_sure_they_are() {
+        let cell = |verdict| Beside { base: "LMDB".into(), ratio: 1.0234, verdict }.cell();
+        assert_eq!(cell(Verdict::Base), "1.02");
+        assert_eq!(cell(Verdict::Different), "1.02");
+        assert_eq!(cell(Verdict::NotDistinguishable), "~1.02");
+        assert_eq!(cell(Verdict::SpreadUnknown), "1.02?");
+    }
+
+    #[test]
+    fn ranges_that_touch_overlap() {
+        assert!(overlap((1.0, 2.0), (2.0, 3.0)));
+        assert!(overlap((1.0, 9.0), (2.0, 3.0)));
+        assert!(!overlap((1.0, 2.0), (2.1, 3.0)));
+    }
+}

@@ -1,0 +1,181 @@
+//! What a phase cost: CPU, device, memory, space. These are the whole process's (and the device's):
+//! they cannot be told apart by role.
+
+use super::catalogue as c;
+use super::evidence::CaseEvidence;
+use super::metric::{Definition, Metrics, Reading, Why};
+use super::spent::{Spent, device, over, resident};
+use super::trials::Trials;
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::host::Host;
+use kvdyno_record::usage::{DatabaseSize, Snapshot};
+
+/// The figures of a measured phase.
+pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metrics {
+    let mut metrics = Metrics::default();
+    common(&mut metrics, trials, phase, host);
+    let mut per_op = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
+        metrics.add(definition, trials.of_phase(phase, |spent, _| spent.per_op(read(spent))));
+    };
+    per_op(&c::CPU_PER_OP, &|spent| spent.cpu_ns());
+    per_op(&c::SWITCHES_PER_OP, &|spent| {
+        spent.process(|usage| usage.voluntary_switches + usage.involuntary_switches)
+    });
+    per_op(&c::DEVICE_READS_PER_OP, &|spent| spent.device(|device| device.reads));
+    per_op(&c::DEVICE_READ_BYTES_PER_OP, &|spent| spent.device(|device| device.read_bytes));
+    per_op(&c::DEVICE_WRITES_PER_OP, &|spent| spent.device_synced(|device| device.writes));
+    per_op(&c::DEVICE_WRITE_BYTES_PER_OP, &|spent| {
+        spent.device_synced(|device| device.write_bytes)
+    });
+    let plain = |read: &dyn Fn(Spent<'_>) -> Reading| trials.of_phase(phase, |spent, _| read(spent));
+    metrics.add(&c::DEVICE_WRITES, plain(&|spent| spent.device_synced(|device| device.writes)));
+    metrics.add(
+        &c::DEVICE_WRITE_BYTES,
+        plain(&|spent| spent.device_synced(|device| device.write_bytes)),
+    );
+    metrics.add(
+        &c::WRITE_AMPLIFICATION,
+        plain(&|spent| {
+            let device = spent.device_synced(|device| device.write_bytes)?;
+            over(device, spent.written_bytes() as f64, "nothing was written")
+        }),
+    );
+    metrics.add(
+        &c::READ_AMPLIFICATION,
+        plain(&|spent| {
+            let device = spent.device(|device| device.read_bytes)?;
+            over(device, spent.read_bytes() as f64, "nothing was read")
+        }),
+    );
+    space(&mut metrics, trials, phase, host);
+    metrics
+}
+
+/// The figures of a load, with those of the settle phase that follows it.
+pub(super) fn of_load(
+    trials: &Trials<'_>,
+    phase: &str,
+    settle: Option<&str>,
+    host: &Host,
+) -> Metrics {
+    let mut metrics = Metrics::default();
+    let records = |case: &CaseEvidence| case.case.data.records as f64;
+    let per_s = |spent: Spent<'_>, case: &CaseEvidence| {
+        over(records(case) * 1e9, spent.phase.wall_ns as f64, "it took no time")
+    };
+    metrics.add(&c::RECORDS_PER_S, trials.of_phase(phase, per_s));
+    common(&mut metrics, trials, phase, host);
+    metrics.add(
+        &c::FS_OUTPUTS_PER_RECORD,
+        trials.of_phase(phase, |spent, case| {
+            let outputs = spent.process(|usage| usage.output_blocks_512)?;
+            over(outputs, records(case), "nothing was loaded")
+        }),
+    );
+    let together = |spent: Spent<'_>, case: &CaseEvidence| {
+        let end = match settle {
+            Some(name) => end_of_settle(case.phase(name)?),
+            None => spent.synced()?,
+        };
+        device(&spent.phase.before, end, |device| device.write_bytes)
+    };
+    metrics.add(&c::DEVICE_WRITE_BYTES, trials.of_phase(phase, together));
+    metrics.add(
+        &c::DEVICE_WRITE_BYTES_LOAD,
+        trials.of_phase(phase, |spent, _| spent.device_synced(|device| device.write_bytes)),
+    );
+    metrics.add(
+        &c::WRITE_AMPLIFICATION,
+        trials.of_phase(phase, |spent, case| {
+            over(together(spent, case)?, spent.written_bytes() as f64, "nothing was written")
+        }),
+    );
+    if let Some(name) = settle {
+        let alone = |spent: Spent<'_>, _: &CaseEvidence| {
+            let end = end_of_settle(spent.phase);
+            device(&spent.phase.before, end, |device| device.write_bytes)
+        };
+        metrics.add(&c::DEVICE_WRITE_BYTES_SETTLE, trials.of_phase(name, alone));
+        let wall = trials.of_phase(name, |spent, _| Ok(spent.phase.wall_ns as f64));
+        metrics.add(&c::SETTLE_WALL, wall);
+    }
+    space(&mut metrics, trials, settle.unwrap_or(phase), host);
+    metrics
+}
+
+/// The readings at the end of a settle phase, what it left dirty included where that was waited
+/// for. The load before it ended with a sync of its own.
+fn end_of_settle(phase: &PhaseRecord) -> &Snapshot {
+    phase.synced.as_ref().map_or(&phase.after, |(snapshot, _)| snapshot)
+}
+
+/// What loads and measured phases share.
+fn common(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
+    let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
+        metrics.add(definition, trials.of_phase(phase, |spent, _| read(spent)));
+    };
+    let wall = |spent: Spent<'_>| spent.phase.wall_ns as f64;
+    add(&c::WALL, &|spent| Ok(wall(spent)));
+    add(&c::CPU_USER, &|spent| spent.process(|usage| usage.user_ns));
+    add(&c::CPU_SYSTEM, &|spent| spent.process(|usage| usage.system_ns));
+    add(&c::CPU_PERCENT, &|spent| {
+        over(100.0 * spent.cpu_ns()?, wall(spent), "it took no time")
+    });
+    add(&c::SWITCHES_VOLUNTARY, &|spent| spent.process(|usage| usage.voluntary_switches));
+    add(&c::SWITCHES_INVOLUNTARY, &|spent| spent.process(|usage| usage.involuntary_switches));
+    add(&c::FAULTS_MINOR, &|spent| spent.process(|usage| usage.minor_faults));
+    add(&c::FAULTS_MAJOR, &|spent| spent.process(|usage| usage.major_faults));
+    add(&c::FS_INPUTS, &|spent| spent.process(|usage| usage.input_blocks_512));
+    add(&c::FS_OUTPUTS, &|spent| spent.process(|usage| usage.output_blocks_512));
+    add(&c::DEVICE_READS, &|spent| spent.device(|device| device.reads));
+    add(&c::DEVICE_READ_BYTES, &|spent| spent.device(|device| device.read_bytes));
+    add(&c::DEVICE_FLUSHES, &|spent| spent.flushes());
+    add(&c::DEVICE_BUSY, &|spent| {
+        over(100.0 * spent.device(|device| device.busy_ns)?, wall(spent), "it took no time")
+    });
+    add(&c::DEVICE_QUEUE, &|spent| {
+        over(spent.device(|device| device.queue_ns)?, wall(spent), "it took no time")
+    });
+    add(&c::SYNC_WALL, &|spent| match &spent.phase.synced {
+        Some((_, took_ns)) => Ok(*took_ns as f64),
+        None => Err("nothing was synced".into()),
+    });
+    add(&c::STEAL, &|spent| {
+        let cpus = f64::from(host.machine.cpus.max(1));
+        over(100.0 * spent.steal_ns()?, wall(spent) * cpus, "it took no time")
+    });
+}
+
+/// Memory and space, when the phase was over.
+fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
+    let size = |spent: Spent<'_>| -> Result<DatabaseSize, Why> {
+        spent.phase.database.ok_or_else(|| "the database's size could not be read".into())
+    };
+    let mut add = |definition: &Definition,
+                   read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
+        metrics.add(definition, trials.of_phase(phase, read));
+    };
+    add(&c::DATABASE_ALLOCATED, &|spent, _| Ok(size(spent)?.allocated_bytes as f64));
+    add(&c::DATABASE_APPARENT, &|spent, _| Ok(size(spent)?.apparent_bytes as f64));
+    add(&c::SPACE_AMPLIFICATION, &|spent, case| {
+        let user = case.case.shape.user_bytes() as f64;
+        over(size(spent)?.allocated_bytes as f64, user, "there is no user data")
+    });
+    add(&c::RESIDENT_BEFORE, &|spent, _| resident(spent.phase.resident_before.as_ref()));
+    add(&c::RESIDENT_AFTER, &|spent, _| resident(spent.phase.resident_after.as_ref()));
+    add(&c::DATA_TO_RAM_ASKED, &|_, case| match case.case.ram_limit_bytes {
+        Some(limit) => over(case.case.shape.user_bytes() as f64, limit as f64, "a limit of zero"),
+        None => Err("no RAM limit was asked for".into()),
+    });
+    add(&c::DATA_TO_RAM, &|spent, case| {
+        let held = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
+        let limit = held.and_then(|record| record.ram_limit.requested_bytes);
+        let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
+        over(size(spent)?.allocated_bytes as f64, ram, "the machine's memory is not known")
+    });
+    let peak = trials.of_case(phase, |record| match &record.process {
+        Some(process) => Ok(process.rss_peak_bytes as f64),
+        None => Err("the process's counters could not be read".into()),
+    });
+    metrics.add(&c::RSS_PEAK, peak);
+}

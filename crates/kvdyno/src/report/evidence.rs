@@ -1,0 +1,152 @@
+//! The record of a run as it lies on disk: every planned case with what it left behind. The summary
+//! and the findings are computed from this; nothing here computes.
+
+use super::metric::Why;
+use hdrhistogram::Histogram;
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
+use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::run::RunRecord;
+use std::collections::BTreeMap;
+
+/// A run's record.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// `run.json`.
+    pub run: RunRecord,
+    /// `plan.json`.
+    pub plan: Plan,
+    /// Everything that was planned was done.
+    pub complete: bool,
+    /// In the order of the plan.
+    pub cases: Vec<CaseEvidence>,
+}
+
+/// A planned case, and what its last attempt left behind.
+#[derive(Clone, Debug)]
+pub struct CaseEvidence {
+    /// As planned.
+    pub case: Case,
+    /// What it left behind; null: it has not ended, or its record is damaged.
+    pub record: Option<CaseRecord>,
+    /// Where; null together with the record.
+    folder: Option<CaseFolder>,
+    /// Why its record cannot be read.
+    pub damaged: Option<String>,
+}
+
+/// All samples of a case by tag: phase, role, operation, kind.
+pub type Latencies = BTreeMap<(String, String, String, Kind), Histogram<u64>>;
+
+impl Evidence {
+    /// Reads a run.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        let (run, plan) = (folder.run()?, folder.plan()?);
+        let mut cases: Vec<CaseEvidence> = plan.cases.iter().map(CaseEvidence::planned).collect();
+        for attempt in folder.cases()? {
+            if attempt.path.join("case.json").is_file() {
+                file_attempt(&mut cases, attempt)?;
+            }
+        }
+        Ok(Self { run, plan, complete: folder.is_complete(), cases })
+    }
+
+    /// The cases that left a record.
+    pub fn recorded(&self) -> impl Iterator<Item = (&CaseEvidence, &CaseRecord)> {
+        self.cases.iter().filter_map(|case| Some((case, case.record.as_ref()?)))
+    }
+}
+
+/// Puts an attempt's record to its case; a later attempt takes the place of an earlier one.
+fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), RecordError> {
+    match folder.record() {
+        Ok(record) => {
+            let case = cases.iter_mut().find(|case| case.case.id == record.case.id);
+            let earlier = |case: &CaseEvidence| {
+                case.record.as_ref().is_none_or(|known| known.attempt <= record.attempt)
+            };
+            if let Some(case) = case.filter(|case| earlier(case)) {
+                case.record = Some(record);
+                case.folder = Some(folder);
+            }
+            Ok(())
+        }
+        Err(error @ RecordError::Newer { .. }) => Err(error),
+        Err(error) => {
+            let name = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let case = cases.iter_mut().filter(|case| name.starts_with(&case.case.id));
+            if let Some(case) = case.max_by_key(|case| case.case.id.len()) {
+                case.damaged = Some(error.to_string());
+            }
+            Ok(())
+        }
+    }
+}
+
+impl CaseEvidence {
+    fn planned(case: &Case) -> Self {
+        Self { case: case.clone(), record: None, folder: None, damaged: None }
+    }
+
+    /// How it ended, as a table says it: `killed (9)`, `does not fit`.
+    pub fn outcome(&self) -> String {
+        match (&self.record, &self.damaged) {
+            (Some(record), _) => match &record.outcome {
+                Outcome::Killed { signal, .. } => format!("killed ({signal})"),
+                outcome => outcome.word().to_owned(),
+            },
+            (None, Some(_)) => "record damaged".to_owned(),
+            (None, None) => "not done yet".to_owned(),
+        }
+    }
+
+    /// All phases ran and every check passed.
+    pub fn is_done(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
+    }
+
+    /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
+    /// has good phases before that; of a case that failed (an engine that lost data) none counts.
+    pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
+        let outcome = || Why::from(self.outcome());
+        let record = self.record.as_ref().ok_or_else(outcome)?;
+        if matches!(record.outcome, Outcome::Failed { .. }) {
+            return Err(outcome());
+        }
+        let phase = record.phases.iter().find(|phase| phase.name == name).ok_or_else(outcome)?;
+        if phase.stopped {
+            let why = format!("{}: phase {name} was ended early", self.outcome());
+            return Err(why.into());
+        }
+        Ok(phase)
+    }
+
+    /// All samples, merged over slices.
+    pub fn latencies(&self) -> Result<Latencies, RecordError> {
+        let mut merged = Latencies::new();
+        let Some(folder) = &self.folder else { return Ok(merged) };
+        for interval in folder.latency()? {
+            let tag = (interval.phase, interval.role, interval.op, interval.kind);
+            let all = merged.entry(tag).or_insert_with(hlog::histogram);
+            // Both have the record's bounds; what another program wrote outside them is clamped.
+            if all.add(&interval.histogram).is_err() {
+                for value in interval.histogram.iter_recorded() {
+                    all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
+                }
+            }
+        }
+        Ok(merged)
+    }
+
+    /// How many slices each phase has.
+    pub fn slices(&self) -> Result<BTreeMap<String, u64>, RecordError> {
+        let mut slices = BTreeMap::new();
+        if let Some(folder) = &self.folder {
+            for slice in folder.series()? {
+                *slices.entry(slice.phase).or_insert(0) += 1;
+            }
+        }
+        Ok(slices)
+    }
+}

@@ -1,0 +1,599 @@
+//! A small run made by hand, for tests: two engines and the null engine, one and two readers beside
+//! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows from
+//! formulas, so that it is the same on every machine; every file agrees with every other.
+
+use hdrhistogram::Histogram;
+use kvdyno_record::FORMAT;
+use kvdyno_record::case::{
+    CaseRecord, Clock, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit,
+    RoleResult, Verified, WorkerIdentity,
+};
+use kvdyno_record::engine::{
+    BatchKind, Capabilities, DataShape, Description, Durability, OptionKind, OptionSpec, Options,
+    PlaceKind, Planning, Value,
+};
+use kvdyno_record::files::{RunFolder, write_atomic, write_json};
+use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::host::{Availability, Drive as HostDrive, Filesystem, Host, Machine};
+use kvdyno_record::plan::{Case, Database, Estimate, Plan};
+use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_record::run::RunRecord;
+use kvdyno_record::series::{Slice, SliceCounts};
+use kvdyno_record::usage::{
+    DatabaseSize, DeviceUsage, GroupUsage, ProcessUsage, Residency, Snapshot,
+};
+use kvdyno_record::workload::{
+    Choice, Data, Drive, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role, Size,
+    ValueShape, Work,
+};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+pub(crate) const SECOND: u64 = 1_000_000_000;
+const MIB: u64 = 1 << 20;
+const RECORDS: u64 = 1_000_000;
+const RECORD_BYTES: u64 = 116;
+const RAM: u64 = 28 * MIB;
+const BEGAN: u64 = 1_795_169_702 * SECOND;
+const SLICES: u64 = 12;
+
+/// A run in memory.
+pub(crate) struct Fixture {
+    pub(crate) run: RunRecord,
+    pub(crate) plan: Plan,
+    pub(crate) cases: Vec<FixtureCase>,
+}
+
+/// A case, and the samples its files are written from.
+pub(crate) struct FixtureCase {
+    pub(crate) record: CaseRecord,
+    pub(crate) slices: Vec<Slice>,
+    pub(crate) histograms: Vec<(u64, u64, String, Histogram<u64>)>,
+}
+
+/// What an engine does here.
+#[derive(Clone, Copy)]
+struct Pace {
+    name: &'static str,
+    title: &'static str,
+    version: &'static str,
+    durability: Durability,
+    means: &'static str,
+    /// Of a read and of a write.
+    service_ns: [u64; 2],
+    /// Device bytes for each byte written, times 10.
+    writes_x10: u64,
+    null: bool,
+}
+
+const ENGINES: [Pace; 3] = [
+    Pace {
+        name: "lmdb",
+        title: "LMDB",
+        version: "0.9.70",
+        durability: Durability::Commit,
+        means: "no flag: each commit flushes data, then the meta page",
+        service_ns: [2_400, 610_000],
+        writes_x10: 412,
+        null: false,
+    },
+    Pace {
+        name: "rocksdb",
+        title: "RocksDB",
+        version: "11.8.1",
+        durability: Durability::Commit,
+        means: "WriteOptions.sync = true",
+        service_ns: [5_100, 420_000],
+        writes_x10: 35,
+        null: false,
+    },
+    Pace {
+        name: "null",
+        title: "null",
+        version: "0.1.0",
+        durability: Durability::None,
+        means: "stores nothing",
+        service_ns: [18, 18],
+        writes_x10: 0,
+        null: true,
+    },
+];
+
+impl Fixture {
+    pub(crate) fn new() -> Self {
+        let mut cases = Vec::new();
+        for trial in 1..=2 {
+            for engine in ENGINES {
+                let loader = format!("{:04}_{}_load_r{trial}", cases.len() + 1, engine.name);
+                cases.push(load_case(engine, trial, &loader));
+                for threads in [1, 2] {
+                    let id = format!("{:04}_{}_t{threads}_r{trial}", cases.len() + 1, engine.name);
+                    cases.push(run_case(engine, trial, threads, &id, &loader));
+                }
+            }
+        }
+        let plan = Plan {
+            format: FORMAT.to_owned(),
+            suite: "fixture".to_owned(),
+            title: "a record made by hand, to be read forever".to_owned(),
+            sized: vec!["RAM limit 28 MiB: a quarter of the data".to_owned()],
+            cases: cases.iter().map(|case| case.record.case.clone()).collect(),
+            estimate: Estimate { wall_ns: 900 * SECOND, ..Estimate::default() },
+        };
+        Self { run: run(), plan, cases }
+    }
+
+    /// Writes everything and seals it.
+    pub(crate) fn write(&self, path: &Path) -> RunFolder {
+        let folder = self.write_partial(path);
+        folder.seal().unwrap();
+        folder
+    }
+
+    /// Writes everything and leaves it open.
+    pub(crate) fn write_partial(&self, path: &Path) -> RunFolder {
+        let folder = RunFolder::create(path.to_owned()).unwrap();
+        folder.write_run(&self.run).unwrap();
+        folder.write_plan(&self.plan).unwrap();
+        write_atomic(&path.join("suite.toml"), b"name = \"fixture\"\n").unwrap();
+        write_atomic(&path.join("host/uname.txt"), b"Linux 6.18.0\n").unwrap();
+        for case in &self.cases {
+            case.write(&folder);
+        }
+        folder
+    }
+
+    /// A case by the end of its id: `lmdb_t2_r1`.
+    pub(crate) fn case(&mut self, name: &str) -> &mut FixtureCase {
+        self.cases.iter_mut().find(|case| case.record.case.id.ends_with(name)).unwrap()
+    }
+
+    /// Reads what was written into a temporary folder.
+    pub(crate) fn summary(&self) -> super::summary::Summary {
+        let folder = tempfile::tempdir().unwrap();
+        super::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
+    }
+}
+
+impl FixtureCase {
+    fn write(&self, folder: &RunFolder) {
+        let case = folder.case(&self.record.case, self.record.attempt);
+        std::fs::create_dir(&case.path).unwrap();
+        let lines: String =
+            self.slices.iter().map(|s| serde_json::to_string(s).unwrap() + "\n").collect();
+        write_atomic(&case.path.join("series.ndjson"), lines.as_bytes()).unwrap();
+        let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN);
+        let mut log = hlog::Writer::create(&case.path.join("latency.hlog"), base).unwrap();
+        for (start, length, tag, histogram) in &self.histograms {
+            let (start, length) = (Duration::from_nanos(*start), Duration::from_nanos(*length));
+            log.write(start, length, [(tag.clone(), histogram)]).unwrap();
+        }
+        let pair = CounterPair {
+            before: [("entries".to_owned(), Value::Integer(0))].into(),
+            after: [("entries".to_owned(), Value::Integer(RECORDS))].into(),
+        };
+        let phases = self.record.phases.iter().map(|phase| (phase.name.clone(), pair.clone()));
+        let counters = CounterFile { phases: phases.collect() };
+        write_json(&case.path.join("counters.json"), &counters).unwrap();
+        write_atomic(&case.path.join("log.txt"), b"").unwrap();
+        case.write_record(&self.record).unwrap();
+    }
+
+    pub(crate) fn phase(&mut self, name: &str) -> &mut PhaseRecord {
+        self.record.phases.iter_mut().find(|phase| phase.name == name).unwrap()
+    }
+
+    pub(crate) fn op(&mut self, phase: &str, role: &str, op: &str) -> &mut OpResult {
+        let roles = &mut self.phase(phase).roles;
+        roles.iter_mut().find(|r| r.role == role).unwrap().ops.get_mut(op).unwrap()
+    }
+}
+
+fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
+    let phases = vec![
+        phase("load", Work::Load(Load { order: LoadOrder::Sequential, batch: 1000, threads: 1 })),
+        phase("settle", Work::Settle { limit_ns: 60 * SECOND }),
+        phase("verify", Work::Verify { samples: 1000, count: true }),
+    ];
+    let mut case = blank(engine, trial, None, id, id, phases);
+    let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
+    let op = OpResult {
+        items: RECORDS,
+        write_bytes: RECORDS * RECORD_BYTES,
+        ..Samples::new("load", "load", "insert", RECORDS, pace, &mut case).op
+    };
+    let wall = SLICES * SECOND / 2 + u64::from(trial) * SECOND / 10;
+    let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(21) / 10;
+    let mut load = phase_record("load", wall, writes, engine);
+    load.roles = vec![role_result("load", 1, wall, "insert", op)];
+    let mut settle = phase_record("settle", 2 * SECOND, writes / 10, engine);
+    settle.settled = Some((true, "no background work".to_owned()));
+    let mut verify = phase_record("verify", SECOND, 0, engine);
+    verify.verified = Some(Verified {
+        sampled: 1000,
+        found: 1000,
+        wrong: 0,
+        counted: Some(RECORDS),
+        expected: RECORDS,
+    });
+    case.record.phases = vec![load, settle, verify];
+    case
+}
+
+fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> FixtureCase {
+    let role = |name: &str, threads, op| Role {
+        name: name.to_owned(),
+        threads,
+        mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
+        rate: None,
+    };
+    let drive = Drive {
+        roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
+        ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
+    };
+    let phases = vec![phase("evict", Work::Evict), phase("measure", Work::Measure(drive))];
+    let mut case = blank(engine, trial, Some(threads), id, loader, phases);
+    case.record.phases = vec![PhaseRecord {
+        evicted: Some("fadvise".to_owned()),
+        ..phase_record("evict", SECOND / 100, 0, engine)
+    }];
+    if engine.name == "rocksdb" && threads == 2 {
+        case.record.outcome = Outcome::DoesNotFit {
+            message: "killed for the RAM limit of 28 MiB in phase measure (oom_kill 1)".to_owned(),
+        };
+        return case;
+    }
+    let slower = 100 + u64::from(trial) * 3;
+    let [read_ns, write_ns] = engine.service_ns.map(|ns| ns * slower / 100);
+    let window = SLICES * SECOND;
+    // Enough for p99.9, and in the null engine for p99.99.
+    let reads = u64::from(threads) * if engine.null { 120_000 } else { 24_000 };
+    let get = OpResult {
+        found: reads,
+        items: reads,
+        read_bytes: reads * RECORD_BYTES,
+        ..Samples::new("measure", "readers", "get", reads, read_ns, &mut case).op
+    };
+    let updates = 2_400;
+    let update = OpResult {
+        items: updates,
+        write_bytes: updates * RECORD_BYTES,
+        ..Samples::new("measure", "writer", "update", updates, write_ns, &mut case).op
+    };
+    let writes = updates * RECORD_BYTES * engine.writes_x10 / 10;
+    let mut measure = phase_record("measure", window, writes, engine);
+    measure.roles = vec![
+        role_result("readers", threads, window, "get", get),
+        role_result("writer", 1, window, "update", update),
+    ];
+    case.record.phases.push(measure);
+    case
+}
+
+/// The samples of one operation, spread over the slices of its phase.
+struct Samples {
+    op: OpResult,
+}
+
+impl Samples {
+    /// `count` samples around `ns`: most near it, one in 128 ten times, one in 4096 a hundred times
+    /// as long. They are added to the case's slices and histograms.
+    fn new(
+        phase: &str,
+        role: &str,
+        name: &str,
+        count: u64,
+        ns: u64,
+        case: &mut FixtureCase,
+    ) -> Self {
+        let mut op = OpResult { count, ..OpResult::default() };
+        let length = SECOND / if phase == "load" { 2 } else { 1 };
+        for at in 0..SLICES {
+            let mut histogram = hlog::histogram();
+            let mut counts = SliceCounts::default();
+            let first = count * at / SLICES;
+            for sample in first..count * (at + 1) / SLICES {
+                let tail = if sample % 4096 == 4095 {
+                    100
+                } else if sample % 128 == 127 {
+                    10
+                } else {
+                    1
+                };
+                let value = ns * tail * (90 + sample % 21) / 100;
+                histogram.record(value).unwrap();
+                counts.count += 1;
+                counts.service_ns += value;
+                counts.service_ns_max = counts.service_ns_max.max(value);
+            }
+            op.service_ns += counts.service_ns;
+            op.service_ns_max = op.service_ns_max.max(counts.service_ns_max);
+            let tag = hlog::tag(phase, role, name, Kind::Service);
+            case.histograms.push((at * length, length, tag, histogram));
+            add_slice(case, phase, at, length, (role, name), counts);
+        }
+        Self { op }
+    }
+}
+
+fn add_slice(
+    case: &mut FixtureCase,
+    phase: &str,
+    at: u64,
+    length: u64,
+    (role, op): (&str, &str),
+    counts: SliceCounts,
+) {
+    let found = case.slices.iter().position(|slice| slice.phase == phase && slice.slice == at);
+    let index = found.unwrap_or_else(|| {
+        case.slices.push(Slice {
+            phase: phase.to_owned(),
+            slice: at,
+            start_ns: at * length,
+            length_ns: length,
+            roles: BTreeMap::new(),
+        });
+        case.slices.len() - 1
+    });
+    let ops = case.slices[index].roles.entry(role.to_owned()).or_default();
+    ops.insert(op.to_owned(), counts);
+}
+
+fn phase(name: &str, work: Work) -> Phase {
+    Phase { name: name.to_owned(), work }
+}
+
+fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResult) -> RoleResult {
+    RoleResult {
+        role: role.to_owned(),
+        threads,
+        window_ns,
+        offered_per_s: None,
+        backlog: 0,
+        ops: [(name.to_owned(), op)].into(),
+    }
+}
+
+/// A phase that took `wall_ns` and wrote `written` bytes to the device, a tenth of them only when
+/// it was synced.
+fn phase_record(name: &str, wall_ns: u64, written: u64, engine: Pace) -> PhaseRecord {
+    let busy = wall_ns / 4;
+    let snapshot = |share: u64, reads: u64| Snapshot {
+        at_unix_ns: BEGAN,
+        process: Some(ProcessUsage {
+            user_ns: 3 * busy * share / 10,
+            system_ns: busy * share / 10,
+            voluntary_switches: 1_200 * share / 10,
+            involuntary_switches: 34 * share / 10,
+            minor_faults: 5_000 * share / 10,
+            major_faults: reads / 2,
+            input_blocks_512: reads * 8,
+            output_blocks_512: written / 512 * share / 10,
+            rss_peak_bytes: 30 * MIB,
+            io: None,
+        }),
+        device: Some(DeviceUsage {
+            device: "vda".to_owned(),
+            reads: 1_000 + reads,
+            read_bytes: 4096 * (1_000 + reads),
+            read_ns: reads * 90_000,
+            writes: 500 + written / 8192 * share / 10,
+            write_bytes: 500 * 8192 + written * share / 10,
+            write_ns: 0,
+            busy_ns: busy * share / 10,
+            queue_ns: busy * share / 5,
+            flushes: Some(share),
+            ..DeviceUsage::default()
+        }),
+        group: Some(GroupUsage { file_bytes: 20 * MIB, ..GroupUsage::default() }),
+        steal_ns: Some(0),
+    };
+    let reads = if name == "measure" && !engine.null { 18_000 } else { 0 };
+    let database = (!engine.null).then_some(DatabaseSize {
+        allocated_bytes: 130 * MIB,
+        apparent_bytes: 140 * MIB,
+        files: 2,
+    });
+    let resident = |share: u64| database.map(|_| Residency {
+        file_bytes: 130 * MIB,
+        resident_bytes: 130 * MIB * share / 100,
+        dirty_bytes: 0,
+        method: "cachestat".to_owned(),
+    });
+    PhaseRecord {
+        name: name.to_owned(),
+        kind: name.to_owned(),
+        started_unix_ns: BEGAN,
+        wall_ns,
+        stopped: false,
+        before: snapshot(0, 0),
+        after: snapshot(9, reads),
+        synced: (written > 0).then(|| (snapshot(10, reads), SECOND / 20)),
+        roles: Vec::new(),
+        verified: None,
+        settled: None,
+        evicted: None,
+        resident_before: resident(0),
+        resident_after: resident(20),
+        database,
+    }
+}
+
+/// A case with everything but its phases' results.
+fn blank(
+    engine: Pace,
+    trial: u32,
+    threads: Option<u32>,
+    id: &str,
+    loader: &str,
+    phases: Vec<Phase>,
+) -> FixtureCase {
+    let values = [("readahead".to_owned(), Value::Boolean(false))].into();
+    let case = Case {
+        id: id.to_owned(),
+        key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
+        engine: engine.name.to_owned(),
+        label: engine.title.to_owned(),
+        options: Options { durability: engine.durability, values },
+        trial,
+        threads,
+        database: Database {
+            id: format!("{}_r{trial}", engine.name),
+            made_by: loader.to_owned(),
+            last_use: threads == Some(2),
+        },
+        ram_limit_bytes: Some(RAM),
+        data: data(),
+        shape: DataShape {
+            records: RECORDS,
+            records_max: RECORDS,
+            key_bytes: 16,
+            value_bytes_mean: 100,
+            value_bytes_max: 100,
+            sessions: threads.unwrap_or(0) + 1,
+        },
+        phases,
+        budget_ns: 600 * SECOND,
+        slice_ns: SECOND,
+        errors_max: 0,
+    };
+    let record = CaseRecord {
+        format: FORMAT.to_owned(),
+        case,
+        attempt: 1,
+        outcome: Outcome::Done,
+        worker: Some(worker(engine)),
+        ram_limit: RamLimit {
+            requested_bytes: Some(RAM),
+            enforced_by: Some("cgroup v1".to_owned()),
+            reason: None,
+            group: None,
+        },
+        started_unix_ns: BEGAN,
+        wall_ns: 20 * SECOND,
+        process: Some(ProcessUsage { rss_peak_bytes: 31 * MIB, ..ProcessUsage::default() }),
+        opens_ns: vec![1_000_000],
+        close_ns: Some(2_000_000),
+        clock: Some(Clock { kind: "tsc".to_owned(), hz: 2.6e9, note: String::new() }),
+        phases: Vec::new(),
+        database_used_by: Vec::new(),
+        not_measured: Vec::new(),
+    };
+    FixtureCase { record, slices: Vec::new(), histograms: Vec::new() }
+}
+
+fn data() -> Data {
+    Data {
+        records: RECORDS,
+        key: Key { bytes: 16, format: KeyFormat::Hex },
+        value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 1.0 },
+        seed: 1,
+        verify: true,
+    }
+}
+
+fn worker(engine: Pace) -> WorkerIdentity {
+    let name = format!("kvdyno-{}", engine.name);
+    WorkerIdentity {
+        path: PathBuf::from("/opt/kvdyno").join(&name),
+        sha256: "0".repeat(64),
+        description: WorkerDescription {
+            protocol: 1,
+            harness: "0.1.0".to_owned(),
+            debug_build: false,
+            engine: Description {
+                name: engine.name.to_owned(),
+                title: engine.title.to_owned(),
+                version: engine.version.to_owned(),
+                build: [("assertions".to_owned(), "off".to_owned())].into(),
+                capabilities: capabilities(engine),
+                options: vec![OptionSpec::new(
+                    "readahead",
+                    OptionKind::Boolean,
+                    Value::Boolean(true),
+                    "Leave the kernel's readahead on.",
+                )],
+                planning: Planning { space_factor: 2.0, write_factor: 2.0, ram_bytes_min: MIB },
+            },
+        },
+    }
+}
+
+fn capabilities(engine: Pace) -> Capabilities {
+    Capabilities {
+        durability: [(engine.durability, engine.means.to_owned())].into(),
+        places: vec![PlaceKind::Directory],
+        delete: true,
+        scan_forward: true,
+        scan_reverse: true,
+        native_multiget: false,
+        batch: BatchKind::Atomic,
+        atomic_read_modify_write: true,
+        concurrent_writers: Some(1),
+        measures_the_harness: engine.null,
+        external_processes: false,
+        numbered_keys_only: false,
+        key_bytes_max: None,
+        value_bytes_max: None,
+    }
+}
+
+fn run() -> RunRecord {
+    RunRecord {
+        format: FORMAT.to_owned(),
+        id: "2026-11-20T10-15-02Z_fixture_7f3a".to_owned(),
+        suite: "fixture".to_owned(),
+        program: "0.1.0".to_owned(),
+        command: ["kvdyno", "run", "fixture"].map(str::to_owned).to_vec(),
+        started_unix_ns: BEGAN,
+        ended_unix_ns: Some(BEGAN + 372 * SECOND),
+        resumed_unix_ns: Vec::new(),
+        place: "/mnt/data".to_owned(),
+        host_before: host(),
+        host_after: Some(host()),
+        harness_ns_per_op: None,
+    }
+}
+
+fn host() -> Host {
+    Host {
+        at_unix_ns: BEGAN,
+        hostname: "bench-1".to_owned(),
+        kernel: "6.18.0".to_owned(),
+        os: "Debian GNU/Linux 12".to_owned(),
+        architecture: "x86_64".to_owned(),
+        machine: Machine {
+            cpu_model: "AMD EPYC".to_owned(),
+            cpus: 2,
+            memory_bytes: 24 << 30,
+            memory_available_bytes: 20 << 30,
+            numa_nodes: 1,
+            virtual_machine: Some(true),
+            clocksource: Some("tsc".to_owned()),
+            load_1m: Some(0.1),
+            ..Machine::default()
+        },
+        filesystem: Some(Filesystem {
+            kind: "ext4".to_owned(),
+            mount_point: "/mnt/data".to_owned(),
+            options: "rw,noatime".to_owned(),
+            source: "/dev/vda1".to_owned(),
+            total_bytes: 100 << 30,
+            free_bytes: 90 << 30,
+        }),
+        drive: Some(HostDrive {
+            name: "vda".to_owned(),
+            bytes: 100 << 30,
+            scheduler: Some("none".to_owned()),
+            read_ahead_bytes: Some(8 * MIB),
+            write_cache: Some("write back".to_owned()),
+            iostats: Some(true),
+            ..HostDrive::default()
+        }),
+        root: true,
+        ram_limit: Availability { available: true, detail: "cgroup v1".to_owned() },
+        drop_caches: Availability { available: true, detail: "root".to_owned() },
+        settings: BTreeMap::new(),
+    }
+}

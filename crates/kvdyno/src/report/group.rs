@@ -1,0 +1,256 @@
+//! A case over its trials: one line of the load table, and a few of the run table.
+
+use super::comparison::Beside;
+use super::evidence::CaseEvidence;
+use super::metric::Metrics;
+use super::trials::{At, Trials};
+use super::{cost, rates};
+use hdrhistogram::Histogram;
+use kvdyno_record::engine::Durability;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::host::Host;
+use kvdyno_record::plan::Case;
+use kvdyno_record::workload::{Drive, Phase, Role, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A case over its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Group {
+    /// The cases' common key: equal keys, equal work.
+    pub key: String,
+    /// The worker's engine.
+    pub engine: String,
+    /// What tables call it.
+    pub label: String,
+    /// What "done" meant for a write.
+    pub durability: Durability,
+    /// Stores nothing: its figures are the harness's own.
+    pub measures_the_harness: bool,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// Records after the load.
+    pub records: u64,
+    /// Length of every key.
+    pub key_bytes: u32,
+    /// Mean length of a value.
+    pub value_bytes_mean: u64,
+    /// Bytes of keys and values of all records.
+    pub user_bytes: u64,
+    /// The RAM limit asked for.
+    pub ram_limit_bytes: Option<u64>,
+    /// Its trials, in order.
+    pub trials: Vec<Trial>,
+    /// Its load; null where another case's database is used.
+    pub load: Option<LoadRow>,
+    /// Its measured phases.
+    pub runs: Vec<RunRow>,
+    /// Loads that do the same work: engines aside.
+    #[serde(skip)]
+    pub(super) load_peers: String,
+    /// Cases that do the same work: engines aside.
+    #[serde(skip)]
+    pub(super) run_peers: String,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Trial {
+    /// The case's id.
+    pub case: String,
+    /// Which repeat, from 1.
+    pub trial: u32,
+    /// Ran to its end, every check passed.
+    pub done: bool,
+    /// How it ended, in a table's words.
+    pub outcome: String,
+    /// The words that go with it.
+    pub message: Option<String>,
+    /// What could not be enforced or measured.
+    pub not_measured: Vec<String>,
+}
+
+/// A load, with the settling after it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LoadRow {
+    /// The phase's name.
+    pub phase: String,
+    /// Threads that loaded.
+    pub threads: u32,
+    /// Its figures.
+    pub metrics: Metrics,
+    /// Records a second beside the base engine's.
+    pub beside: Option<Beside>,
+}
+
+/// A measured phase: what it cost as a whole, and what each role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunRow {
+    /// The phase's name.
+    pub phase: String,
+    /// Its costs, all roles together.
+    pub metrics: Metrics,
+    /// Its roles.
+    pub roles: Vec<RoleRow>,
+}
+
+/// What one role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RoleRow {
+    /// The role.
+    pub role: String,
+    /// Its threads.
+    pub threads: u32,
+    /// It works on a schedule: response times count.
+    pub open_loop: bool,
+    /// Its operations' names, joined.
+    pub mix: String,
+    /// Its figures, all operations together.
+    pub metrics: Metrics,
+    /// Operations a second beside the base engine's.
+    pub beside: Option<Beside>,
+    /// Each operation by itself, where there are several.
+    pub ops: Vec<OpRow>,
+    /// Service times of all operations and trials.
+    #[serde(skip)]
+    pub service: Option<Histogram<u64>>,
+}
+
+/// What one operation of a role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OpRow {
+    /// The operation.
+    pub op: String,
+    /// Its figures.
+    pub metrics: Metrics,
+    /// Its service times in all trials.
+    #[serde(skip)]
+    pub service: Option<Histogram<u64>>,
+}
+
+impl Group {
+    /// A case over its trials. `cases` have one key and are not empty.
+    pub(super) fn read(cases: &[&CaseEvidence], host: &Host) -> Result<Self, RecordError> {
+        let mut trials = Trials { cases: Vec::new() };
+        for case in cases {
+            trials.cases.push((case, case.latencies()?));
+        }
+        Ok(Self::new(&cases[0].case, &trials, host))
+    }
+
+    fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
+        let measured = case.phases.iter().filter_map(|phase| match &phase.work {
+            Work::Measure(drive) => Some(run_row(trials, &phase.name, drive, host)),
+            _ => None,
+        });
+        Self {
+            key: case.key.clone(),
+            engine: case.engine.clone(),
+            label: case.label.clone(),
+            durability: case.options.durability,
+            measures_the_harness: trials.cases.iter().any(|(case, _)| measures_harness(case)),
+            threads: case.threads,
+            records: case.data.records,
+            key_bytes: case.data.key.bytes,
+            value_bytes_mean: case.shape.value_bytes_mean,
+            user_bytes: case.shape.user_bytes(),
+            ram_limit_bytes: case.ram_limit_bytes,
+            trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
+            load: load_row(case, trials, host),
+            runs: measured.collect(),
+            load_peers: peers(case, false),
+            run_peers: peers(case, true),
+        }
+    }
+
+    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)".
+    pub fn trouble(&self) -> Option<String> {
+        let bad: Vec<&str> =
+            self.trials.iter().filter(|t| !t.done).map(|t| t.outcome.as_str()).collect();
+        let first = *bad.first()?;
+        if bad.len() == self.trials.len() && bad.iter().all(|word| *word == first) {
+            return Some(first.to_owned());
+        }
+        Some(format!("{} of {} {first}", bad.len(), self.trials.len()))
+    }
+}
+
+fn measures_harness(case: &CaseEvidence) -> bool {
+    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
+    worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+}
+
+fn trial(case: &CaseEvidence) -> Trial {
+    let record = case.record.as_ref();
+    let message = record.and_then(|record| record.outcome.message()).map(str::to_owned);
+    Trial {
+        case: case.case.id.clone(),
+        trial: case.case.trial,
+        done: case.is_done(),
+        outcome: case.outcome(),
+        message: message.or_else(|| case.damaged.clone()),
+        not_measured: record.map(|record| record.not_measured.clone()).unwrap_or_default(),
+    }
+}
+
+fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
+    let at = case.phases.iter().position(|phase| matches!(phase.work, Work::Load(_)))?;
+    let Work::Load(load) = &case.phases[at].work else { return None };
+    let phase = case.phases[at].name.clone();
+    let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
+    Some(LoadRow { phase, threads: load.threads, metrics, beside: None })
+}
+
+/// The settle phase that belongs to a load: before anything is measured.
+fn settle_after(phases: &[Phase]) -> Option<&str> {
+    phases
+        .iter()
+        .take_while(|phase| !matches!(phase.work, Work::Measure(_) | Work::Warmup(_)))
+        .find(|phase| matches!(phase.work, Work::Settle { .. }))
+        .map(|phase| phase.name.as_str())
+}
+
+fn run_row(trials: &Trials<'_>, phase: &str, drive: &Drive, host: &Host) -> RunRow {
+    RunRow {
+        phase: phase.to_owned(),
+        metrics: cost::of_measure(trials, phase, host),
+        roles: drive.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
+    }
+}
+
+fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
+    let open_loop = role.rate.is_some();
+    let mut names: Vec<&str> = Vec::new();
+    for name in role.mix.iter().map(|entry| entry.op.name()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let at = At { phase, role: &role.name, op: None };
+    let (metrics, service) = rates::of(trials, &at, open_loop);
+    let one = |op: &&str| {
+        let (metrics, service) = rates::of(trials, &At { op: Some(op), ..at }, open_loop);
+        OpRow { op: (*op).to_owned(), metrics, service: Some(service) }
+    };
+    RoleRow {
+        role: role.name.clone(),
+        threads: role.threads,
+        open_loop,
+        mix: names.join("+"),
+        metrics,
+        beside: None,
+        ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
+        service: Some(service),
+    }
+}
+
+/// What has to be equal for two engines' figures to stand side by side: data, RAM, durability
+/// class, and the work.
+fn peers(case: &Case, all: bool) -> String {
+    let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
+    let phases: Vec<&Phase> =
+        case.phases.iter().filter(|phase| all || load(phase)).collect();
+    let threads = case.threads.filter(|_| all);
+    let work = (&case.data, case.ram_limit_bytes, case.options.durability, threads, phases);
+    serde_json::to_string(&work).unwrap_or_default()
+}

@@ -1,0 +1,177 @@
+//! What stands above the tables: which run, which machine, which engines and what their durability
+//! class means; and below them: the findings.
+
+use super::summary::{EngineInfo, Summary};
+use super::tables::data;
+use crate::findings::{Finding, Severity};
+use crate::units;
+use kvdyno_record::host::{Drive, Filesystem, Host};
+
+/// The lines above the tables: a word and what it says.
+pub fn lines(summary: &Summary) -> Vec<(String, String)> {
+    let mut lines = vec![("run".to_owned(), run(summary))];
+    if !summary.run.title.is_empty() {
+        lines.push(("suite".to_owned(), format!("{}: {}", summary.run.suite, summary.run.title)));
+    }
+    lines.push(("host".to_owned(), host(&summary.host)));
+    lines.push(("place".to_owned(), place(summary)));
+    lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
+    lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
+    for engine in &summary.engines {
+        lines.push(("engine".to_owned(), engine_line(engine)));
+    }
+    lines.push(("harness".to_owned(), harness(summary)));
+    lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
+    lines
+}
+
+/// The harness's cost in words.
+pub fn harness(summary: &Summary) -> String {
+    match &summary.harness {
+        Some(harness) => {
+            let max = harness.max_ns.map(|ns| {
+                format!(", its slowest {}", units::duration(ns as u64))
+            });
+            format!(
+                "{:.1} ns/op in {} thread{} (null engine on this host{}); not subtracted below",
+                harness.ns_per_op,
+                harness.threads,
+                if harness.threads == 1 { "" } else { "s" },
+                max.unwrap_or_default()
+            )
+        }
+        None => "not measured: the null engine was not in this run".to_owned(),
+    }
+}
+
+/// A finding in words: its evidence, its cases, its advice.
+pub fn finding(finding: &Finding) -> String {
+    let cases = match finding.cases.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more case{})", n - 1, if n == 2 { "" } else { "s" }),
+    };
+    format!("{}: {}{cases}\n    {}", finding.id.as_str(), finding.evidence, finding.advice)
+}
+
+/// The word a finding begins with.
+pub fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Invalid => "INVALID",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    }
+}
+
+/// A moment in UTC, to the second.
+pub fn moment(unix_ns: u64) -> String {
+    let seconds = i64::try_from(unix_ns / 1_000_000_000).unwrap_or(i64::MAX);
+    jiff::Timestamp::from_second(seconds)
+        .map_or_else(|_| "?".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+fn run(summary: &Summary) -> String {
+    let run = &summary.run;
+    let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
+    let ended = match took {
+        Some(ns) => format!("took {}", units::duration(ns)),
+        None => "did not end".to_owned(),
+    };
+    format!(
+        "{}, {}, {ended}, {} of {} cases done, kvdyno {}",
+        run.id,
+        moment(run.started_unix_ns),
+        run.cases_done,
+        run.cases_planned,
+        run.program
+    )
+}
+
+fn host(host: &Host) -> String {
+    let machine = &host.machine;
+    let kind = match machine.virtual_machine {
+        Some(true) => ", virtual machine",
+        Some(false) => ", bare metal",
+        None => "",
+    };
+    let swap = match machine.swap_bytes {
+        0 => "no swap".to_owned(),
+        bytes => format!("{} of swap", units::bytes(bytes)),
+    };
+    format!(
+        "{}: {} x {}, {} RAM, {swap}, Linux {} ({}){kind}",
+        host.hostname,
+        machine.cpus,
+        machine.cpu_model,
+        units::bytes(machine.memory_bytes),
+        host.kernel,
+        host.os
+    )
+}
+
+fn place(summary: &Summary) -> String {
+    let host = &summary.host;
+    let filesystem = host.filesystem.as_ref().map(filesystem).unwrap_or_default();
+    let drive = host.drive.as_ref().map_or_else(|| ", no drive known".to_owned(), drive);
+    format!("{}{filesystem}{drive}", summary.run.place)
+}
+
+fn filesystem(filesystem: &Filesystem) -> String {
+    format!(" on {} ({})", filesystem.kind, filesystem.options)
+}
+
+fn drive(drive: &Drive) -> String {
+    let mut text = format!(", {}", drive.name);
+    if let Some(model) = &drive.model {
+        text += &format!(" {model}");
+    }
+    text += &format!(", {}", units::bytes(drive.bytes));
+    if let Some(scheduler) = &drive.scheduler {
+        text += &format!(", scheduler {scheduler}");
+    }
+    if let Some(ahead) = drive.read_ahead_bytes {
+        text += &format!(", readahead {}", units::exact_bytes(ahead));
+    }
+    if let Some(cache) = &drive.write_cache {
+        text += &format!(", cache {cache}");
+    }
+    text
+}
+
+/// A line for each data set and RAM limit.
+fn datasets(summary: &Summary) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for group in summary.groups.iter().filter(|group| !group.measures_the_harness) {
+        let ram = match group.ram_limit_bytes {
+            Some(limit) => format!(
+                "RAM limit {} ({:.2} x the limit)",
+                units::bytes(limit),
+                group.user_bytes as f64 / limit.max(1) as f64
+            ),
+            None => "no RAM limit".to_owned(),
+        };
+        let line =
+            format!("{} bytes a record = {}, {ram}", data(group), units::bytes(group.user_bytes));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
+fn engine_line(engine: &EngineInfo) -> String {
+    let Some(worker) = &engine.worker else {
+        return format!("{}: no worker was found", engine.label);
+    };
+    let durability = engine.durability.as_str();
+    let means = worker.durability_means.as_deref().unwrap_or("not described");
+    let name = if engine.label == worker.title {
+        worker.title.clone()
+    } else {
+        format!("{} = {}", engine.label, worker.title)
+    };
+    let changed = match engine.changed.as_slice() {
+        [] => String::new(),
+        changed => format!("; {}", changed.join(", ")),
+    };
+    format!("{name} {}; durability {durability}: {means}{changed}", worker.version)
+}

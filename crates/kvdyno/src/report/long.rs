@@ -1,0 +1,128 @@
+//! Every figure of every trial as one long list, for programs: one row per case, phase, role,
+//! operation and figure. Numbers are not rounded; what is missing is empty and says why.
+
+use super::group::Group;
+use super::metric::{Metric, Metrics};
+use super::summary::{METHOD_VERSION, Summary};
+use serde::Serialize;
+
+/// One figure of one trial.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row<'s> {
+    /// The run.
+    pub run: &'s str,
+    /// How it was computed.
+    pub method_version: u32,
+    /// The case's id.
+    pub case: &'s str,
+    /// The case's key: equal over trials.
+    pub key: &'s str,
+    /// The engine.
+    pub engine: &'s str,
+    /// What tables call it.
+    pub label: &'s str,
+    /// The durability class.
+    pub durability: &'static str,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// Which repeat.
+    pub trial: u32,
+    /// How the case ended.
+    pub outcome: &'s str,
+    /// The phase.
+    pub phase: &'s str,
+    /// The role; empty for figures of the whole process.
+    pub role: &'s str,
+    /// The operation; empty for all together.
+    pub op: &'s str,
+    /// The figure.
+    pub metric: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: super::metric::Direction,
+    /// Whom it is from.
+    pub source: super::metric::Source,
+    /// In this trial; empty: missing.
+    pub value: Option<f64>,
+    /// Over all trials: the median, maximum or sum, or of the merged histograms.
+    pub value_all_trials: Option<f64>,
+    /// Trials that have a value.
+    pub n: usize,
+    /// Why it is missing, in one trial at least.
+    pub missing: Option<&'s str>,
+}
+
+/// All rows, in the order of the groups.
+pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for group in &summary.groups {
+        let mut list = List { run: &summary.run.id, group, rows: &mut rows };
+        if let Some(load) = &group.load {
+            list.add(&load.phase, "", "", &load.metrics);
+        }
+        for run in &group.runs {
+            list.add(&run.phase, "", "", &run.metrics);
+            for role in &run.roles {
+                list.add(&run.phase, &role.role, "", &role.metrics);
+                for op in &role.ops {
+                    list.add(&run.phase, &role.role, &op.op, &op.metrics);
+                }
+            }
+        }
+    }
+    rows
+}
+
+struct List<'s, 'r> {
+    run: &'s str,
+    group: &'s Group,
+    rows: &'r mut Vec<Row<'s>>,
+}
+
+impl<'s> List<'s, '_> {
+    fn add(&mut self, phase: &'s str, role: &'s str, op: &'s str, metrics: &'s Metrics) {
+        for metric in &metrics.0 {
+            for trial in 0..self.group.trials.len() {
+                let row = self.row([phase, role, op], metric, trial);
+                self.rows.push(row);
+            }
+        }
+    }
+
+    fn row(&self, [phase, role, op]: [&'s str; 3], metric: &'s Metric, trial: usize) -> Row<'s> {
+        let group = self.group;
+        Row {
+            run: self.run,
+            method_version: METHOD_VERSION,
+            case: &group.trials[trial].case,
+            key: &group.key,
+            engine: &group.engine,
+            label: &group.label,
+            durability: group.durability.as_str(),
+            threads: group.threads,
+            trial: group.trials[trial].trial,
+            outcome: &group.trials[trial].outcome,
+            phase,
+            role,
+            op,
+            metric: metric.name,
+            unit: metric.unit,
+            direction: metric.direction,
+            source: metric.source,
+            value: metric.per_trial.get(trial).copied().flatten(),
+            value_all_trials: metric.value,
+            n: metric.n,
+            missing: metric.missing.as_deref(),
+        }
+    }
+}
+
+/// The long list as CSV.
+pub fn csv(summary: &Summary) -> anyhow::Result<Vec<u8>> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows(summary) {
+        writer.serialize(row)?;
+    }
+    Ok(writer.into_inner()?)
+}

@@ -1,0 +1,220 @@
+//! One figure: what it is, its value in each trial, and how sure it is.
+
+use crate::stats::{Interval, median, median_interval};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::borrow::Cow;
+
+/// A reading of one trial, or why there is none.
+pub type Reading = Result<f64, Why>;
+
+/// Why there is no reading: a sentence for a footnote.
+pub type Why = Cow<'static, str>;
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+    /// Neither: it describes.
+    Neither,
+}
+
+/// Whom a figure is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// Counted or timed by the worker.
+    Harness,
+    /// Counted by the kernel.
+    Kernel,
+    /// Counted by the kernel at the block device.
+    Device,
+    /// What the kernel counted over what the harness counted.
+    KernelAndHarness,
+    /// From the plan.
+    Plan,
+}
+
+/// How the values of the trials become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Combine {
+    /// Their median.
+    Median,
+    /// Their largest.
+    Maximum,
+    /// Their sum.
+    Sum,
+    /// Not from the values at all: from the histograms of all trials, merged.
+    MergedHistograms,
+}
+
+/// What a figure is.
+#[derive(Debug)]
+pub struct Definition {
+    /// Its name in exports, unit last: `cpu_ns_per_op`.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whom it is from.
+    pub source: Source,
+    /// How trials are combined.
+    pub combine: Combine,
+    /// Its documentation, as the compiler keeps it: with a space in front.
+    pub(super) doc: &'static str,
+}
+
+impl Definition {
+    /// What it says, in one sentence.
+    pub fn help(&self) -> &'static str {
+        self.doc.trim_start()
+    }
+}
+
+/// A figure over the trials of one case.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Metric {
+    /// Its name, as in the catalogue.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whom it is from.
+    pub source: Source,
+    /// How `value` came from the trials.
+    pub combine: Combine,
+    /// The figure; null: it could not be measured, or too few samples stand behind it.
+    pub value: Option<f64>,
+    /// By trial, in the order of the group's trials.
+    pub per_trial: Vec<Option<f64>>,
+    /// Trials that have a value.
+    pub n: usize,
+    /// The smallest of them.
+    pub min: Option<f64>,
+    /// The largest of them.
+    pub max: Option<f64>,
+    /// Of the median over whole trials; null below six trials.
+    pub interval: Option<Interval>,
+    /// Why a value is missing, in all or in some trials.
+    pub missing: Option<String>,
+}
+
+impl Metric {
+    /// A figure from its readings.
+    pub fn new(definition: &Definition, readings: Vec<Reading>) -> Self {
+        let missing = readings.iter().find_map(|reading| reading.as_ref().err());
+        let missing = missing.map(|why| why.clone().into_owned());
+        let per_trial: Vec<Option<f64>> =
+            readings.into_iter().map(|reading| reading.ok().filter(|v| v.is_finite())).collect();
+        let values: Vec<f64> = per_trial.iter().flatten().copied().collect();
+        let value = match definition.combine {
+            Combine::Median => median(&values),
+            Combine::Maximum => values.iter().copied().reduce(f64::max),
+            Combine::Sum if values.is_empty() => None,
+            Combine::Sum => Some(values.iter().sum()),
+            Combine::MergedHistograms => None,
+        };
+        Self {
+            name: definition.name,
+            unit: definition.unit,
+            direction: definition.direction,
+            source: definition.source,
+            combine: definition.combine,
+            value,
+            n: values.len(),
+            min: values.iter().copied().reduce(f64::min),
+            max: values.iter().copied().reduce(f64::max),
+            interval: median_interval(&values),
+            per_trial,
+            missing,
+        }
+    }
+
+    /// A figure of merged histograms; the readings of single trials only say how far they lie
+    /// apart.
+    pub fn merged(definition: &Definition, merged: Reading, readings: Vec<Reading>) -> Self {
+        let mut metric = Self::new(definition, readings);
+        if merged.is_ok() {
+            metric.missing = None;
+        }
+        match merged {
+            Ok(value) => metric.value = Some(value),
+            Err(why) => metric.missing = Some(why.into_owned()),
+        }
+        metric
+    }
+
+    /// The range to compare with: the interval, or below six trials the extremes.
+    pub fn range(&self) -> Option<(f64, f64)> {
+        match self.interval {
+            Some(interval) => Some((interval.low, interval.high)),
+            None => Some((self.min?, self.max?)),
+        }
+    }
+}
+
+/// Figures in the catalogue's order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Metrics(pub Vec<Metric>);
+
+impl Metrics {
+    /// Adds a figure.
+    pub fn add(&mut self, definition: &Definition, readings: Vec<Reading>) {
+        self.0.push(Metric::new(definition, readings));
+    }
+
+    /// A figure by its definition; null where the row does not have it.
+    pub fn get(&self, definition: &Definition) -> Option<&Metric> {
+        self.0.iter().find(|metric| metric.name == definition.name)
+    }
+
+    /// A figure's value.
+    pub fn value(&self, definition: &Definition) -> Option<f64> {
+        self.get(definition)?.value
+    }
+
+    /// Whether any figure has a value.
+    pub fn any(&self) -> bool {
+        self.0.iter().any(|metric| metric.value.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PACE: Definition = Definition {
+        name: "pace",
+        unit: "1/s",
+        direction: Direction::Higher,
+        source: Source::Harness,
+        combine: Combine::Median,
+        doc: "",
+    };
+
+    #[test]
+    fn a_missing_trial_is_missing_and_not_zero() {
+        let metric = Metric::new(&PACE, vec![Ok(4.0), Err("killed (9)".into()), Ok(2.0)]);
+        assert_eq!(metric.value, Some(3.0));
+        assert_eq!(metric.per_trial, [Some(4.0), None, Some(2.0)]);
+        assert_eq!((metric.n, metric.range()), (2, Some((2.0, 4.0))));
+        assert_eq!(metric.missing.as_deref(), Some("killed (9)"));
+        let none = Metric::new(&PACE, vec![Err("no device".into()), Ok(f64::NAN)]);
+        assert_eq!((none.value, none.n, none.range()), (None, 0, None));
+    }
+
+    #[test]
+    fn six_trials_have_an_interval() {
+        let metric = Metric::new(&PACE, (1..=6).map(|v| Ok(f64::from(v))).collect());
+        assert_eq!(metric.range(), Some((1.0, 6.0)));
+        assert!(metric.interval.unwrap().confidence > 0.96);
+    }
+}

@@ -1,0 +1,26 @@
+//! From a record to what people read: a summary of figures, and its shapes (tables, long lists).
+//!
+//! Everything here is a pure function of the files of a run: it can be done years later, on another
+//! machine, with no engine installed.
+
+pub mod catalogue;
+pub mod comparison;
+mod cost;
+pub mod evidence;
+pub mod footnotes;
+pub mod group;
+pub mod header;
+pub mod long;
+pub mod metric;
+mod rates;
+mod spent;
+pub mod summary;
+pub mod table;
+pub mod tables;
+mod trials;
+pub mod wide;
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;

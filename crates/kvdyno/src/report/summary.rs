@@ -1,0 +1,292 @@
+//! All figures of a run: what tables, pages, spreadsheets and comparisons are made of.
+
+use super::catalogue as c;
+use super::comparison;
+use super::evidence::{CaseEvidence, Evidence};
+use super::group::Group;
+use crate::findings::{self, Finding, Severity};
+use kvdyno_record::case::Outcome;
+use crate::exit::Exit;
+use kvdyno_record::engine::{Durability, Value};
+use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::host::Host;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The version of how figures are computed from a record. It changes whenever an old record would
+/// give another figure than before, and stands in every export.
+pub const METHOD_VERSION: u32 = 1;
+
+/// All figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    /// [`METHOD_VERSION`].
+    pub method_version: u32,
+    /// The run.
+    pub run: RunInfo,
+    /// The machine before the run.
+    pub host: Host,
+    /// The machine after it.
+    pub host_after: Option<Host>,
+    /// What was tested, in the order of the plan.
+    pub engines: Vec<EngineInfo>,
+    /// The harness's own cost on this machine; null: not measured.
+    pub harness: Option<Harness>,
+    /// Cases over their trials, in the order of the plan.
+    pub groups: Vec<Group>,
+    /// What could not be enforced or measured, each sentence once.
+    pub not_measured: Vec<String>,
+    /// What to bear in mind, the worst first.
+    pub findings: Vec<Finding>,
+    /// How a program that shows this ends.
+    #[serde(skip)]
+    pub(super) verdict: Exit,
+}
+
+/// The run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunInfo {
+    /// Its folder's name.
+    pub id: String,
+    /// The suite.
+    pub suite: String,
+    /// One line about the suite.
+    pub title: String,
+    /// Version of the program that ran it.
+    pub program: String,
+    /// The record's format.
+    pub format: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// When it ended; null: it has not.
+    pub ended_unix_ns: Option<u64>,
+    /// Where the databases lay.
+    pub place: String,
+    /// Decisions taken from the host, in words.
+    pub sized: Vec<String>,
+    /// Everything planned was done.
+    pub complete: bool,
+    /// Cases in the plan.
+    pub cases_planned: usize,
+    /// Cases that left a record.
+    pub cases_recorded: usize,
+    /// Cases that ran to their end, every check passed.
+    pub cases_done: usize,
+}
+
+/// An engine under test.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EngineInfo {
+    /// What tables call it.
+    pub label: String,
+    /// The worker's engine.
+    pub engine: String,
+    /// What "done" meant for a write.
+    pub durability: Durability,
+    /// Options as resolved.
+    pub options: BTreeMap<String, Value>,
+    /// Options that differ from the engine's defaults.
+    pub changed: Vec<String>,
+    /// Who did the work; null where no worker was found.
+    pub worker: Option<WorkerInfo>,
+}
+
+/// The worker of an engine.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WorkerInfo {
+    /// The engine's name as people use it.
+    pub title: String,
+    /// Its version.
+    pub version: String,
+    /// What else decides its speed.
+    pub build: BTreeMap<String, String>,
+    /// The settings behind the durability class, quoted.
+    pub durability_means: Option<String>,
+    /// The program.
+    pub path: PathBuf,
+    /// Its checksum.
+    pub sha256: String,
+    /// Stores nothing: its figures are the harness's own.
+    pub measures_the_harness: bool,
+}
+
+/// The harness's own cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Harness {
+    /// A thread's time per operation on an engine that does nothing.
+    pub ns_per_op: f64,
+    /// Threads it was measured with.
+    pub threads: u32,
+    /// The longest operation: what the machine alone does to a tail.
+    pub max_ns: Option<f64>,
+}
+
+impl Summary {
+    /// Reads a run and computes all its figures.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        Self::of(&Evidence::read(folder)?)
+    }
+
+    /// Computes all figures of a record.
+    pub fn of(evidence: &Evidence) -> Result<Self, RecordError> {
+        let host = &evidence.run.host_before;
+        let mut groups = Vec::new();
+        for cases in by_key(&evidence.cases) {
+            groups.push(Group::read(&cases, host)?);
+        }
+        comparison::compare(&mut groups);
+        let harness = harness(&groups).or_else(|| harness_of_run(evidence));
+        let findings = findings::judge(evidence, &groups, harness.as_ref())?;
+        Ok(Self {
+            method_version: METHOD_VERSION,
+            run: run_info(evidence),
+            host: host.clone(),
+            host_after: evidence.run.host_after.clone(),
+            engines: engines(&evidence.cases),
+            harness,
+            not_measured: not_measured(&groups),
+            verdict: verdict_of(evidence, &findings),
+            groups,
+            findings,
+        })
+    }
+}
+
+/// How a program that shows `summary` ends: 4 where a finding makes figures invalid, else 3 where
+/// an engine failed. An engine that does not fit its RAM limit has not failed: that is a result.
+pub fn verdict(summary: &Summary) -> Exit {
+    summary.verdict
+}
+
+fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
+    let failed = |outcome: &Outcome| {
+        !matches!(
+            outcome,
+            Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. }
+        )
+    };
+    if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
+        Exit::Invalid
+    } else if evidence.recorded().any(|(_, record)| failed(&record.outcome)) {
+        Exit::EngineFailed
+    } else {
+        Exit::Ok
+    }
+}
+
+/// Cases with equal keys, in the order in which the keys first appear.
+fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
+    let mut groups: Vec<Vec<&CaseEvidence>> = Vec::new();
+    for case in cases {
+        match groups.iter_mut().find(|group| group[0].case.key == case.case.key) {
+            Some(group) => group.push(case),
+            None => groups.push(vec![case]),
+        }
+    }
+    groups
+}
+
+fn run_info(evidence: &Evidence) -> RunInfo {
+    let (run, plan) = (&evidence.run, &evidence.plan);
+    RunInfo {
+        id: run.id.clone(),
+        suite: run.suite.clone(),
+        title: plan.title.clone(),
+        program: run.program.clone(),
+        format: run.format.clone(),
+        command: run.command.clone(),
+        started_unix_ns: run.started_unix_ns,
+        ended_unix_ns: run.ended_unix_ns,
+        place: run.place.clone(),
+        sized: plan.sized.clone(),
+        complete: evidence.complete,
+        cases_planned: evidence.cases.len(),
+        cases_recorded: evidence.recorded().count(),
+        cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
+    }
+}
+
+/// One entry for each label and durability class. A case that left a record speaks for the others.
+fn engines(cases: &[CaseEvidence]) -> Vec<EngineInfo> {
+    let mut engines: Vec<EngineInfo> = Vec::new();
+    for case in cases {
+        let info = engine(case);
+        let same = |known: &&mut EngineInfo| {
+            (&known.label, known.durability) == (&info.label, info.durability)
+        };
+        match engines.iter_mut().find(same) {
+            Some(known) if known.worker.is_none() => *known = info,
+            Some(_) => {}
+            None => engines.push(info),
+        }
+    }
+    engines
+}
+
+fn engine(case: &CaseEvidence) -> EngineInfo {
+    let options = &case.case.options;
+    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
+    let described = worker.map(|worker| &worker.description.engine);
+    let default = |name: &str| {
+        described?.options.iter().find(|option| option.name == name).map(|option| &option.default)
+    };
+    let changed = options
+        .values
+        .iter()
+        .filter(|(name, value)| default(name).is_some_and(|default| default != *value))
+        .map(|(name, value)| format!("{name} = {value}"));
+    EngineInfo {
+        label: case.case.label.clone(),
+        engine: case.case.engine.clone(),
+        durability: options.durability,
+        options: options.values.clone(),
+        changed: changed.collect(),
+        worker: worker.map(|worker| {
+            let engine = &worker.description.engine;
+            WorkerInfo {
+                title: engine.title.clone(),
+                version: engine.version.clone(),
+                build: engine.build.clone(),
+                durability_means: engine.capabilities.durability.get(&options.durability).cloned(),
+                path: worker.path.clone(),
+                sha256: worker.sha256.clone(),
+                measures_the_harness: engine.capabilities.measures_the_harness,
+            }
+        }),
+    }
+}
+
+/// From the null engine's closed loop with the fewest threads.
+fn harness(groups: &[Group]) -> Option<Harness> {
+    let roles = groups
+        .iter()
+        .filter(|group| group.measures_the_harness)
+        .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles))
+        .filter(|role| !role.open_loop);
+    let role = roles.min_by_key(|role| role.threads)?;
+    let per_s = role.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
+    Some(Harness {
+        ns_per_op: f64::from(role.threads) * 1e9 / per_s,
+        threads: role.threads,
+        max_ns: role.metrics.value(&c::SERVICE_MAX),
+    })
+}
+
+fn harness_of_run(evidence: &Evidence) -> Option<Harness> {
+    let ns_per_op = evidence.run.harness_ns_per_op?;
+    Some(Harness { ns_per_op, threads: 1, max_ns: None })
+}
+
+fn not_measured(groups: &[Group]) -> Vec<String> {
+    let mut sentences: Vec<String> = Vec::new();
+    for sentence in groups.iter().flat_map(|g| &g.trials).flat_map(|trial| &trial.not_measured) {
+        if !sentences.contains(sentence) {
+            sentences.push(sentence.clone());
+        }
+    }
+    sentences
+}

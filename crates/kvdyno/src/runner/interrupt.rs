@@ -1,0 +1,40 @@
+//! Ctrl-C: once asks for an end, twice insists.
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// How often the user asked for an end.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt(Arc<AtomicUsize>);
+
+impl Interrupt {
+    /// Listens to SIGINT, SIGTERM and SIGHUP from now on.
+    pub fn listen() -> std::io::Result<Self> {
+        let interrupt = Self::default();
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            let count = Arc::clone(&interrupt.0);
+            let action = move || {
+                count.fetch_add(1, Relaxed);
+            };
+            register(signal, action)?;
+        }
+        Ok(interrupt)
+    }
+
+    /// The user wants an end; what is done is to be kept.
+    pub fn asked(&self) -> bool {
+        self.0.load(Relaxed) > 0
+    }
+
+    /// The user wants it now.
+    pub fn insisted(&self) -> bool {
+        self.0.load(Relaxed) > 1
+    }
+}
+
+#[expect(unsafe_code, reason = "a signal handler's body must be async-signal-safe")]
+fn register(signal: i32, action: impl Fn() + Send + Sync + 'static) -> std::io::Result<()> {
+    // SAFETY: the only action registered adds to an atomic number, which is async-signal-safe.
+    unsafe { signal_hook::low_level::register(signal, action) }.map(drop)
+}

@@ -1,0 +1,243 @@
+//! Runs a plan: case after case, each in a worker process of its own, each filed as it ends.
+//!
+//! It is not where anything is computed: it spawns, watches and files. A case that fails costs
+//! itself and those that needed its database; the run goes on.
+
+mod case;
+mod databases;
+pub mod harness;
+mod interrupt;
+mod outcome;
+pub mod solo;
+mod worker;
+
+pub use harness::harness_ns_per_op;
+pub use interrupt::Interrupt;
+
+use crate::host::device::Device;
+use crate::host::{Claim, PlaceError, Root};
+use crate::printer::Progress;
+use crate::units;
+use databases::Databases;
+use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
+use kvdyno_record::files::{CaseFolder, RunFolder};
+use kvdyno_record::plan::{Case, Plan};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The machine as a run uses it.
+pub struct Bench<'r> {
+    /// Where the host is read.
+    pub root: &'r Root,
+    /// The device under the place, where it has counters.
+    pub device: Option<&'r Device>,
+    /// What cannot be measured in any case of this run, each as a sentence.
+    pub not_measured: Vec<String>,
+}
+
+/// A run at work.
+pub struct Run<'r> {
+    /// Where it is filed.
+    pub folder: &'r RunFolder,
+    /// What is to be done.
+    pub plan: &'r Plan,
+    /// Where the databases lie.
+    pub claim: &'r mut Claim,
+    /// On what.
+    pub bench: &'r Bench<'r>,
+    /// By whom: a worker for each engine.
+    pub workers: &'r BTreeMap<String, WorkerIdentity>,
+    /// Whether the user wants an end.
+    pub interrupt: &'r Interrupt,
+    /// Told how it gets on.
+    pub progress: &'r Progress<'r>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Every case came to an end of its own.
+    Complete,
+    /// Some cases should be tried again (killed, not run): `kvdyno resume` does.
+    Partial,
+    /// The user ended it.
+    Interrupted,
+}
+
+impl Run<'_> {
+    /// Runs every case that has no final outcome yet, in the plan's order.
+    pub fn run(&mut self) -> anyhow::Result<Ended> {
+        let mut done = self.outcomes()?;
+        let mut databases = Databases::default();
+        let plan = self.plan;
+        for (number, case) in plan.cases.iter().enumerate() {
+            let pending = !done.get(&case.id).is_some_and(Outcome::is_final);
+            if pending && !self.interrupt.asked() {
+                self.progress.case_started(number + 1, &case.id);
+                self.step(case, &mut databases, &mut done)?;
+            }
+            let needed_later = plan.cases[number + 1..].iter().any(|later| {
+                later.database.id == case.database.id
+                    && !done.get(&later.id).is_some_and(Outcome::is_final)
+            });
+            if !needed_later || self.interrupt.asked() {
+                self.drop_database(case, &mut databases)?;
+            }
+        }
+        let all_final =
+            plan.cases.iter().all(|case| done.get(&case.id).is_some_and(Outcome::is_final));
+        Ok(match (all_final, self.interrupt.asked()) {
+            (true, _) => Ended::Complete,
+            (false, true) => Ended::Interrupted,
+            (false, false) => Ended::Partial,
+        })
+    }
+
+    /// The outcome of every case that has a record; of several attempts, the last.
+    fn outcomes(&self) -> anyhow::Result<BTreeMap<String, Outcome>> {
+        let records = self.folder.case_records()?;
+        let latest = records.into_iter().map(|(_, record)| (record.case.id, record.attempt, record.outcome));
+        let mut outcomes: BTreeMap<String, (u32, Outcome)> = BTreeMap::new();
+        for (id, attempt, outcome) in latest {
+            let newest = outcomes.get(&id).is_none_or(|(known, _)| attempt > *known);
+            if newest {
+                outcomes.insert(id, (attempt, outcome));
+            }
+        }
+        Ok(outcomes.into_iter().map(|(id, (_, outcome))| (id, outcome)).collect())
+    }
+
+    /// One pending case, with the load it needs if that has to be done again.
+    fn step(
+        &mut self,
+        case: &Case,
+        databases: &mut Databases,
+        done: &mut BTreeMap<String, Outcome>,
+    ) -> anyhow::Result<()> {
+        if !case.makes_database() && !databases.is_loaded(&case.database.id) {
+            let Some(loader) = self.plan.cases.iter().find(|other| other.id == case.database.made_by)
+            else {
+                return self.file_not_run(case, "the plan has no case that loads it", done);
+            };
+            let loaded_before = done.get(&loader.id) == Some(&Outcome::Done);
+            let hopeless = !loaded_before && done.get(&loader.id).is_some_and(Outcome::is_final);
+            if !hopeless {
+                self.execute(loader, databases, done)?;
+            }
+            if !databases.is_loaded(&case.database.id) {
+                let word = done.get(&loader.id).map_or("not run", Outcome::word);
+                let message = format!("its database could not be loaded: {} {word}", loader.id);
+                return self.file_not_run(case, &message, done);
+            }
+        }
+        self.execute(case, databases, done)
+    }
+
+    fn execute(
+        &mut self,
+        case: &Case,
+        databases: &mut Databases,
+        done: &mut BTreeMap<String, Outcome>,
+    ) -> anyhow::Result<()> {
+        let (folder, attempt) = self.new_folder(case)?;
+        let Some(identity) = self.workers.get(&case.engine) else {
+            let message = format!("no worker `kvdyno-{}` was found", case.engine);
+            return self.file(case::not_run(case, &folder, attempt, None, message)?, done);
+        };
+        if case.makes_database() {
+            self.drop_database(case, databases)?;
+        }
+        let place = match self.place(case) {
+            Ok(place) => place,
+            Err(error) => {
+                let identity = Some(identity.clone());
+                let record = case::not_run(case, &folder, attempt, identity, error.to_string())?;
+                return self.file(record, done);
+            }
+        };
+        let setting = case::Setting {
+            bench: self.bench,
+            case,
+            folder: &folder,
+            identity,
+            place,
+            attempt,
+            database_used_by: databases.used_by(&case.database.id),
+            progress: self.progress,
+            interrupt: self.interrupt,
+        };
+        let record = case::run(&setting)?;
+        databases.used(case, record.outcome == Outcome::Done);
+        self.file(record, done)
+    }
+
+    /// The folder of a case's database: made for one that loads, there already for the others.
+    fn place(&mut self, case: &Case) -> Result<PathBuf, PlaceError> {
+        let id = &case.database.id;
+        if self.claim.has_database(id) {
+            Ok(self.claim.database_path(id))
+        } else {
+            self.claim.database(id)
+        }
+    }
+
+    /// An attempt that was cut off left a folder without a record: it stays as evidence, and the
+    /// next attempt gets a folder of its own.
+    fn new_folder(&self, case: &Case) -> anyhow::Result<(CaseFolder, u32)> {
+        let mut attempt = 1;
+        loop {
+            let folder = self.folder.case(case, attempt);
+            match std::fs::create_dir(&folder.path) {
+                Ok(()) => return Ok((folder, attempt)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => attempt += 1,
+                Err(error) => {
+                    let doing = format!("failed to make {}", folder.path.display());
+                    return Err(anyhow::Error::new(error).context(doing));
+                }
+            }
+        }
+    }
+
+    fn file_not_run(
+        &mut self,
+        case: &Case,
+        message: &str,
+        done: &mut BTreeMap<String, Outcome>,
+    ) -> anyhow::Result<()> {
+        let (folder, attempt) = self.new_folder(case)?;
+        let identity = self.workers.get(&case.engine).cloned();
+        let record = case::not_run(case, &folder, attempt, identity, message.to_owned())?;
+        self.file(record, done)
+    }
+
+    fn file(
+        &self,
+        record: CaseRecord,
+        done: &mut BTreeMap<String, Outcome>,
+    ) -> anyhow::Result<()> {
+        let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
+        self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
+        done.insert(record.case.id, record.outcome);
+        Ok(())
+    }
+
+    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> anyhow::Result<()> {
+        databases.forget(&case.database.id);
+        if self.claim.has_database(&case.database.id) {
+            self.claim.remove_database(&case.database.id)?;
+        }
+        Ok(())
+    }
+}
+
+/// The figures of a case that fit into a progress line.
+fn headline(record: &CaseRecord) -> String {
+    let last = record.phases.iter().rev().find(|phase| !phase.roles.is_empty());
+    let Some(phase) = last else { return String::new() };
+    let roles = phase.roles.iter().map(|role| {
+        let items: u64 = role.ops.values().map(|op| op.items).sum();
+        let window = role.window_ns.max(1) as f64 / 1e9;
+        format!("{} {}", role.role, units::rate(items as f64 / window))
+    });
+    roles.collect::<Vec<_>>().join(", ")
+}

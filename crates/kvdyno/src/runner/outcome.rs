@@ -1,0 +1,111 @@
+//! What a case came to: the one place where a worker's end is judged.
+
+use super::case::exit_words;
+use crate::host::child::Exit;
+use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
+use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::plan::Case;
+use kvdyno_record::workload::{Op, Work};
+
+/// How the conversation with a worker went.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending {
+    /// What it, or the program, complained of.
+    pub(super) failure: Option<(ErrorClass, String)>,
+    /// It was killed because of its time budget.
+    pub(super) overrun: bool,
+    /// It was stopped because of the user.
+    pub(super) interrupted: bool,
+    pub(super) killed_by_us: bool,
+    /// Its last line was that it is done.
+    pub(super) said_done: bool,
+    /// Where it was.
+    pub(super) phase: String,
+}
+
+/// The outcome of a case. What says most about the engine comes first: a limit it did not fit, lost
+/// data, its own complaint; then what was done to it.
+pub(super) fn judge(
+    case: &Case,
+    phases: &[PhaseRecord],
+    ending: &Ending,
+    exit: &Exit,
+    ram: &RamLimit,
+) -> Outcome {
+    let phase = &ending.phase;
+    let oom_kills = ram.group.map_or(0, |group| group.oom_kills);
+    if oom_kills > 0 && exit.signal.is_some() && !ending.killed_by_us {
+        let message = format!("killed by the kernel for its RAM limit while in `{phase}`");
+        return Outcome::DoesNotFit { message };
+    }
+    if let Some(message) = lost_data(case, phases) {
+        return Outcome::Failed { class: ErrorClass::Corrupt, message };
+    }
+    if let Some((class, message)) = ending.failure.clone() {
+        return match class {
+            ErrorClass::Memory => Outcome::DoesNotFit { message },
+            ErrorClass::Full => Outcome::DiskFull { message },
+            class => Outcome::Failed { class, message },
+        };
+    }
+    if ending.overrun {
+        let budget = crate::units::duration(case.budget_ns);
+        return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
+    }
+    if ending.interrupted {
+        return Outcome::Interrupted { message: format!("in `{phase}`") };
+    }
+    match exit.signal {
+        Some(signal) if !ending.killed_by_us => {
+            Outcome::Killed { signal, message: format!("while in `{phase}`") }
+        }
+        _ if ending.said_done => Outcome::Done,
+        _ => Outcome::Failed {
+            class: ErrorClass::Other,
+            message: format!("the worker {} in `{phase}` without a word", exit_words(exit)),
+        },
+    }
+}
+
+/// Data that should be there and was not, or was wrong: the figures of such a case mean nothing.
+pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
+    phases.iter().find_map(verify_failed).or_else(|| {
+        let deletes = deletes(case);
+        phases.iter().find_map(|phase| reads_failed(phase, deletes))
+    })
+}
+
+fn verify_failed(phase: &PhaseRecord) -> Option<String> {
+    let verified = phase.verified.as_ref()?;
+    let lost = verified.sampled - verified.found;
+    if lost > 0 {
+        return Some(format!("{lost} of {} sampled keys are not there", verified.sampled));
+    }
+    if verified.wrong > 0 {
+        return Some(format!("{} of {} sampled values are wrong", verified.wrong, verified.sampled));
+    }
+    let counted = verified.counted.filter(|counted| *counted != verified.expected)?;
+    Some(format!("{counted} records are there, {} were written", verified.expected))
+}
+
+fn reads_failed(phase: &PhaseRecord, deletes: bool) -> Option<String> {
+    let ops = || phase.roles.iter().flat_map(|role| role.ops.values());
+    let wrong: u64 = ops().map(|op| op.wrong).sum();
+    if wrong > 0 {
+        return Some(format!("{wrong} values read in `{}` were wrong", phase.name));
+    }
+    let missing: u64 = ops().map(|op| op.missing).sum();
+    let looked_up: u64 = ops().map(|op| op.found + op.missing).sum();
+    (missing > 0 && !deletes)
+        .then(|| format!("{missing} of {looked_up} keys read in `{}` were not found", phase.name))
+}
+
+/// Where keys are deleted, a miss is an answer.
+fn deletes(case: &Case) -> bool {
+    case.phases.iter().any(|phase| match &phase.work {
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op == Op::Delete)
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,117 @@
+//! A worker run by itself: no limit, no volume, no record; its phases let go at once. For what the
+//! harness costs on this machine, and for benchmarks.
+
+use super::worker::{Heard, Worker};
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::{DataShape, Durability, Options, Place};
+use kvdyno_record::protocol::{Control, Event, Job};
+use kvdyno_record::usage::ProcessUsage;
+use kvdyno_record::workload::{Data, Phase};
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::Duration;
+
+/// Longer than any phase that is run this way.
+const SILENCE: Duration = Duration::from_secs(120);
+
+/// What to run.
+pub struct Solo<'s> {
+    /// By whom.
+    pub worker: &'s WorkerIdentity,
+    /// Options that differ from the defaults.
+    pub options: Vec<(&'s str, kvdyno_record::engine::Value)>,
+    /// The durability class.
+    pub durability: Durability,
+    /// The data set.
+    pub data: Data,
+    /// What to do.
+    pub phases: Vec<Phase>,
+    /// Made by the caller; the database and the evidence are put into it.
+    pub folder: &'s Path,
+}
+
+/// What a phase came to.
+pub struct Outcome {
+    /// The `Finished` event.
+    pub finished: Event,
+    /// The worker's readings of itself when the phase was announced.
+    pub before: ProcessUsage,
+}
+
+impl Solo<'_> {
+    /// Runs it to its end: an outcome for each phase.
+    pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
+        let place = self.folder.join("database");
+        fs::create_dir_all(&place)?;
+        let log = File::create(self.folder.join("log.txt"))?;
+        let mut worker = Worker::start(&self.worker.path, None, log)?;
+        worker.give(&self.job(&place))?;
+        let (mut outcomes, mut before) = (Vec::new(), ProcessUsage::default());
+        loop {
+            match worker.hear(SILENCE) {
+                Heard::Event(event) => match *event {
+                    Event::Ready { usage, .. } => {
+                        before = usage;
+                        worker.control(Control::Go);
+                    }
+                    finished @ Event::Finished { .. } => {
+                        outcomes.push(Outcome { finished, before: before.clone() });
+                    }
+                    Event::Failed { message, .. } => anyhow::bail!("{}: {message}", self.name()),
+                    _ => {}
+                },
+                Heard::End => break,
+                Heard::Nonsense(line) => anyhow::bail!("{} said {line:?}", self.name()),
+                Heard::Silence => {
+                    worker.kill();
+                    anyhow::bail!("{} was silent for {} s", self.name(), SILENCE.as_secs());
+                }
+            }
+        }
+        worker.wait()?;
+        anyhow::ensure!(outcomes.len() == self.phases.len(), "{} ended early", self.name());
+        Ok(outcomes)
+    }
+
+    fn name(&self) -> &str {
+        &self.worker.description.engine.name
+    }
+
+    fn job(&self, place: &Path) -> Job {
+        let description = &self.worker.description.engine;
+        let mut options = Options::defaults(description, self.durability);
+        for (name, value) in &self.options {
+            options.values.insert((*name).to_owned(), value.clone());
+        }
+        let size = &self.data.value.size;
+        Job {
+            protocol: kvdyno_record::PROTOCOL,
+            case: "solo".to_owned(),
+            place: Place::Directory(place.to_owned()),
+            options,
+            shape: DataShape {
+                records: self.data.records,
+                records_max: self.data.records,
+                key_bytes: self.data.key.bytes,
+                value_bytes_mean: size.mean().round() as u64,
+                value_bytes_max: size.max(),
+                sessions: 8,
+            },
+            data: self.data.clone(),
+            phases: self.phases.clone(),
+            slice_ns: 1_000_000_000,
+            errors_max: 0,
+            folder: self.folder.to_owned(),
+            trial: 1,
+        }
+    }
+}
+
+/// Operations per second of the first role of a phase, by its window; keys where one operation
+/// deals with several.
+pub fn items_per_s(outcome: &Outcome) -> f64 {
+    let Event::Finished { roles, .. } = &outcome.finished else { return 0.0 };
+    let Some(role) = roles.first() else { return 0.0 };
+    let items: u64 = role.ops.values().map(|op| op.items).sum();
+    items as f64 / (role.window_ns.max(1) as f64 / 1e9)
+}

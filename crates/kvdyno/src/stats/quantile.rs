@@ -1,0 +1,37 @@
+//! Quantiles of a histogram, and how many samples one needs before it means anything.
+
+use hdrhistogram::Histogram;
+
+/// A quantile needs this many samples beyond it: p99.9 stands on 10,000 samples, p99.99 on
+/// 100,000.
+pub const SAMPLES_BEYOND: f64 = 10.0;
+
+/// How many samples quantile `q` needs.
+pub fn samples_needed(q: f64) -> u64 {
+    // 1 - 0.999 is a little less than 0.001: round to what was meant.
+    (SAMPLES_BEYOND / (1.0 - q)).round() as u64
+}
+
+/// Quantile `q` of all samples of `histogram`; none where too few stand behind it.
+pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
+    (histogram.len() >= samples_needed(q)).then(|| histogram.value_at_quantile(q))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn enough_samples_or_none() {
+        assert_eq!(
+            [0.5, 0.99, 0.999, 0.9999].map(samples_needed),
+            [20, 1_000, 10_000, 100_000]
+        );
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        (1..10_000).for_each(|value| histogram.record(value).unwrap());
+        assert_eq!(quantile(&histogram, 0.999), None);
+        histogram.record(10_000).unwrap();
+        let p999 = quantile(&histogram, 0.999).unwrap();
+        assert!((9_990..10_000).contains(&p999), "{p999}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Whether an engine can do what the suite asks: an ability that is missing is refused here, before
+//! any process starts, and never becomes a zero in a table.
+
+use super::mistake::Mistakes;
+use super::phase::{Entry, Operation, Phase, Verify};
+use super::read::At;
+use super::scalar::Switch;
+use super::typed::{Engine, Typed};
+use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
+use kvdyno_record::workload::{Data, KeyFormat};
+
+/// Notes what the engine cannot do.
+pub(super) fn check(
+    typed: &Typed,
+    engine: &Engine,
+    description: &Description,
+    data: &Data,
+    mistakes: &mut Mistakes,
+) {
+    let abilities = &description.capabilities;
+    let without = format!("leave it out with --engine, or ask for less of {}", description.name);
+    if !abilities.places.contains(&PlaceKind::Directory) {
+        let message = format!("{} stores nothing in a directory", description.name);
+        let mistake = mistakes.at(&engine.name.span, message);
+        mistake.label("expected an engine whose place is a directory");
+    }
+    if abilities.numbered_keys_only && data.key.format == KeyFormat::Hex {
+        let format = typed.data.key_format.as_ref();
+        let span = format.map_or(&typed.data.span, |format| &format.span);
+        let mistake = mistakes.at(span, format!("{} takes no hex keys", description.name));
+        mistake.label("expected key_format = \"binary\"");
+    }
+    check_sizes(typed, description, data, mistakes);
+    for phase in &typed.phase {
+        match &phase.value {
+            Phase::Verify(Verify { count: Some(count), .. })
+                if count.value == Switch::Is(true) && !abilities.scan_forward =>
+            {
+                let message = format!("{} cannot scan, so cannot count", description.name);
+                mistakes.at(&count.span, message).label("expected \"auto\" or false");
+            }
+            Phase::Measure(measure) => {
+                for entry in measure.role.iter().flat_map(|role| &role.mix) {
+                    if let Some(missing) = missing(abilities, entry) {
+                        let message = format!("{} has no {missing}", description.name);
+                        mistakes.at(&entry.span, message).help(&without);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: &mut Mistakes) {
+    let abilities = &description.capabilities;
+    let name = &description.name;
+    let key_bytes = u64::from(data.key.bytes);
+    if let Some(most) = abilities.key_bytes_max.filter(|most| key_bytes > *most) {
+        let span = typed.data.key_bytes.as_ref().map_or(&typed.data.span, |bytes| &bytes.span);
+        let mistake = mistakes.at(span, format!("{name} takes no keys of {key_bytes} bytes"));
+        mistake.label(format!("expected at most {most}"));
+    }
+    let value_bytes = data.value.size.max();
+    if let Some(most) = abilities.value_bytes_max.filter(|most| value_bytes > *most) {
+        let span = &typed.data.value_bytes.span;
+        let mistake = mistakes.at(span, format!("{name} takes no values of {value_bytes} bytes"));
+        mistake.label(format!("expected at most {most}"));
+    }
+}
+
+/// What the operation needs and the engine does not have. Those that every engine has, natively or
+/// as a loop, are not here: the record says which.
+fn missing(abilities: &Capabilities, entry: &At<Entry>) -> Option<&'static str> {
+    match &entry.op {
+        Operation::Delete if !abilities.delete => Some("delete"),
+        Operation::Scan { reverse, .. } => {
+            let reverse = reverse.as_ref().is_some_and(|reverse| reverse.value);
+            match reverse {
+                true if !abilities.scan_reverse => Some("reverse scan"),
+                false if !abilities.scan_forward => Some("scan"),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,12 @@
+//! The suites that the program brings along, each also a file to copy: `suites/`.
+
+/// Name and text of each.
+const SUITES: [(&str, &str); 2] = [
+    ("quick", include_str!("../../../../suites/quick.toml")),
+    ("readwhilewriting", include_str!("../../../../suites/readwhilewriting.toml")),
+];
+
+/// Name and text of each.
+pub fn builtin() -> &'static [(&'static str, &'static str)] {
+    &SUITES
+}

@@ -1,0 +1,199 @@
+//! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
+
+use super::estimate;
+use super::growth::inserts_max;
+use super::key::Comparable;
+use super::parse::Suite;
+use super::read::At;
+use super::shuffle::shuffle;
+use super::sizing::{Limit, Sized};
+use super::typed::{Engine, Sharing};
+use super::workload::{self, Terms};
+use kvdyno_record::engine::{DataShape, Description, Options};
+use kvdyno_record::plan::{Case, Database};
+use kvdyno_record::workload::{Phase, Work};
+
+const SECOND: u64 = 1_000_000_000;
+const MINUTE: u64 = 60 * SECOND;
+
+/// An engine under one RAM limit.
+pub(super) struct Setup<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) description: &'a Description,
+    pub(super) options: Options,
+    pub(super) limit: Limit,
+}
+
+/// Cases as they are made, in order.
+pub(super) struct Cases<'a> {
+    suite: &'a Suite,
+    sized: &'a Sized,
+    /// Digits of a case's number.
+    width: usize,
+    made: Vec<Case>,
+}
+
+/// Cases that stay together: an engine under a RAM limit with all its thread counts where they
+/// share a database, with one where each case loads its own.
+type Block<'s, 'e> = (&'s Setup<'e>, &'s [Option<u32>]);
+
+impl<'a> Cases<'a> {
+    pub(super) fn of(suite: &'a Suite, sized: &'a Sized) -> Self {
+        Self { suite, sized, width: 4, made: Vec::new() }
+    }
+
+    pub(super) fn all(mut self, setups: &[Setup], threads: &[Option<u32>]) -> Vec<Case> {
+        let shared = self.suite.typed.sharing() == Sharing::Shared;
+        let trials = self.suite.typed.trials();
+        let points = setups.len() * (threads.len() + usize::from(shared)) * trials as usize;
+        self.width = points.to_string().len().max(4);
+        let together = if shared { threads.len() } else { 1 };
+        for trial in 1..=trials {
+            let mut blocks: Vec<Block> = setups
+                .iter()
+                .flat_map(|setup| threads.chunks(together).map(move |threads| (setup, threads)))
+                .collect();
+            // Interleaved, and each trial in an order of its own, so that a machine that drifts
+            // does not favour an engine.
+            shuffle(&mut blocks, self.sized.data.seed.wrapping_add(u64::from(trial) << 32));
+            for (setup, threads) in blocks {
+                if shared {
+                    self.share(setup, threads, trial);
+                } else {
+                    self.load_own(setup, threads, trial);
+                }
+            }
+        }
+        self.made
+    }
+
+    /// One case loads, then each number of threads works on its database.
+    fn share(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
+        let phases = workload::phases(self.suite, terms(setup, None, self.sized));
+        let making = workload::making(&phases);
+        let loads_only = making == phases.len();
+        let loader = self.push(setup, None, trial, &phases, 0..making, None);
+        if !loads_only {
+            for &swept in threads {
+                let phases = workload::phases(self.suite, terms(setup, swept, self.sized));
+                self.push(setup, swept, trial, &phases, making..phases.len(), Some(&loader));
+            }
+        }
+        if let Some(last) = self.made.last_mut() {
+            last.database.last_use = true;
+        }
+    }
+
+    /// Each case loads its own database and takes it away.
+    fn load_own(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
+        for &swept in threads {
+            let phases = workload::phases(self.suite, terms(setup, swept, self.sized));
+            self.push(setup, swept, trial, &phases, 0..phases.len(), None);
+            if let Some(case) = self.made.last_mut() {
+                case.database.last_use = true;
+            }
+        }
+    }
+
+    /// Adds a case that does the phases of `part`; `phases` are all that its figures depend on.
+    /// Returns its id.
+    fn push(
+        &mut self,
+        setup: &Setup,
+        swept: Option<u32>,
+        trial: u32,
+        phases: &[Phase],
+        part: std::ops::Range<usize>,
+        loader: Option<&str>,
+    ) -> String {
+        let label = &setup.engine.label().0;
+        let (data, run) = (&self.sized.data, &self.suite.typed.run);
+        let phases_on_record = &phases[..part.end];
+        let phases = phases[part].to_vec();
+        let threads = swept.or_else(|| measured_threads(&phases));
+        let id = self.id(setup, threads, trial);
+        let comparable = Comparable {
+            engine: &setup.engine.name.0,
+            label,
+            options: &setup.options,
+            data,
+            ram_limit_bytes: setup.limit.bytes,
+            value_bytes_mean: self.sized.value_bytes_mean(),
+            shared: self.suite.typed.sharing() == Sharing::Shared,
+            threads,
+            phases: phases_on_record,
+        };
+        let mut case = Case {
+            key: comparable.key(),
+            engine: setup.engine.name.0.clone(),
+            label: label.clone(),
+            options: setup.options.clone(),
+            trial,
+            threads,
+            database: Database {
+                id: loader.unwrap_or(&id).to_owned(),
+                made_by: loader.unwrap_or(&id).to_owned(),
+                last_use: false,
+            },
+            ram_limit_bytes: setup.limit.bytes,
+            data: data.clone(),
+            shape: shape(self.sized, &phases),
+            budget_ns: 0,
+            slice_ns: run.slice.as_ref().map_or(SECOND, |slice| slice.0),
+            errors_max: run.max_errors.as_ref().map_or(100, |errors| errors.0),
+            phases,
+            id: id.clone(),
+        };
+        case.budget_ns = match &run.budget {
+            Some(At { value, .. }) => value.0,
+            None => default_budget(&case, setup.description),
+        };
+        self.made.push(case);
+        id
+    }
+
+    /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`.
+    fn id(&self, setup: &Setup, threads: Option<u32>, trial: u32) -> String {
+        let number = self.made.len() + 1;
+        let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
+        let part = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
+        let (label, width) = (&setup.engine.label().0, self.width);
+        format!("{number:0width$}_{label}{ram}_{part}_r{trial}")
+    }
+}
+
+/// Threads of the first measured phase, for cases in which nothing is swept; a case that only
+/// loads has none.
+fn measured_threads(phases: &[Phase]) -> Option<u32> {
+    phases.iter().find_map(|phase| match &phase.work {
+        Work::Measure(drive) => Some(workload::threads(drive)),
+        _ => None,
+    })
+}
+
+fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
+    let data = &sized.data;
+    DataShape {
+        records: data.records,
+        records_max: records_max(phases, sized),
+        key_bytes: data.key.bytes,
+        value_bytes_mean: sized.value_bytes_mean(),
+        value_bytes_max: data.value.size.max(),
+        sessions: workload::sessions(phases),
+    }
+}
+
+/// Five times what the case is expected to take, in whole minutes, at least ten.
+fn default_budget(case: &Case, engine: &Description) -> u64 {
+    let expected = estimate::cost(case, engine).wall_ns;
+    (expected.saturating_mul(5).div_ceil(MINUTE)).max(10).saturating_mul(MINUTE)
+}
+
+pub(super) fn terms<'a>(setup: &Setup<'a>, threads: Option<u32>, sized: &Sized) -> Terms<'a> {
+    let abilities = &setup.description.capabilities;
+    Terms { abilities, threads, user_bytes: sized.user_bytes() }
+}
+
+pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {
+    sized.data.records.saturating_add(inserts_max(phases, sized.record_bytes))
+}

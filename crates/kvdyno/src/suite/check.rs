@@ -1,0 +1,232 @@
+//! What a suite's values must be together, whatever the engines and the host are.
+
+use super::mistake::Mistakes;
+use super::phase::{Load, Measure, Operation, Phase, Role};
+use super::read::At;
+use super::scalar::{DataSize, OneOrMany, Threads};
+use super::source::Span;
+use super::typed::{Data, Ram, Sharing, Typed};
+use kvdyno_record::workload::{KeyFormat, Size};
+use std::collections::HashSet;
+
+/// Bytes at the front of a value that `verify` needs: key number, version, checksum.
+const VERIFY_BYTES: u64 = 16;
+
+/// Notes all mistakes.
+pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    check_data(&typed.data, mistakes);
+    check_ram(&typed.ram, mistakes);
+    check_engines(typed, mistakes);
+    check_phases(typed, mistakes);
+    check_sweep(typed, mistakes);
+    check_sharing(typed, mistakes);
+    check_budget(typed, mistakes);
+    if let Some(empty) = typed.place.directory.as_ref().filter(|path| path.is_empty()) {
+        mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
+    }
+}
+
+fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
+    match (&data.records, &data.size) {
+        (None, None) => {
+            let mistake = mistakes.at(&data.span, "[data] says not how much");
+            mistake.label("expected `records` or `size`");
+        }
+        (Some(_), Some(size)) => {
+            let mistake = mistakes.at(&size.span, "[data] says twice how much");
+            mistake.label("expected either `records` or `size`");
+        }
+        (Some(zero), None) if zero.0 == 0 => {
+            mistakes.at(&zero.span, "there are no records").label("expected at least 1");
+        }
+        (None, Some(At { value: DataSize::Is(0), span })) => {
+            mistakes.at(span, "there is no data").label("expected at least one record's bytes");
+        }
+        _ => {}
+    }
+    let bytes = data.key_bytes.as_ref();
+    if let (Some(bytes), Some(KeyFormat::Hex)) =
+        (bytes.filter(|bytes| bytes.0 < 16), data.key_format.as_ref().map(|format| format.value))
+    {
+        let mistake = mistakes.at(&bytes.span, format!("a hex key has no {} bytes", bytes.0));
+        mistake.label("expected at least 16, or key_format = \"binary\"");
+    }
+    let shortest = match data.value_bytes.0 {
+        Size::Fixed { bytes } => bytes,
+        Size::Uniform { min, .. } | Size::Pareto { min, .. } => min,
+        Size::Lognormal { .. } => 1,
+    };
+    if data.verify.as_ref().is_some_and(|verify| verify.value) && shortest < VERIFY_BYTES {
+        let mistake = mistakes.at(
+            &data.value_bytes.span,
+            format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}"),
+        );
+        mistake.label("expected longer values, or verify = false");
+    }
+}
+
+fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
+    if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
+        let mistake = mistakes.at(&ratio.span, "[ram] says its limit twice");
+        mistake.label("expected either `limit` or `data_to_ram`");
+    }
+    if let Some(limits) = &ram.limit {
+        check_repeated(&limits.value, mistakes);
+        for zero in limits.0.iter().filter(|limit| limit.0 == 0) {
+            let mistake = mistakes.at(&zero.span, "nothing runs in no memory");
+            mistake.label("expected a limit above 0; leave [ram] out for none");
+        }
+    }
+    if let Some(ratios) = &ram.data_to_ram {
+        check_repeated(&ratios.value, mistakes);
+        for ratio in ratios.0.iter().filter(|ratio| !(1e-3..=1e6).contains(&ratio.value)) {
+            let mistake = mistakes.at(&ratio.span, format!("{} is out of range", ratio.value));
+            mistake.label("expected how many times larger the data is: 0.001 to 1000000");
+        }
+    }
+}
+
+/// A value twice in a sweep would be the same cases again: trials are for that.
+fn check_repeated<T: PartialEq>(values: &OneOrMany<T>, mistakes: &mut Mistakes) {
+    for (at, value) in values.0.iter().enumerate() {
+        if values.0[..at].iter().any(|earlier| earlier.value == value.value) {
+            let mistake = mistakes.at(&value.span, "the value is in the list already");
+            mistake.label("expected each value once; `trials` repeats");
+        }
+    }
+}
+
+fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
+    let mut labels = HashSet::new();
+    for engine in &typed.engine {
+        let label = engine.label();
+        if !labels.insert(&label.0) {
+            let mistake = mistakes.at(&label.span, format!("`{}` is there twice", label.0));
+            mistake.label("expected a `label` that no other engine has");
+        }
+    }
+}
+
+fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
+    if let Some(first) = typed.phase.first().filter(|first| first.kind() != "load") {
+        let mistake = mistakes.at(&first.span, "there is nothing in the database yet");
+        mistake.label("expected a phase of kind \"load\" before this");
+    }
+    for again in typed.phase.iter().skip(1).filter(|phase| phase.kind() == "load") {
+        let mistake = mistakes.at(&again.span, "each record is loaded once");
+        mistake.label("expected \"load\" as the first phase only");
+    }
+    let mut names = HashSet::new();
+    for name in typed.phase.iter().filter_map(|phase| phase.name()) {
+        if !names.insert(&name.0) {
+            let mistake = mistakes.at(&name.span, format!("two phases are named `{}`", name.0));
+            mistake.label("expected a name of its own");
+        }
+    }
+    for (phase, measure) in measures(typed) {
+        check_measure(&phase.span, measure, mistakes);
+    }
+}
+
+fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
+    if measure.duration.is_none() && measure.operations.is_none() {
+        let mistake = mistakes.at(span, "the phase would never end");
+        mistake.label("expected `duration`, `operations` or both");
+    }
+    if let Some(zero) = measure.operations.as_ref().filter(|operations| operations.0 == 0) {
+        mistakes.at(&zero.span, "the phase would do nothing").label("expected at least 1");
+    }
+    if measure.role.is_empty() {
+        mistakes.at(span, "nobody works in this phase").label("expected a [[phase.role]]");
+    }
+    let mut names = HashSet::new();
+    for role in &measure.role {
+        if !names.insert(&role.name.0) {
+            let message = format!("two roles are named `{}`", role.name.0);
+            mistakes.at(&role.name.span, message).label("expected a name of its own");
+        }
+    }
+}
+
+fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
+    let sweeps = sweeps(typed);
+    let Some(threads) = &typed.run.threads else {
+        for span in sweeps {
+            let mistake = mistakes.at(&span, "there is nothing to sweep");
+            mistake.label("expected a number, or `threads` in [run]");
+        }
+        return;
+    };
+    check_repeated(&threads.value, mistakes);
+    if sweeps.is_empty() {
+        let mistake = mistakes.at(&threads.span, "no role takes these numbers");
+        mistake.label("expected a role with threads = \"sweep\", or no `threads` here");
+    }
+}
+
+/// Where `threads = "sweep"` is said.
+fn sweeps(typed: &Typed) -> Vec<Span> {
+    let said = |threads: &Option<At<Threads>>| {
+        let threads = threads.as_ref().filter(|threads| threads.value == Threads::Sweep);
+        threads.map(|threads| threads.span.clone())
+    };
+    let load = loads(typed).filter_map(|load| said(&load.threads));
+    load.chain(roles(typed).filter_map(|role| said(&role.threads))).collect()
+}
+
+/// What would make a shared database another one for the case that comes next.
+fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
+    const FRESH: &str = "expected database = \"fresh\" in [run] with this";
+    if typed.sharing() == Sharing::Fresh {
+        return;
+    }
+    for threads in loads(typed).filter_map(|load| load.threads.as_ref()) {
+        if threads.value == Threads::Sweep {
+            let mistake = mistakes.at(&threads.span, "a shared database is loaded once");
+            mistake.label(FRESH);
+        }
+    }
+    for entry in roles(typed).flat_map(|role| &role.mix) {
+        let what = match entry.op {
+            Operation::Insert => "inserts add to",
+            Operation::Delete => "deletes take from",
+            _ => continue,
+        };
+        let message = format!("{what} a database that the next case shares");
+        mistakes.at(&entry.span, message).label(FRESH);
+    }
+}
+
+fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
+    let Some(budget) = &typed.run.budget else { return };
+    let length = |measure: &Measure| {
+        let [warmup, duration] =
+            [&measure.warmup, &measure.duration].map(|time| time.as_ref().map_or(0, |t| t.0));
+        warmup.saturating_add(duration)
+    };
+    let lengths = measures(typed).map(|(_, measure)| length(measure));
+    let fixed = lengths.fold(0, u64::saturating_add);
+    if budget.0 <= fixed {
+        let mistake = mistakes.at(&budget.span, "the budget ends every case too early");
+        let fixed = crate::units::duration(fixed);
+        mistake.label(format!("expected more than {fixed}: measuring alone takes that"));
+    }
+}
+
+fn measures(typed: &Typed) -> impl Iterator<Item = (&At<Phase>, &Measure)> {
+    typed.phase.iter().filter_map(|phase| match &phase.value {
+        Phase::Measure(measure) => Some((phase, measure)),
+        _ => None,
+    })
+}
+
+fn loads(typed: &Typed) -> impl Iterator<Item = &Load> {
+    typed.phase.iter().filter_map(|phase| match &phase.value {
+        Phase::Load(load) => Some(load),
+        _ => None,
+    })
+}
+
+fn roles(typed: &Typed) -> impl Iterator<Item = &At<Role>> {
+    measures(typed).flat_map(|(_, measure)| &measure.role)
+}

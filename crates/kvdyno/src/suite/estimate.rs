@@ -1,0 +1,157 @@
+//! What a plan will cost: time, bytes written, space. Rough, on the safe side, and said to be so.
+
+use super::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
+use crate::units;
+use kvdyno_record::engine::Description;
+use kvdyno_record::plan::{Case, Estimate};
+use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Work};
+use std::collections::BTreeMap;
+
+/// Records loaded in a second, at most.
+const LOAD_RECORDS_PER_S: f64 = 100_000.0;
+/// Bytes of user data loaded in a second, at most, in key order.
+const LOAD_BYTES_PER_S: f64 = 100e6;
+/// The same in random order.
+const RANDOM_LOAD_BYTES_PER_S: f64 = 25e6;
+/// The most that a drive is taken to write in a second, whatever the factors come to.
+const DRIVE_BYTES_PER_S: f64 = 500e6;
+/// Engines state the write factor of their worst load, one in random order. In key order no file is
+/// written more than a few times: log, first level, one move at most.
+const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 3.0;
+/// Records that an engine which stores nothing is given in a second.
+const HARNESS_RECORDS_PER_S: f64 = 1e6;
+/// Operations of one thread in a second, where a count ends a phase.
+const OPERATIONS_PER_THREAD_S: f64 = 10_000.0;
+/// One key looked up on a cold drive.
+const SAMPLE_S: f64 = 0.000_2;
+/// Bytes scanned in a second while counting.
+const COUNT_BYTES_PER_S: f64 = 200e6;
+/// Starting a worker, opening and closing the engine, eviction.
+const CASE_S: f64 = 1.0;
+
+/// What one case costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    pub(super) wall_ns: u64,
+    pub(super) write_bytes: u64,
+    /// Of its database when it is over.
+    pub(super) space_bytes: u64,
+}
+
+/// What one case costs, by what its engine says of itself.
+pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
+    let record_bytes = record_bytes(case);
+    let phases_s: f64 = case.phases.iter().map(|phase| phase_s(phase, case, engine)).sum();
+    let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
+    let records = case.data.records as f64 + inserts_expected(&case.phases) as f64;
+    Cost {
+        wall_ns: ((CASE_S + phases_s) * 1e9) as u64,
+        write_bytes: written as u64,
+        space_bytes: (records * record_bytes * engine.planning.space_factor) as u64,
+    }
+}
+
+/// Sums of all cases, and the most space at one time.
+pub(super) fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
+    let mut estimate = Estimate { assumptions: assumptions(), ..Estimate::default() };
+    let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
+    for case in cases {
+        let Some(engine) = engines.get(case.engine.as_str()) else { continue };
+        let cost = cost(case, engine);
+        estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
+        estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
+        let database = alive.entry(&case.database.id).or_default();
+        *database = cost.space_bytes.max(*database);
+        let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
+        *recorded = cost.space_bytes.max(*recorded);
+        let together = alive.values().copied().fold(0, u64::saturating_add);
+        estimate.space_bytes = estimate.space_bytes.max(together);
+        if case.database.last_use {
+            alive.remove(case.database.id.as_str());
+        }
+    }
+    estimate
+}
+
+fn phase_s(phase: &Phase, case: &Case, engine: &Description) -> f64 {
+    match &phase.work {
+        Work::Load(load) => load_s(load, case, engine),
+        Work::Settle { limit_ns } => {
+            let load = case.data.records as f64 / LOAD_RECORDS_PER_S;
+            (*limit_ns as f64 / 1e9).min(load / 4.0)
+        }
+        Work::Verify { samples, count } => {
+            let user_bytes = case.data.records as f64 * record_bytes(case);
+            let counting = if *count { user_bytes / COUNT_BYTES_PER_S } else { 0.0 };
+            *samples as f64 * SAMPLE_S + counting
+        }
+        Work::Evict => 0.0,
+        Work::Warmup(drive) | Work::Measure(drive) => drive_s(drive),
+    }
+}
+
+/// Bytes written to the drive.
+fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
+    let factor = engine.planning.write_factor;
+    match &phase.work {
+        Work::Load(load) => {
+            let factor = match load.order {
+                LoadOrder::Sequential => factor.min(SEQUENTIAL_WRITE_FACTOR_MAX),
+                LoadOrder::Random => factor,
+            };
+            case.data.records as f64 * record_bytes(case) * factor
+        }
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            let records = writes_expected(std::slice::from_ref(phase)) as f64;
+            (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * drive_s(drive))
+        }
+        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => 0.0,
+    }
+}
+
+fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
+    let records = case.data.records as f64;
+    if engine.capabilities.measures_the_harness {
+        return records / HARNESS_RECORDS_PER_S;
+    }
+    let bytes_per_s = match load.order {
+        LoadOrder::Sequential => LOAD_BYTES_PER_S,
+        LoadOrder::Random => RANDOM_LOAD_BYTES_PER_S,
+    };
+    (records / LOAD_RECORDS_PER_S).max(records * record_bytes(case) / bytes_per_s)
+}
+
+fn drive_s(drive: &Drive) -> f64 {
+    let by_time = drive.ends.duration_ns.map(|ns| ns as f64 / 1e9);
+    let by_count = drive.ends.operations.into_iter().flat_map(|count| {
+        drive.roles.iter().map(move |role| {
+            let closed = OPERATIONS_PER_THREAD_S * f64::from(role.threads);
+            count as f64 / role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s)
+        })
+    });
+    let first = by_time.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
+    if first.is_finite() { first } else { 0.0 }
+}
+
+fn record_bytes(case: &Case) -> f64 {
+    f64::from(case.data.key.bytes) + case.shape.value_bytes_mean as f64
+}
+
+fn assumptions() -> Vec<String> {
+    vec![
+        format!(
+            "loads: the slower of {} and {} of user data ({} in random order)",
+            units::rate(LOAD_RECORDS_PER_S),
+            units::byte_rate(LOAD_BYTES_PER_S),
+            units::byte_rate(RANDOM_LOAD_BYTES_PER_S)
+        ),
+        format!(
+            "writes while measuring: {} for each thread, where no rate is set",
+            units::rate(WRITES_PER_THREAD_S)
+        ),
+        format!(
+            "bytes written and space: user data times the engines' own factors, which are those \
+             of random loads; sequential loads at most {SEQUENTIAL_WRITE_FACTOR_MAX} times"
+        ),
+    ]
+}

@@ -1,0 +1,168 @@
+//! The second gate: a suite, what the engines say of themselves and what the host has become a
+//! flat plan.
+
+use super::abilities;
+use super::cases::{Cases, Setup, records_max, terms};
+use super::estimate;
+use super::mistake::{Mistakes, SuiteError};
+use super::options::{self, Memory};
+use super::parse::Suite;
+use super::sizing::{self, Limit, Sized, SizingHost};
+use super::typed::Engine;
+use super::workload;
+use crate::units;
+use kvdyno_record::engine::Description;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::protocol::WorkerDescription;
+use std::collections::BTreeMap;
+
+/// More cases than this are a slip of the keyboard.
+const CASES_MAX: u64 = 100_000;
+
+/// Every case of the suite, with nothing left open.
+///
+/// `engines` are the workers that were found, by engine name. The time this takes depends on the
+/// number of cases and on nothing else.
+pub fn expand(
+    suite: &Suite,
+    engines: &BTreeMap<String, WorkerDescription>,
+    host: &SizingHost,
+) -> Result<Plan, SuiteError> {
+    let mut mistakes = Mistakes::default();
+    let found = find_engines(suite, engines, &mut mistakes);
+    let planning: Vec<_> = found.iter().map(|(_, description)| &description.planning).collect();
+    let mut sized = sizing::data(suite, &planning, host, &mut mistakes);
+    let limits = sizing::limits(suite, &mut sized, host);
+    let setups = set_up(suite, &found, &limits, &sized, host, &mut mistakes);
+    let threads = swept_threads(suite);
+    check_size(suite, &setups, &threads, &mut mistakes);
+    check_keys(suite, &setups, &threads, &sized, &mut mistakes);
+    mistakes.none(&suite.source)?;
+
+    let notes = fit_notes(&setups, host);
+    let cases = Cases::of(suite, &sized).all(&setups, &threads);
+    let descriptions: BTreeMap<&str, &Description> =
+        found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description)).collect();
+    Ok(Plan {
+        format: kvdyno_record::FORMAT.to_owned(),
+        suite: suite.name().to_owned(),
+        title: suite.title().to_owned(),
+        sized: sized.notes.into_iter().chain(notes).collect(),
+        estimate: estimate::estimate(&cases, &descriptions),
+        cases,
+    })
+}
+
+fn find_engines<'a>(
+    suite: &'a Suite,
+    engines: &'a BTreeMap<String, WorkerDescription>,
+    mistakes: &mut Mistakes,
+) -> Vec<(&'a Engine, &'a Description)> {
+    let known: Vec<&str> = engines.keys().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for engine in &suite.typed.engine {
+        let name = &engine.name;
+        let Some(worker) = engines.get(&name.0) else {
+            let message = format!("there is no worker `kvdyno-{}`", name.0);
+            mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
+                "found: {}; `kvdyno engines` says where they are looked for, --engine leaves one \
+                 out",
+                known.join(", ")
+            ));
+            continue;
+        };
+        found.push((&engine.value, &worker.engine));
+    }
+    found
+}
+
+fn set_up<'a>(
+    suite: &Suite,
+    found: &[(&'a Engine, &'a Description)],
+    limits: &[Limit],
+    sized: &Sized,
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Vec<Setup<'a>> {
+    let mut setups = Vec::new();
+    for &(engine, description) in found {
+        abilities::check(&suite.typed, engine, description, &sized.data, mistakes);
+        for limit in limits {
+            let memory = Memory { bytes: limit.bytes.unwrap_or(host.memory_bytes) };
+            let options = options::resolve(engine, description, memory, mistakes);
+            setups.push(Setup { engine, description, options, limit: limit.clone() });
+        }
+    }
+    setups
+}
+
+/// The numbers of `run.threads`; one `None` where nothing is swept.
+fn swept_threads(suite: &Suite) -> Vec<Option<u32>> {
+    match &suite.typed.run.threads {
+        Some(threads) => threads.0.iter().map(|threads| Some(threads.0)).collect(),
+        None => vec![None],
+    }
+}
+
+fn check_size(suite: &Suite, setups: &[Setup], threads: &[Option<u32>], mistakes: &mut Mistakes) {
+    let points = setups.len() as u64 * (threads.len() as u64 + 1);
+    let cases = points.saturating_mul(u64::from(suite.typed.trials()));
+    if cases > CASES_MAX {
+        let cases = units::grouped(cases);
+        let help = "fewer trials, thread counts, RAM limits or engines";
+        let message = format!("the suite expands to {cases} cases");
+        let span = suite.typed.run.trials.as_ref().map(|trials| &trials.span);
+        match span {
+            Some(span) => mistakes.at(span, message).help(help),
+            None => mistakes.anywhere(message).help(help),
+        };
+    }
+}
+
+/// Keys must have room for the largest number, inserts included.
+fn check_keys(
+    suite: &Suite,
+    setups: &[Setup],
+    threads: &[Option<u32>],
+    sized: &Sized,
+    mistakes: &mut Mistakes,
+) {
+    let Some(setup) = setups.first() else { return };
+    let most = |threads: &Option<u32>| {
+        let phases = workload::phases(suite, terms(setup, *threads, sized));
+        records_max(&phases, sized)
+    };
+    let records = threads.iter().map(most).max().unwrap_or(0);
+    let key_bytes = sized.data.key.bytes;
+    let needed = (u64::BITS - records.saturating_sub(1).leading_zeros()).div_ceil(8).max(1);
+    if key_bytes < needed {
+        let typed = &suite.typed.data;
+        let span = typed.key_bytes.as_ref().map_or(&typed.span, |bytes| &bytes.span);
+        let records = units::grouped(records);
+        mistakes
+            .at(span, format!("keys of {key_bytes} bytes cannot tell {records} records apart"))
+            .label(format!("expected at least {needed}"))
+            .help("records that inserts may add are counted in");
+    }
+}
+
+/// Warnings that an engine will hardly fit. It is run all the same, and ends as "does not fit"
+/// where that is so: nobody knows before.
+fn fit_notes(setups: &[Setup], host: &SizingHost) -> Vec<String> {
+    let note = |setup: &Setup| {
+        let bytes = setup.limit.bytes?.min(host.memory_bytes);
+        let caches = options::cache_bytes(setup.description, &setup.options);
+        let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
+        (needed > bytes).then(|| {
+            format!(
+                "warning: {} may not fit its RAM limit of {}: it needs about {}, of that {} for \
+                 caches and buffers",
+                setup.engine.label().0,
+                units::bytes(bytes),
+                units::bytes(needed),
+                units::bytes(caches)
+            )
+        })
+    };
+    setups.iter().filter_map(note).collect()
+}

@@ -1,0 +1,82 @@
+//! How many records inserts may add: the most there can be, and what is to be expected.
+
+use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
+
+/// No engine inserts faster, with one thread.
+const MOST_PER_THREAD_S: f64 = 1e6;
+/// No drive takes more bytes in a second.
+const MOST_BYTES_PER_S: f64 = 4e9;
+/// What a writer in a closed loop is taken to do in a second, for space and bytes written.
+pub(super) const WRITES_PER_THREAD_S: f64 = 10_000.0;
+
+/// The most records that inserts can add. Engines are told, so that their maps are large enough;
+/// it costs address space, not memory or disk.
+pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
+    let most = |drive: &Drive, role: &Role, share: f64| {
+        if share == 0.0 {
+            return 0.0;
+        }
+        let by_drive = MOST_BYTES_PER_S / record_bytes;
+        let closed = (MOST_PER_THREAD_S * f64::from(role.threads)).min(by_drive);
+        // Twice the offered rate: arrivals are drawn, and a backlog is worked off at once.
+        let per_s = role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s * 2.0);
+        // Every operation could be an insert, and threads notice the end a little late.
+        let by_count = drive.ends.operations.map(|count| count as f64 + 1e6);
+        by_time(drive, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
+    };
+    sum(phases, is_insert, most)
+}
+
+/// Records that inserts are expected to add.
+pub(super) fn inserts_expected(phases: &[Phase]) -> u64 {
+    sum(phases, is_insert, expected)
+}
+
+/// Writes of all kinds to be expected, batches counted by their records.
+pub(super) fn writes_expected(phases: &[Phase]) -> u64 {
+    let records = |op: &Op| match op {
+        Op::Batch { writes } => f64::from(*writes),
+        op => f64::from(u8::from(op.writes())),
+    };
+    sum(phases, records, expected)
+}
+
+fn expected(drive: &Drive, role: &Role, share: f64) -> f64 {
+    let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
+    // A role that mostly reads comes to fewer writes.
+    let per_s = role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s);
+    let by_count = drive.ends.operations.map(|count| count as f64);
+    let ends = by_time(drive, per_s).into_iter().chain(by_count);
+    share * ends.fold(f64::INFINITY, f64::min)
+}
+
+fn by_time(drive: &Drive, per_s: f64) -> Option<f64> {
+    drive.ends.duration_ns.map(|ns| ns as f64 / 1e9 * per_s)
+}
+
+fn is_insert(op: &Op) -> f64 {
+    f64::from(u8::from(*op == Op::Insert))
+}
+
+/// Sums over all roles: `count` is told the role's mean of `each` per operation.
+fn sum(
+    phases: &[Phase],
+    each: impl Fn(&Op) -> f64,
+    count: impl Fn(&Drive, &Role, f64) -> f64,
+) -> u64 {
+    let of_role = |drive: &Drive, role: &Role| {
+        let weights: f64 = role.mix.iter().map(|entry| entry.weight).sum();
+        let sum: f64 = role.mix.iter().map(|entry| entry.weight * each(&entry.op)).sum();
+        count(drive, role, sum / weights)
+    };
+    let total: f64 = phases
+        .iter()
+        .filter_map(|phase| match &phase.work {
+            Work::Warmup(drive) | Work::Measure(drive) => Some(drive),
+            _ => None,
+        })
+        .flat_map(|drive| drive.roles.iter().map(|role| of_role(drive, role)))
+        .sum();
+    // A number past 64 bits stays at their end.
+    total.ceil() as u64
+}

@@ -1,0 +1,43 @@
+//! From a suite file to a flat plan, before anything is touched.
+//!
+//! A suite passes two gates. [`Suite::parse`] reads what was typed (the file and the arguments that
+//! change it) and refuses what makes no sense on any machine. [`expand`] adds what the engines say
+//! of themselves and what the host has, and yields a [`kvdyno_record::plan::Plan`] in which nothing
+//! is left open. Both are pure: no file is read, no process started, nothing printed. A mistake is
+//! shown under the line that it was made in, whichever gate finds it.
+//!
+//! `docs/suites.md` teaches the language; `schemas/suite.schema.json` is made from the types here.
+
+mod abilities;
+mod builtin;
+mod cases;
+mod check;
+mod estimate;
+mod expand;
+mod growth;
+mod key;
+mod length;
+mod mistake;
+mod options;
+mod parse;
+mod phase;
+mod read;
+mod scalar;
+mod schema;
+mod set;
+mod shuffle;
+mod sizing;
+mod source;
+mod space;
+#[cfg(test)]
+mod tests;
+mod typed;
+mod workload;
+
+pub use builtin::builtin;
+pub use expand::expand;
+pub use mistake::{LocatedMistake, SuiteError};
+pub use parse::{Overrides, Suite};
+pub use schema::schema;
+pub use sizing::SizingHost;
+pub use space::{NoSpace, check_space};

@@ -1,0 +1,380 @@
+//! Phases, roles and operation mixes as typed.
+
+use super::length::Length;
+use super::mistake::Mistakes;
+use super::read::{At, Fields, FromToml, Toml};
+use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
+use kvdyno_record::workload::{Choice, LoadOrder, Schedule};
+use schemars::JsonSchema;
+
+/// One step of a case.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Phase {
+    /// Each record is written once.
+    Load(Load),
+    /// Wait for the engine's background work.
+    Settle(Settle),
+    /// Read a sample of keys and check each value.
+    Verify(Verify),
+    /// Close the engine, take its files out of the page cache, open it again.
+    Evict(Evict),
+    /// The roles work side by side and are measured.
+    Measure(Measure),
+}
+
+/// Each record is written once.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Load {
+    /// Its name. Default: load.
+    pub(super) name: Option<At<Name>>,
+    /// Ascending keys, or each key once in random order. Default: sequential.
+    pub(super) order: Option<At<LoadOrder>>,
+    /// Records in one batch of the engine. Default: 1.
+    pub(super) batch: Option<At<Several>>,
+    /// Threads, each with its own range of the order. Default: 1.
+    pub(super) threads: Option<At<Threads>>,
+}
+
+/// Wait for the engine's background work.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Settle {
+    /// Its name. Default: settle.
+    pub(super) name: Option<At<Name>>,
+    /// How long at most. Default: 5m.
+    pub(super) limit: Option<At<Nanoseconds>>,
+}
+
+/// Read a sample of keys and check each value.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Verify {
+    /// Its name. Default: verify.
+    pub(super) name: Option<At<Name>>,
+    /// How many keys, spread evenly over all. Default: 10000.
+    pub(super) samples: Option<At<Count>>,
+    /// Count all records by a scan. Default: auto, if the engine scans and the data is small.
+    pub(super) count: Option<At<Switch>>,
+}
+
+/// Close the engine, take its files out of the page cache, open it again.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Evict {
+    /// Its name. Default: evict.
+    pub(super) name: Option<At<Name>>,
+}
+
+/// The roles work side by side and are measured, until the first of the ends.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Measure {
+    /// Its name. Default: measure.
+    pub(super) name: Option<At<Name>>,
+    /// The same work beforehand for this long; its figures are not results.
+    pub(super) warmup: Option<At<Nanoseconds>>,
+    /// End after this time.
+    pub(super) duration: Option<At<Nanoseconds>>,
+    /// End when the first role has done so many operations.
+    pub(super) operations: Option<At<Count>>,
+    /// Who works.
+    #[schemars(length(min = 1))]
+    pub(super) role: Vec<At<Role>>,
+}
+
+/// A group of threads with the same mix.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Role {
+    /// "readers", "writer".
+    pub(super) name: At<Name>,
+    /// How many threads; "sweep": each of `run.threads` in turn. Default: 1.
+    pub(super) threads: Option<At<Threads>>,
+    /// What they do.
+    #[schemars(length(min = 1))]
+    pub(super) mix: Vec<At<Entry>>,
+    /// To which keys, where an operation does not say. Default: uniform.
+    pub(super) keys: Option<At<Choice>>,
+    /// Open loop: operations start on a schedule. Default: as fast as it goes.
+    pub(super) rate: Option<At<Rate>>,
+}
+
+/// An open loop.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Rate {
+    /// Operations of the whole role in a second.
+    pub(super) per_second: At<Count>,
+    /// The gaps between them. Default: poisson.
+    pub(super) schedule: Option<At<Schedule>>,
+}
+
+/// One operation of a mix.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Entry {
+    /// What is done.
+    #[schemars(flatten)]
+    pub(super) op: Operation,
+    /// How often, relative to the others. Default: 1.
+    pub(super) weight: Option<At<f64>>,
+    /// To which keys. Default: the role's.
+    pub(super) keys: Option<At<Choice>>,
+}
+
+/// Operations.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(tag = "op", rename_all = "snake_case")]
+pub(super) enum Operation {
+    /// Look one key up.
+    Get,
+    /// Write a key that was never there.
+    Insert,
+    /// Write a key that is there.
+    Update,
+    /// Remove a key.
+    Delete,
+    /// Read neighbouring records in key order.
+    Scan {
+        /// From high to low. Default: false.
+        reverse: Option<At<bool>>,
+        /// How many records. Default: 100.
+        length: Option<At<Length>>,
+    },
+    /// Look several keys up in one call.
+    Multiget {
+        /// How many. Default: 10.
+        count: Option<At<Several>>,
+    },
+    /// Read a key and write it anew.
+    Rmw,
+    /// Update several keys in one batch.
+    Batch {
+        /// How many. Default: 10.
+        count: Option<At<Several>>,
+    },
+}
+
+impl Phase {
+    /// The word for it.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Load(_) => "load",
+            Self::Settle(_) => "settle",
+            Self::Verify(_) => "verify",
+            Self::Evict(_) => "evict",
+            Self::Measure(_) => "measure",
+        }
+    }
+
+    /// The name it was given.
+    pub(super) fn name(&self) -> Option<&At<Name>> {
+        match self {
+            Self::Load(Load { name, .. })
+            | Self::Settle(Settle { name, .. })
+            | Self::Verify(Verify { name, .. })
+            | Self::Evict(Evict { name })
+            | Self::Measure(Measure { name, .. }) => name.as_ref(),
+        }
+    }
+}
+
+impl FromToml for Phase {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        const KINDS: [&str; 5] = ["load", "settle", "verify", "evict", "measure"];
+        let mut fields = Fields::of(toml, "[[phase]]", mistakes)?;
+        let kind: At<String> = fields.required("kind")?;
+        fields.call(format!("a {} phase", kind.value));
+        match kind.as_str() {
+            "load" => Some(Self::Load(Load::read(fields))),
+            "settle" => Some(Self::Settle(Settle::read(fields))),
+            "verify" => Some(Self::Verify(Verify::read(fields))),
+            "evict" => Some(Self::Evict(Evict::read(fields))),
+            "measure" => Measure::read(fields).map(Self::Measure),
+            "warmup" => {
+                let mistake = mistakes.at(&kind.span, "a warmup belongs to a measure phase");
+                mistake.label("expected `warmup = \"2s\"` inside the measure phase");
+                None
+            }
+            other => {
+                let message = format!("`{other}` is not a kind of phase");
+                mistakes.unknown(&kind.span, message, other, &KINDS);
+                None
+            }
+        }
+    }
+}
+
+impl Load {
+    fn read(mut fields: Fields<'_, '_>) -> Self {
+        let load = Self {
+            name: fields.optional("name"),
+            order: fields.optional("order"),
+            batch: fields.optional("batch"),
+            threads: fields.optional("threads"),
+        };
+        fields.finish();
+        load
+    }
+}
+
+impl Settle {
+    fn read(mut fields: Fields<'_, '_>) -> Self {
+        let settle = Self { name: fields.optional("name"), limit: fields.optional("limit") };
+        fields.finish();
+        settle
+    }
+}
+
+impl Verify {
+    fn read(mut fields: Fields<'_, '_>) -> Self {
+        let verify = Self {
+            name: fields.optional("name"),
+            samples: fields.optional("samples"),
+            count: fields.optional("count"),
+        };
+        fields.finish();
+        verify
+    }
+}
+
+impl Evict {
+    fn read(mut fields: Fields<'_, '_>) -> Self {
+        let evict = Self { name: fields.optional("name") };
+        fields.finish();
+        evict
+    }
+}
+
+impl Measure {
+    fn read(mut fields: Fields<'_, '_>) -> Option<Self> {
+        let name = fields.optional("name");
+        let warmup = fields.optional("warmup");
+        let duration: Option<At<Nanoseconds>> = fields.optional("duration");
+        let operations: Option<At<Count>> = fields.optional("operations");
+        let role = fields.required("role");
+        fields.finish();
+        Some(Self { name, warmup, duration, operations, role: role?.value })
+    }
+}
+
+impl FromToml for Role {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[[phase.role]]", mistakes)?;
+        let name = fields.required("name");
+        let threads = fields.optional("threads");
+        let mix: Option<At<Vec<At<Entry>>>> = fields.required("mix");
+        let keys = fields.optional("keys");
+        let rate = fields.optional("rate");
+        if let Some(mix) = mix.as_ref().filter(|mix| mix.is_empty()) {
+            let mistake = fields.mistakes.at(&mix.span, "the mix is empty");
+            mistake.label("expected operations such as [ { op = \"get\" } ]");
+        }
+        fields.finish();
+        Some(Self { name: name?, threads, mix: mix?.value, keys, rate })
+    }
+}
+
+impl FromToml for Rate {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "a rate", mistakes)?;
+        let per_second: Option<At<Count>> = fields.required("per_second");
+        let schedule = fields.optional("schedule");
+        if let Some(zero) = per_second.as_ref().filter(|count| count.0 == 0) {
+            fields.mistakes.at(&zero.span, "the rate is zero").label("expected at least 1");
+        }
+        fields.finish();
+        Some(Self { per_second: per_second?, schedule })
+    }
+}
+
+impl FromToml for Entry {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "an operation", mistakes)?;
+        let op: At<String> = fields.required("op")?;
+        fields.call(format!("operation {}", op.value));
+        let weight = fields.number("weight", "a number above 0", |weight| weight > 0.0);
+        let operation = operation(&op, &mut fields)?;
+        let keys: Option<At<Choice>> = fields.optional("keys");
+        if let (Operation::Insert, Some(keys)) = (&operation, &keys) {
+            let mistake = fields.mistakes.at(&keys.span, "an insert chooses no keys");
+            mistake.label("expected nothing: it writes the next number");
+        }
+        fields.finish();
+        Some(Self { op: operation, weight, keys })
+    }
+}
+
+fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Operation> {
+    const NAMES: [&str; 8] = kvdyno_record::workload::OP_NAMES;
+    Some(match op.as_str() {
+        "get" => Operation::Get,
+        "insert" => Operation::Insert,
+        "update" => Operation::Update,
+        "delete" => Operation::Delete,
+        "scan" => Operation::Scan {
+            reverse: fields.optional("reverse"),
+            length: fields.optional("length"),
+        },
+        "multiget" => Operation::Multiget { count: fields.optional("count") },
+        "rmw" => Operation::Rmw,
+        "batch" => Operation::Batch { count: fields.optional("count") },
+        other => {
+            let message = format!("`{other}` is not an operation");
+            fields.mistakes.unknown(&op.span, message, other, &NAMES);
+            return None;
+        }
+    })
+}
+
+impl FromToml for Choice {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "keys", mistakes)?;
+        let distribution: At<String> = fields.required("distribution")?;
+        if !CHOICES.contains(&distribution.as_str()) {
+            let message = format!("`{}` is not a distribution of keys", distribution.value);
+            mistakes.unknown(&distribution.span, message, &distribution.value, &CHOICES);
+            return None;
+        }
+        fields.call(format!("distribution {}", distribution.value));
+        let choice = choice(&distribution.value, &mut fields);
+        fields.finish();
+        choice
+    }
+}
+
+const CHOICES: [&str; 7] =
+    ["uniform", "zipf", "ycsb_zipfian", "latest", "hotspot", "exponential", "sequential"];
+
+fn choice(distribution: &str, fields: &mut Fields<'_, '_>) -> Option<Choice> {
+    let share = |fields: &mut Fields<'_, '_>, key| {
+        fields
+            .required_number(key, "a share above 0, at most 1", |share| share > 0.0 && share <= 1.0)
+    };
+    let theta = |fields: &mut Fields<'_, '_>| {
+        let theta = fields.required_number("theta", "a number from 0 to 100", |theta| {
+            (0.0..=100.0).contains(&theta)
+        });
+        theta.map(|theta| theta.value)
+    };
+    Some(match distribution {
+        "sequential" => Choice::Sequential,
+        "ycsb_zipfian" => Choice::YcsbZipfian,
+        "zipf" => Choice::Zipf { theta: theta(fields)? },
+        "latest" => Choice::Latest { theta: theta(fields)? },
+        "hotspot" => {
+            let (keys, operations) = (share(fields, "keys"), share(fields, "operations"));
+            Choice::Hotspot { keys: keys?.value, operations: operations?.value }
+        }
+        "exponential" => {
+            let percentile = fields.required_number("percentile", "0 to 100", |percentile| {
+                percentile > 0.0 && percentile < 100.0
+            });
+            let fraction = share(fields, "fraction");
+            Choice::Exponential { percentile: percentile?.value, fraction: fraction?.value }
+        }
+        _ => Choice::Uniform,
+    })
+}

@@ -1,0 +1,232 @@
+//! From TOML to typed values: a table's keys are taken one by one, what is left over is a mistake.
+//!
+//! Written by hand rather than derived, because a derived reader stops at the first mistake and
+//! loses places inside tagged tables. A value that cannot be read is `None`, and is in the list of
+//! mistakes; nobody looks at the result while that list is not empty.
+
+use super::mistake::Mistakes;
+use super::source::Span;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use std::ops::Deref;
+use toml::de::{DeTable, DeValue};
+
+/// A TOML value with its place.
+pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
+
+/// What can be read from TOML.
+pub(super) trait FromToml: Sized {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self>;
+}
+
+/// A value and where it was written.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    pub(super) value: T,
+    pub(super) span: Span,
+}
+
+impl<T> Deref for At<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// The place is no part of the language: the schema is the value's own.
+impl<T: JsonSchema> JsonSchema for At<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+impl<T: FromToml> FromToml for At<T> {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        Some(Self { value: T::from_toml(toml, mistakes)?, span })
+    }
+}
+
+/// An array. One wrong element spoils it, but all are looked at.
+impl<T: FromToml> FromToml for Vec<T> {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        match toml.into_inner() {
+            DeValue::Array(values) => {
+                let read = |toml| T::from_toml(toml, mistakes);
+                let values: Vec<Option<T>> = values.into_iter().map(read).collect();
+                values.into_iter().collect()
+            }
+            other => {
+                wrong_kind(&span, &other, "a list: [ ... ]", mistakes);
+                None
+            }
+        }
+    }
+}
+
+/// Words that stand for values: `order = "random"`.
+pub(super) trait Word: Copy + 'static {
+    /// "an order".
+    const WHAT: &'static str;
+    /// Every word.
+    const ALL: &'static [(&'static str, Self)];
+}
+
+impl<T: Word> FromToml for T {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let words: Vec<&str> = T::ALL.iter().map(|(word, _)| *word).collect();
+        let DeValue::String(text) = toml.into_inner() else {
+            mistakes.at(&span, format!("expected {} in quotes", T::WHAT)).label(one_of(&words));
+            return None;
+        };
+        let found = T::ALL.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
+        if found.is_none() {
+            mistakes.unknown(&span, format!("`{text}` is not {}", T::WHAT), &text, &words);
+        }
+        found
+    }
+}
+
+fn one_of(words: &[&str]) -> String {
+    format!("one of: {}", words.join(", "))
+}
+
+/// Notes a value of the wrong TOML kind.
+pub(super) fn wrong_kind(span: &Span, found: &DeValue, expected: &str, mistakes: &mut Mistakes) {
+    let found = match found {
+        DeValue::String(text) => format!("the text \"{text}\""),
+        DeValue::Integer(number) => format!("the number {number}"),
+        DeValue::Float(number) => format!("the number {number}"),
+        DeValue::Boolean(value) => format!("`{value}`"),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    };
+    mistakes.at(span, format!("found {found}")).label(format!("expected {expected}"));
+}
+
+/// A table while its keys are taken.
+pub(super) struct Fields<'a, 'i> {
+    /// What the table is, in messages: "[data]", "a load phase".
+    what: String,
+    span: Span,
+    table: DeTable<'i>,
+    asked: Vec<&'static str>,
+    pub(super) mistakes: &'a mut Mistakes,
+}
+
+impl<'a, 'i> Fields<'a, 'i> {
+    /// The keys of `toml`, which must be a table.
+    pub(super) fn of(
+        toml: Toml<'i>,
+        what: impl Into<String>,
+        mistakes: &'a mut Mistakes,
+    ) -> Option<Self> {
+        let span = toml.span();
+        let what = what.into();
+        match toml.into_inner() {
+            DeValue::Table(table) => Some(Self { what, span, table, asked: Vec::new(), mistakes }),
+            other => {
+                wrong_kind(&span, &other, &format!("a table for {what}"), mistakes);
+                None
+            }
+        }
+    }
+
+    /// Where the table is.
+    pub(super) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// The table is something narrower: "a phase" turned out to be "a load phase".
+    pub(super) fn call(&mut self, what: impl Into<String>) {
+        self.what = what.into();
+    }
+
+    /// A key that may be left out.
+    pub(super) fn optional<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
+        self.asked.push(key);
+        let toml = self.table.remove(key)?;
+        At::from_toml(toml, self.mistakes)
+    }
+
+    /// A key that must be there.
+    pub(super) fn required<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
+        if !self.table.contains_key(key) {
+            let message = format!("{} has no `{key}`", self.what);
+            self.mistakes.at(&self.span, message).label(format!("`{key}` is missing here"));
+        }
+        self.optional(key)
+    }
+
+    /// A number within bounds that may be left out.
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Option<At<f64>> {
+        let number = self.optional(key)?;
+        self.within(key, number, expected, fits)
+    }
+
+    /// A number within bounds that must be there.
+    pub(super) fn required_number(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Option<At<f64>> {
+        let number = self.required(key)?;
+        self.within(key, number, expected, fits)
+    }
+
+    fn within(
+        &mut self,
+        key: &str,
+        number: At<f64>,
+        expected: &str,
+        fits: impl Fn(f64) -> bool,
+    ) -> Option<At<f64>> {
+        if fits(number.value) {
+            return Some(number);
+        }
+        let message = format!("`{key}` is {}", number.value);
+        self.mistakes.at(&number.span, message).label(format!("expected {expected}"));
+        None
+    }
+
+    /// The keys nobody asked for.
+    pub(super) fn rest(&mut self) -> Vec<(At<String>, Toml<'i>)> {
+        let table = std::mem::take(&mut self.table);
+        let key = |key: Spanned<Cow<'_, str>>| At {
+            span: key.span(),
+            value: key.into_inner().into_owned(),
+        };
+        table.into_iter().map(|(name, toml)| (key(name), toml)).collect()
+    }
+
+    /// Refuses the keys nobody asked for.
+    pub(super) fn finish(mut self) {
+        for (key, _) in self.rest() {
+            let message = format!("{} has no key `{}`", self.what, key.value);
+            self.mistakes.unknown(&key.span, message, &key.value, &self.asked);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Arguments that change a suite before it is checked: `--set path=value`.
+//!
+//! A path names tables by their keys, and members of a list by label, name, kind or operation, or
+//! by their index from 0: `engine.rocksdb.options.block_cache`, `phase.measure.role.readers.mix.0`.
+//! The value is TOML; what is not TOML is taken as text, so that `data.records=1M` needs no quotes.
+//! No value at all takes the key away.
+
+use super::mistake::Mistakes;
+use super::read::{Toml, wrong_kind};
+use super::source::{Source, Span};
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// Of these keys a suite has one at most: setting one takes the other away.
+const EITHER: [[&str; 3]; 2] = [["data", "records", "size"], ["ram", "limit", "data_to_ram"]];
+
+/// The keys that a member of a list is known by.
+const NAMES: [&str; 4] = ["label", "name", "kind", "op"];
+
+/// `path=value` with its place in the source.
+#[derive(Clone, Debug)]
+pub(super) struct Argument {
+    path: String,
+    path_start: usize,
+    value: String,
+    /// The value behind `v=` and as many spaces as put it at its place: spans come out right.
+    document: String,
+}
+
+/// One name of a path and where it stands.
+type Segment<'p> = (&'p str, Span);
+
+impl Argument {
+    /// Takes an argument into the source; `flag` is the option that it came by.
+    pub(super) fn new(
+        flag: &str,
+        text: &str,
+        source: &mut Source,
+        mistakes: &mut Mistakes,
+    ) -> Option<Self> {
+        let path_start = source.add(flag, text);
+        let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.is_empty()) else {
+            let mistake = mistakes.at(&(path_start..path_start + text.len()), "nothing is set");
+            mistake.label("expected path=value, such as data.records=1M");
+            return None;
+        };
+        // There is room for the key: a path has at least one letter, and `=` follows it.
+        let document = format!("{}v={value}", " ".repeat(path_start + path.len() - 1));
+        Some(Self { path: path.to_owned(), path_start, value: value.to_owned(), document })
+    }
+
+    /// Changes the suite.
+    pub(super) fn apply<'i>(&'i self, suite: &mut DeTable<'i>, mistakes: &mut Mistakes) {
+        let mut path = self.segments();
+        let Some((key, key_span)) = path.pop() else { return };
+        let Ok(value) = self.value(mistakes) else { return };
+        if let [(table, _)] = path[..] {
+            take_the_other_away(suite, table, key);
+        }
+        let Some(target) = descend(suite, &path, mistakes) else { return };
+        match target {
+            Target::Table(table) => {
+                table.remove(key);
+                if let Some(value) = value {
+                    table.insert(Spanned::new(key_span, Cow::Borrowed(key)), value);
+                }
+            }
+            Target::List(list) => match (member(list, &(key, key_span.clone()), mistakes), value) {
+                (Some(member), Some(value)) => *member = value,
+                (Some(_), None) => {
+                    mistakes.at(&key_span, "a member of a list cannot be taken away");
+                }
+                (None, _) => {}
+            },
+        }
+    }
+
+    fn segments(&self) -> Vec<Segment<'_>> {
+        let mut start = self.path_start;
+        let segment = |name| {
+            let span = start..start + str::len(name);
+            start = span.end + 1;
+            (name, span)
+        };
+        self.path.split('.').map(segment).collect()
+    }
+
+    /// The value; none: the key is to go.
+    fn value(&self, mistakes: &mut Mistakes) -> Result<Option<Toml<'_>>, ()> {
+        let text = self.value.trim();
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let start = self.path_start + self.path.len() + 1;
+        let span = start..start + self.value.len();
+        match DeTable::parse(&self.document) {
+            Ok(mut document) => Ok(document.get_mut().remove("v")),
+            Err(error) if text.starts_with(['[', '{', '"', '\'']) => {
+                let span = error.span().unwrap_or(span);
+                mistakes.at(&span, error.message()).label("expected a TOML value");
+                Err(())
+            }
+            Err(_) => Ok(Some(Spanned::new(span, DeValue::String(Cow::Borrowed(text))))),
+        }
+    }
+}
+
+/// Where a path has led to.
+enum Target<'t, 'i> {
+    Table(&'t mut DeTable<'i>),
+    List(&'t mut DeArray<'i>),
+}
+
+fn take_the_other_away(suite: &mut DeTable<'_>, table: &str, key: &str) {
+    let Some(DeValue::Table(fields)) = suite.get_mut(table).map(Spanned::get_mut) else { return };
+    for [name, one, other] in EITHER {
+        if name == table && key == one {
+            fields.remove(other);
+        } else if name == table && key == other {
+            fields.remove(one);
+        }
+    }
+}
+
+/// Walks down a path. Tables that are not there are made; members of lists must be there.
+fn descend<'t, 'i>(
+    suite: &'t mut DeTable<'i>,
+    path: &[Segment<'i>],
+    mistakes: &mut Mistakes,
+) -> Option<Target<'t, 'i>> {
+    let mut target = Target::Table(suite);
+    for segment in path {
+        let (name, span) = segment;
+        let next = match target {
+            Target::Table(table) => {
+                let key = Spanned::new(span.clone(), Cow::Borrowed(*name));
+                let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+                table.entry(key).or_insert_with(new)
+            }
+            Target::List(list) => member(list, segment, mistakes)?,
+        };
+        target = match next.get_mut() {
+            DeValue::Table(table) => Target::Table(table),
+            DeValue::Array(list) => Target::List(list),
+            other => {
+                wrong_kind(span, other, "a table to go into", mistakes);
+                return None;
+            }
+        };
+    }
+    Some(target)
+}
+
+/// The member of a list that a segment means.
+fn member<'t, 'i>(
+    list: &'t mut DeArray<'i>,
+    (name, span): &Segment<'_>,
+    mistakes: &mut Mistakes,
+) -> Option<&'t mut Toml<'i>> {
+    let index = match name.parse::<usize>() {
+        Ok(index) => index,
+        Err(_) => index_by_name(list, name, span, mistakes)?,
+    };
+    let highest = list.len().saturating_sub(1);
+    let member = list.get_mut(index);
+    if member.is_none() {
+        let mistake = mistakes.at(span, format!("the list has no member {index}"));
+        mistake.label(format!("expected 0 to {highest}"));
+    }
+    member
+}
+
+/// Labels are looked at first, then names, kinds, operations: the first that fits decides.
+fn index_by_name(
+    list: &DeArray<'_>,
+    name: &str,
+    span: &Span,
+    mistakes: &mut Mistakes,
+) -> Option<usize> {
+    let named = |key: &'static str| {
+        let text = move |member: &Toml| {
+            let DeValue::Table(table) = member.get_ref() else { return None };
+            table.get(key)?.get_ref().as_str().map(str::to_owned)
+        };
+        list.iter().enumerate().filter_map(move |(at, member)| Some((at, text(member)?)))
+    };
+    for key in NAMES {
+        let fitting: Vec<usize> =
+            named(key).filter(|(_, found)| found == name).map(|(at, _)| at).collect();
+        match fitting[..] {
+            [] => {}
+            [only] => return Some(only),
+            _ => {
+                let indices: Vec<String> = fitting.iter().map(usize::to_string).collect();
+                let mistake = mistakes.at(span, format!("`{name}` is not the only one here"));
+                mistake.label(format!("expected an index: {}", indices.join(" or ")));
+                return None;
+            }
+        }
+    }
+    let known: Vec<String> =
+        NAMES.iter().flat_map(|key| named(key).map(|(_, name)| name)).collect();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    mistakes.unknown(span, format!("the list has no member `{name}`"), name, &known);
+    None
+}

@@ -1,0 +1,202 @@
+//! How much data and how much RAM: what the suite says, scaled, or what the host has room for.
+
+use super::mistake::Mistakes;
+use super::parse::Suite;
+use super::scalar::{Count, DataSize};
+use crate::units;
+use kvdyno_record::engine::Planning;
+use kvdyno_record::workload::{Data, Key, KeyFormat, ValueShape};
+
+/// Data of size "auto" is never more than this: a demo must end soon.
+const AUTO_MOST: u64 = 1 << 30;
+/// Nor is it less: an engine's own structures would be most of it.
+const AUTO_LEAST: u64 = 64 << 20;
+/// RAM limits are whole pages, because the kernel's are.
+const PAGE: u64 = 4096;
+
+/// What of the host decides sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizingHost {
+    /// Of the machine.
+    pub memory_bytes: u64,
+    /// Of it, not in use.
+    pub memory_available_bytes: u64,
+    /// Free on the volume of the place.
+    pub free_bytes: u64,
+    /// Processors this process may use.
+    pub cpus: u32,
+}
+
+/// The data set and what was decided about it.
+#[derive(Clone, Debug)]
+pub(super) struct Sized {
+    pub(super) data: Data,
+    /// Mean bytes of key and value.
+    pub(super) record_bytes: f64,
+    /// Decisions in words.
+    pub(super) notes: Vec<String>,
+}
+
+impl Sized {
+    /// Bytes of all keys and values.
+    pub(super) fn user_bytes(&self) -> f64 {
+        self.data.records as f64 * self.record_bytes
+    }
+
+    /// Mean bytes of a value.
+    pub(super) fn value_bytes_mean(&self) -> u64 {
+        (self.record_bytes - f64::from(self.data.key.bytes)).round() as u64
+    }
+}
+
+/// A RAM limit and how a case's name says it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Limit {
+    pub(super) bytes: Option<u64>,
+    /// `64gib`, or `x4` for data four times the limit; none where there is only one limit.
+    pub(super) tag: Option<String>,
+}
+
+/// The data set.
+pub(super) fn data(
+    suite: &Suite,
+    engines: &[&Planning],
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Sized {
+    let typed = &suite.typed.data;
+    let key_bytes = typed.key_bytes.as_ref().map_or(16, |bytes| bytes.0);
+    let size = typed.value_bytes.0.clone();
+    let record_bytes = f64::from(key_bytes) + size.mean();
+    let mut notes = Vec::new();
+    let (records, span) = match (&typed.records, &typed.size) {
+        (Some(records), _) => (scaled(suite, records.0, "records", &mut notes), &records.span),
+        (None, Some(size)) => {
+            let bytes = match size.value {
+                DataSize::Is(bytes) => bytes,
+                DataSize::Auto => auto_bytes(suite, engines, host, &mut notes),
+            };
+            let bytes = scaled(suite, bytes, "bytes of data", &mut notes);
+            ((bytes as f64 / record_bytes) as u64, &size.span)
+        }
+        // The first gate refuses a suite that says neither.
+        (None, None) => (0, &typed.span),
+    };
+    let records = records.max(1);
+    if records as f64 * record_bytes > i64::MAX as f64 {
+        let mistake = mistakes.at(span, "no filesystem holds so much data");
+        mistake.label("expected at most 8 EiB of keys and values");
+    }
+    let default_format = if key_bytes >= 16 { KeyFormat::Hex } else { KeyFormat::Binary };
+    let format = typed.key_format.as_ref().map_or(default_format, |format| format.value);
+    let compress_to = typed.compress_to.as_ref().map_or(1.0, |share| share.0);
+    let data = Data {
+        records,
+        key: Key { bytes: key_bytes, format },
+        value: ValueShape { size, compress_to },
+        seed: typed.seed.as_ref().map_or(1, |seed| seed.0),
+        verify: typed.verify.as_ref().is_some_and(|verify| verify.value),
+    };
+    Sized { data, record_bytes, notes }
+}
+
+/// Every RAM limit of the suite; one without bytes where it has none.
+pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+    if suite.no_ram_limit {
+        sized.notes.push("no RAM limit, whatever the suite says".to_owned());
+        return vec![Limit { bytes: None, tag: None }];
+    }
+    let ram = &suite.typed.ram;
+    let mut limits = Vec::new();
+    for typed in ram.limit.iter().flat_map(|list| &list.0) {
+        let bytes = scaled(suite, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let tag = units::exact_bytes(bytes).to_lowercase();
+        limits.push(Limit { bytes: Some(bytes), tag: Some(tag) });
+    }
+    for ratio in ram.data_to_ram.iter().flat_map(|list| &list.0) {
+        let bytes = (sized.user_bytes() / ratio.value) as u64 / PAGE * PAGE;
+        let bytes = bytes.max(PAGE);
+        sized.notes.push(format!(
+            "RAM limit {} = {} of data / {}",
+            units::bytes(bytes),
+            units::bytes(sized.user_bytes() as u64),
+            ratio.value
+        ));
+        limits.push(Limit { bytes: Some(bytes), tag: Some(format!("x{}", ratio.value)) });
+    }
+    for bytes in limits.iter().filter_map(|limit| limit.bytes) {
+        if bytes > host.memory_available_bytes {
+            sized.notes.push(format!(
+                "RAM limit {} is more than the {} of memory available here: the machine is the \
+                 limit",
+                units::bytes(bytes),
+                units::bytes(host.memory_available_bytes)
+            ));
+        }
+    }
+    match &mut limits[..] {
+        [] => limits.push(Limit { bytes: None, tag: None }),
+        [only] => only.tag = None,
+        _ => {}
+    }
+    limits
+}
+
+/// Data that this host has room for.
+fn auto_bytes(
+    suite: &Suite,
+    engines: &[&Planning],
+    host: &SizingHost,
+    notes: &mut Vec<String>,
+) -> u64 {
+    let factor = engines.iter().map(|planning| planning.space_factor).fold(1.0, f64::max);
+    let by_space = (host.free_bytes as f64 / 2.0 / factor) as u64;
+    let (by_memory, memory_rule) = auto_by_memory(suite, host);
+    let fitting = AUTO_MOST.min(by_space).min(by_memory);
+    let bytes = (fitting >> 20 << 20).max(AUTO_LEAST);
+    let least = if fitting < AUTO_LEAST { "; but not less than 64.0 MiB" } else { "" };
+    notes.push(format!(
+        "data {} = the smallest of 1.00 GiB, half the free space of {} over the largest space \
+         factor {factor} ({}), and {memory_rule} ({}){least}",
+        units::bytes(bytes),
+        units::bytes(host.free_bytes),
+        units::bytes(by_space),
+        units::bytes(by_memory),
+    ));
+    bytes
+}
+
+/// Data as many times larger than the RAM limit as asked, 4 times where nothing is asked, when the
+/// limit is an eighth of the memory or as given.
+fn auto_by_memory(suite: &Suite, host: &SizingHost) -> (u64, String) {
+    let ram = &suite.typed.ram;
+    let largest = ram.limit.iter().flat_map(|list| &list.0).map(|limit| limit.0).max();
+    if let Some(limit) = largest {
+        return (limit.saturating_mul(4), format!("4 x the RAM limit of {}", units::bytes(limit)));
+    }
+    let ratios = ram.data_to_ram.iter().flat_map(|list| &list.0).map(|ratio| ratio.value);
+    let ratio = ratios.fold(None, |most: Option<f64>, ratio| Some(most.unwrap_or(0.0).max(ratio)));
+    let ratio = ratio.unwrap_or(4.0);
+    let bytes = (ratio * host.memory_bytes as f64 / 8.0) as u64;
+    (bytes, format!("{ratio} x 1/8 of the memory of {}", units::bytes(host.memory_bytes)))
+}
+
+/// A number under `--scale`, with a note where that changes it.
+pub(super) fn scaled(suite: &Suite, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
+    // A ratio above 1 may pass 64 bits: then the data is refused as too large.
+    let scaled = suite.scale.of(number).unwrap_or(u64::MAX).max(1);
+    if scaled != number {
+        notes.push(format!(
+            "scaled by {}: {} {what} instead of {}",
+            suite.scale,
+            units::grouped(scaled),
+            units::grouped(number)
+        ));
+    }
+    scaled
+}
+
+/// An operation count under `--scale`.
+pub(super) fn scaled_operations(suite: &Suite, count: Count) -> u64 {
+    suite.scale.of(count.0).unwrap_or(u64::MAX).max(1)
+}

@@ -1,0 +1,214 @@
+//! Suites through both gates: what the tests share.
+
+mod language;
+mod plans;
+mod refusals;
+
+use super::*;
+use kvdyno_record::engine::{
+    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
+    Value,
+};
+use kvdyno_record::plan::Plan;
+use kvdyno_record::protocol::WorkerDescription;
+use std::collections::BTreeMap;
+
+/// A suite that uses little, for tests to change with `--set`.
+const SMALL: &str = r#"
+[suite]
+name = "small"
+[data]
+records = "1M"
+value_bytes = 100
+[[engine]]
+name = "null"
+[[phase]]
+kind = "load"
+[[phase]]
+kind = "measure"
+duration = "5s"
+[[phase.role]]
+name = "readers"
+mix = [{ op = "get" }]
+"#;
+
+/// Every key of the language, and every word.
+const EVERYTHING: &str = r#"
+[suite]
+name = "everything"
+title = "All of it"
+[data]
+records = "1_000k"
+key_bytes = 20
+key_format = "binary"
+value_bytes = { lognormal = { median = 128, sigma = 1.0, max = "1MiB" } }
+compress_to = "50%"
+seed = 0x2a
+verify = false
+[ram]
+limit = ["1GiB", "4GB"]
+[place]
+directory = "/mnt/nvme/kvdyno"
+[run]
+threads = [1, "2"]
+trials = 1
+budget = "1h30m"
+slice = "500ms"
+database = "fresh"
+max_errors = 0
+[[engine]]
+name = "rocksdb"
+label = "rocksdb-small"
+durability = "commit"
+options = { block_cache = "25%", max_write_buffer_number = "4", compression = "none" }
+[[phase]]
+name = "fill"
+kind = "load"
+order = "random"
+batch = 100
+threads = "sweep"
+[[phase]]
+kind = "settle"
+limit = "1m"
+[[phase]]
+kind = "verify"
+samples = "1k"
+count = "auto"
+[[phase]]
+kind = "evict"
+name = "cold"
+[[phase]]
+kind = "measure"
+warmup = "2s"
+duration = "10s"
+operations = "10M"
+[[phase.role]]
+name = "all"
+threads = "sweep"
+keys = { distribution = "zipf", theta = 0.99 }
+rate = { per_second = "10k", schedule = "fixed" }
+mix = [
+    { op = "get", weight = 2.5 },
+    { op = "insert" },
+    { op = "update", keys = { distribution = "latest", theta = 0.8 } },
+    { op = "delete", keys = { distribution = "sequential" } },
+    { op = "scan", reverse = true, length = { uniform = { min = 1, max = 100 } } },
+    { op = "multiget", count = 16, keys = { distribution = "ycsb_zipfian" } },
+    { op = "rmw", keys = { distribution = "hotspot", keys = 0.2, operations = 0.8 } },
+    { op = "batch", keys = { distribution = "exponential", percentile = 95, fraction = 0.857 } },
+    { op = "batch", count = 5, weight = 0.1 },
+]
+[[phase]]
+kind = "evict"
+[[phase]]
+kind = "measure"
+operations = 1000
+[[phase.role]]
+name = "scans"
+rate = { per_second = 5 }
+mix = [{ op = "scan", length = { pareto = { min = 10, k = 0.2615, sigma = 25.45, max = 1024 } } }]
+"#;
+
+const GIB: u64 = 1 << 30;
+
+const HOST: SizingHost = SizingHost {
+    memory_bytes: 16 * GIB,
+    memory_available_bytes: 12 * GIB,
+    free_bytes: 100 * GIB,
+    cpus: 8,
+};
+
+fn engine(name: &str) -> Description {
+    let durability = BTreeMap::from([(Durability::Async, "not waited for".to_owned())]);
+    Description {
+        name: name.to_owned(),
+        title: name.to_uppercase(),
+        version: "1.0".to_owned(),
+        build: BTreeMap::new(),
+        capabilities: Capabilities {
+            durability,
+            places: vec![PlaceKind::Directory],
+            delete: true,
+            scan_forward: true,
+            scan_reverse: true,
+            native_multiget: false,
+            batch: BatchKind::Atomic,
+            atomic_read_modify_write: false,
+            concurrent_writers: None,
+            measures_the_harness: false,
+            external_processes: false,
+            numbered_keys_only: false,
+            key_bytes_max: None,
+            value_bytes_max: None,
+        },
+        options: Vec::new(),
+        planning: Planning { space_factor: 2.0, write_factor: 3.0, ram_bytes_min: 16 << 20 },
+    }
+}
+
+fn option(name: &str, kind: OptionKind, default: Value) -> OptionSpec {
+    OptionSpec::new(name, kind, default, "What it does.")
+}
+
+/// As the real ones describe themselves, in part.
+fn engines() -> BTreeMap<String, WorkerDescription> {
+    let mut null = engine("null");
+    null.capabilities.measures_the_harness = true;
+    null.capabilities.scan_reverse = false;
+    null.capabilities.delete = false;
+    null.planning = Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 };
+    let mut lmdb = engine("lmdb");
+    lmdb.capabilities.key_bytes_max = Some(511);
+    let of = ["auto", "on", "off"].map(str::to_owned).to_vec();
+    lmdb.options = vec![
+        option("map_size", OptionKind::Bytes, Value::Integer(0)),
+        option("readahead", OptionKind::Boolean, Value::Boolean(false)),
+        option("writemap", OptionKind::Choice { of }, Value::Text("auto".to_owned())),
+    ];
+    let mut rocksdb = engine("rocksdb");
+    let count = OptionKind::Integer { min: 1, max: 64 };
+    rocksdb.capabilities.durability.insert(Durability::Commit, "waited for".to_owned());
+    rocksdb.options = vec![
+        option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20)),
+        option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20)),
+        option("max_write_buffer_number", count, Value::Integer(2)),
+        option("compression", OptionKind::Text, Value::Text("snappy".to_owned())),
+    ];
+    let worker = |engine: Description| {
+        let described = WorkerDescription {
+            protocol: kvdyno_record::PROTOCOL,
+            harness: "0.1.0".to_owned(),
+            debug_build: false,
+            engine,
+        };
+        (described.engine.name.clone(), described)
+    };
+    [null, lmdb, rocksdb].map(worker).into()
+}
+
+fn set(arguments: &[&str]) -> Overrides {
+    Overrides { set: arguments.iter().map(ToString::to_string).collect(), ..Overrides::default() }
+}
+
+fn plan_of(text: &str, overrides: &Overrides) -> Result<Plan, SuiteError> {
+    let suite = Suite::parse("suite.toml", text, overrides)?;
+    expand(&suite, &engines(), &HOST)
+}
+
+fn plan(text: &str, arguments: &[&str]) -> Plan {
+    match plan_of(text, &set(arguments)) {
+        Ok(plan) => plan,
+        Err(error) => panic!("{}", error.render(false)),
+    }
+}
+
+fn refusal(text: &str, overrides: &Overrides) -> String {
+    match plan_of(text, overrides) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(error) => error.render(false),
+    }
+}
+
+fn builtin_text(wanted: &str) -> &'static str {
+    builtin().iter().find(|(name, _)| *name == wanted).map(|(_, text)| *text).unwrap()
+}

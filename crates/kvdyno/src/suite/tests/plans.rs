@@ -1,0 +1,240 @@
+//! What suites expand to.
+
+use super::*;
+use std::collections::HashSet;
+use std::fmt::Write as _;
+
+/// Each case on a line, in the words of its own fields.
+fn outline(plan: &Plan) -> String {
+    let mut text = String::new();
+    for sentence in &plan.sized {
+        let _ = writeln!(text, "# {sentence}");
+    }
+    for case in &plan.cases {
+        let phases: Vec<&str> = case.phases.iter().map(|phase| phase.name.as_str()).collect();
+        let last = if case.database.last_use { " removed" } else { "" };
+        let _ = writeln!(text, "{}: {} on {}{last}", case.id, phases.join(" "), case.database.id);
+    }
+    text
+}
+
+#[test]
+fn the_quick_suite_expands() {
+    let plan = plan(builtin_text("quick"), &[]);
+    insta::assert_snapshot!("quick_outline", outline(&plan));
+    insta::assert_snapshot!("quick_case", serde_json::to_string_pretty(&plan.cases[5]).unwrap());
+    insta::assert_snapshot!(
+        "quick_estimate",
+        serde_json::to_string_pretty(&plan.estimate).unwrap()
+    );
+}
+
+#[test]
+fn the_full_sweep_expands_and_scales() {
+    let text = builtin_text("readwhilewriting");
+    let full = plan(text, &[]);
+    assert_eq!(full.cases.len(), 3 * 3 * 8);
+    assert_eq!(full.cases[0].data.records, 80_000_000);
+    let overrides = Overrides {
+        scale: Some("1/1000".parse().unwrap()),
+        threads: vec![1, 4],
+        trials: Some(1),
+        engines: vec!["lmdb".to_owned(), "rocksdb".to_owned()],
+        ..Overrides::default()
+    };
+    let small = plan_of(text, &overrides).unwrap();
+    insta::assert_snapshot!("scaled_sweep", outline(&small));
+    let rocksdb = small.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
+    assert_eq!(rocksdb.ram_limit_bytes, Some(68_719_476));
+    assert_eq!(rocksdb.options.integer("write_buffer_size"), Ok(256_000_000));
+}
+
+/// Every database has one maker, before its users, and one last use, after which nobody wants it.
+fn check_databases(plan: &Plan) {
+    let mut alive: HashSet<&str> = HashSet::new();
+    let mut made: HashSet<&str> = HashSet::new();
+    for case in &plan.cases {
+        let id = case.database.id.as_str();
+        if case.makes_database() {
+            assert!(made.insert(id), "{id} is made twice");
+            alive.insert(id);
+        }
+        assert!(alive.contains(id), "{} uses {id}, which is not there", case.id);
+        if case.database.last_use {
+            alive.remove(id);
+        }
+    }
+    assert!(alive.is_empty(), "left behind: {alive:?}");
+}
+
+#[test]
+fn every_plan_is_consistent() {
+    let sweeps: &[&[&str]] = &[
+        &[],
+        &["run.database=fresh"],
+        &["ram.data_to_ram=[2, 4.5, 8]"],
+        &["ram.limit=[\"1GiB\", \"4GiB\"]", "run.database=fresh", "run.trials=20"],
+        &["data.seed=7", "run.trials=1"],
+        &["data.records=1T", "run.threads=[1,2,3,4,5,6,7,8,9,10]"],
+    ];
+    for arguments in sweeps {
+        let plan = plan(builtin_text("quick"), arguments);
+        let ids: HashSet<&str> = plan.cases.iter().map(|case| case.id.as_str()).collect();
+        assert_eq!(ids.len(), plan.cases.len());
+        assert!(plan.cases.is_sorted_by(|a, b| a.id < b.id), "{arguments:?}");
+        check_databases(&plan);
+        for case in &plan.cases {
+            assert!(case.budget_ns >= 600_000_000_000);
+            let names: HashSet<&str> = case.phases.iter().map(|p| p.name.as_str()).collect();
+            assert_eq!(names.len(), case.phases.len());
+        }
+        // A key tells points apart and trials not.
+        let keys: HashSet<&str> = plan.cases.iter().map(|case| case.key.as_str()).collect();
+        let trials = plan.cases.iter().map(|case| case.trial).max().unwrap() as usize;
+        assert_eq!(keys.len() * trials, plan.cases.len(), "{arguments:?}");
+        let text = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+    }
+}
+
+#[test]
+fn trials_differ_in_order_and_seeds_repeat() {
+    let order = |plan: &Plan, trial| -> Vec<String> {
+        let loads = plan.cases.iter().filter(|case| case.trial == trial && case.threads.is_none());
+        loads.map(|case| case.label.clone()).collect()
+    };
+    let many = plan(builtin_text("quick"), &["run.trials=10"]);
+    let orders: HashSet<_> = (1..=10).map(|trial| order(&many, trial)).collect();
+    assert!(orders.len() > 1);
+    assert_eq!(many, plan(builtin_text("quick"), &["run.trials=10"]));
+    assert_ne!(many.cases, plan(builtin_text("quick"), &["run.trials=10", "data.seed=2"]).cases);
+}
+
+#[test]
+fn keys_name_the_work_and_nothing_else() {
+    let key = |arguments: &[&str]| plan(SMALL, arguments).cases.last().unwrap().key.clone();
+    let same = key(&[]);
+    let unchanged: &[&[&str]] = &[
+        &["run.trials=5"],
+        &["run.budget=1h"],
+        &["run.slice=100ms"],
+        &["run.max_errors=0"],
+        &["place.directory=/mnt/nvme"],
+        &["suite.name=other"],
+        &["data.size=116MB"],
+    ];
+    for arguments in unchanged {
+        assert_eq!(key(arguments), same, "{arguments:?}");
+    }
+    let changed: &[&[&str]] = &[
+        &["data.records=2M"],
+        &["data.seed=2"],
+        &["ram.limit=1GiB"],
+        &["phase.load.order=random"],
+        &["phase.measure.duration=6s"],
+        &["phase.measure.role.readers.threads=2"],
+        &["run.database=fresh"],
+        &["engine.null.label=other"],
+        &["engine.null.name=lmdb"],
+    ];
+    let mut keys = HashSet::from([same]);
+    for arguments in changed {
+        assert!(keys.insert(key(arguments)), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_plan_holds_nothing_per_record() {
+    let begun = std::time::Instant::now();
+    let plan = plan(SMALL, &["data.records=137G", "run.trials=1"]);
+    assert_eq!(plan.cases.len(), 2);
+    assert!(serde_json::to_string(&plan).unwrap().len() < 10_000);
+    // Not a benchmark: a bound that only work per record could break.
+    assert!(begun.elapsed().as_secs() < 10);
+}
+
+#[test]
+fn sizes_come_from_the_host() {
+    let size = |host: &SizingHost, arguments: &[&str]| {
+        let text = builtin_text("quick");
+        let suite = Suite::parse("quick.toml", text, &set(arguments)).unwrap();
+        let plan = expand(&suite, &engines(), host).unwrap();
+        plan.sized[0].clone()
+    };
+    let roomy = size(&HOST, &[]);
+    let little_memory = size(&SizingHost { memory_bytes: GIB, ..HOST }, &[]);
+    let little_disk = size(&SizingHost { free_bytes: 100 << 20, ..HOST }, &[]);
+    let limited = size(&HOST, &["ram.limit=100MiB"]);
+    insta::assert_snapshot!([roomy, little_memory, little_disk, limited].join("\n"));
+}
+
+#[test]
+fn a_plan_that_does_not_fit_the_volume_is_refused() {
+    let plan = plan(builtin_text("readwhilewriting"), &[]);
+    let refusal = check_space(&plan, 100 * GIB).unwrap_err();
+    insta::assert_snapshot!(format!("{refusal}\n{}", refusal.hints().join("\n")));
+    assert_eq!(check_space(&plan, 700 * GIB), Ok(()));
+    assert!(check_space(&plan, 0).unwrap_err().hints().len() == 2);
+}
+
+#[test]
+fn an_engine_that_hardly_fits_is_warned_of() {
+    let arguments = ["engine.null.name=rocksdb", "ram.limit=64MiB"];
+    let plan = plan(SMALL, &arguments);
+    assert!(plan.sized.iter().any(|note| note.starts_with("warning: rocksdb may not fit")));
+}
+
+#[test]
+fn no_ram_limit_keeps_the_data() {
+    let overrides = Overrides { no_ram_limit: true, ..Overrides::default() };
+    let plan = plan_of(builtin_text("quick"), &overrides).unwrap();
+    assert!(plan.cases.iter().all(|case| case.ram_limit_bytes.is_none()));
+    assert_eq!(plan.cases[0].data.records, 1_056_832);
+    let rocksdb = plan.cases.iter().find(|case| case.engine == "rocksdb").unwrap();
+    assert_eq!(rocksdb.options.integer("block_cache"), Ok(8 * GIB));
+}
+
+#[test]
+fn inserts_are_counted_in() {
+    let arguments = [
+        "phase.measure.role.readers.mix=[{ op = \"insert\" }]",
+        "run.database=fresh",
+        "phase.measure.operations=3M",
+        "phase.measure.role.readers.rate={ per_second = \"10k\" }",
+    ];
+    let case = &plan(SMALL, &arguments).cases[0];
+    assert_eq!(case.shape.records, 1_000_000);
+    assert_eq!(case.shape.records_max, 1_100_000, "5 s at twice 10 k/s");
+}
+
+#[test]
+fn place_is_the_command_lines_before_the_suites() {
+    let suite = |overrides: &Overrides| {
+        let suite = Suite::parse("suite.toml", SMALL, overrides).unwrap();
+        suite.place().map(std::path::Path::to_owned)
+    };
+    assert_eq!(suite(&Overrides::default()), None);
+    assert_eq!(suite(&set(&["place.directory=/a"])), Some("/a".into()));
+    let both = Overrides { place: Some("/b".into()), ..set(&["place.directory=/a"]) };
+    assert_eq!(suite(&both), Some("/b".into()));
+}
+
+#[test]
+fn set_changes_takes_away_and_adds() {
+    let changed = plan(
+        SMALL,
+        &[
+            "data.records=",
+            "data.size=1GiB",
+            "engine.0.name=rocksdb",
+            "engine.rocksdb.options.block_cache=128MiB",
+            "phase.1.role.0.mix.get.weight=2.5",
+            "phase.measure.role.readers.threads=sweep",
+            "run.threads=[2, 4]",
+        ],
+    );
+    let case = changed.cases.last().unwrap();
+    assert_eq!(case.threads, Some(4));
+    assert_eq!(case.options.integer("block_cache"), Ok(128 << 20));
+    assert_eq!(case.data.records, GIB / 116);
+}

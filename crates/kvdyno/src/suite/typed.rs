@@ -1,0 +1,282 @@
+//! A suite as typed: each value where it was written, nothing filled in. The JSON Schema is made
+//! from these types; what their values mean together is for `check` and `expand`.
+
+use super::length::Length;
+use super::mistake::Mistakes;
+use super::phase::Phase;
+use super::read::{At, Fields, FromToml, Toml, Word};
+use super::scalar::{Bytes, Count, DataSize, Given, Name, Nanoseconds, OneOrMany, Several, Share};
+use kvdyno_record::engine::Durability;
+use kvdyno_record::workload::KeyFormat;
+use schemars::JsonSchema;
+use std::collections::BTreeMap;
+
+/// A suite of kvdyno: data, engines, what they do, and what is varied.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Suite")]
+pub(super) struct Typed {
+    /// What the suite is.
+    pub(super) suite: Header,
+    /// The data set.
+    pub(super) data: At<Data>,
+    /// How much memory an engine and the page cache of its files may use; absent: no limit.
+    #[schemars(default)]
+    pub(super) ram: Ram,
+    /// Where the databases lie.
+    #[schemars(default)]
+    pub(super) place: Place,
+    /// How often, how long, with how many threads.
+    #[schemars(default)]
+    pub(super) run: Run,
+    /// The engines under test, in any order: each trial draws its own.
+    #[schemars(length(min = 1))]
+    pub(super) engine: Vec<At<Engine>>,
+    /// What happens, in order. The first phase is the load.
+    #[schemars(length(min = 1))]
+    pub(super) phase: Vec<At<Phase>>,
+}
+
+/// What the suite is.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Header {
+    /// Its name: part of the run folder's name.
+    pub(super) name: At<Name>,
+    /// One line about it.
+    pub(super) title: Option<At<String>>,
+}
+
+/// The data set.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Data {
+    /// How many records: `"80M"`. Either this or `size`.
+    pub(super) records: Option<At<Count>>,
+    /// Bytes of all keys and values: `"300GiB"`, or `"auto"`: sized from the host.
+    pub(super) size: Option<At<DataSize>>,
+    /// Length of every key. Default: 16.
+    pub(super) key_bytes: Option<At<Several>>,
+    /// How the key number is written. Default: hex from 16 bytes on, else binary.
+    pub(super) key_format: Option<At<KeyFormat>>,
+    /// Length of a value: a number of bytes or a distribution.
+    pub(super) value_bytes: At<Length>,
+    /// Size a value compresses to: 0.5 is half. Default: 1.0, random bytes.
+    pub(super) compress_to: Option<At<Share>>,
+    /// What all random choices follow from. Default: 1.
+    pub(super) seed: Option<At<Count>>,
+    /// Values carry key, version and checksum, and every one read is checked. Default: false.
+    pub(super) verify: Option<At<bool>>,
+}
+
+/// The RAM limit: at most one of both keys.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Ram {
+    /// The limit, or a list of limits that are swept.
+    pub(super) limit: Option<At<OneOrMany<Bytes>>>,
+    /// How many times larger than the limit the data is, or a list of such ratios.
+    pub(super) data_to_ram: Option<At<OneOrMany<f64>>>,
+}
+
+/// Where the databases lie.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Place {
+    /// A directory. Default: a folder inside the run's own folder.
+    pub(super) directory: Option<At<String>>,
+}
+
+/// How often, how long, with how many threads.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Run {
+    /// Numbers of threads that are swept; roles with `threads = "sweep"` take each in turn.
+    pub(super) threads: Option<At<OneOrMany<Several>>>,
+    /// How often every point is repeated. Default: 3.
+    pub(super) trials: Option<At<Several>>,
+    /// The longest a case may take. Default: five times its estimate, at least 10 minutes.
+    pub(super) budget: Option<At<Nanoseconds>>,
+    /// One interval of the time series. Default: 1s.
+    pub(super) slice: Option<At<Nanoseconds>>,
+    /// Whether all thread counts use one database. Default: shared.
+    pub(super) database: Option<At<Sharing>>,
+    /// A case fails past this many failed operations. Default: 100.
+    pub(super) max_errors: Option<At<Count>>,
+}
+
+/// Whether all thread counts use one database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Sharing {
+    /// Loaded once by a case of its own, then every thread count runs on it one after the other.
+    Shared,
+    /// Each case loads its own.
+    Fresh,
+}
+
+/// An engine under test.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Engine {
+    /// The worker: `kvdyno-<name>`.
+    pub(super) name: At<Name>,
+    /// What tables call it, if one engine appears several times. Default: the name.
+    pub(super) label: Option<At<Name>>,
+    /// What "done" means for a write. Default: async.
+    pub(super) durability: Option<At<Durability>>,
+    /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`.
+    #[schemars(default)]
+    pub(super) options: Options,
+}
+
+/// Options as typed, in the order of their names.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(transparent)]
+pub(super) struct Options(
+    #[schemars(with = "BTreeMap<String, Given>")] pub(super) Vec<(At<String>, At<Given>)>,
+);
+
+impl Engine {
+    /// What tables and folders call it.
+    pub(super) fn label(&self) -> &At<Name> {
+        self.label.as_ref().unwrap_or(&self.name)
+    }
+
+    /// Whether `--engine name` means it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        self.label().0 == name || self.name.0 == name
+    }
+}
+
+impl Typed {
+    /// How often every point is repeated.
+    pub(super) fn trials(&self) -> u32 {
+        self.run.trials.as_ref().map_or(3, |trials| trials.0)
+    }
+
+    /// Whether all thread counts use one database.
+    pub(super) fn sharing(&self) -> Sharing {
+        self.run.database.as_ref().map_or(Sharing::Shared, |database| database.value)
+    }
+}
+
+impl Word for Sharing {
+    const WHAT: &'static str = "a way to use databases";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("shared", Self::Shared), ("fresh", Self::Fresh)];
+}
+
+impl FromToml for Typed {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "a suite", mistakes)?;
+        let suite = fields.required("suite");
+        let data = fields.required("data");
+        let ram: Option<At<Ram>> = fields.optional("ram");
+        let place: Option<At<Place>> = fields.optional("place");
+        let run: Option<At<Run>> = fields.optional("run");
+        let engine = fields.required("engine");
+        let phase = fields.required("phase");
+        fields.finish();
+        Some(Self {
+            suite: suite?.value,
+            data: data?,
+            ram: ram.map(|ram| ram.value).unwrap_or_default(),
+            place: place.map(|place| place.value).unwrap_or_default(),
+            run: run.map(|run| run.value).unwrap_or_default(),
+            engine: engine?.value,
+            phase: phase?.value,
+        })
+    }
+}
+
+impl FromToml for Header {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[suite]", mistakes)?;
+        let name = fields.required("name");
+        let title = fields.optional("title");
+        fields.finish();
+        Some(Self { name: name?, title })
+    }
+}
+
+impl FromToml for Data {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[data]", mistakes)?;
+        let records: Option<At<Count>> = fields.optional("records");
+        let size: Option<At<DataSize>> = fields.optional("size");
+        let key_bytes = fields.optional("key_bytes");
+        let key_format = fields.optional("key_format");
+        let value_bytes = fields.required("value_bytes");
+        let compress_to: Option<At<Share>> = fields.optional("compress_to");
+        let seed = fields.optional("seed");
+        let verify = fields.optional("verify");
+        if let Some(share) = compress_to.as_ref().filter(|share| share.0 <= 0.0) {
+            let mistake = fields.mistakes.at(&share.span, "nothing compresses to nothing");
+            mistake.label("expected a share above 0");
+        }
+        fields.finish();
+        let value_bytes = value_bytes?;
+        Some(Self { records, size, key_bytes, key_format, value_bytes, compress_to, seed, verify })
+    }
+}
+
+impl FromToml for Ram {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[ram]", mistakes)?;
+        let limit = fields.optional("limit");
+        let data_to_ram = fields.optional("data_to_ram");
+        fields.finish();
+        Some(Self { limit, data_to_ram })
+    }
+}
+
+impl FromToml for Place {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[place]", mistakes)?;
+        let directory = fields.optional("directory");
+        fields.finish();
+        Some(Self { directory })
+    }
+}
+
+impl FromToml for Run {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[run]", mistakes)?;
+        let run = Self {
+            threads: fields.optional("threads"),
+            trials: fields.optional("trials"),
+            budget: fields.optional("budget"),
+            slice: fields.optional("slice"),
+            database: fields.optional("database"),
+            max_errors: fields.optional("max_errors"),
+        };
+        fields.finish();
+        Some(run)
+    }
+}
+
+impl FromToml for Engine {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[[engine]]", mistakes)?;
+        let name = fields.required("name");
+        let label = fields.optional("label");
+        let durability = fields.optional("durability");
+        let options: Option<At<Options>> = fields.optional("options");
+        fields.finish();
+        let options = options.map(|options| options.value).unwrap_or_default();
+        Some(Self { name: name?, label, durability, options })
+    }
+}
+
+impl FromToml for Options {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[engine.options]", mistakes)?;
+        let mut options = Vec::new();
+        for (name, toml) in fields.rest() {
+            if let Some(given) = At::from_toml(toml, fields.mistakes) {
+                options.push((name, given));
+            }
+        }
+        Some(Self(options))
+    }
+}

@@ -1,0 +1,222 @@
+//! Finding the engines: each is a program `kvdyno-<name>`, found as git finds its subcommands.
+//!
+//! It knows where to look and how to ask a program what it is. Running one is the runner's.
+
+use crate::exit::{Complaint, Exit};
+use anyhow::Context as _;
+use kvdyno_record::PROTOCOL;
+use kvdyno_record::protocol::WorkerDescription;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What every engine's program begins with.
+const PREFIX: &str = "kvdyno-";
+
+/// Folders of engines, separated as in `PATH`.
+pub const PATH_VARIABLE: &str = "KVDYNO_ENGINE_PATH";
+
+/// A worker describes itself within this time, or is not one.
+const DESCRIBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// No description is longer.
+const DESCRIPTION_BYTES_MAX: u64 = 4 << 20;
+
+/// The program of an engine.
+pub fn find(name: &str) -> Result<PathBuf, Complaint> {
+    find_in(&folders(), name)
+}
+
+/// All engines by name; of several with the same name the one that would be used.
+pub fn find_all() -> BTreeMap<String, PathBuf> {
+    find_all_in(&folders())
+}
+
+/// What a worker says of itself. A worker of another protocol is refused.
+pub fn describe(path: &Path) -> anyhow::Result<WorkerDescription> {
+    describe_within(path, DESCRIBE_LIMIT)
+}
+
+/// Where engines are looked for, in order: next to the program, in `KVDYNO_ENGINE_PATH`, in `PATH`.
+fn folders() -> Vec<PathBuf> {
+    let next_to_us = std::env::current_exe()
+        .and_then(std::fs::canonicalize)
+        .ok()
+        .and_then(|path| path.parent().map(Path::to_owned));
+    let listed = |variable| std::env::var_os(variable).unwrap_or_default();
+    let split = |list: &OsString| std::env::split_paths(list).collect::<Vec<_>>();
+    let mut folders: Vec<PathBuf> = next_to_us.into_iter().collect();
+    folders.extend(split(&listed(PATH_VARIABLE)));
+    folders.extend(split(&listed("PATH")));
+    // An empty entry of PATH means the current folder: never for programs that we run.
+    folders.retain(|folder| !folder.as_os_str().is_empty());
+    folders
+}
+
+fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
+    if !is_name(name) {
+        return Err(Complaint::usage(format!("`{name}` cannot be the name of an engine"))
+            .hint("engines are named with a-z, 0-9, - and _"));
+    }
+    let path = folders.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
+    path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
+        let known: Vec<String> = find_all_in(folders).into_keys().collect();
+        let found = match known.as_slice() {
+            [] => "no engine was found at all".to_owned(),
+            known => format!("found: {}", known.join(", ")),
+        };
+        Complaint::usage(format!("there is no program `{PREFIX}{name}` for engine `{name}`")).hint(
+            format!(
+                "{found}; `make engines` builds LMDB and RocksDB, and engines of your own are found \
+                 next to kvdyno, in {PATH_VARIABLE} or in PATH"
+            ),
+        )
+    })
+}
+
+fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
+    let mut found = BTreeMap::new();
+    for folder in folders {
+        let Ok(entries) = std::fs::read_dir(folder) else { continue };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let name = name.and_then(|name| name.strip_prefix(PREFIX)).filter(|name| is_name(name));
+            if let Some(name) = name.filter(|_| is_program(&path)) {
+                found.entry(name.to_owned()).or_insert(path.clone());
+            }
+        }
+    }
+    found
+}
+
+/// No dots: beside a program, cargo leaves `kvdyno-null.d`.
+fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c))
+}
+
+fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+fn describe_within(path: &Path, limit: Duration) -> anyhow::Result<WorkerDescription> {
+    let asked = || format!("failed to ask `{} describe`", path.display());
+    let mut child = Command::new(path)
+        .arg("describe")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .with_context(asked)?;
+    let text = wait(&mut child, limit).with_context(asked)?;
+    protocol_of(path, &text)?;
+    serde_json::from_slice(&text).with_context(|| {
+        format!("`{} describe` does not print a description: rebuild it", path.display())
+    })
+}
+
+/// What a child prints until its end; it is killed when that does not come in time.
+fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
+    let stdout = child.stdout.take().context("it has no standard output")?;
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        stdout.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text).map(|_| text)
+    });
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill()?;
+            child.wait()?;
+            anyhow::bail!("it did not answer within {} s", limit.as_secs_f64());
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    anyhow::ensure!(status.success(), "it ended with {status}");
+    match reader.join() {
+        Ok(text) => Ok(text?),
+        Err(_) => anyhow::bail!("its answer could not be read"),
+    }
+}
+
+/// The protocol is looked at before the rest: a description of another one may not even parse.
+fn protocol_of(path: &Path, text: &[u8]) -> Result<(), Complaint> {
+    #[derive(serde::Deserialize)]
+    struct Protocol {
+        protocol: u32,
+    }
+    let found = serde_json::from_slice::<Protocol>(text).ok().map(|head| head.protocol);
+    let Some(found) = found.filter(|found| *found != PROTOCOL) else { return Ok(()) };
+    let remedy = if found < PROTOCOL {
+        "rebuild the engine against this version's kvdyno-worker"
+    } else {
+        "use the kvdyno that the engine was built for"
+    };
+    Err(Complaint {
+        message: format!(
+            "`{}` speaks protocol {found}, this kvdyno speaks {PROTOCOL}",
+            path.display()
+        ),
+        hint: Some(format!("{remedy}, or take the engine out of the way")),
+        exit: Exit::Usage,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that is a shell script.
+    fn worker(folder: &Path, name: &str, script: &str) -> PathBuf {
+        let path = folder.join(format!("{PREFIX}{name}"));
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_first_folder_wins_and_only_programs_count() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folders = [first.path().to_owned(), second.path().to_owned()];
+        let near = worker(first.path(), "lmdb", "");
+        worker(second.path(), "lmdb", "");
+        let far = worker(second.path(), "rocksdb", "");
+        std::fs::write(first.path().join("kvdyno-rocksdb"), "not executable").unwrap();
+        worker(first.path(), "lmdb.d", "");
+        let all = find_all_in(&folders);
+        assert_eq!(all.keys().collect::<Vec<_>>(), ["lmdb", "rocksdb"]);
+        assert_eq!((&all["lmdb"], &all["rocksdb"]), (&near, &far));
+        assert_eq!(find_in(&folders, "rocksdb").unwrap(), far);
+        let missing = find_in(&folders, "wiredtiger").unwrap_err();
+        assert!(missing.hint.unwrap().contains("found: lmdb, rocksdb"));
+        assert!(find_in(&folders, "../evil").is_err());
+    }
+
+    #[test]
+    fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
+        let error = describe(&path).unwrap_err();
+        let complaint = crate::exit::complaint(&error).unwrap();
+        assert!(complaint.message.contains("speaks protocol 0, this kvdyno speaks 1"));
+        assert!(complaint.hint.as_ref().unwrap().contains("rebuild the engine"));
+    }
+
+    #[test]
+    fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let hangs = worker(folder.path(), "hangs", "exec sleep 60");
+        let error = describe_within(&hangs, Duration::from_millis(50)).unwrap_err();
+        assert!(format!("{error:#}").contains("did not answer within 0.05 s"), "{error:#}");
+        let fails = worker(folder.path(), "fails", "exit 7");
+        assert!(format!("{:#}", describe(&fails).unwrap_err()).contains("exit status: 7"));
+        let babbles = worker(folder.path(), "babbles", "echo hello");
+        assert!(describe(&babbles).unwrap_err().to_string().contains("rebuild it"));
+    }
+}

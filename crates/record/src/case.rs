@@ -1,0 +1,274 @@
+//! What a case left behind (`case.json`): outcome, raw counts and raw readings.
+
+use crate::protocol::WorkerDescription;
+use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot};
+use crate::plan::Case;
+use kvdyno_engine::{Counters, ErrorClass};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// `case.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseRecord {
+    /// [`crate::FORMAT`].
+    pub format: String,
+    /// What was to be done, every default written out.
+    pub case: Case,
+    /// 1, or more when a resumed run had to do it again (a database that was gone).
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Who did it; null where no worker was found.
+    pub worker: Option<WorkerIdentity>,
+    /// How the RAM limit was held.
+    pub ram_limit: RamLimit,
+    /// When it began, by the system's clock.
+    pub started_unix_ns: u64,
+    /// Start to exit of the worker process.
+    pub wall_ns: u64,
+    /// The whole worker process, from wait4(2): what `time` prints.
+    pub process: Option<ProcessUsage>,
+    /// Each open of the engine.
+    pub opens_ns: Vec<u64>,
+    /// The last close.
+    pub close_ns: Option<u64>,
+    /// The worker's clock.
+    pub clock: Option<Clock>,
+    /// In the order they happened; a case that ended early has fewer than planned.
+    pub phases: Vec<PhaseRecord>,
+    /// Cases that used the database between its load and this case, in order.
+    pub database_used_by: Vec<String>,
+    /// What could not be enforced or measured, each as a sentence. Empty is good.
+    pub not_measured: Vec<String>,
+}
+
+/// How a case ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Outcome {
+    /// All phases ran, and every check passed.
+    Done,
+    /// The engine does not fit its RAM limit: killed for it, or it said so.
+    DoesNotFit {
+        /// How that is known.
+        message: String,
+    },
+    /// The volume is full.
+    DiskFull {
+        /// In the engine's words.
+        message: String,
+    },
+    /// It took longer than its budget.
+    OutOfTime {
+        /// The phase it was in.
+        message: String,
+    },
+    /// The worker died of a signal that we did not send.
+    Killed {
+        /// Its number.
+        signal: i32,
+        /// The phase it was in.
+        message: String,
+    },
+    /// The engine failed, or lost data.
+    Failed {
+        /// What it was.
+        class: ErrorClass,
+        /// In the engine's or the harness's words.
+        message: String,
+    },
+    /// Nothing was started: no worker, wrong protocol, a database that could not be loaded.
+    NotRun {
+        /// Why, and what would help.
+        message: String,
+    },
+    /// Ctrl-C.
+    Interrupted {
+        /// The phase it was in.
+        message: String,
+    },
+}
+
+impl Outcome {
+    /// In a table cell.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::DoesNotFit { .. } => "does not fit",
+            Self::DiskFull { .. } => "disk full",
+            Self::OutOfTime { .. } => "out of time",
+            Self::Killed { .. } => "killed",
+            Self::Failed { .. } => "failed",
+            Self::NotRun { .. } => "not run",
+            Self::Interrupted { .. } => "interrupted",
+        }
+    }
+
+    /// The words that go with it.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Done => None,
+            Self::DoesNotFit { message }
+            | Self::DiskFull { message }
+            | Self::OutOfTime { message }
+            | Self::Killed { message, .. }
+            | Self::Failed { message, .. }
+            | Self::NotRun { message }
+            | Self::Interrupted { message } => Some(message),
+        }
+    }
+
+    /// A resumed run leaves this case alone: it says something about the engine and would end the
+    /// same way again. Interrupted, killed and not-run cases are tried again.
+    pub fn is_final(&self) -> bool {
+        !matches!(self, Self::Interrupted { .. } | Self::Killed { .. } | Self::NotRun { .. })
+    }
+}
+
+/// Which program did the work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerIdentity {
+    /// Where it was found.
+    pub path: PathBuf,
+    /// Of the file.
+    pub sha256: String,
+    /// What it says of itself.
+    pub description: WorkerDescription,
+}
+
+/// How the RAM limit was held.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RamLimit {
+    /// What the plan asked for.
+    pub requested_bytes: Option<u64>,
+    /// By what: `cgroup v1`, `cgroup v2`; null: it was not held.
+    pub enforced_by: Option<String>,
+    /// Why not.
+    pub reason: Option<String>,
+    /// The group's last readings.
+    pub group: Option<GroupUsage>,
+}
+
+/// The worker's clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Clock {
+    /// `tsc` or `monotonic`.
+    pub kind: String,
+    /// Ticks in a second.
+    pub hz: f64,
+    /// Why not the fastest clock, or empty.
+    pub note: String,
+    /// Drift against the system's raw clock over the case; null: not told, or the same clock.
+    pub drift_ppm: Option<f64>,
+}
+
+/// One phase of a case.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRecord {
+    /// Its name in the plan.
+    pub name: String,
+    /// `load`, `settle`, `verify`, `evict`, `warmup`, `measure`.
+    pub kind: String,
+    /// When it began, by the system's clock.
+    pub started_unix_ns: u64,
+    /// By the worker's clock.
+    pub wall_ns: u64,
+    /// It was ended early.
+    pub stopped: bool,
+    /// Counters before.
+    pub before: Snapshot,
+    /// Counters after.
+    pub after: Snapshot,
+    /// Counters once more when everything dirty was on the device (syncfs), and how long that
+    /// took; the phase's device writes are counted to here. Null where nothing was written.
+    pub synced: Option<(Snapshot, u64)>,
+    /// What each role did.
+    pub roles: Vec<RoleResult>,
+    /// Of a verify phase.
+    pub verified: Option<Verified>,
+    /// Of a settle phase: whether the engine came to rest, and its words.
+    pub settled: Option<(bool, String)>,
+    /// Of an evict phase: what was done, in words (`fadvise`, `drop_caches`).
+    pub evicted: Option<String>,
+    /// How much of the database was cached when the phase began.
+    pub resident_before: Option<Residency>,
+    /// How much of the database was cached when it was over.
+    pub resident_after: Option<Residency>,
+    /// The database when it was over.
+    pub database: Option<DatabaseSize>,
+}
+
+/// What one role did in one phase. A load is one role named `load`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoleResult {
+    /// The role.
+    pub role: String,
+    /// Its threads.
+    pub threads: u32,
+    /// From the common start to the end of its last operation.
+    pub window_ns: u64,
+    /// The open loop's rate; null: closed.
+    pub offered_per_s: Option<f64>,
+    /// Open loop: operations whose time had come and which were not begun before the end.
+    pub backlog: u64,
+    /// By operation name, as in [`crate::workload::OP_NAMES`].
+    pub ops: BTreeMap<String, OpResult>,
+}
+
+/// Raw counts of one operation of one role.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpResult {
+    /// Operations that succeeded.
+    pub count: u64,
+    /// Keys looked up and found (for scans: records shown).
+    pub found: u64,
+    /// Keys looked up and not there.
+    pub missing: u64,
+    /// Values with the wrong key, length or checksum.
+    pub wrong: u64,
+    /// Keys or records dealt with: 1 an operation, more for scan, multiget and batch.
+    pub items: u64,
+    /// Bytes of keys and values shown to the harness.
+    pub read_bytes: u64,
+    /// Bytes of keys and values given to the engine.
+    pub write_bytes: u64,
+    /// Sum of the service times.
+    pub service_ns: u64,
+    /// The longest service time.
+    pub service_ns_max: u64,
+    /// Failed operations by class; they are not in `count` and have no latency.
+    pub errors: BTreeMap<ErrorClass, u64>,
+}
+
+/// What a verify phase found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verified {
+    /// Keys sampled.
+    pub sampled: u64,
+    /// Of them found.
+    pub found: u64,
+    /// Of them with a wrong value.
+    pub wrong: u64,
+    /// Records counted by a scan; null: not counted.
+    pub counted: Option<u64>,
+    /// Records there should be.
+    pub expected: u64,
+}
+
+/// `counters.json`: the engine's own numbers around each phase, by phase name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterFile {
+    /// Before and after.
+    pub phases: BTreeMap<String, CounterPair>,
+}
+
+/// The engine's own numbers around a phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CounterPair {
+    /// When it began.
+    pub before: Counters,
+    /// When it was over.
+    pub after: Counters,
+}

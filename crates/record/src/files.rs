@@ -1,0 +1,326 @@
+//! Where a run's files lie, and how they come to be there: whole or not at all.
+//!
+//! ```text
+//! runs/2026-11-20T10-15-02Z_quick_7f3a/
+//!   run.json  suite.toml  plan.json  host/
+//!   cases/0005_rocksdb_t4_r2/  case.json  series.ndjson  machine.ndjson  events.ndjson
+//!                              latency.hlog  counters.json  log.txt
+//!   SHA256SUMS  complete       (written last; absent: partial, still readable, resumable)
+//! ```
+
+use crate::case::{CaseRecord, CounterFile};
+use crate::plan::{Case, Plan};
+use crate::run::RunRecord;
+use kvdyno_engine::EngineEvent;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+
+/// What can be wrong with a record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The operating system's answer.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// The answer.
+        source: io::Error,
+    },
+    /// Not what it should be.
+    #[error("{}: {message}", path.display())]
+    Malformed {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// Written by a newer program.
+    #[error(
+        "{}: format {found} is newer than this program's {}: use a newer kvdyno",
+        path.display(), crate::FORMAT
+    )]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        found: String,
+    },
+    /// No run there.
+    #[error("{}: not a run of kvdyno: it has no run.json", path.display())]
+    NotARun {
+        /// Which folder.
+        path: PathBuf,
+    },
+}
+
+type Result<T> = std::result::Result<T, RecordError>;
+
+/// A run's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunFolder {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl RunFolder {
+    /// Makes a new run folder; one that exists is an error.
+    pub fn create(path: PathBuf) -> Result<Self> {
+        fs::create_dir(&path).map_err(io_error(&path))?;
+        let folder = Self { path };
+        for name in ["cases", "host"] {
+            let path = folder.path.join(name);
+            fs::create_dir(&path).map_err(io_error(&path))?;
+        }
+        Ok(folder)
+    }
+
+    /// A run that is there.
+    pub fn open(path: PathBuf) -> Result<Self> {
+        if path.join("run.json").is_file() { Ok(Self { path }) } else { Err(RecordError::NotARun { path }) }
+    }
+
+    /// `run.json`.
+    pub fn run(&self) -> Result<RunRecord> {
+        let path = self.path.join("run.json");
+        let run: RunRecord = read_json(&path)?;
+        refuse_newer(&path, &run.format)?;
+        Ok(run)
+    }
+
+    /// Writes `run.json`.
+    pub fn write_run(&self, run: &RunRecord) -> Result<()> {
+        write_json(&self.path.join("run.json"), run)
+    }
+
+    /// `plan.json`.
+    pub fn plan(&self) -> Result<Plan> {
+        let path = self.path.join("plan.json");
+        let plan: Plan = read_json(&path)?;
+        refuse_newer(&path, &plan.format)?;
+        Ok(plan)
+    }
+
+    /// Writes `plan.json`.
+    pub fn write_plan(&self, plan: &Plan) -> Result<()> {
+        write_json(&self.path.join("plan.json"), plan)
+    }
+
+    /// Where raw host evidence goes.
+    pub fn host(&self) -> PathBuf {
+        self.path.join("host")
+    }
+
+    /// The folder of a case's attempt.
+    pub fn case(&self, case: &Case, attempt: u32) -> CaseFolder {
+        let name =
+            if attempt == 1 { case.id.clone() } else { format!("{}_a{attempt}", case.id) };
+        CaseFolder { path: self.path.join("cases").join(name) }
+    }
+
+    /// The folders of all cases begun, in order.
+    pub fn cases(&self) -> Result<Vec<CaseFolder>> {
+        let path = self.path.join("cases");
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&path).map_err(io_error(&path))? {
+            let entry = entry.map_err(io_error(&path))?;
+            if entry.path().is_dir() {
+                folders.push(CaseFolder { path: entry.path() });
+            }
+        }
+        folders.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(folders)
+    }
+
+    /// The cases that have a `case.json`, in order. A case that was in flight when everything was
+    /// killed has none.
+    pub fn case_records(&self) -> Result<Vec<(CaseFolder, CaseRecord)>> {
+        let mut records = Vec::new();
+        for folder in self.cases()? {
+            if folder.path.join("case.json").is_file() {
+                let record = folder.record()?;
+                records.push((folder, record));
+            }
+        }
+        Ok(records)
+    }
+
+    /// Everything that was planned was done.
+    pub fn is_complete(&self) -> bool {
+        self.path.join("complete").is_file()
+    }
+
+    /// Ends the run: checksums of every file, then the sentinel. Nothing changes after this.
+    pub fn seal(&self) -> Result<()> {
+        let mut sums = String::new();
+        for path in files_below(&self.path)? {
+            let name = path.strip_prefix(&self.path).unwrap_or(&path);
+            sums += &format!("{}  {}\n", sha256(&path)?, name.display());
+        }
+        write_atomic(&self.path.join("SHA256SUMS"), sums.as_bytes())?;
+        write_atomic(&self.path.join("complete"), b"")
+    }
+
+    /// Files whose contents are no longer what was sealed, or are gone; of a partial run none.
+    pub fn changed_since_sealed(&self) -> Result<Vec<String>> {
+        let path = self.path.join("SHA256SUMS");
+        if !path.is_file() {
+            return Ok(Vec::new());
+        }
+        let sums = fs::read_to_string(&path).map_err(io_error(&path))?;
+        let differs = |(sum, name): (&str, &str)| {
+            sha256(&self.path.join(name)).map_or(true, |now| now != sum).then(|| name.to_owned())
+        };
+        Ok(sums.lines().filter_map(|line| line.split_once("  ")).filter_map(differs).collect())
+    }
+}
+
+/// A case's folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseFolder {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+impl CaseFolder {
+    /// `case.json`.
+    pub fn record(&self) -> Result<CaseRecord> {
+        let path = self.path.join("case.json");
+        let record: CaseRecord = read_json(&path)?;
+        refuse_newer(&path, &record.format)?;
+        Ok(record)
+    }
+
+    /// Writes `case.json`: from now on the case is done.
+    pub fn write_record(&self, record: &CaseRecord) -> Result<()> {
+        write_json(&self.path.join("case.json"), record)
+    }
+
+    /// `counters.json`; empty where there is none.
+    pub fn counters(&self) -> Result<CounterFile> {
+        let path = self.path.join("counters.json");
+        if path.is_file() { read_json(&path) } else { Ok(CounterFile::default()) }
+    }
+
+    /// `series.ndjson`.
+    pub fn series(&self) -> Result<Vec<crate::series::Slice>> {
+        read_lines(&self.path.join("series.ndjson"))
+    }
+
+    /// `machine.ndjson`.
+    pub fn machine(&self) -> Result<Vec<crate::series::MachineReading>> {
+        read_lines(&self.path.join("machine.ndjson"))
+    }
+
+    /// `events.ndjson`.
+    pub fn events(&self) -> Result<Vec<EngineEvent>> {
+        read_lines(&self.path.join("events.ndjson"))
+    }
+
+    /// `latency.hlog`; empty where there is none.
+    pub fn latency(&self) -> Result<Vec<crate::hlog::Interval>> {
+        let path = self.path.join("latency.hlog");
+        if path.is_file() { crate::hlog::read(&path) } else { Ok(Vec::new()) }
+    }
+}
+
+/// Writes a file whole: to a temporary name, onto the disk, then renamed.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    let temporary = PathBuf::from(name);
+    let mut file = File::create(&temporary).map_err(io_error(&temporary))?;
+    file.write_all(bytes).map_err(io_error(&temporary))?;
+    file.sync_all().map_err(io_error(&temporary))?;
+    fs::rename(&temporary, path).map_err(io_error(path))
+}
+
+/// Writes a value as indented JSON, whole.
+pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+    let mut bytes = serde_json::to_vec_pretty(value).map_err(json_error(path))?;
+    bytes.push(b'\n');
+    write_atomic(path, &bytes)
+}
+
+/// Reads a JSON file.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    let bytes = fs::read(path).map_err(io_error(path))?;
+    serde_json::from_slice(&bytes).map_err(json_error(path))
+}
+
+/// Reads a file of JSON lines; none where there is no file. A last line without its end was cut
+/// short by a kill and is left out.
+pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(io_error(path)(source)),
+    };
+    let mut reader = BufReader::new(file);
+    let (mut values, mut line) = (Vec::new(), Vec::new());
+    while reader.read_until(b'\n', &mut line).map_err(io_error(path))? > 0 {
+        if line.ends_with(b"\n") {
+            values.push(serde_json::from_slice(&line).map_err(json_error(path))?);
+        }
+        line.clear();
+    }
+    Ok(values)
+}
+
+/// The checksum of a file, in hexadecimal.
+pub fn sha256(path: &Path) -> Result<String> {
+    let mut reader = BufReader::with_capacity(1 << 16, File::open(path).map_err(io_error(path))?);
+    let mut hasher = Sha256::new();
+    loop {
+        let chunk = reader.fill_buf().map_err(io_error(path))?;
+        if chunk.is_empty() {
+            break;
+        }
+        hasher.update(chunk);
+        let length = chunk.len();
+        reader.consume(length);
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// All files below a folder, sorted; the two that seal it and the run's lock left out.
+fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    const SEALS: [&str; 3] = ["SHA256SUMS", "complete", "lock"];
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(io_error(folder))? {
+        let entry = entry.map_err(io_error(folder))?;
+        if entry.path().is_dir() {
+            files.append(&mut files_below(&entry.path())?);
+        } else if !SEALS.iter().any(|seal| entry.file_name() == *seal) {
+            files.push(entry.path());
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn refuse_newer(path: &Path, found: &str) -> Result<()> {
+    let number = |version: &str| {
+        let (major, minor) = version.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    match (number(found), number(crate::FORMAT)) {
+        (Some((major, _)), Some((known, _))) if major <= known => Ok(()),
+        (Some(_), _) => Err(RecordError::Newer { path: path.to_owned(), found: found.to_owned() }),
+        (None, _) => Err(RecordError::Malformed {
+            path: path.to_owned(),
+            message: format!("format `{found}` is not major.minor"),
+        }),
+    }
+}
+
+fn io_error(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
+    move |source| RecordError::Io { path: path.to_owned(), source }
+}
+
+fn json_error(path: &Path) -> impl Fn(serde_json::Error) -> RecordError + '_ {
+    move |error| RecordError::Malformed { path: path.to_owned(), message: error.to_string() }
+}

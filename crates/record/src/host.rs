@@ -1,0 +1,115 @@
+//! What the machine is: facts that decide figures, read before and after a run. Null where the
+//! host does not say. The files they were read from lie verbatim in `host/`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// By the system's clock.
+    pub at_unix_ns: u64,
+    /// `uname -n`.
+    pub hostname: String,
+    /// `uname -r`.
+    pub kernel: String,
+    /// From os-release.
+    pub os: String,
+    /// `x86_64`, `aarch64`.
+    pub architecture: String,
+    /// Processor, memory and clocks.
+    pub machine: Machine,
+    /// The volume's filesystem.
+    pub filesystem: Option<Filesystem>,
+    /// The block device under it.
+    pub drive: Option<Drive>,
+    /// Effective user is root.
+    pub root: bool,
+    /// `cgroup v1`, `cgroup v2`, or why a RAM limit cannot be set here.
+    pub ram_limit: Availability,
+    /// Dropping the whole machine's caches.
+    pub drop_caches: Availability,
+    /// Everything else, by path or name: sysctls, sysfs switches, limits.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Whether something can be had here, and by what means or why not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Availability {
+    /// It can.
+    pub available: bool,
+    /// By what; or why not, and what would help.
+    pub detail: String,
+}
+
+/// Processor, memory and clocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// As `/proc/cpuinfo` names it.
+    pub cpu_model: String,
+    /// Processors this process may use.
+    pub cpus: u32,
+    /// Of the machine.
+    pub memory_bytes: u64,
+    /// Of it, not in use.
+    pub memory_available_bytes: u64,
+    /// Swap space.
+    pub swap_bytes: u64,
+    /// NUMA nodes.
+    pub numa_nodes: u32,
+    /// Runs under a hypervisor.
+    pub virtual_machine: Option<bool>,
+    /// `tsc`, `kvm-clock`, `hpet`.
+    pub clocksource: Option<String>,
+    /// Of cpu0.
+    pub governor: Option<String>,
+    /// Transparent huge pages: `always`, `madvise`, `never`.
+    pub transparent_hugepage: Option<String>,
+    /// Time stolen by the hypervisor since boot.
+    pub steal_ns: Option<u64>,
+    /// 1-minute load average.
+    pub load_1m: Option<f64>,
+    /// `/proc/pressure/{cpu,io,memory}`: share of the last 10 s in which some task waited, percent.
+    pub pressure_some_avg10: BTreeMap<String, f64>,
+}
+
+/// A filesystem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Filesystem {
+    /// `ext4`, `xfs`, `tmpfs`.
+    pub kind: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// Per-mount and superblock options, comma-separated.
+    pub options: String,
+    /// What is mounted.
+    pub source: String,
+    /// Its size.
+    pub total_bytes: u64,
+    /// Free to this user.
+    pub free_bytes: u64,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Drive {
+    /// The kernel's name of the whole device.
+    pub name: String,
+    /// As the device says.
+    pub model: Option<String>,
+    /// Its size.
+    pub bytes: u64,
+    /// `queue/rotational`.
+    pub rotational: Option<bool>,
+    /// The scheduler in force.
+    pub scheduler: Option<String>,
+    /// `queue/read_ahead_kb`, in bytes.
+    pub read_ahead_bytes: Option<u64>,
+    /// `write back`, `write through`.
+    pub write_cache: Option<String>,
+    /// Counters are kept.
+    pub iostats: Option<bool>,
+    /// All of `queue/`, verbatim.
+    pub queue: BTreeMap<String, String>,
+}

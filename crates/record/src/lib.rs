@@ -1,0 +1,27 @@
+//! What kvdyno writes to disk, and what the program and its workers say to each other.
+//!
+//! It is: types with their readers, writers and version numbers. The record is the waist of the
+//! whole design: everything left of it measures and never formats, everything right of it is a
+//! pure function of these files.
+//!
+//! It is not a place for judgement: no percentile, ratio or verdict is stored or computed here.
+
+pub mod case;
+pub mod files;
+pub mod hlog;
+pub mod host;
+pub mod plan;
+pub mod protocol;
+pub mod run;
+pub mod series;
+pub mod usage;
+pub mod workload;
+
+pub use kvdyno_engine as engine;
+
+/// The version of the files a run consists of, as `major.minor`. A reader reads every version ever
+/// released; a writer refuses to add to a newer one.
+pub const FORMAT: &str = "1.0";
+
+/// The version of the words between program and worker. They must be equal.
+pub const PROTOCOL: u32 = 1;

@@ -1,0 +1,92 @@
+//! The flat plan: every case that a suite expands to, with every default written out.
+
+use crate::workload::{Data, Phase};
+use kvdyno_engine::{DataShape, Options};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a run is going to do (`plan.json`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// [`crate::FORMAT`].
+    pub format: String,
+    /// The suite's name.
+    pub suite: String,
+    /// One line about it.
+    pub title: String,
+    /// Decisions taken from the host rather than the suite, in words ("RAM limit 256 MiB = ...").
+    pub sized: Vec<String>,
+    /// In the order they are run.
+    pub cases: Vec<Case>,
+    /// What it will cost.
+    pub estimate: Estimate,
+}
+
+/// One point of the suite, once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Case {
+    /// Folder name: `0005_rocksdb_t4_r2`; unique and in order.
+    pub id: String,
+    /// All that makes two cases comparable, trial and host left out: equal keys, equal work.
+    pub key: String,
+    /// The worker: `kvdyno-<engine>`.
+    pub engine: String,
+    /// What tables call it; differs from `engine` where a suite has one engine several times.
+    pub label: String,
+    /// Every option, resolved.
+    pub options: Options,
+    /// Which repeat, from 1.
+    pub trial: u32,
+    /// The swept number of threads; null for a case that only loads.
+    pub threads: Option<u32>,
+    /// The database it works on.
+    pub database: Database,
+    /// The RAM the worker and the page cache of its files may use; null: no limit.
+    pub ram_limit_bytes: Option<u64>,
+    /// The data set.
+    pub data: Data,
+    /// [`Data`] as the engine is told it.
+    pub shape: DataShape,
+    /// What happens, in order.
+    pub phases: Vec<Phase>,
+    /// The case is ended when it takes longer than this.
+    pub budget_ns: u64,
+    /// Length of a slice of the series.
+    pub slice_ns: u64,
+    /// The case fails past this many failed operations.
+    pub errors_max: u64,
+}
+
+/// Which database a case works on: one that it makes itself, or one that an earlier case left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Database {
+    /// Its folder's name on the volume: unique in the run.
+    pub id: String,
+    /// The case that loads it; its own id where it loads itself.
+    pub made_by: String,
+    /// It is removed after this case.
+    pub last_use: bool,
+}
+
+impl Case {
+    /// Whether it starts from nothing.
+    pub fn makes_database(&self) -> bool {
+        self.database.made_by == self.id
+    }
+}
+
+/// What a plan will cost, roughly. Sums over all cases; factors are the engines' own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// Time.
+    pub wall_ns: u64,
+    /// Bytes written to the volume.
+    pub write_bytes: u64,
+    /// Most bytes on the volume at one time.
+    pub space_bytes: u64,
+    /// What the estimate rests on, in words.
+    pub assumptions: Vec<String>,
+    /// Space by database id.
+    pub databases: BTreeMap<String, u64>,
+}

@@ -1,0 +1,154 @@
+//! What program and worker say to each other: a [`Job`] and [`Control`] lines on the worker's
+//! standard input, [`Event`] lines on its standard output; one JSON value a line.
+//!
+//! The worker announces each phase and waits; the program takes its readings and says go. So all
+//! accounting stays with the program, the same for a library and for a server.
+
+use crate::case::{RoleResult, Verified};
+use crate::usage::ProcessUsage;
+use crate::workload::{Data, Phase};
+use kvdyno_engine::{Counters, DataShape, Description, Error, Options, Place};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `kvdyno-X describe`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkerDescription {
+    /// [`crate::PROTOCOL`] as the worker was built with.
+    pub protocol: u32,
+    /// The version of the harness inside the worker.
+    pub harness: String,
+    /// It was built without optimisation: its figures are void.
+    pub debug_build: bool,
+    /// The engine.
+    pub engine: Description,
+}
+
+/// The first line on a worker's standard input.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Job {
+    /// [`crate::PROTOCOL`] as the program was built with.
+    pub protocol: u32,
+    /// For messages.
+    pub case: String,
+    /// Where the data lies.
+    pub place: Place,
+    /// The engine's options.
+    pub options: Options,
+    /// What is to come.
+    pub shape: DataShape,
+    /// The data set.
+    pub data: Data,
+    /// What to do, in order.
+    pub phases: Vec<Phase>,
+    /// Length of a slice.
+    pub slice_ns: u64,
+    /// Failed operations allowed.
+    pub errors_max: u64,
+    /// The case's folder: series, events and histograms are written there.
+    pub folder: PathBuf,
+    /// Differs between trials, so that trials draw different keys.
+    pub trial: u32,
+}
+
+/// The lines after the job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "control")]
+pub enum Control {
+    /// Begin the announced phase.
+    Go,
+    /// End the running phase now, keep what was measured, and finish.
+    Stop,
+}
+
+/// The lines a worker writes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Event {
+    /// The first line.
+    Hello {
+        /// As the worker was built with; sent before the job is looked at.
+        protocol: u32,
+        /// The clock in use: `tsc` or `monotonic`.
+        clock: String,
+        /// Ticks of it in a second.
+        clock_hz: f64,
+        /// Why not the fastest clock, or nothing.
+        clock_note: String,
+    },
+    /// The engine is open; told once after each open.
+    Opened {
+        /// How long that took.
+        took_ns: u64,
+        /// Whom to account for; empty: the worker.
+        processes: Vec<u32>,
+    },
+    /// A phase is about to begin: the program says go. In phase `evict` the engine is closed now.
+    Ready {
+        /// Index into the phases.
+        phase: u32,
+        /// Readings of the worker itself.
+        usage: ProcessUsage,
+        /// The engine's own counters.
+        counters: Counters,
+    },
+    /// Where it stands; a few times a second.
+    Progress {
+        /// Index into the phases.
+        phase: u32,
+        /// Operations (records while loading) done.
+        done: u64,
+        /// Out of how many; null where time decides.
+        total: Option<u64>,
+        /// Since the phase began.
+        elapsed_ns: u64,
+    },
+    /// A phase is over.
+    Finished {
+        /// Index into the phases.
+        phase: u32,
+        /// When it began, by the system's clock.
+        started_unix_ns: u64,
+        /// How long it took.
+        wall_ns: u64,
+        /// Readings of the worker itself.
+        usage: ProcessUsage,
+        /// The engine's own counters.
+        counters: Counters,
+        /// What each role did; a load is one role named `load`.
+        roles: Vec<RoleResult>,
+        /// Of a verify phase.
+        verified: Option<Verified>,
+        /// Of a settle phase: whether the engine came to rest, and its words.
+        settled: Option<(bool, String)>,
+        /// It was ended by [`Control::Stop`].
+        stopped: bool,
+    },
+    /// The engine was closed at the end.
+    Closed {
+        /// How long that took.
+        took_ns: u64,
+    },
+    /// The last line of a worker that did all it was told.
+    Done {
+        /// How far its clock has drifted from the system's raw clock since it was calibrated.
+        drift_ppm: Option<f64>,
+    },
+    /// The case cannot go on.
+    Failed {
+        /// In which phase; null: before the first, or while closing.
+        phase: Option<u32>,
+        /// What it was.
+        class: kvdyno_engine::ErrorClass,
+        /// In the engine's or the harness's words.
+        message: String,
+    },
+}
+
+impl Event {
+    /// The event of an engine's failure.
+    pub fn failed(phase: Option<u32>, error: &Error) -> Self {
+        Self::Failed { phase, class: error.class, message: error.message.clone() }
+    }
+}

@@ -1,0 +1,35 @@
+//! A run (`run.json`): who ran what, where, when.
+
+use crate::host::Host;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `run.json`. Written when the run begins and again, whole, when it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// [`crate::FORMAT`].
+    pub format: String,
+    /// The run folder's name.
+    pub id: String,
+    /// The suite's name.
+    pub suite: String,
+    /// The program's version.
+    pub program: String,
+    /// The command line, secrets struck out.
+    pub command: Vec<String>,
+    /// When it began, by the system's clock.
+    pub started_unix_ns: u64,
+    /// When it ended; null while it runs, or when it was killed.
+    pub ended_unix_ns: Option<u64>,
+    /// When a resumed run went on, each time.
+    pub resumed_unix_ns: Vec<u64>,
+    /// Where the databases lay.
+    pub place: String,
+    /// The machine before.
+    pub host_before: Host,
+    /// The machine after.
+    pub host_after: Option<Host>,
+    /// Cost of the harness on this machine: the null engine's time per operation, closed loop, one
+    /// thread, taken by this run; null where the null engine was not found.
+    pub harness_ns_per_op: Option<f64>,
+}

@@ -1,0 +1,135 @@
+//! What was used up: raw readings of counters that only grow, taken before and after a phase.
+//! Differences, shares and amplifications are computed by whoever reads the record.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One process's counters, from getrusage(2) or wait4(2) and `/proc/PID/io`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessUsage {
+    /// CPU time in user mode.
+    pub user_ns: u64,
+    /// CPU time in the kernel.
+    pub system_ns: u64,
+    /// It waited for something.
+    pub voluntary_switches: u64,
+    /// It was pushed off its CPU.
+    pub involuntary_switches: u64,
+    /// Page faults served from memory.
+    pub minor_faults: u64,
+    /// Page faults that read from a device.
+    pub major_faults: u64,
+    /// `ru_inblock`: 512-byte units read. Not operations.
+    pub input_blocks_512: u64,
+    /// `ru_oublock`: 512-byte units *dirtied*, whole folios at a time. Not what the device wrote;
+    /// kept because published studies quote it.
+    pub output_blocks_512: u64,
+    /// `ru_maxrss`: most memory ever resident, mapped files included.
+    pub rss_peak_bytes: u64,
+    /// `/proc/PID/io`; null where it cannot be read.
+    pub io: Option<ProcessIo>,
+}
+
+/// `/proc/PID/io`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProcessIo {
+    /// Bytes through read-like system calls.
+    pub read_chars: u64,
+    /// Bytes through write-like system calls.
+    pub write_chars: u64,
+    /// Read-like system calls.
+    pub read_calls: u64,
+    /// Write-like system calls.
+    pub write_calls: u64,
+    /// Bytes fetched from a device on its behalf.
+    pub read_bytes: u64,
+    /// Bytes of pages it dirtied.
+    pub write_bytes: u64,
+    /// Of those, bytes that were truncated away before they were written.
+    pub cancelled_write_bytes: u64,
+}
+
+/// A block device's counters, from `/sys/block/X/stat` (or the partition's).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeviceUsage {
+    /// The kernel's name: `nvme0n1`.
+    pub device: String,
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Time reads waited and were served, summed (milliseconds in the kernel).
+    pub read_ns: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+    /// Time writes waited and were served, summed.
+    pub write_ns: u64,
+    /// Time in which at least one request was in flight.
+    pub busy_ns: u64,
+    /// Time-weighted sum of requests in flight: divided by wall time, the mean queue depth.
+    pub queue_ns: u64,
+    /// Discards completed.
+    pub discards: u64,
+    /// Bytes discarded.
+    pub discard_bytes: u64,
+    /// Flushes completed; null before Linux 5.5.
+    pub flushes: Option<u64>,
+}
+
+/// A memory cgroup's counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupUsage {
+    /// Memory charged now.
+    pub memory_bytes: u64,
+    /// The most ever charged; null where the kernel does not say.
+    pub memory_peak_bytes: Option<u64>,
+    /// Of it, page cache.
+    pub file_bytes: u64,
+    /// Of it, anonymous memory.
+    pub anon_bytes: u64,
+    /// How often the limit was hit.
+    pub limit_hits: u64,
+    /// Processes killed for it.
+    pub oom_kills: u64,
+}
+
+/// All counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Snapshot {
+    /// By the system's clock.
+    pub at_unix_ns: u64,
+    /// The worker, or the server's processes summed.
+    pub process: Option<ProcessUsage>,
+    /// The device under the volume; null where there is none or it has no counters.
+    pub device: Option<DeviceUsage>,
+    /// The group with the RAM limit; null where there is none.
+    pub group: Option<GroupUsage>,
+    /// Whole machine: CPU time stolen by the hypervisor.
+    pub steal_ns: Option<u64>,
+}
+
+/// How large a database is on its volume.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DatabaseSize {
+    /// Bytes allocated (`st_blocks`).
+    pub allocated_bytes: u64,
+    /// Sum of file lengths.
+    pub apparent_bytes: u64,
+    /// How many files.
+    pub files: u64,
+}
+
+/// How much of a database is in the page cache.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Residency {
+    /// Bytes of the files that were looked at.
+    pub file_bytes: u64,
+    /// Of them in memory.
+    pub resident_bytes: u64,
+    /// Of them not yet written back.
+    pub dirty_bytes: u64,
+    /// How it is known: `cachestat` or `mincore`.
+    pub method: String,
+}

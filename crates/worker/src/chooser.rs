@@ -1,0 +1,148 @@
+//! Which key comes next: the distributions of [`Choice`], for one thread.
+
+use crate::bijection::Bijection;
+use crate::rng::Rng;
+use crate::zipf::{YcsbZipfian, Zipf, ycsb_number};
+use kvdyno_record::workload::Choice;
+
+/// Draws key numbers for one operation of one thread.
+#[derive(Clone, Debug)]
+pub(crate) enum Chooser {
+    Uniform,
+    Zipf { zipf: Zipf, spread: Bijection },
+    YcsbZipfian(YcsbZipfian),
+    /// Made anew when inserts have moved the newest record on.
+    Latest { theta: f64, records: u64, zipf: Zipf },
+    Hotspot { hot_keys: u64, operations: f64 },
+    Exponential { gamma: f64 },
+    Sequential { next: u64 },
+}
+
+impl Chooser {
+    /// For thread `thread` of `threads` over `records >= 1` keys; `seed` names the bijection that
+    /// spreads ranks over keys, the same for all threads: hot keys are hot for everybody.
+    pub(crate) fn new(choice: &Choice, records: u64, seed: u64, thread: u32, threads: u32) -> Self {
+        match *choice {
+            Choice::Uniform => Self::Uniform,
+            Choice::Zipf { theta } => Self::Zipf {
+                zipf: Zipf::new(records, theta),
+                spread: Bijection::new(records, seed),
+            },
+            Choice::YcsbZipfian => Self::YcsbZipfian(YcsbZipfian::new()),
+            Choice::Latest { theta } => {
+                Self::Latest { theta, records, zipf: Zipf::new(records, theta) }
+            }
+            Choice::Hotspot { keys, operations } => {
+                let hot_keys = (records as f64 * keys).round() as u64;
+                Self::Hotspot { hot_keys: hot_keys.clamp(1, records), operations }
+            }
+            Choice::Exponential { percentile, fraction } => {
+                let gamma = -(1.0 - percentile / 100.0).ln() / (records as f64 * fraction);
+                Self::Exponential { gamma }
+            }
+            Choice::Sequential => {
+                let next = u128::from(records) * u128::from(thread) / u128::from(threads);
+                Self::Sequential { next: next as u64 }
+            }
+        }
+    }
+
+    /// The next key number, below `records`: how many there are now.
+    #[inline]
+    pub(crate) fn next(&mut self, records: u64, rng: &mut Rng) -> u64 {
+        match self {
+            Self::Uniform => rng.below(records),
+            Self::Zipf { zipf, spread } => spread.at(zipf.rank(rng)),
+            Self::YcsbZipfian(zipf) => ycsb_number(zipf.rank(rng), records),
+            Self::Latest { theta, records: known, zipf } => {
+                if *known != records {
+                    (*known, *zipf) = (records, Zipf::new(records, *theta));
+                }
+                records - 1 - zipf.rank(rng)
+            }
+            Self::Hotspot { hot_keys, operations } => {
+                let cold = records - *hot_keys;
+                if cold == 0 || rng.unit() < *operations {
+                    rng.below(*hot_keys)
+                } else {
+                    *hot_keys + rng.below(cold)
+                }
+            }
+            Self::Exponential { gamma } => loop {
+                let number = (rng.exponential() / *gamma) as u64;
+                if number < records {
+                    return number;
+                }
+            },
+            Self::Sequential { next } => {
+                let number = *next % records;
+                *next = number + 1;
+                number
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(choice: &Choice, records: u64, draws: usize) -> Vec<u64> {
+        let mut chooser = Chooser::new(choice, records, 1, 0, 1);
+        let mut rng = Rng::new(&[2]);
+        (0..draws).map(|_| chooser.next(records, &mut rng)).collect()
+    }
+
+    fn share_below(numbers: &[u64], limit: u64) -> f64 {
+        numbers.iter().filter(|n| **n < limit).count() as f64 / numbers.len() as f64
+    }
+
+    #[test]
+    fn every_distribution_stays_inside() {
+        let choices = [
+            Choice::Uniform,
+            Choice::Zipf { theta: 0.99 },
+            Choice::YcsbZipfian,
+            Choice::Latest { theta: 0.99 },
+            Choice::Hotspot { keys: 0.2, operations: 0.8 },
+            Choice::Exponential { percentile: 95.0, fraction: 0.857 },
+            Choice::Sequential,
+        ];
+        for choice in &choices {
+            for records in [1, 2, 3, 1_000] {
+                assert!(drawn(choice, records, 2_000).iter().all(|n| *n < records), "{choice:?}");
+            }
+        }
+    }
+
+    /// Regression test for bug 2: the bijection neither merges nor drops keys.
+    #[test]
+    fn zipf_reaches_every_key_and_the_hottest_are_spread() {
+        let numbers = drawn(&Choice::Zipf { theta: 0.5 }, 500, 200_000);
+        let mut counts = vec![0u32; 500];
+        numbers.iter().for_each(|n| counts[*n as usize] += 1);
+        assert!(counts.iter().all(|count| *count > 0));
+        let hottest = counts.iter().enumerate().max_by_key(|(_, count)| **count).unwrap().0;
+        assert_ne!(hottest, 0);
+    }
+
+    #[test]
+    fn shares_are_as_defined() {
+        let hotspot = drawn(&Choice::Hotspot { keys: 0.2, operations: 0.8 }, 1_000, 100_000);
+        assert!((share_below(&hotspot, 200) - 0.8).abs() < 0.01);
+        let exponential =
+            drawn(&Choice::Exponential { percentile: 95.0, fraction: 0.857 }, 1_000, 100_000);
+        // Draws past the end are repeated, which lifts 95 % to 0.95 / (1 - e^(-gamma n)).
+        assert!((share_below(&exponential, 857) - 0.95 / (1.0 - 0.05f64.powf(1.0 / 0.857))).abs() < 0.005);
+        let latest = drawn(&Choice::Latest { theta: 0.99 }, 1_000, 100_000);
+        assert!((1.0 - share_below(&latest, 999) - 0.129).abs() < 0.01, "the newest is the hottest");
+    }
+
+    #[test]
+    fn threads_walk_from_different_places() {
+        let mut second = Chooser::new(&Choice::Sequential, 100, 1, 1, 4);
+        let mut rng = Rng::new(&[2]);
+        let numbers: Vec<u64> = (0..100).map(|_| second.next(100, &mut rng)).collect();
+        assert_eq!((numbers[0], numbers[74], numbers[75]), (25, 99, 0));
+    }
+}

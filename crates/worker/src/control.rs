@@ -1,0 +1,59 @@
+//! What the program says on standard input after the job: go, stop, or nothing any more.
+
+use kvdyno_engine::{Error, ErrorClass, Result};
+use kvdyno_record::protocol::Control;
+use std::io::BufRead;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, channel};
+
+/// Set once the program wants an end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+/// The program's words, read by a thread of their own.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(crate) stop: Stop,
+    go: Receiver<()>,
+}
+
+impl Listener {
+    /// Listens to `input` until it ends. When it ends before the worker does, the program is dead
+    /// and nobody would keep what the worker measures: it goes too.
+    pub(crate) fn start(mut input: impl BufRead + Send + 'static) -> Self {
+        let (sender, go) = channel();
+        let stop = Stop::default();
+        let shared = stop.clone();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+                match serde_json::from_str(&line) {
+                    // The receiver is gone when the worker is done.
+                    Ok(Control::Go) => {
+                        let _ = sender.send(());
+                    }
+                    Ok(Control::Stop) => {
+                        shared.0.store(true, Relaxed);
+                        let _ = sender.send(());
+                    }
+                    Err(_) => break,
+                }
+                line.clear();
+            }
+            std::process::exit(1);
+        });
+        Self { stop, go }
+    }
+
+    /// Waits for go, or for stop.
+    pub(crate) fn wait_for_go(&self) -> Result<()> {
+        self.go.recv().map_err(|_| Error::new(ErrorClass::Other, "the program has gone"))
+    }
+}

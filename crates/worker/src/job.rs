@@ -1,0 +1,275 @@
+//! One case from its job to its end: open, each phase announced and done, close.
+
+use crate::clock::{Clock, unix_ns};
+use crate::control::Listener;
+use crate::keys::KeyWriter;
+use crate::output::{Files, send};
+use crate::population::Population;
+use crate::rng::Rng;
+use crate::source::{LoadRange, Mix, Post, Source, Supply};
+use crate::team::{self, Crew, Done, Task};
+use crate::usage;
+use crate::values::Values;
+use crate::verify;
+use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
+use kvdyno_record::case::{RoleResult, Verified};
+use kvdyno_record::protocol::{Event, Job};
+use kvdyno_record::workload::{Drive, Load, Op, Phase, Role, Work};
+use std::time::Duration;
+
+/// A job at work.
+pub(crate) struct Case<'j, E: Engine, C: Clock> {
+    job: &'j Job,
+    clock: C,
+    listener: &'j Listener,
+    files: Files,
+    supply: Supply,
+    population: &'j Population,
+    /// Gone only between the closing and the opening of an evict phase.
+    engine: Option<E>,
+}
+
+/// What a phase found, for its `Finished` event.
+#[derive(Default)]
+struct Found {
+    started_unix_ns: u64,
+    wall_ns: u64,
+    roles: Vec<RoleResult>,
+    verified: Option<Verified>,
+    settled: Option<(bool, String)>,
+    stopped: bool,
+    failure: Option<Error>,
+}
+
+/// Runs a job. `Err`: the phase it was in, and why.
+pub(crate) fn run<E: Engine, C: Clock>(
+    job: &Job,
+    clock: C,
+    listener: &Listener,
+) -> Result<(), (Option<u32>, Error)> {
+    let early = |error| (None, error);
+    let files = Files::create(&job.folder).map_err(early)?;
+    let population = Population::new(job.data.records);
+    let mut case = Case::<E, C> {
+        job,
+        clock,
+        listener,
+        files,
+        supply: Supply {
+            keys: KeyWriter::new(&job.data.key),
+            values: Values::new(&job.data.value, job.data.verify, job.data.seed),
+            seed: job.data.seed,
+        },
+        population: &population,
+        engine: None,
+    };
+    case.open().map_err(early)?;
+    for (index, phase) in job.phases.iter().enumerate() {
+        let index = index as u32;
+        let stopped = case.phase(index, phase).map_err(|error| (Some(index), error))?;
+        if stopped {
+            break;
+        }
+    }
+    case.close().map_err(early)
+}
+
+impl<E: Engine, C: Clock> Case<'_, E, C> {
+    fn open(&mut self) -> Result<()> {
+        let started = self.clock.now();
+        let job = self.job;
+        let engine = E::open(&job.place, &job.options, &job.shape)
+            .map_err(|error| error.context("opening"))?;
+        let processes = engine.processes();
+        self.engine = Some(engine);
+        send(&Event::Opened { took_ns: self.clock.now() - started, processes })
+    }
+
+    fn close(&mut self) -> Result<()> {
+        let Some(engine) = self.engine.take() else { return Ok(()) };
+        let started = self.clock.now();
+        self.files.events(&engine.events())?;
+        engine.close().map_err(|error| error.context("closing"))?;
+        send(&Event::Closed { took_ns: self.clock.now() - started })
+    }
+
+    /// Announces a phase, waits for go, does it, reports. True: the program said stop.
+    fn phase(&mut self, index: u32, phase: &Phase) -> Result<bool> {
+        let evict = phase.work == Work::Evict;
+        let counters = self.counters();
+        if evict {
+            self.close()?;
+        }
+        send(&Event::Ready { phase: index, usage: usage::of_this_process(), counters })?;
+        self.listener.wait_for_go()?;
+        if self.listener.stop.is_set() {
+            return Ok(true);
+        }
+        let found = if evict {
+            let started_unix_ns = unix_ns();
+            let start = self.clock.now();
+            self.open()?;
+            Found { started_unix_ns, wall_ns: self.clock.now() - start, ..Found::default() }
+        } else {
+            self.work(index, phase)?
+        };
+        let stopped = found.stopped;
+        send(&Event::Finished {
+            phase: index,
+            started_unix_ns: found.started_unix_ns,
+            wall_ns: found.wall_ns,
+            usage: usage::of_this_process(),
+            counters: self.counters(),
+            roles: found.roles,
+            verified: found.verified,
+            settled: found.settled,
+            stopped,
+        })?;
+        found.failure.map_or(Ok(stopped), Err)
+    }
+
+    fn counters(&self) -> Counters {
+        self.engine.as_ref().map(Engine::counters).unwrap_or_default()
+    }
+
+    fn engine(&self) -> Result<&E> {
+        opened(self.engine.as_ref())
+    }
+
+    fn work(&mut self, index: u32, phase: &Phase) -> Result<Found> {
+        match &phase.work {
+            Work::Load(load) => self.load(index, phase, load),
+            Work::Settle { limit_ns } => self.settle(*limit_ns),
+            Work::Verify { samples, count } => self.verify(index, *samples, *count),
+            Work::Evict => Ok(Found::default()),
+            Work::Warmup(drive) | Work::Measure(drive) => self.drive(index, phase, drive),
+        }
+    }
+
+    fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Found> {
+        let records = self.job.data.records;
+        let range = |thread| {
+            let rng = self.rng(index, 0, thread);
+            let place = (thread, load.threads);
+            let range = LoadRange::new(load.order, load.batch, records, place, &self.supply, rng);
+            Source::Load(range)
+        };
+        let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes: load.batch } };
+        let crew = Crew {
+            name: "load".to_owned(),
+            ops: vec![op.index()],
+            rate: None,
+            sources: (0..load.threads).map(range).collect(),
+            seeds: (0..load.threads).map(|thread| self.rng(index, 1, thread)).collect(),
+        };
+        let task = Task { total: Some(records), ..self.task(index, phase, vec![crew]) };
+        let engine = opened(self.engine.as_ref())?;
+        let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
+        let mut found = Found::of(done, self.clock.now());
+        if found.failure.is_none() && !found.stopped {
+            // What is not yet on its way to the disk is part of the price of a load.
+            let started = self.clock.now();
+            self.engine()?.sync().map_err(|error| error.context("sync after the load"))?;
+            found.wall_ns += self.clock.now() - started;
+        }
+        Ok(found)
+    }
+
+    fn drive(&mut self, index: u32, phase: &Phase, drive: &Drive) -> Result<Found> {
+        let grows =
+            drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op == Op::Insert));
+        let crew = |(place, role): (usize, &Role)| {
+            let rng = |salt, thread| self.rng(index, place as u64 * 2 + salt, thread);
+            let source = |thread| {
+                let post = Post { thread, grows };
+                Source::Mix(Mix::new(role, post, &self.supply, rng(0, thread), self.population))
+            };
+            Crew {
+                name: role.name.clone(),
+                ops: role.mix.iter().map(|entry| entry.op.index()).collect(),
+                rate: role.rate.clone(),
+                sources: (0..role.threads).map(source).collect(),
+                seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
+            }
+        };
+        let crews = drive.roles.iter().enumerate().map(crew).collect();
+        let task = Task {
+            duration_ns: drive.ends.duration_ns,
+            operations: drive.ends.operations,
+            total: drive.ends.operations.filter(|_| drive.ends.duration_ns.is_none()),
+            ..self.task(index, phase, crews)
+        };
+        let engine = opened(self.engine.as_ref())?;
+        let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
+        Ok(Found::of(done, self.clock.now()))
+    }
+
+    fn task<'p>(&self, index: u32, phase: &Phase, crews: Vec<Crew<'p>>) -> Task<'p> {
+        Task {
+            phase: index,
+            name: phase.name.clone(),
+            crews,
+            duration_ns: None,
+            operations: None,
+            total: None,
+            slice_ns: self.job.slice_ns,
+            errors_max: self.job.errors_max,
+            verify: self.job.data.verify,
+        }
+    }
+
+    fn settle(&mut self, limit_ns: u64) -> Result<Found> {
+        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
+        let engine = self.engine()?;
+        let settled = engine
+            .settle(Duration::from_nanos(limit_ns))
+            .map_err(|error| error.context("waiting for background work"))?;
+        let events = engine.events();
+        self.files.events(&events)?;
+        Ok(Found {
+            started_unix_ns,
+            wall_ns: self.clock.now() - start,
+            settled: Some((settled.idle, settled.note)),
+            ..Found::default()
+        })
+    }
+
+    fn verify(&mut self, index: u32, samples: u64, count: bool) -> Result<Found> {
+        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
+        let check = verify::Check { phase: index, samples, count, start };
+        let verified =
+            verify::run(self.engine()?, self.clock, self.job, check, &self.listener.stop)?;
+        Ok(Found {
+            started_unix_ns,
+            wall_ns: self.clock.now() - start,
+            verified: Some(verified),
+            stopped: self.listener.stop.is_set(),
+            ..Found::default()
+        })
+    }
+
+    /// A thread's generator: different for each trial, phase, role and thread, and the same when
+    /// the same case is run again.
+    fn rng(&self, phase: u32, role: u64, thread: u32) -> Rng {
+        let (data, trial) = (&self.job.data, u64::from(self.job.trial));
+        Rng::new(&[data.seed, trial, u64::from(phase), role, u64::from(thread)])
+    }
+}
+
+fn opened<E>(engine: Option<&E>) -> Result<&E> {
+    engine.ok_or_else(|| Error::new(ErrorClass::Other, "the engine is closed"))
+}
+
+impl Found {
+    fn of(done: Done, now: u64) -> Self {
+        Self {
+            started_unix_ns: done.started_unix_ns,
+            wall_ns: now.saturating_sub(done.start),
+            roles: done.roles,
+            stopped: done.stopped,
+            failure: done.failure,
+            ..Self::default()
+        }
+    }
+}
+

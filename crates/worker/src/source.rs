@@ -1,0 +1,367 @@
+//! Where a thread's operations come from: an operation mix, or the order of a load.
+
+use crate::bijection::Bijection;
+use crate::block::{Action, Block, Step};
+use crate::chooser::Chooser;
+use crate::keys::KeyWriter;
+use crate::population::{Inserter, Population};
+use crate::rng::Rng;
+use crate::values::{Values, draw};
+use kvdyno_record::workload::{LoadOrder, Op, Role, Size};
+use std::ops::Range;
+
+/// Keys prepared in one block at most, so that a block of large batches stays small.
+const KEYS_MAX: usize = 4096;
+
+/// What all sources of a case share.
+#[derive(Clone, Debug)]
+pub(crate) struct Supply {
+    pub(crate) keys: KeyWriter,
+    pub(crate) values: Values,
+    /// Where ranks and the random load order come from: the data's seed, so that every trial and
+    /// every thread means the same keys.
+    pub(crate) seed: u64,
+}
+
+/// One thread's operations.
+#[derive(Debug)]
+pub(crate) enum Source<'p> {
+    Mix(Mix<'p>),
+    Load(LoadRange),
+}
+
+impl Source<'_> {
+    /// Prepares up to `steps` operations. False: there are none left.
+    pub(crate) fn fill(&mut self, block: &mut Block, steps: usize) -> bool {
+        match self {
+            Self::Mix(mix) => mix.fill(block, steps),
+            Self::Load(load) => load.fill(block, steps),
+        }
+        !block.steps.is_empty()
+    }
+
+    /// The block was worked off; the steps from `done` on were not, and those in `failed` failed.
+    pub(crate) fn settle(&mut self, block: &Block, done: usize, failed: &[usize]) {
+        if let Self::Mix(mix) = self {
+            mix.settle(block, done, failed);
+        }
+    }
+
+    pub(crate) fn supply(&self) -> &Supply {
+        match self {
+            Self::Mix(mix) => &mix.supply,
+            Self::Load(load) => &load.supply,
+        }
+    }
+}
+
+/// Operations drawn from a role's mix.
+#[derive(Debug)]
+pub(crate) struct Mix<'p> {
+    supply: Supply,
+    rng: Rng,
+    entries: Vec<Entry>,
+    population: &'p Population,
+    /// Records that exist, as of the last block; constant where nobody inserts.
+    records: u64,
+    grows: bool,
+    inserter: Option<Inserter<'p>>,
+    version: u32,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// Upper end of its share of `0..1`.
+    until: f64,
+    op: Op,
+    chooser: Chooser,
+}
+
+/// What a mix is made for: which thread, and whether anybody in its phase inserts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Post {
+    pub(crate) thread: u32,
+    pub(crate) grows: bool,
+}
+
+impl<'p> Mix<'p> {
+    pub(crate) fn new(
+        role: &Role,
+        post: Post,
+        supply: &Supply,
+        mut rng: Rng,
+        population: &'p Population,
+    ) -> Self {
+        let records = population.visible().max(1);
+        let total: f64 = role.mix.iter().map(|entry| entry.weight).sum();
+        let mut until = 0.0;
+        let entries: Vec<Entry> = role
+            .mix
+            .iter()
+            .map(|entry| {
+                until += entry.weight / total;
+                let chooser =
+                    Chooser::new(&entry.keys, records, supply.seed, post.thread, role.threads);
+                Entry { until, op: entry.op.clone(), chooser }
+            })
+            .collect();
+        let inserts = entries.iter().any(|entry| matches!(entry.op, Op::Insert));
+        Self {
+            supply: Supply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
+            rng,
+            entries,
+            population,
+            records,
+            grows: post.grows,
+            inserter: inserts.then(|| Inserter::new(population)),
+            version: 0,
+        }
+    }
+
+    fn fill(&mut self, block: &mut Block, steps: usize) {
+        if self.grows {
+            self.records = self.population.visible().max(1);
+        }
+        self.version = self.version.wrapping_add(1);
+        if let [Entry { op: Op::Get, chooser, .. }] = self.entries.as_mut_slice() {
+            let (records, rng) = (self.records, &mut self.rng);
+            match chooser {
+                Chooser::Uniform => fill_with_gets(self.supply.keys, block, steps, || rng.below(records)),
+                other => fill_with_gets(self.supply.keys, block, steps, || other.next(records, rng)),
+            }
+            return;
+        }
+        block.clear();
+        while block.steps.len() < steps && block.numbers.len() < KEYS_MAX {
+            self.push_drawn(block);
+        }
+    }
+
+    fn push_drawn(&mut self, block: &mut Block) {
+        let slot = if self.entries.len() == 1 {
+            0
+        } else {
+            let u = self.rng.unit();
+            self.entries.iter().position(|entry| u < entry.until).unwrap_or(self.entries.len() - 1)
+        };
+        let (first, value) = (block.numbers.len() as u32, block.values.len() as u32);
+        let op = self.entries[slot].op.clone();
+        let (action, keys, writes) = match &op {
+            Op::Get => (Action::Get, 1, false),
+            Op::Insert | Op::Update => (Action::Put, 1, true),
+            Op::Delete => (Action::Delete, 1, false),
+            Op::Scan { reverse: false, .. } => (Action::ScanForward, 1, false),
+            Op::Scan { reverse: true, .. } => (Action::ScanReverse, 1, false),
+            Op::Multiget { keys } => (Action::Multiget, *keys, false),
+            Op::ReadModifyWrite => (Action::ReadModifyWrite, 1, true),
+            Op::Batch { writes } => (Action::Batch, *writes, true),
+        };
+        let mut write_bytes = 0;
+        for _ in 0..keys {
+            let number = self.number(slot, &op);
+            write_bytes += self.push_key(block, number, writes || op == Op::Delete, writes);
+        }
+        let items = match &op {
+            Op::Scan { length, .. } => scan_length(length, &mut self.rng),
+            _ => keys,
+        };
+        block.multigets |= action == Action::Multiget;
+        block.batches |= action == Action::Batch;
+        block.steps.push(Step { slot: slot as u8, action, first, items, value, write_bytes });
+    }
+
+    fn number(&mut self, slot: usize, op: &Op) -> u64 {
+        match (op, &mut self.inserter) {
+            (Op::Insert, Some(inserter)) => inserter.take(),
+            _ => self.entries[slot].chooser.next(self.records, &mut self.rng),
+        }
+    }
+
+    /// Prepares a key, and a value where one is written; returns the bytes the engine is given.
+    fn push_key(&mut self, block: &mut Block, number: u64, counts: bool, with_value: bool) -> u32 {
+        let bytes = push_key(&self.supply.keys, block, number);
+        if with_value {
+            let values = &mut self.supply.values;
+            let at = values.prepare(number, self.version, &mut self.rng, &mut block.arena);
+            block.values.push(at);
+            return bytes + at.bytes;
+        }
+        if counts { bytes } else { 0 }
+    }
+
+    fn settle(&mut self, block: &Block, done: usize, failed: &[usize]) {
+        let Some(inserter) = &mut self.inserter else { return };
+        let entries = &self.entries;
+        let inserts = |step: &&Step| entries[step.slot as usize].op == Op::Insert;
+        let undone = block.steps[done..].iter();
+        let failed = failed.iter().map(|index| &block.steps[*index]);
+        let lost = undone.chain(failed).filter(inserts);
+        inserter.settle(lost.map(|step| block.numbers[step.first as usize]));
+    }
+}
+
+/// The commonest mix of all, without a draw or a branch per step. The steps are the same in every
+/// block, so they are written once.
+fn fill_with_gets(keys: KeyWriter, block: &mut Block, steps: usize, mut next: impl FnMut() -> u64) {
+    let steps = steps.min(KEYS_MAX);
+    block.due.clear();
+    block.keys.resize(steps * keys.len(), 0);
+    block.numbers.resize(steps, 0);
+    for (key, place) in block.keys.chunks_exact_mut(keys.len()).zip(&mut block.numbers) {
+        let number = next();
+        keys.write(number, key);
+        *place = number;
+    }
+    block.steps.truncate(steps);
+    for first in block.steps.len()..steps {
+        block.steps.push(Step {
+            slot: 0,
+            action: Action::Get,
+            first: first as u32,
+            items: 1,
+            value: 0,
+            write_bytes: 0,
+        });
+    }
+}
+
+fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
+    draw(length, rng).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+#[inline]
+fn push_key(keys: &KeyWriter, block: &mut Block, number: u64) -> u32 {
+    let at = block.keys.len();
+    block.keys.resize(at + keys.len(), 0);
+    keys.write(number, &mut block.keys[at..]);
+    block.numbers.push(number);
+    keys.len() as u32
+}
+
+/// One thread's share of a load: a contiguous range of the order.
+#[derive(Debug)]
+pub(crate) struct LoadRange {
+    supply: Supply,
+    rng: Rng,
+    left: Range<u64>,
+    order: Option<Bijection>,
+    batch: u32,
+}
+
+impl LoadRange {
+    /// The share of thread `thread` of `threads` in a load of `records`.
+    pub(crate) fn new(
+        order: LoadOrder,
+        batch: u32,
+        records: u64,
+        (thread, threads): (u32, u32),
+        supply: &Supply,
+        mut rng: Rng,
+    ) -> Self {
+        let bound = |t: u32| (u128::from(records) * u128::from(t) / u128::from(threads)) as u64;
+        Self {
+            supply: Supply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
+            rng,
+            left: bound(thread)..bound(thread + 1),
+            order: (order == LoadOrder::Random).then(|| Bijection::new(records, supply.seed)),
+            batch: batch.max(1),
+        }
+    }
+
+    fn fill(&mut self, block: &mut Block, steps: usize) {
+        block.clear();
+        block.batches = self.batch > 1;
+        while block.steps.len() < steps && block.numbers.len() < KEYS_MAX && !self.left.is_empty() {
+            let (first, value) = (block.numbers.len() as u32, block.values.len() as u32);
+            let (mut items, mut write_bytes) = (0, 0);
+            for place in self.left.by_ref().take(self.batch as usize) {
+                let number = self.order.as_ref().map_or(place, |order| order.at(place));
+                write_bytes += push_key(&self.supply.keys, block, number);
+                let at =
+                    self.supply.values.prepare(number, 0, &mut self.rng, &mut block.arena);
+                write_bytes += at.bytes;
+                block.values.push(at);
+                items += 1;
+            }
+            let action = if self.batch == 1 { Action::Put } else { Action::Batch };
+            block.steps.push(Step { slot: 0, action, first, items, value, write_bytes });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::workload::{Choice, Key, KeyFormat, MixEntry, ValueShape};
+
+    fn supply() -> Supply {
+        let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
+        Supply {
+            keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
+            values: Values::new(&shape, false, 1),
+            seed: 1,
+        }
+    }
+
+    fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        for thread in 0..threads {
+            let range =
+                LoadRange::new(order, batch, 10_007, (thread, threads), &supply(), Rng::new(&[1]));
+            let (mut source, mut block) = (Source::Load(range), Block::default());
+            while source.fill(&mut block, 64) {
+                assert_eq!(block.steps.iter().map(|s| s.items as usize).sum::<usize>(), block.numbers.len());
+                assert!(block.steps.iter().all(|s| s.write_bytes == s.items * 36));
+                numbers.extend_from_slice(&block.numbers);
+            }
+        }
+        numbers
+    }
+
+    /// Regression test for bug 1, at the level of what a load writes.
+    #[test]
+    fn a_load_writes_each_key_once() {
+        for (batch, threads) in [(1, 1), (100, 1), (7, 3)] {
+            assert_eq!(loaded(LoadOrder::Sequential, batch, threads), Vec::from_iter(0..10_007));
+            let mut random = loaded(LoadOrder::Random, batch, threads);
+            assert_ne!(random[..100], Vec::from_iter(0..100)[..]);
+            random.sort_unstable();
+            assert_eq!(random, Vec::from_iter(0..10_007));
+        }
+    }
+
+    #[test]
+    fn a_mix_has_its_weights_and_reads_only_what_exists() {
+        let entry = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+        let role = Role {
+            name: "users".into(),
+            threads: 1,
+            mix: vec![entry(Op::Get, 3.0), entry(Op::Insert, 1.0), entry(Op::Multiget { keys: 5 }, 1.0)],
+            rate: None,
+        };
+        let population = Population::new(100);
+        let post = Post { thread: 0, grows: true };
+        let mut source =
+            Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[5]), &population));
+        let (mut block, mut seen, mut inserted) = (Block::default(), [0u32; 3], 0);
+        for _ in 0..1_000 {
+            let visible = population.visible();
+            assert!(source.fill(&mut block, 50));
+            for step in &block.steps {
+                seen[step.slot as usize] += 1;
+                let numbers = &block.numbers[step.first as usize..][..if step.slot == 2 { 5 } else { 1 }];
+                if step.slot == 1 {
+                    assert_eq!(numbers[0], 100 + inserted);
+                    inserted += 1;
+                } else {
+                    assert!(numbers.iter().all(|n| *n < visible));
+                }
+            }
+            source.settle(&block, block.steps.len(), &[]);
+        }
+        let total = f64::from(seen.iter().sum::<u32>());
+        for (count, share) in seen.iter().zip([0.6, 0.2, 0.2]) {
+            assert!((f64::from(*count) / total - share).abs() < 0.01, "{seen:?}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What one thread counts, and how its slices leave it.
+
+use crate::histogram::Histogram;
+use kvdyno_engine::ErrorClass;
+use kvdyno_record::case::OpResult;
+use kvdyno_record::workload::OP_NAMES;
+use std::collections::BTreeMap;
+use std::sync::mpsc::Sender;
+
+/// One operation's counts over the whole phase, and its times in the slice at hand.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// Place in [`OP_NAMES`].
+    pub(crate) op: usize,
+    /// Operations of one key each need no second count for their items.
+    single: bool,
+    pub(crate) count: u64,
+    pub(crate) found: u64,
+    pub(crate) missing: u64,
+    pub(crate) wrong: u64,
+    /// Of operations of several keys.
+    pub(crate) many_items: u64,
+    pub(crate) read_bytes: u64,
+    pub(crate) write_bytes: u64,
+    service_ns: u64,
+    service_ns_max: u64,
+    errors: BTreeMap<ErrorClass, u64>,
+    /// Of the slice.
+    pub(crate) service: Histogram,
+    /// Of the slice; open loop only.
+    pub(crate) response: Option<Histogram>,
+    slice_errors: u64,
+}
+
+/// What a thread did of one operation in one slice.
+#[derive(Debug)]
+pub(crate) struct SliceTimes {
+    pub(crate) op: usize,
+    pub(crate) service: Histogram,
+    pub(crate) response: Option<Histogram>,
+    pub(crate) errors: u64,
+}
+
+/// What a thread sends to the collector at the edge of a slice.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    /// Which role.
+    pub(crate) role: usize,
+    /// Which thread of all.
+    pub(crate) thread: usize,
+    /// The slice these times belong to.
+    pub(crate) slice: u64,
+    /// The slice the thread is in now; `u64::MAX`: it has ended.
+    pub(crate) now_in: u64,
+    pub(crate) times: Vec<SliceTimes>,
+}
+
+impl Tally {
+    pub(crate) fn new(op: usize, open_loop: bool) -> Self {
+        Self {
+            op,
+            single: !["scan", "multiget", "batch"].contains(&OP_NAMES[op]),
+            count: 0,
+            found: 0,
+            missing: 0,
+            wrong: 0,
+            many_items: 0,
+            read_bytes: 0,
+            write_bytes: 0,
+            service_ns: 0,
+            service_ns_max: 0,
+            errors: BTreeMap::new(),
+            service: Histogram::new(),
+            response: open_loop.then(Histogram::new),
+            slice_errors: 0,
+        }
+    }
+
+    /// Keys or records dealt with.
+    pub(crate) fn items(&self) -> u64 {
+        if self.single { self.count } else { self.many_items }
+    }
+
+    #[cold]
+    pub(crate) fn error(&mut self, class: ErrorClass) {
+        *self.errors.entry(class).or_default() += 1;
+        self.slice_errors += 1;
+    }
+
+    fn end_slice(&mut self) -> Option<SliceTimes> {
+        if self.service.sum == 0 && self.service.count() == 0 && self.slice_errors == 0 {
+            return None;
+        }
+        self.service_ns += self.service.sum;
+        self.service_ns_max = self.service_ns_max.max(self.service.max);
+        Some(SliceTimes {
+            op: self.op,
+            service: std::mem::replace(&mut self.service, Histogram::new()),
+            response: self.response.as_mut().map(|full| std::mem::replace(full, Histogram::new())),
+            errors: std::mem::take(&mut self.slice_errors),
+        })
+    }
+
+    pub(crate) fn add_to(self, sum: &mut OpResult) {
+        sum.count += self.count;
+        sum.found += self.found;
+        sum.missing += self.missing;
+        sum.wrong += self.wrong;
+        sum.items += self.items();
+        sum.read_bytes += self.read_bytes;
+        sum.write_bytes += self.write_bytes;
+        sum.service_ns += self.service_ns;
+        sum.service_ns_max = sum.service_ns_max.max(self.service_ns_max);
+        for (class, count) in self.errors {
+            *sum.errors.entry(class).or_default() += count;
+        }
+    }
+}
+
+/// Where a thread stands on the time line.
+#[derive(Debug)]
+pub(crate) struct TimeLine {
+    role: usize,
+    thread: usize,
+    start: u64,
+    slice_ns: u64,
+    slice: u64,
+    /// When the phase is over; `u64::MAX` where operations decide.
+    pub(crate) deadline: u64,
+    packets: Sender<Packet>,
+}
+
+/// The answer to an edge: the phase is over.
+pub(crate) const OVER: u64 = u64::MAX;
+
+impl TimeLine {
+    pub(crate) fn new(
+        (role, thread): (usize, usize),
+        start: u64,
+        slice_ns: u64,
+        deadline: u64,
+        packets: Sender<Packet>,
+    ) -> Self {
+        Self { role, thread, start, slice_ns, slice: 0, deadline, packets }
+    }
+
+    /// The next moment at which something besides the next operation has to happen.
+    pub(crate) fn edge(&self) -> u64 {
+        let end = self.start.saturating_add((self.slice + 1).saturating_mul(self.slice_ns));
+        end.min(self.deadline)
+    }
+
+    /// An operation ended at `now`, past the edge: sends the slices that are over. Returns the next
+    /// edge, or [`OVER`]. What ends past the deadline belongs to the last slice.
+    #[cold]
+    pub(crate) fn cross(&mut self, now: u64, tallies: &mut [Tally]) -> u64 {
+        let last = (self.deadline - self.start - 1) / self.slice_ns;
+        let slice = ((now - self.start) / self.slice_ns).min(last);
+        if slice > self.slice {
+            self.send(tallies, slice);
+            self.slice = slice;
+        }
+        if now >= self.deadline { OVER } else { self.edge() }
+    }
+
+    /// The thread has ended.
+    pub(crate) fn end(mut self, tallies: &mut [Tally]) {
+        self.send(tallies, u64::MAX);
+    }
+
+    fn send(&mut self, tallies: &mut [Tally], now_in: u64) {
+        let times = tallies.iter_mut().filter_map(Tally::end_slice).collect();
+        let packet =
+            Packet { role: self.role, thread: self.thread, slice: self.slice, now_in, times };
+        // The collector outlives the threads; if it is gone the phase has failed already.
+        let _ = self.packets.send(packet);
+    }
+}

@@ -1,0 +1,395 @@
+//! A phase's threads: they begin together, end together, and share nothing but a flag.
+//!
+//! The calling thread collects their slices, writes them out, and tells how far they are.
+
+use crate::block::{Block, View};
+use crate::clock::{Clock, unix_ns};
+use crate::collector::Collector;
+use crate::control::Stop;
+use crate::hot::{Ended, Lane, closed_loop, open_loop};
+use crate::output::Files;
+use crate::pace::Pace;
+use crate::source::Source;
+use crate::tally::{Packet, Tally, TimeLine};
+use kvdyno_engine::{Engine, Error, ErrorClass, Result, Write};
+use kvdyno_record::case::RoleResult;
+use kvdyno_record::workload::Rate;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A block is prepared for about this long, so that a thread looks up often enough to stop on time
+/// and seldom enough that looking up costs nothing.
+const BLOCK_NS: u64 = 1_000_000;
+const BLOCK_STEPS_MAX: usize = 512;
+
+/// A role's threads and what each of them is to do.
+pub(crate) struct Crew<'p> {
+    pub(crate) name: String,
+    /// Places in `OP_NAMES`, in the order of the sources' slots.
+    pub(crate) ops: Vec<usize>,
+    pub(crate) rate: Option<Rate>,
+    /// One source a thread.
+    pub(crate) sources: Vec<Source<'p>>,
+    /// Open loop: where each thread's schedule comes from.
+    pub(crate) seeds: Vec<crate::rng::Rng>,
+}
+
+/// What a team is to do.
+pub(crate) struct Task<'p> {
+    pub(crate) phase: u32,
+    pub(crate) name: String,
+    pub(crate) crews: Vec<Crew<'p>>,
+    pub(crate) duration_ns: Option<u64>,
+    /// Of the first role.
+    pub(crate) operations: Option<u64>,
+    /// For progress: items until the end, where no duration says.
+    pub(crate) total: Option<u64>,
+    pub(crate) slice_ns: u64,
+    pub(crate) errors_max: u64,
+    pub(crate) verify: bool,
+}
+
+/// What a team has done.
+pub(crate) struct Done {
+    pub(crate) started_unix_ns: u64,
+    /// By the worker's clock.
+    pub(crate) start: u64,
+    pub(crate) roles: Vec<RoleResult>,
+    pub(crate) stopped: bool,
+    /// What ended it early; the counts up to there are kept.
+    pub(crate) failure: Option<Error>,
+}
+
+/// What the threads of a phase share. Touched between blocks, never by an operation.
+pub(crate) struct Shared {
+    start: AtomicU64,
+    over: AtomicBool,
+    /// Operations of the first role that nobody has taken yet.
+    quota: Option<AtomicU64>,
+    errors: AtomicU64,
+    failure: Mutex<Option<Error>>,
+    ready: Barrier,
+    /// Items done by each thread, as of its last block.
+    pub(crate) progress: Vec<AtomicU64>,
+}
+
+/// Threads that have a place in a team, and what they leave behind.
+struct Left {
+    role: usize,
+    tallies: Vec<Tally>,
+    last_end: u64,
+    backlog: u64,
+}
+
+/// Runs a task to its end.
+pub(crate) fn run<E: Engine, C: Clock>(
+    engine: &E,
+    clock: C,
+    mut task: Task<'_>,
+    files: &mut Files,
+    stop: &Stop,
+) -> Result<Done> {
+    let crews = std::mem::take(&mut task.crews);
+    let threads: usize = crews.iter().map(|crew| crew.sources.len()).sum();
+    let shared = Shared {
+        start: AtomicU64::new(0),
+        over: AtomicBool::new(false),
+        quota: task.operations.map(AtomicU64::new),
+        errors: AtomicU64::new(0),
+        failure: Mutex::new(None),
+        ready: Barrier::new(threads + 1),
+        progress: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+    };
+    let mut roles: Vec<RoleResult> = crews.iter().map(empty_result).collect();
+    let names: Vec<String> = crews.iter().map(|crew| crew.name.clone()).collect();
+    let (sender, packets) = channel();
+    std::thread::scope(|scope| {
+        let mut handles = Vec::new();
+        for (role, crew) in crews.into_iter().enumerate() {
+            let Crew { ops, rate, sources, seeds, .. } = crew;
+            let places = sources.len() as u32;
+            for (place, (source, rng)) in sources.into_iter().zip(seeds).enumerate() {
+                let post = Post {
+                    role,
+                    thread: handles.len(),
+                    ops: ops.clone(),
+                    pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
+                };
+                let (sender, shared, task) = (sender.clone(), &shared, &task);
+                handles.push(scope.spawn(move || {
+                    work(engine, clock, post, source, task, shared, sender)
+                }));
+            }
+        }
+        drop(sender);
+        shared.ready.wait();
+        let start = clock.now() + 200_000;
+        let started_unix_ns = unix_ns() + 200_000;
+        shared.start.store(start, Relaxed);
+        shared.ready.wait();
+        let collector = Collector { task: &task, roles: &names, started_unix_ns, start };
+        let collected = collector.run(engine, clock, &packets, &shared, files, stop);
+        if let Err(error) = collected {
+            shared.fail(error);
+        }
+        for handle in handles {
+            match handle.join() {
+                Ok(left) => left.add_to(&mut roles, start),
+                Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
+            }
+        }
+        Ok(Done {
+            started_unix_ns,
+            start,
+            roles,
+            stopped: stop.is_set(),
+            failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
+        })
+    })
+}
+
+impl Shared {
+    pub(crate) fn end(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    /// Ends the phase because of `error`; the first one is kept.
+    pub(crate) fn fail(&self, error: Error) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.end();
+    }
+
+    /// How many of `wanted` operations the first role may still do.
+    fn take(&self, role: usize, wanted: usize) -> usize {
+        match &self.quota {
+            Some(quota) if role == 0 => {
+                let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
+                    (left > 0).then(|| left.saturating_sub(wanted as u64))
+                });
+                taken.map_or(0, |left| left.min(wanted as u64) as usize)
+            }
+            _ => wanted,
+        }
+    }
+}
+
+/// A thread's place in the team.
+struct Post {
+    role: usize,
+    thread: usize,
+    ops: Vec<usize>,
+    pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
+}
+
+/// One thread, from its session to its last slice.
+fn work<E: Engine, C: Clock>(
+    engine: &E,
+    clock: C,
+    post: Post,
+    mut source: Source<'_>,
+    task: &Task<'_>,
+    shared: &Shared,
+    packets: Sender<Packet>,
+) -> Left {
+    let session = engine.session();
+    shared.ready.wait();
+    shared.ready.wait();
+    let start = shared.start.load(Relaxed);
+    let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
+    let time = TimeLine::new((post.role, post.thread), start, task.slice_ns, deadline, packets);
+    let mut lane = Lane {
+        tallies: post.ops.iter().map(|op| Tally::new(*op, post.pace.is_some())).collect(),
+        edge: time.edge(),
+        time,
+        last_end: start,
+        scratch: Vec::new(),
+    };
+    let mut pace = post.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
+    match session {
+        Ok(mut session) => {
+            while clock.now() < start {
+                std::hint::spin_loop();
+            }
+            let place = Place { role: post.role, thread: post.thread };
+            drive(&mut session, clock, place, &mut source, &mut pace, &mut lane, task, shared);
+        }
+        Err(error) => shared.fail(error.context("opening a session")),
+    }
+    let Lane { mut tallies, time, last_end, .. } = lane;
+    time.end(&mut tallies);
+    let backlog = pace.map_or(0, |pace| pace.count_until(deadline.min(last_end.max(start))));
+    Left { role: post.role, tallies, last_end, backlog }
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    role: usize,
+    thread: usize,
+}
+
+/// Block after block, until there is no more to do or no more time.
+#[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
+fn drive<S: kvdyno_engine::Session, C: Clock>(
+    session: &mut S,
+    clock: C,
+    place: Place,
+    source: &mut Source<'_>,
+    pace: &mut Option<Pace>,
+    lane: &mut Lane,
+    task: &Task<'_>,
+    shared: &Shared,
+) {
+    let (mut block, mut steps) = (Block::default(), 16);
+    while !shared.over.load(Relaxed) {
+        let wanted = shared.take(place.role, steps);
+        if wanted == 0 {
+            shared.end();
+            return;
+        }
+        if !source.fill(&mut block, wanted) {
+            return;
+        }
+        if let Some(pace) = pace {
+            block.due.extend((0..block.steps.len()).map(|_| pace.next()));
+        }
+        let began = clock.now();
+        let (done, failed) = work_off(session, clock, source, &block, pace.is_some(), lane, task, shared);
+        count_written(&block, done, &failed, &mut lane.tallies);
+        source.settle(&block, done, &failed);
+        let items: u64 = lane.tallies.iter().map(Tally::items).sum();
+        shared.progress[place.thread].store(items, Relaxed);
+        if done < block.steps.len() || lane.edge == crate::tally::OVER {
+            return;
+        }
+        let took = lane.last_end.saturating_sub(began).max(1);
+        steps = ((steps as u64 * BLOCK_NS / took) as usize).clamp(1, (steps * 2).min(BLOCK_STEPS_MAX));
+    }
+}
+
+/// Bytes given to the engine, added up block by block: they were known before the clock started.
+fn count_written(block: &Block, done: usize, failed: &[usize], tallies: &mut [Tally]) {
+    if block.values.is_empty() && tallies.len() == 1 && block.steps[0].write_bytes == 0 {
+        return;
+    }
+    for step in &block.steps[..done] {
+        tallies[usize::from(step.slot)].write_bytes += u64::from(step.write_bytes);
+    }
+    for index in failed {
+        let step = &block.steps[*index];
+        tallies[usize::from(step.slot)].write_bytes -= u64::from(step.write_bytes);
+    }
+}
+
+/// Works one block off. Returns how many steps were begun, and which of them failed.
+#[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
+fn work_off<S: kvdyno_engine::Session, C: Clock>(
+    session: &mut S,
+    clock: C,
+    source: &Source<'_>,
+    block: &Block,
+    open: bool,
+    lane: &mut Lane,
+    task: &Task<'_>,
+    shared: &Shared,
+) -> (usize, Vec<usize>) {
+    let supply = source.supply();
+    let key_bytes = supply.keys.len();
+    let value_bytes = supply.values.bytes(&block.arena);
+    let refs: Vec<&[u8]> = if block.multigets {
+        block.keys.chunks_exact(key_bytes).collect()
+    } else {
+        Vec::new()
+    };
+    let mut view =
+        View { block, key_bytes, value_bytes, refs: &refs, writes: &[], verify: task.verify };
+    let writes =
+        if block.batches { batch_writes(&view) } else { Vec::new() };
+    view.writes = &writes;
+    let (mut from, mut failed) = (0, Vec::new());
+    loop {
+        let ended = if open {
+            open_loop(session, clock, view, from, lane)
+        } else {
+            closed_loop(session, clock, view, from, lane)
+        };
+        match ended {
+            Ended::Done => return (block.steps.len(), failed),
+            Ended::Over(done) => return (done, failed),
+            Ended::Failed(index, error) => {
+                lane.tallies[usize::from(block.steps[index].slot)].error(error.class);
+                failed.push(index);
+                from = index + 1;
+                if judge(error, task.errors_max, shared) {
+                    return (from, failed);
+                }
+                if lane.last_end >= lane.edge {
+                    lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
+                    if lane.edge == crate::tally::OVER {
+                        return (from, failed);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether an error ends the phase: some classes at once, others past the limit.
+#[cold]
+fn judge(error: Error, errors_max: u64, shared: &Shared) -> bool {
+    use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
+    let fatal = matches!(error.class, Corrupt | Full | Invalid | Memory | Unsupported);
+    let so_far = shared.errors.fetch_add(1, Relaxed) + 1;
+    if fatal {
+        shared.fail(error);
+        return true;
+    }
+    if so_far > errors_max {
+        let limit = format!("more than {errors_max} operations failed, the last");
+        shared.fail(error.context(&limit));
+        return true;
+    }
+    false
+}
+
+/// All writes of a block in the order of its values: steps that write are prepared key by key.
+fn batch_writes<'b>(view: &View<'b>) -> Vec<Write<'b>> {
+    let mut writes = Vec::with_capacity(view.block.values.len());
+    for step in &view.block.steps {
+        use crate::block::Action::{Batch, Put, ReadModifyWrite};
+        if matches!(step.action, Batch | Put | ReadModifyWrite) {
+            writes.extend((0..step.items).map(|item| Write::Put {
+                key: view.key(step.first + item),
+                value: view.value(step.value + item),
+            }));
+        }
+    }
+    writes
+}
+
+fn empty_result(crew: &Crew<'_>) -> RoleResult {
+    RoleResult {
+        role: crew.name.clone(),
+        threads: crew.sources.len() as u32,
+        window_ns: 0,
+        offered_per_s: crew.rate.as_ref().map(|rate| rate.operations_per_s),
+        backlog: 0,
+        ops: std::collections::BTreeMap::new(),
+    }
+}
+
+impl Left {
+    fn add_to(self, roles: &mut [RoleResult], start: u64) {
+        let role = &mut roles[self.role];
+        role.window_ns = role.window_ns.max(self.last_end - start);
+        role.backlog += self.backlog;
+        for tally in self.tallies {
+            let name = kvdyno_record::workload::OP_NAMES[tally.op];
+            tally.add_to(role.ops.entry(name.to_owned()).or_default());
+        }
+    }
+}
+
+/// How long the collector waits for a packet before it looks at the clock again.
+pub(crate) const COLLECT_EVERY: Duration = Duration::from_millis(50);

@@ -1,0 +1,223 @@
+//! Values: bytes that compress as the suite says, and, where it asks, say of themselves which key
+//! and version they are and whether they are whole.
+//!
+//! Values without a header are slices of one pool made before the clock starts, so a write costs
+//! the harness no copying; the pool is walked from end to end, so neighbours differ.
+
+use crate::rng::Rng;
+use kvdyno_record::workload::{Size, ValueShape, normal_quantile};
+use std::sync::Arc;
+use twox_hash::XxHash3_64;
+
+/// Bytes of a header: key number, version, checksum.
+pub(crate) const HEADER_BYTES: usize = 16;
+
+/// A run of the pool that compresses as a whole: `db_bench` and dbbench use the same length.
+const PIECE_BYTES: usize = 100;
+
+/// Larger than the block or window of any engine's compression by default.
+const POOL_BYTES: usize = 4 << 20;
+
+/// Makes values for one thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Values {
+    pool: Arc<[u8]>,
+    size: Size,
+    cursor: usize,
+    verify: bool,
+}
+
+/// Where a prepared value lies: in the pool, or in the block's own bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ValueAt {
+    pub(crate) start: u32,
+    pub(crate) bytes: u32,
+}
+
+impl Values {
+    pub(crate) fn new(shape: &ValueShape, verify: bool, seed: u64) -> Self {
+        let longest = shape.size.max() as usize;
+        let pool = pool(POOL_BYTES + longest, shape.compress_to, seed);
+        Self { pool, size: shape.size.clone(), cursor: 0, verify }
+    }
+
+    /// The same pool for another thread, begun elsewhere.
+    pub(crate) fn for_thread(&self, rng: &mut Rng) -> Self {
+        Self { cursor: rng.below(POOL_BYTES as u64) as usize, ..self.clone() }
+    }
+
+    /// The bytes that [`ValueAt`] points into, given a block's own.
+    #[inline]
+    pub(crate) fn bytes<'b>(&'b self, arena: &'b [u8]) -> &'b [u8] {
+        if self.verify { arena } else { &self.pool }
+    }
+
+    /// Prepares a value for key `number`.
+    #[inline]
+    pub(crate) fn prepare(&mut self, number: u64, version: u32, rng: &mut Rng, arena: &mut Vec<u8>) -> ValueAt {
+        let bytes = self.draw_size(rng) as usize;
+        if self.cursor >= POOL_BYTES {
+            self.cursor = 0;
+        }
+        let start = self.cursor;
+        self.cursor += bytes.max(1);
+        if !self.verify {
+            return ValueAt { start: start as u32, bytes: bytes as u32 };
+        }
+        let at = arena.len();
+        arena.extend_from_slice(&self.pool[start..start + bytes]);
+        seal(&mut arena[at..], number, version);
+        ValueAt { start: at as u32, bytes: bytes as u32 }
+    }
+
+    #[inline]
+    fn draw_size(&self, rng: &mut Rng) -> u64 {
+        match self.size {
+            Size::Fixed { bytes } => bytes,
+            ref size => draw(size, rng),
+        }
+    }
+}
+
+/// A length drawn from its distribution.
+pub(crate) fn draw(size: &Size, rng: &mut Rng) -> u64 {
+    match *size {
+        Size::Fixed { bytes } => bytes,
+        Size::Uniform { min, max } => min + rng.below(max - min + 1),
+        Size::Lognormal { median, sigma, max } => {
+            let drawn = median as f64 * (sigma * normal_quantile(rng.unit())).exp();
+            drawn.round().clamp(1.0, max as f64) as u64
+        }
+        Size::Pareto { min, k, sigma, max } => {
+            let drawn = min as f64 + sigma / k * ((1.0 - rng.unit()).powf(-k) - 1.0);
+            drawn.clamp(1.0, max as f64) as u64
+        }
+    }
+}
+
+/// Random bytes that compress to `compress_to` of their length.
+fn pool(bytes: usize, compress_to: f64, seed: u64) -> Arc<[u8]> {
+    let mut rng = Rng::new(&[seed, 0x706f_6f6c]);
+    let random = ((PIECE_BYTES as f64 * compress_to).round() as usize).clamp(1, PIECE_BYTES);
+    let mut pool = Vec::with_capacity(bytes + PIECE_BYTES);
+    while pool.len() < bytes {
+        let piece = pool.len();
+        while pool.len() < piece + random {
+            pool.extend_from_slice(&rng.next().to_le_bytes());
+        }
+        pool.truncate(piece + random);
+        while pool.len() < piece + PIECE_BYTES {
+            let left = piece + PIECE_BYTES - pool.len();
+            pool.extend_from_within(piece..piece + random.min(left));
+        }
+    }
+    pool.truncate(bytes);
+    pool.into()
+}
+
+/// Writes the header over the first bytes of a value.
+fn seal(value: &mut [u8], number: u64, version: u32) {
+    value[..8].copy_from_slice(&number.to_le_bytes());
+    value[8..12].copy_from_slice(&version.to_le_bytes());
+    let sum = checksum(value);
+    value[12..HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// Whether a value is whole and belongs to key `number`.
+pub(crate) fn is_sound(value: &[u8], number: u64) -> bool {
+    value.len() >= HEADER_BYTES
+        && value[..8] == number.to_le_bytes()
+        && value[12..HEADER_BYTES] == checksum(value).to_le_bytes()
+}
+
+/// Of key, version and body; the checksum's own place is left out.
+fn checksum(value: &[u8]) -> u32 {
+    let head = u64::from_le_bytes([
+        value[0], value[1], value[2], value[3], value[8], value[9], value[10], value[11],
+    ]);
+    let body = XxHash3_64::oneshot_with_seed(head, &value[HEADER_BYTES..]);
+    let high = u64::from(u32::from_le_bytes([value[4], value[5], value[6], value[7]]));
+    (body ^ (body >> 32) ^ high) as u32
+}
+
+/// Reads one word of every cache line of `value`, so that no engine is credited for bytes that were
+/// never fetched.
+#[inline]
+pub(crate) fn touch(value: &[u8]) -> u64 {
+    let mut sum = u64::from(value.last().copied().unwrap_or_default());
+    let mut at = 0;
+    while at + 8 <= value.len() {
+        let word: [u8; 8] = [
+            value[at], value[at + 1], value[at + 2], value[at + 3],
+            value[at + 4], value[at + 5], value[at + 6], value[at + 7],
+        ];
+        sum ^= u64::from_le_bytes(word);
+        at += 64;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(bytes: u64, compress_to: f64) -> ValueShape {
+        ValueShape { size: Size::Fixed { bytes }, compress_to }
+    }
+
+    #[test]
+    fn a_sealed_value_tells_any_damage() {
+        let mut values = Values::new(&shape(40, 1.0), true, 1);
+        let (mut rng, mut arena) = (Rng::new(&[1]), vec![0xaa; 3]);
+        let at = values.prepare(7 << 40, 3, &mut rng, &mut arena);
+        let value = &values.bytes(&arena)[at.start as usize..][..at.bytes as usize];
+        assert!(is_sound(value, 7 << 40));
+        assert!(!is_sound(value, 8 << 40), "another key's value");
+        assert!(!is_sound(&value[..39], 7 << 40), "cut short");
+        for bit in 0..40 * 8 {
+            let mut flipped = value.to_vec();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(!is_sound(&flipped, 7 << 40), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn values_differ_and_compress_as_asked() {
+        let mut values = Values::new(&shape(100, 0.5), false, 1);
+        let (mut rng, mut arena) = (Rng::new(&[1]), Vec::new());
+        let a = values.prepare(1, 0, &mut rng, &mut arena);
+        let b = values.prepare(2, 0, &mut rng, &mut arena);
+        let of = |at: ValueAt| values.bytes(&[])[at.start as usize..][..100].to_vec();
+        assert_ne!(of(a), of(b));
+        assert_eq!(of(a)[..50], of(a)[50..]);
+        assert!(arena.is_empty(), "a value without header is not copied");
+    }
+
+    #[test]
+    fn drawn_sizes_have_the_planned_mean() {
+        let sizes = [
+            Size::Uniform { min: 10, max: 30 },
+            Size::Lognormal { median: 128, sigma: 1.0, max: 1 << 20 },
+            Size::Pareto { min: 10, k: 0.2615, sigma: 25.45, max: 1024 },
+        ];
+        for size in sizes {
+            let mut rng = Rng::new(&[4]);
+            let sum: u64 = (0..400_000).map(|_| draw(&size, &mut rng)).sum();
+            let (drawn, planned) = (sum as f64 / 400_000.0, size.mean());
+            assert!((drawn / planned - 1.0).abs() < 0.02, "{size:?}: {drawn} against {planned}");
+        }
+    }
+
+    #[test]
+    fn every_cache_line_is_touched() {
+        let mut value = vec![0u8; 4000];
+        let before = touch(&value);
+        for line in (0..4000 - 8).step_by(64) {
+            value[line] ^= 1;
+            assert_ne!(touch(&value), before, "line at {line}");
+            value[line] ^= 1;
+        }
+        value[3999] ^= 1;
+        assert_ne!(touch(&value), before, "the end");
+    }
+}

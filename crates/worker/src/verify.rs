@@ -1,0 +1,100 @@
+//! After a load: is everything there, and is it what was written?
+//!
+//! A benchmark of a tenth of the data is fast. One published binding "inserted" a million records
+//! and kept two; nothing but a look shows that.
+
+use crate::clock::Clock;
+use crate::control::Stop;
+use crate::keys::KeyWriter;
+use crate::output::send;
+use crate::values::is_sound;
+use kvdyno_engine::{Direction, Engine, Error, Result, Session};
+use kvdyno_record::case::Verified;
+use kvdyno_record::protocol::{Event, Job};
+
+/// Records shown by one scan: it is begun anew from its last key, so that a stop is heard.
+const SCAN_RECORDS: u64 = 100_000;
+
+/// What to look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Check {
+    pub(crate) phase: u32,
+    pub(crate) samples: u64,
+    pub(crate) count: bool,
+    pub(crate) start: u64,
+}
+
+/// Samples keys spread evenly over all, then counts all records where asked.
+pub(crate) fn run<E: Engine, C: Clock>(
+    engine: &E,
+    clock: C,
+    job: &Job,
+    check: Check,
+    stop: &Stop,
+) -> Result<Verified> {
+    let mut session = engine.session()?;
+    let harness_only = E::describe().capabilities.measures_the_harness;
+    let keys = KeyWriter::new(&job.data.key);
+    let records = job.data.records;
+    let mut verified = Verified { expected: records, ..Verified::default() };
+    let mut key = vec![0; keys.len()];
+    let sizes = 0..=job.data.value.size.max() as usize;
+    let samples = check.samples.min(records);
+    for sample in 0..samples {
+        let number = (u128::from(sample) * u128::from(records) / u128::from(samples)) as u64;
+        keys.write(number, &mut key);
+        let sound = |value: &[u8]| {
+            harness_only
+                || if job.data.verify { is_sound(value, number) } else { sizes.contains(&value.len()) }
+        };
+        let answer = session
+            .get(&key, |value| value.map(sound))
+            .map_err(|error: Error| error.context("verifying the load"))?;
+        verified.sampled += 1;
+        verified.found += u64::from(answer.is_some());
+        verified.wrong += u64::from(answer == Some(false));
+        if sample % 4096 == 0 {
+            let elapsed_ns = clock.now() - check.start;
+            send(&Event::Progress { phase: check.phase, done: sample, total: Some(samples), elapsed_ns })?;
+            if stop.is_set() {
+                return Ok(verified);
+            }
+        }
+    }
+    if check.count {
+        let told = |done| {
+            let elapsed_ns = clock.now() - check.start;
+            send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })
+        };
+        verified.counted = count(&mut session, told, stop)?;
+    }
+    Ok(verified)
+}
+
+/// Counts all records in key order; nothing when stopped on the way.
+fn count<S: Session>(
+    session: &mut S,
+    tell: impl Fn(u64) -> Result<()>,
+    stop: &Stop,
+) -> Result<Option<u64>> {
+    let (mut counted, mut last) = (0, Vec::new());
+    loop {
+        let from = last.clone();
+        let shown = session
+            .scan(&from, Direction::Forward, SCAN_RECORDS, |key, _| {
+                if key != from.as_slice() {
+                    counted += 1;
+                }
+                last.clear();
+                last.extend_from_slice(key);
+            })
+            .map_err(|error| error.context("counting the records"))?;
+        tell(counted)?;
+        if shown < SCAN_RECORDS {
+            return Ok(Some(counted));
+        }
+        if stop.is_set() {
+            return Ok(None);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What LMDB is and can do, its options, and how large a map it needs.
+
+use crate::raw;
+use kvdyno_engine::{
+    BatchKind, Capabilities, DataShape, Description, Durability, Error, ErrorClass, OptionKind,
+    OptionSpec, Options, PlaceKind, Planning, Result, Value,
+};
+use lmdb_master_sys as ffi;
+use std::collections::BTreeMap;
+
+pub(crate) fn description() -> Description {
+    Description {
+        name: "lmdb".to_owned(),
+        title: "LMDB".to_owned(),
+        version: raw::version(),
+        build: BTreeMap::from([
+            ("crate".to_owned(), "lmdb-master-sys 0.2.6 (branch mdb.master)".to_owned()),
+            ("binary".to_owned(), "linked statically, sources of the crate".to_owned()),
+        ]),
+        capabilities: capabilities(),
+        options: options(),
+        // Measured with 16-byte keys and 100-byte values in random order: the file is 1.7 times
+        // the user data, and each commit of 1000 keys writes nearly a page per key.
+        planning: Planning { space_factor: 2.0, write_factor: 40.0, ram_bytes_min: 16 << 20 },
+    }
+}
+
+fn capabilities() -> Capabilities {
+    let durability = BTreeMap::from([
+        (
+            Durability::None,
+            "MDB_NOSYNC, and MDB_WRITEMAP unless writemap = off: pages are changed in the shared \
+             map, never flushed; a power loss can damage the file"
+                .to_owned(),
+        ),
+        (
+            Durability::Async,
+            "MDB_NOSYNC: pages are written to the page cache at commit, never flushed; the file \
+             survives the process, a power loss can damage it (metasync = false: MDB_NOMETASYNC \
+             in its place, data flushed at commit, a power loss undoes the last transaction)"
+                .to_owned(),
+        ),
+        (
+            Durability::Commit,
+            "no flag: each commit flushes data, then the meta page, before it returns".to_owned(),
+        ),
+    ]);
+    Capabilities {
+        durability,
+        places: vec![PlaceKind::Directory],
+        delete: true,
+        scan_forward: true,
+        scan_reverse: true,
+        native_multiget: false,
+        batch: BatchKind::Atomic,
+        atomic_read_modify_write: true,
+        concurrent_writers: Some(1),
+        measures_the_harness: false,
+        external_processes: false,
+        numbered_keys_only: false,
+        key_bytes_max: Some(511),
+        value_bytes_max: Some(u64::from(u32::MAX)),
+    }
+}
+
+fn options() -> Vec<OptionSpec> {
+    let words =
+        |of: &[&str]| OptionKind::Choice { of: of.iter().map(ToString::to_string).collect() };
+    let (yes, no) = (Value::Boolean(true), Value::Boolean(false));
+    vec![
+        OptionSpec::new(
+            "map_size",
+            OptionKind::Bytes,
+            Value::Integer(0),
+            "Size of the memory map, the most the file can grow to; 0: from the size of the data, \
+             with room for copies.",
+        ),
+        OptionSpec::new(
+            "readahead",
+            OptionKind::Boolean,
+            no,
+            "Leave the kernel's readahead on; off is MDB_NORDAHEAD, without which random reads of \
+             data larger than memory can be many times slower.",
+        ),
+        OptionSpec::new(
+            "writemap",
+            words(&["auto", "on", "off"]),
+            Value::Text("auto".to_owned()),
+            "MDB_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. A \
+             full volume then kills the process (SIGBUS).",
+        ),
+        OptionSpec::new(
+            "metasync",
+            OptionKind::Boolean,
+            yes.clone(),
+            "Off is MDB_NOMETASYNC in place of MDB_NOSYNC, in class async only: the meta page is \
+             flushed by the next commit.",
+        ),
+        OptionSpec::new(
+            "meminit",
+            OptionKind::Boolean,
+            yes.clone(),
+            "Clear the unused parts of pages before they are written; off is MDB_NOMEMINIT.",
+        ),
+        OptionSpec::new(
+            "append",
+            OptionKind::Boolean,
+            yes,
+            "Put with MDB_APPEND as long as a session's keys ascend past the last one: full pages \
+             instead of half full ones in a sequential load.",
+        ),
+        OptionSpec::new(
+            "maxreaders",
+            OptionKind::Integer { min: 0, max: 1 << 20 },
+            Value::Integer(0),
+            "Slots in the reader table; 0: enough for all sessions.",
+        ),
+    ]
+}
+
+/// The environment flags of a durability class and options.
+pub(crate) fn flags(options: &Options) -> Result<u32> {
+    // Reader slots belong to transactions, not threads: any thread may hold several sessions, and
+    // renewing one saves a look into thread-local storage.
+    let mut flags = ffi::MDB_NOTLS;
+    flags |= match (options.durability, options.boolean("metasync")?) {
+        (Durability::Commit, true) => 0,
+        (Durability::Async, false) => ffi::MDB_NOMETASYNC,
+        (Durability::None | Durability::Async, true) => ffi::MDB_NOSYNC,
+        (class, false) => {
+            let class = class.as_str();
+            let what = format!("metasync = false is for durability async, not {class}");
+            return Err(Error::new(ErrorClass::Invalid, what));
+        }
+    };
+    let writemap = match options.text("writemap")? {
+        "on" => true,
+        "off" => false,
+        _ => options.durability == Durability::None,
+    };
+    if writemap {
+        flags |= ffi::MDB_WRITEMAP;
+    }
+    if !options.boolean("readahead")? {
+        flags |= ffi::MDB_NORDAHEAD;
+    }
+    if !options.boolean("meminit")? {
+        flags |= ffi::MDB_NOMEMINIT;
+    }
+    Ok(flags)
+}
+
+/// The flags' names, for the record.
+pub(crate) fn flag_names(flags: u32) -> String {
+    let known = [
+        (ffi::MDB_NOSYNC, "MDB_NOSYNC"),
+        (ffi::MDB_NOMETASYNC, "MDB_NOMETASYNC"),
+        (ffi::MDB_WRITEMAP, "MDB_WRITEMAP"),
+        (ffi::MDB_MAPASYNC, "MDB_MAPASYNC"),
+        (ffi::MDB_NOTLS, "MDB_NOTLS"),
+        (ffi::MDB_NORDAHEAD, "MDB_NORDAHEAD"),
+        (ffi::MDB_NOMEMINIT, "MDB_NOMEMINIT"),
+    ];
+    let set: Vec<_> =
+        known.iter().filter(|(flag, _)| flags & flag != 0).map(|&(_, name)| name).collect();
+    set.join("|")
+}
+
+/// Most bytes that the records can take in the file, from LMDB's page layout (mdb.c: `NODESIZE` 8,
+/// `PAGEHDRSZ` 16, two bytes of index per node, values over half a page on overflow pages of their
+/// own), with leaf pages half full as random inserts leave them at worst.
+pub(crate) fn file_bytes(data: &DataShape, page: u64) -> u64 {
+    const NODE: u64 = 8 + 2;
+    const PAGE_HEADER: u64 = 16;
+    let key = u64::from(data.key_bytes);
+    let node_max = (page - PAGE_HEADER) / 2 - 2;
+    let inline = |value: u64| 2 * (NODE + key + value);
+    let overflow = |value: u64| (value + PAGE_HEADER).div_ceil(page) * page + inline(8);
+    // A mean below the threshold says little of lengths that vary across it: take the worse.
+    let spread = data.value_bytes_max > data.value_bytes_mean;
+    let mean = data.value_bytes_mean;
+    let bytes_per_record = if NODE + key + mean > node_max {
+        overflow(mean) + if spread { page / 2 } else { 0 }
+    } else if spread && NODE + key + data.value_bytes_max > node_max {
+        inline(mean).max(overflow(mean))
+    } else {
+        inline(mean)
+    };
+    // Branch pages: a node per leaf page, also half full.
+    let branches = (NODE + key) * 2 * bytes_per_record / page;
+    data.records_max.saturating_mul(bytes_per_record + branches)
+}
+
+/// The map is address space, not memory or disk, so room is cheap: as much again for the copies
+/// that readers hold back, and for values that grow.
+pub(crate) fn map_bytes(data: &DataShape, page: u64) -> u64 {
+    const SPARE: u64 = 1 << 30;
+    const ADDRESS_SPACE: u64 = 1 << 46;
+    let bytes = file_bytes(data, page).saturating_mul(2).saturating_add(SPARE);
+    bytes.min(ADDRESS_SPACE).next_multiple_of(page)
+}

@@ -1,0 +1,22 @@
+//! `kvdyno-lmdb`: the worker of engine `lmdb`.
+
+mod describe;
+mod engine;
+mod raw;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main::<engine::Lmdb>()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn conforms() {
+        let scratch = tempfile::tempdir().unwrap();
+        let report = kvdyno_engine::conformance::run::<super::engine::Lmdb>(scratch.path());
+        println!("{report}");
+        assert!(report.conforms(), "{report}");
+    }
+}

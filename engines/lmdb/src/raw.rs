@@ -1,0 +1,381 @@
+//! LMDB's C API made safe: an environment with its one database, a reader, write transactions.
+//! The only file of this adapter with `unsafe` in it.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use kvdyno_engine::{Direction, Error, ErrorClass, Result};
+use lmdb_master_sys as ffi;
+use std::ffi::{CStr, CString, c_int};
+use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::{null, null_mut};
+
+/// An open environment and its unnamed database.
+pub(crate) struct Env {
+    env: *mut ffi::MDB_env,
+    dbi: ffi::MDB_dbi,
+}
+
+// SAFETY: an MDB_env may be used by any number of threads ("Caveats" in lmdb.h restricts
+// transactions, not the environment), and the pointer is freed by the one owner, in `drop`.
+unsafe impl Send for Env {}
+// SAFETY: as above; every method takes its own transaction.
+unsafe impl Sync for Env {}
+
+impl Env {
+    pub(crate) fn open(path: &Path, flags: u32, map_bytes: u64, readers: u32) -> Result<Self> {
+        let path = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| Error::new(ErrorClass::Invalid, "the path holds a zero byte"))?;
+        let mut env = null_mut();
+        // SAFETY: `env` is an out parameter. From here on the handle is owned by `opened`, whose
+        // drop closes it on every early return, as lmdb.h demands even after a failed open.
+        check("mdb_env_create", unsafe { ffi::mdb_env_create(&raw mut env) })?;
+        let mut opened = Self { env, dbi: 0 };
+        // SAFETY: `env` is live and not yet open, as both setters require.
+        check("mdb_env_set_mapsize", unsafe { ffi::mdb_env_set_mapsize(env, map_bytes as usize) })?;
+        // SAFETY: as above.
+        check("mdb_env_set_maxreaders", unsafe { ffi::mdb_env_set_maxreaders(env, readers) })?;
+        // SAFETY: `path` is a C string that outlives the call.
+        check("mdb_env_open", unsafe { ffi::mdb_env_open(env, path.as_ptr(), flags, 0o644) })?;
+        // A killed worker leaves its slots in the reader table, and they hold old pages back.
+        let mut dead = 0;
+        // SAFETY: `dead` is an out parameter.
+        check("mdb_reader_check", unsafe { ffi::mdb_reader_check(env, &raw mut dead) })?;
+        opened.dbi = opened.write(|txn| {
+            let mut dbi = 0;
+            // SAFETY: the transaction is live; a null name means the unnamed database.
+            let rc = unsafe { ffi::mdb_dbi_open(txn.txn, null(), 0, &raw mut dbi) };
+            check("mdb_dbi_open", rc).map(|()| dbi)
+        })?;
+        Ok(opened)
+    }
+
+    /// A read transaction, parked: it holds a reader slot but no snapshot.
+    pub(crate) fn reader(&self) -> Result<Reader<'_>> {
+        let mut reader =
+            Reader { txn: null_mut(), cursor: null_mut(), dbi: self.dbi, env: PhantomData };
+        // SAFETY: out parameters; both handles are released by the reader's drop.
+        check("mdb_txn_begin", unsafe {
+            ffi::mdb_txn_begin(self.env, null_mut(), ffi::MDB_RDONLY, &raw mut reader.txn)
+        })?;
+        // SAFETY: the transaction has just begun.
+        check("mdb_cursor_open", unsafe {
+            ffi::mdb_cursor_open(reader.txn, self.dbi, &raw mut reader.cursor)
+        })?;
+        // SAFETY: as above.
+        unsafe { ffi::mdb_txn_reset(reader.txn) };
+        Ok(reader)
+    }
+
+    /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
+    pub(crate) fn write<R>(&self, body: impl FnOnce(&mut Writer<'_>) -> Result<R>) -> Result<R> {
+        let mut writer = Writer { txn: null_mut(), dbi: self.dbi, env: PhantomData };
+        // SAFETY: `txn` is an out parameter; it stays null if the call fails.
+        check("mdb_txn_begin", unsafe {
+            ffi::mdb_txn_begin(self.env, null_mut(), 0, &raw mut writer.txn)
+        })?;
+        let result = body(&mut writer)?;
+        let txn = std::mem::replace(&mut writer.txn, null_mut());
+        // SAFETY: `txn` is live, and freed by the commit whatever it returns: so the writer's drop
+        // must not see it any more.
+        check("mdb_txn_commit", unsafe { ffi::mdb_txn_commit(txn) })?;
+        Ok(result)
+    }
+
+    pub(crate) fn sync(&self) -> Result<()> {
+        // SAFETY: the environment is open.
+        check("mdb_env_sync", unsafe { ffi::mdb_env_sync(self.env, 1) })
+    }
+
+    /// Of the database.
+    pub(crate) fn stat(&self) -> Result<ffi::MDB_stat> {
+        // SAFETY: a struct of integers, for which zeros are a value.
+        let mut stat = unsafe { std::mem::zeroed() };
+        // SAFETY: the environment is open; `stat` is an out parameter.
+        check("mdb_env_stat", unsafe { ffi::mdb_env_stat(self.env, &raw mut stat) })?;
+        Ok(stat)
+    }
+
+    pub(crate) fn info(&self) -> Result<ffi::MDB_envinfo> {
+        // SAFETY: a struct of integers and a pointer, for which zeros are a value.
+        let mut info = unsafe { std::mem::zeroed() };
+        // SAFETY: the environment is open; `info` is an out parameter.
+        check("mdb_env_info", unsafe { ffi::mdb_env_info(self.env, &raw mut info) })?;
+        Ok(info)
+    }
+
+    pub(crate) fn flags(&self) -> Result<u32> {
+        let mut flags = 0;
+        // SAFETY: the environment is open; `flags` is an out parameter.
+        check("mdb_env_get_flags", unsafe { ffi::mdb_env_get_flags(self.env, &raw mut flags) })?;
+        Ok(flags)
+    }
+}
+
+impl Drop for Env {
+    fn drop(&mut self) {
+        // SAFETY: transactions borrow the environment, so none is left; it is closed once.
+        unsafe { ffi::mdb_env_close(self.env) };
+    }
+}
+
+/// A parked read transaction and its cursor. Each read renews it, so that it sees the newest
+/// commit, and parks it again, so that it holds no old page back.
+pub(crate) struct Reader<'e> {
+    txn: *mut ffi::MDB_txn,
+    cursor: *mut ffi::MDB_cursor,
+    dbi: ffi::MDB_dbi,
+    env: PhantomData<&'e Env>,
+}
+
+impl Reader<'_> {
+    #[inline]
+    pub(crate) fn get<R>(
+        &mut self,
+        key: &[u8],
+        seen: impl FnOnce(Option<&[u8]>) -> R,
+    ) -> Result<R> {
+        self.renew()?;
+        // SAFETY: the transaction is live until `mdb_txn_reset` below; the value points into the
+        // map and is not used after that.
+        let result = unsafe { lookup(self.txn, self.dbi, key) }.map(seen);
+        // SAFETY: the transaction is live.
+        unsafe { ffi::mdb_txn_reset(self.txn) };
+        result
+    }
+
+    /// As [`kvdyno_engine::Session::multiget`], all from one snapshot.
+    pub(crate) fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.renew()?;
+        let result = keys.iter().enumerate().try_for_each(|(index, key)| {
+            // SAFETY: as in `get`.
+            unsafe { lookup(self.txn, self.dbi, key) }.map(|value| seen(index, value))
+        });
+        // SAFETY: the transaction is live.
+        unsafe { ffi::mdb_txn_reset(self.txn) };
+        result
+    }
+
+    pub(crate) fn scan(
+        &mut self,
+        from: &[u8],
+        direction: Direction,
+        limit: u64,
+        seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64> {
+        self.renew()?;
+        // SAFETY: the transaction is live, and the cursor belongs to it.
+        let renewed =
+            check("mdb_cursor_renew", unsafe { ffi::mdb_cursor_renew(self.txn, self.cursor) });
+        let result = renewed.and_then(|()| self.walk(from, direction, limit, seen));
+        // SAFETY: the transaction is live.
+        unsafe { ffi::mdb_txn_reset(self.txn) };
+        result
+    }
+
+    fn walk(
+        &mut self,
+        from: &[u8],
+        direction: Direction,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64> {
+        let (mut key, mut value) = (val(from), val(&[]));
+        let mut shown = 0;
+        if limit == 0 {
+            return Ok(0);
+        }
+        // SAFETY: cursor and transaction are live during the walk; LMDB leaves in `key` and `value`
+        // slices of the map that last until the next call on the cursor.
+        unsafe {
+            let mut rc =
+                ffi::mdb_cursor_get(self.cursor, &raw mut key, &raw mut value, ffi::MDB_SET_RANGE);
+            let step = match direction {
+                Direction::Forward => ffi::MDB_NEXT,
+                Direction::Reverse => {
+                    // The first key >= from is the start only if it is `from`; else the one before
+                    // it, which past the end is the last of all.
+                    if rc == ffi::MDB_NOTFOUND {
+                        rc = self.cursor_get(&mut key, &mut value, ffi::MDB_LAST);
+                    } else if rc == 0 && bytes(&key) != from {
+                        rc = self.cursor_get(&mut key, &mut value, ffi::MDB_PREV);
+                    }
+                    ffi::MDB_PREV
+                }
+            };
+            while rc == 0 {
+                seen(bytes(&key), bytes(&value));
+                shown += 1;
+                if shown == limit {
+                    return Ok(shown);
+                }
+                rc = self.cursor_get(&mut key, &mut value, step);
+            }
+            if rc == ffi::MDB_NOTFOUND { Ok(shown) } else { Err(error("mdb_cursor_get", rc)) }
+        }
+    }
+
+    /// # Safety
+    /// The cursor's transaction is live.
+    unsafe fn cursor_get(
+        &mut self,
+        key: &mut ffi::MDB_val,
+        value: &mut ffi::MDB_val,
+        op: ffi::MDB_cursor_op,
+    ) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe { ffi::mdb_cursor_get(self.cursor, key, value, op) }
+    }
+
+    #[inline]
+    fn renew(&mut self) -> Result<()> {
+        // SAFETY: the transaction was reset by the call before.
+        check("mdb_txn_renew", unsafe { ffi::mdb_txn_renew(self.txn) })
+    }
+}
+
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the cursor of a read transaction may be closed before it (lmdb.h); each handle
+        // is null or live, and neither is used again.
+        unsafe {
+            if !self.cursor.is_null() {
+                ffi::mdb_cursor_close(self.cursor);
+            }
+            if !self.txn.is_null() {
+                ffi::mdb_txn_abort(self.txn);
+            }
+        }
+    }
+}
+
+/// A write transaction; dropped before its commit, it is undone.
+pub(crate) struct Writer<'e> {
+    txn: *mut ffi::MDB_txn,
+    dbi: ffi::MDB_dbi,
+    env: PhantomData<&'e Env>,
+}
+
+impl Writer<'_> {
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        // SAFETY: the transaction is live; `put` and `delete` need it mutably, so the value cannot
+        // be held across a change.
+        unsafe { lookup(self.txn, self.dbi, key) }
+    }
+
+    /// Puts; with `append`, only past the last key, and tells whether it was.
+    #[inline]
+    pub(crate) fn put(&mut self, key: &[u8], value: &[u8], append: bool) -> Result<bool> {
+        let (mut key, mut value) = (val(key), val(value));
+        let flags = if append { ffi::MDB_APPEND } else { 0 };
+        // SAFETY: the transaction is live; LMDB copies key and value before it returns.
+        let rc = unsafe { ffi::mdb_put(self.txn, self.dbi, &raw mut key, &raw mut value, flags) };
+        match rc {
+            0 => Ok(true),
+            ffi::MDB_KEYEXIST if append => Ok(false),
+            rc => Err(error("mdb_put", rc)),
+        }
+    }
+
+    pub(crate) fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let mut key = val(key);
+        // SAFETY: the transaction is live; a null value is for databases without duplicates.
+        match unsafe { ffi::mdb_del(self.txn, self.dbi, &raw mut key, null_mut()) } {
+            0 | ffi::MDB_NOTFOUND => Ok(()),
+            rc => Err(error("mdb_del", rc)),
+        }
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        if !self.txn.is_null() {
+            // SAFETY: live and not committed.
+            unsafe { ffi::mdb_txn_abort(self.txn) };
+        }
+    }
+}
+
+/// # Safety
+/// `txn` is live and stays so, unchanged, while the value is used.
+#[inline]
+unsafe fn lookup<'t>(
+    txn: *mut ffi::MDB_txn,
+    dbi: ffi::MDB_dbi,
+    key: &[u8],
+) -> Result<Option<&'t [u8]>> {
+    let (mut key, mut value) = (val(key), val(&[]));
+    // SAFETY: the caller's promise; LMDB only reads the key.
+    match unsafe { ffi::mdb_get(txn, dbi, &raw mut key, &raw mut value) } {
+        // SAFETY: LMDB set `value` to a slice of the map.
+        0 => Ok(Some(unsafe { bytes(&value) })),
+        ffi::MDB_NOTFOUND => Ok(None),
+        rc => Err(error("mdb_get", rc)),
+    }
+}
+
+/// LMDB's pair of length and pointer. Where LMDB takes one as input it does not write through it.
+#[inline]
+fn val(bytes: &[u8]) -> ffi::MDB_val {
+    ffi::MDB_val { mv_size: bytes.len(), mv_data: bytes.as_ptr().cast_mut().cast() }
+}
+
+/// # Safety
+/// `val` points to memory that lives and does not change for `'t`.
+#[inline]
+unsafe fn bytes<'t>(val: &ffi::MDB_val) -> &'t [u8] {
+    // SAFETY: the caller's promise; LMDB's pointers into pages are never null.
+    unsafe { std::slice::from_raw_parts(val.mv_data.cast(), val.mv_size) }
+}
+
+#[inline]
+fn check(call: &str, rc: c_int) -> Result<()> {
+    if rc == 0 { Ok(()) } else { Err(error(call, rc)) }
+}
+
+#[cold]
+fn error(call: &str, rc: c_int) -> Error {
+    let class = match rc {
+        ffi::MDB_MAP_FULL | ffi::MDB_TXN_FULL | libc::ENOSPC | libc::EDQUOT => ErrorClass::Full,
+        libc::ENOMEM => ErrorClass::Memory,
+        ffi::MDB_CORRUPTED
+        | ffi::MDB_PAGE_NOTFOUND
+        | ffi::MDB_PANIC
+        | ffi::MDB_INVALID
+        | ffi::MDB_VERSION_MISMATCH => ErrorClass::Corrupt,
+        ffi::MDB_BAD_VALSIZE | ffi::MDB_READERS_FULL | ffi::MDB_MAP_RESIZED | libc::EINVAL => {
+            ErrorClass::Invalid
+        }
+        1.. => ErrorClass::Io,
+        _ => ErrorClass::Other,
+    };
+    // SAFETY: mdb_strerror returns a static string or strerror's, which is copied at once.
+    let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(rc)) }.to_string_lossy();
+    Error::new(class, format!("{call}: {text}"))
+}
+
+/// As the linked library states it.
+pub(crate) fn version() -> String {
+    let (mut major, mut minor, mut patch) = (0, 0, 0);
+    // SAFETY: three out parameters; the returned string is static and not used.
+    unsafe { ffi::mdb_version(&raw mut major, &raw mut minor, &raw mut patch) };
+    format!("{major}.{minor}.{patch}")
+}
+
+/// Bytes an unprivileged process may still write on the volume of `path`.
+pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
+    let path = CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| Error::new(ErrorClass::Invalid, "the path holds a zero byte"))?;
+    // SAFETY: a struct of integers, for which zeros are a value.
+    let mut volume: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: `path` is a C string, `volume` an out parameter.
+    if unsafe { libc::statvfs(path.as_ptr(), &raw mut volume) } != 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    Ok(volume.f_bavail * volume.f_frsize)
+}

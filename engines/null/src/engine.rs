@@ -1,0 +1,231 @@
+//! The engine that does nothing and finds every key, so that its figures are the harness's own
+//! cost; and, by its options, the engine that misbehaves on request, so that the harness can be
+//! tested. Copy this package to add an engine.
+
+use crate::script::Script;
+use crate::store::Store;
+use kvdyno_engine::{
+    BatchKind, Capabilities, Counters, DataShape, Description, Direction, Durability, Engine,
+    EngineEvent, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, PlaceKind, Planning,
+    Result, Session, Settled, Value, Write,
+};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The null engine.
+#[derive(Debug)]
+pub(crate) struct Null {
+    /// What every key holds.
+    value: Vec<u8>,
+    script: Script,
+    /// Real contents, with `store = memory`.
+    store: Option<Store>,
+    /// Held so that it counts against the RAM limit.
+    _memory: Vec<u8>,
+}
+
+impl Engine for Null {
+    type Session<'e> = NullSession<'e>;
+
+    fn describe() -> Description {
+        let durability = [Durability::None, Durability::Async, Durability::Commit];
+        Description {
+            name: "null".to_owned(),
+            title: "Null".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            build: BTreeMap::new(),
+            capabilities: Capabilities {
+                durability: durability.map(|class| (class, "nothing is written".to_owned())).into(),
+                places: vec![PlaceKind::Directory],
+                delete: true,
+                scan_forward: true,
+                scan_reverse: true,
+                native_multiget: true,
+                batch: BatchKind::Atomic,
+                atomic_read_modify_write: false,
+                concurrent_writers: None,
+                measures_the_harness: true,
+                external_processes: false,
+                numbered_keys_only: false,
+                key_bytes_max: None,
+                value_bytes_max: None,
+            },
+            options: options(),
+            planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 },
+        }
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let store = match options.text("store")? {
+            "memory" => Some(Store::open(place.directory()?)?),
+            _ => None,
+        };
+        Ok(Self {
+            value: vec![b'v'; data.value_bytes_mean as usize],
+            script: Script::new(options)?,
+            store,
+            _memory: touched(options.integer("memory_bytes")?)?,
+        })
+    }
+
+    fn session(&self) -> Result<NullSession<'_>> {
+        let plain = self.store.is_none() && self.script.is_empty();
+        Ok(NullSession { engine: self, value: &self.value, plain })
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.store.as_ref().map_or(Ok(()), Store::save)
+    }
+
+    fn close(self) -> Result<()> {
+        self.sync()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::new();
+        if !self.script.is_empty() {
+            counters.insert("operations".to_owned(), self.script.operations().into());
+        }
+        if let Some(store) = &self.store {
+            counters.insert("records".to_owned(), store.records().into());
+        }
+        counters
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        self.script.take_events()
+    }
+}
+
+fn options() -> Vec<OptionSpec> {
+    let integer = |name: &str, max: u64, help: &str| {
+        OptionSpec::new(name, OptionKind::Integer { min: 0, max }, Value::Integer(0), help)
+    };
+    vec![
+        integer("latency_ns", 1_000_000_000, "Busy-wait in each operation."),
+        integer(
+            "lose_permille",
+            1000,
+            "Of the keys, by a hash, that are never found: a harness must notice.",
+        ),
+        integer(
+            "fail_permille",
+            1000,
+            "Of the operations, evenly spread, that return an error of class other.",
+        ),
+        integer(
+            "pause_at_op",
+            u64::MAX,
+            "The operation, counted over all sessions from 1, that takes pause_ms; 0: none.",
+        ),
+        integer("pause_ms", u64::MAX, "Length of that one pause."),
+        integer("hang_at_op", u64::MAX, "The operation that never returns; 0: none."),
+        OptionSpec::new(
+            "memory_bytes",
+            OptionKind::Bytes,
+            Value::Integer(0),
+            "Memory allocated and touched at open, to meet a RAM limit.",
+        ),
+        OptionSpec::new(
+            "store",
+            OptionKind::Choice { of: vec!["none".to_owned(), "memory".to_owned()] },
+            Value::Text("none".to_owned()),
+            "memory: records are kept in an ordered map, and in one file when closed.",
+        ),
+    ]
+}
+
+/// Each page written once, or the kernel would not count it.
+fn touched(bytes: u64) -> Result<Vec<u8>> {
+    let bytes = bytes as usize;
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(bytes).map_err(|error| {
+        Error::new(ErrorClass::Memory, format!("allocating {bytes} bytes: {error}"))
+    })?;
+    memory.resize(bytes, 1);
+    Ok(memory)
+}
+
+/// One thread's handle.
+#[derive(Debug)]
+pub(crate) struct NullSession<'e> {
+    engine: &'e Null,
+    value: &'e [u8],
+    /// All options at their defaults: each operation then costs this one predictable branch.
+    plain: bool,
+}
+
+impl NullSession<'_> {
+    #[cold]
+    fn scripted_get<R>(&self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let Null { script, store, value, .. } = self.engine;
+        script.step()?;
+        if script.loses(key) {
+            return Ok(seen(None));
+        }
+        Ok(match store {
+            None => seen(Some(value)),
+            Some(store) => seen(store.read().get(key).map(Vec::as_slice)),
+        })
+    }
+
+    #[cold]
+    fn scripted_write(&self, writes: &[Write<'_>]) -> Result<()> {
+        self.engine.script.step()?;
+        if let Some(store) = &self.engine.store {
+            store.write(writes);
+        }
+        Ok(())
+    }
+}
+
+impl Session for NullSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        if self.plain { Ok(seen(Some(self.value))) } else { self.scripted_get(key, seen) }
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        if self.plain { Ok(()) } else { self.scripted_write(&[Write::Put { key, value }]) }
+    }
+
+    #[inline]
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        if self.plain { Ok(()) } else { self.scripted_write(&[Write::Delete { key }]) }
+    }
+
+    fn scan(
+        &mut self,
+        from: &[u8],
+        direction: Direction,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64> {
+        let Null { script, store, value, .. } = self.engine;
+        if !self.plain {
+            script.step()?;
+        }
+        let Some(store) = store else {
+            // No records, but as many as were asked for: that is what costs the harness.
+            (0..limit).for_each(|_| seen(from, value));
+            return Ok(limit);
+        };
+        Ok(store.scan(from, direction, limit, |key, value| {
+            let shown = !script.loses(key);
+            if shown {
+                seen(key, value);
+            }
+            shown
+        }))
+    }
+
+    #[inline]
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        if self.plain { Ok(()) } else { self.scripted_write(writes) }
+    }
+}

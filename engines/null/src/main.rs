@@ -1,0 +1,14 @@
+//! `kvdyno-null`: the worker of engine `null`.
+
+mod engine;
+mod script;
+mod store;
+
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main::<engine::Null>()
+}

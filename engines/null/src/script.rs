@@ -1,0 +1,122 @@
+//! Misbehaviour on request: slowness, lost keys, failures, a pause, a hang.
+
+use kvdyno_engine::{Counters, Edge, EngineEvent, Error, ErrorClass, EventKind, Options, Result};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What to do to operations, and how many there were.
+#[derive(Debug)]
+pub(crate) struct Script {
+    lose_permille: u64,
+    fail_permille: u64,
+    pause_at_op: u64,
+    pause: Duration,
+    hang_at_op: u64,
+    /// What [`busy_wait`] is called with so that it takes `latency_ns` on average.
+    wait: Option<Duration>,
+    operations: AtomicU64,
+    events: Mutex<Vec<EngineEvent>>,
+}
+
+impl Script {
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        let latency = Duration::from_nanos(options.integer("latency_ns")?);
+        Ok(Self {
+            lose_permille: options.integer("lose_permille")?,
+            fail_permille: options.integer("fail_permille")?,
+            pause_at_op: options.integer("pause_at_op")?,
+            pause: Duration::from_millis(options.integer("pause_ms")?),
+            hang_at_op: options.integer("hang_at_op")?,
+            wait: (latency > Duration::ZERO).then(|| calibrated(latency)),
+            operations: AtomicU64::new(0),
+            events: Mutex::default(),
+        })
+    }
+
+    /// Nothing is asked for.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { lose_permille, fail_permille, pause_at_op, hang_at_op, wait, .. } = self;
+        [lose_permille, fail_permille, pause_at_op, hang_at_op].iter().all(|&&asked| asked == 0)
+            && wait.is_none()
+    }
+
+    pub(crate) fn operations(&self) -> u64 {
+        self.operations.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn take_events(&self) -> Vec<EngineEvent> {
+        self.events.lock().map(|mut events| std::mem::take(&mut *events)).unwrap_or_default()
+    }
+
+    /// What happens to the next operation.
+    pub(crate) fn step(&self) -> Result<()> {
+        let number = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
+        if number == self.hang_at_op {
+            loop {
+                std::thread::park();
+            }
+        }
+        if number == self.pause_at_op {
+            self.tell(Edge::Begin);
+            std::thread::sleep(self.pause);
+            self.tell(Edge::End);
+        }
+        if let Some(wait) = self.wait {
+            busy_wait(wait);
+        }
+        let failures = |operations: u64| operations * self.fail_permille / 1000;
+        if failures(number) > failures(number - 1) {
+            let what = format!("operation {number} fails as option fail_permille says");
+            return Err(Error::new(ErrorClass::Other, what));
+        }
+        Ok(())
+    }
+
+    /// Whether `key` is one of the lost: the same keys every time.
+    pub(crate) fn loses(&self, key: &[u8]) -> bool {
+        self.lose_permille > 0 && hash(key) % 1000 < self.lose_permille
+    }
+
+    fn tell(&self, edge: Edge) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if let Ok(mut events) = self.events.lock() {
+            events.push(EngineEvent {
+                at_unix_ns: now.as_nanos() as u64,
+                kind: EventKind::Stall,
+                edge,
+                detail: Counters::new(),
+            });
+        }
+    }
+}
+
+/// FNV-1a, and a last mixing step because its low bits alone are weak.
+fn hash(key: &[u8]) -> u64 {
+    let fnv = key.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (fnv ^ (fnv >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
+}
+
+#[inline]
+fn busy_wait(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {}
+}
+
+/// Looking at the clock takes tens of nanoseconds itself, and waits end between two looks: so the
+/// wait asked for is shortened by what a trial says it is too long.
+fn calibrated(latency: Duration) -> Duration {
+    const ROUNDS: u32 = 3;
+    const TRIAL: Duration = Duration::from_millis(2);
+    let mut wait = latency;
+    for _ in 0..ROUNDS {
+        let count = (TRIAL.as_nanos() / latency.as_nanos()).max(1) as u32;
+        let start = Instant::now();
+        (0..count).for_each(|_| busy_wait(wait));
+        let excess = (start.elapsed() / count).saturating_sub(latency);
+        wait = wait.saturating_sub(excess);
+    }
+    wait
+}

@@ -1,0 +1,122 @@
+//! The null engine against the conformance kit, and its misbehaviour.
+
+use crate::engine::{Null, NullSession};
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, Options, Place, Result, Session, Settled,
+    Value, conformance,
+};
+use std::time::{Duration, Instant};
+
+#[test]
+fn conforms() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<Null>(scratch.path());
+    assert!(report.conforms(), "{report}");
+}
+
+#[test]
+fn conforms_with_contents() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<Memory>(scratch.path());
+    assert!(report.conforms(), "{report}");
+}
+
+/// The null engine with `store = memory`, held to what it then claims.
+struct Memory(Null);
+
+impl Engine for Memory {
+    type Session<'e> = NullSession<'e>;
+
+    fn describe() -> Description {
+        let mut description = Null::describe();
+        description.capabilities.measures_the_harness = false;
+        description.options.retain(|option| option.name != "store");
+        description
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let mut options = options.clone();
+        options.values.insert("store".to_owned(), Value::Text("memory".to_owned()));
+        Null::open(place, &options, data).map(Self)
+    }
+
+    fn session(&self) -> Result<NullSession<'_>> {
+        self.0.session()
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        self.0.settle(limit)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.0.close()
+    }
+
+    fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+}
+
+fn open(values: &[(&str, u64)]) -> Null {
+    let mut options = Options::defaults(&Null::describe(), Durability::None);
+    for &(name, value) in values {
+        options.values.insert(name.to_owned(), Value::Integer(value));
+    }
+    let options = options.resolve(&Null::describe()).unwrap();
+    let data = DataShape {
+        records: 1000,
+        records_max: 1000,
+        key_bytes: 16,
+        value_bytes_mean: 100,
+        value_bytes_max: 100,
+        sessions: 1,
+    };
+    Null::open(&Place::Directory("/nonexistent".into()), &options, &data).unwrap()
+}
+
+#[test]
+fn pushes_a_value_of_the_mean_length() {
+    let engine = open(&[]);
+    let length = engine.session().unwrap().get(b"any", |value| value.map(<[u8]>::len));
+    assert_eq!(length, Ok(Some(100)));
+}
+
+#[test]
+fn loses_the_same_share_of_keys_every_time() {
+    let engine = open(&[("lose_permille", 10)]);
+    let mut session = engine.session().unwrap();
+    let mut lost = || -> Vec<u64> {
+        (0..100_000_u64)
+            .filter(|number| session.get(&number.to_be_bytes(), |value| value.is_none()).unwrap())
+            .collect()
+    };
+    let first = lost();
+    assert!((900..1100).contains(&first.len()), "{}", first.len());
+    assert_eq!(first, lost());
+}
+
+#[test]
+fn fails_the_share_asked_for() {
+    let engine = open(&[("fail_permille", 250)]);
+    let mut session = engine.session().unwrap();
+    let failed = (0..1000).filter(|_| session.put(b"key", b"value").is_err()).count();
+    assert_eq!(failed, 250);
+}
+
+#[test]
+fn pauses_once_and_tells() {
+    let engine = open(&[("pause_at_op", 3), ("pause_ms", 30)]);
+    let mut session = engine.session().unwrap();
+    let slow = (0..5).filter(|_| {
+        let start = Instant::now();
+        session.put(b"key", b"value").unwrap();
+        start.elapsed() >= Duration::from_millis(30)
+    });
+    assert_eq!(slow.count(), 1);
+    assert_eq!(engine.events().len(), 2);
+    assert!(engine.events().is_empty());
+}

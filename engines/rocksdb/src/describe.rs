@@ -1,0 +1,226 @@
+//! What RocksDB is and can do, and its options under RocksDB's own names.
+
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Options, PlaceKind,
+    Planning, Result, Value,
+};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+
+pub(crate) fn description() -> Description {
+    let (version, build) = linked();
+    Description {
+        name: "rocksdb".to_owned(),
+        title: "RocksDB".to_owned(),
+        version,
+        build,
+        capabilities: capabilities(),
+        options: OPTIONS.iter().map(Entry::spec).collect(),
+        // Random load of 1 M x 16/100 bytes, no compression: while compacting, the files peak at
+        // twice the data; write-ahead log, flush and the first levels write it about four times.
+        // Each further level adds to that: see the tenfold in docs of level compaction.
+        planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 256 << 20 },
+    }
+}
+
+fn capabilities() -> Capabilities {
+    let durability = BTreeMap::from([
+        (
+            Durability::None,
+            "WriteOptions.disableWAL = true: no write-ahead log; a crash of the process loses what \
+             is in the memtables; sync and close flush them"
+                .to_owned(),
+        ),
+        (
+            Durability::Async,
+            "WriteOptions.sync = false: the write-ahead log is handed to the operating system, not \
+             synced"
+                .to_owned(),
+        ),
+        (
+            Durability::Commit,
+            "WriteOptions.sync = true: the write-ahead log is synced (fdatasync) before the call \
+             returns"
+                .to_owned(),
+        ),
+    ]);
+    Capabilities {
+        durability,
+        places: vec![PlaceKind::Directory],
+        delete: true,
+        scan_forward: true,
+        scan_reverse: true,
+        native_multiget: true,
+        batch: BatchKind::Atomic,
+        atomic_read_modify_write: false,
+        concurrent_writers: None,
+        measures_the_harness: false,
+        external_processes: false,
+        numbered_keys_only: false,
+        key_bytes_max: None,
+        value_bytes_max: Some(u64::from(u32::MAX)),
+    }
+}
+
+/// Where RocksDB keeps an option.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    /// `DBOptions` or `ColumnFamilyOptions`, set by name.
+    Options,
+    /// `BlockBasedTableOptions`, set by name.
+    Table,
+    /// Needs code: see [`options_string`] and the engine.
+    Code,
+}
+
+enum Default {
+    Flag(bool),
+    Bytes(u64),
+    Count(u64),
+    Words(&'static [&'static str]),
+    Text,
+}
+
+struct Entry(&'static str, Home, Default, &'static str);
+
+impl Entry {
+    fn spec(&self) -> OptionSpec {
+        let Self(name, _, default, help) = self;
+        let (kind, value) = match default {
+            Default::Flag(on) => (OptionKind::Boolean, Value::Boolean(*on)),
+            Default::Bytes(bytes) => (OptionKind::Bytes, Value::Integer(*bytes)),
+            Default::Count(count) => {
+                (OptionKind::Integer { min: 0, max: i32::MAX as u64 }, Value::Integer(*count))
+            }
+            Default::Words(words) => (
+                OptionKind::Choice { of: words.iter().map(ToString::to_string).collect() },
+                Value::Text(words[0].to_owned()),
+            ),
+            Default::Text => (OptionKind::Text, Value::Text(String::new())),
+        };
+        OptionSpec::new(name, kind, value, help)
+    }
+}
+
+/// Defaults are RocksDB's own.
+#[rustfmt::skip]
+const OPTIONS: &[Entry] = &[
+    Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
+    Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache"]), "Kind of the block cache; the hyper clock cache scales to many threads."),
+    Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
+    Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
+    Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and filter blocks in the block cache instead of beside it."),
+    Entry("pin_l0_filter_and_index_blocks_in_cache", Home::Table, Default::Flag(false), "Pin those of level 0 in the cache."),
+    Entry("compression", Home::Code, Default::Words(&["snappy", "none", "lz4", "zstd"]), "Compression of data blocks."),
+    Entry("memtable", Home::Code, Default::Words(&["skip_list", "vector"]), "Memtable; vector is for bulk loads by one thread."),
+    Entry("compaction_style", Home::Code, Default::Words(&["level", "universal"]), "Leveled or tiered compaction."),
+    Entry("write_buffer_size", Home::Options, Default::Bytes(64 << 20), "Size at which a memtable is flushed."),
+    Entry("max_write_buffer_number", Home::Options, Default::Count(2), "Most memtables before writes stop."),
+    Entry("min_write_buffer_number_to_merge", Home::Options, Default::Count(1), "Memtables flushed together."),
+    Entry("target_file_size_base", Home::Options, Default::Bytes(64 << 20), "File size of level 1."),
+    Entry("max_bytes_for_level_base", Home::Options, Default::Bytes(256 << 20), "Size of level 1."),
+    Entry("max_bytes_for_level_multiplier", Home::Options, Default::Count(10), "Size of a level against the one above."),
+    Entry("num_levels", Home::Options, Default::Count(7), "Number of levels."),
+    Entry("level_compaction_dynamic_level_bytes", Home::Options, Default::Flag(true), "Level sizes from the last level upwards."),
+    Entry("level0_file_num_compaction_trigger", Home::Options, Default::Count(4), "Files in level 0 that start a compaction."),
+    Entry("level0_slowdown_writes_trigger", Home::Options, Default::Count(20), "Files in level 0 that slow writes down."),
+    Entry("level0_stop_writes_trigger", Home::Options, Default::Count(36), "Files in level 0 that stop writes."),
+    Entry("disable_auto_compactions", Home::Options, Default::Flag(false), "No compaction but a manual one."),
+    Entry("max_background_jobs", Home::Options, Default::Count(2), "Threads for flushes and compactions."),
+    Entry("max_subcompactions", Home::Options, Default::Count(1), "Threads in one compaction."),
+    Entry("max_open_files", Home::Code, Default::Count(0), "Table files kept open; 0: all (RocksDB's -1)."),
+    Entry("use_direct_reads", Home::Options, Default::Flag(false), "O_DIRECT for reads."),
+    Entry("use_direct_io_for_flush_and_compaction", Home::Options, Default::Flag(false), "O_DIRECT for background writes."),
+    Entry("allow_mmap_reads", Home::Options, Default::Flag(false), "Map table files instead of reading them."),
+    Entry("bytes_per_sync", Home::Options, Default::Bytes(0), "Start writeback of table files every so many bytes; 0: leave it to the system."),
+    Entry("wal_bytes_per_sync", Home::Options, Default::Bytes(0), "The same for the write-ahead log."),
+    Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
+    Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, at a cost to every operation."),
+    Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
+    Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last."),
+];
+
+/// RocksDB's string form of all options but the block cache, the statistics and what only the
+/// adapter knows.
+pub(crate) fn options_string(options: &Options) -> Result<String> {
+    let mut parts = vec!["create_if_missing=true".to_owned()];
+    let mut table = Vec::new();
+    for Entry(name, home, ..) in OPTIONS {
+        match home {
+            Home::Options => parts.push(format!("{name}={}", options.values[*name])),
+            Home::Table => table.push(format!("{name}={}", options.values[*name])),
+            Home::Code => {}
+        }
+    }
+    match options.integer("bloom_bits")? {
+        0 => {}
+        bits => table.push(format!("filter_policy=bloomfilter:{bits}:false")),
+    }
+    if options.integer("block_cache")? == 0 {
+        table.push("no_block_cache=true".to_owned());
+    }
+    parts.push(match options.text("compression")? {
+        "lz4" => "compression=kLZ4Compression".to_owned(),
+        "zstd" => "compression=kZSTD".to_owned(),
+        "snappy" => "compression=kSnappyCompression".to_owned(),
+        _ => "compression=kNoCompression".to_owned(),
+    });
+    if options.text("memtable")? == "vector" {
+        parts.push("memtable=vector;allow_concurrent_memtable_write=false".to_owned());
+    }
+    if options.text("compaction_style")? == "universal" {
+        parts.push("compaction_style=kCompactionStyleUniversal".to_owned());
+    }
+    parts.push(match options.integer("max_open_files")? {
+        0 => "max_open_files=-1".to_owned(),
+        files => format!("max_open_files={files}"),
+    });
+    parts.push(format!("block_based_table_factory={{{}}}", table.join(";")));
+    parts.push(options.text("options")?.to_owned());
+    Ok(parts.join(";"))
+}
+
+/// Version and build of the library as found in the running program: RocksDB's C API has no call
+/// for either, and a library that was built with assertions is several times slower and must not
+/// pass for the real one.
+fn linked() -> (String, BTreeMap<String, String>) {
+    const TAG: &[u8] = b"rocksdb_build_git_tag:v";
+    // `assert` leaves the names of the functions it stands in; without it, this one appears nowhere.
+    const ASSERTS: &[u8] = b"rocksdb::Status rocksdb::DBImpl::";
+    let image = library_image();
+    let found = |needle| memchr::memmem::find(&image, needle);
+    let version = found(TAG).map(|at| {
+        let tag = image[at + TAG.len()..].iter().take_while(|byte| byte.is_ascii_graphic());
+        String::from_utf8(tag.copied().collect()).unwrap_or_default()
+    });
+    let assertions = if found(ASSERTS).is_some() { "on: figures are not RocksDB's" } else { "off" };
+    let features = [
+        ("sse4.2", cfg!(target_feature = "sse4.2")),
+        ("pclmulqdq", cfg!(target_feature = "pclmulqdq")),
+        ("avx2", cfg!(target_feature = "avx2")),
+        ("aarch64 crc", cfg!(all(target_feature = "crc", target_feature = "aes"))),
+    ];
+    let features: Vec<_> = features.iter().filter(|(_, on)| *on).map(|&(name, _)| name).collect();
+    let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let build = BTreeMap::from([
+        fact("crate", "rocksdb 0.25, librocksdb-sys 0.19"),
+        fact("assertions", assertions),
+        fact("target_features", &features.join(" ")),
+        fact("compression", "snappy lz4 zstd"),
+        fact("allocator", "the system's malloc"),
+    ]);
+    (version.unwrap_or_else(|| "unknown".to_owned()), build)
+}
+
+/// The file RocksDB's code is in: a shared library where one is mapped, else this program.
+fn library_image() -> Vec<u8> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let shared = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
+    let path = shared.into_iter().find(|path| path.contains("/librocksdb"));
+    let mut image = Vec::new();
+    // An image that cannot be read leaves the version unknown, and that is said.
+    let _ = File::open(path.unwrap_or("/proc/self/exe"))
+        .and_then(|mut file| file.read_to_end(&mut image));
+    image
+}
