@@ -17,6 +17,9 @@ pub struct Plan {
     pub title: String,
     /// Decisions taken from the host rather than the suite, in words ("RAM limit 256 MiB = ...").
     pub sized: Vec<String>,
+    /// What will probably not work out, in words ("rocksdb may not fit its RAM limit: ...").
+    #[serde(default)]
+    pub warnings: Vec<String>,
     /// In the order they are run.
     pub cases: Vec<Case>,
     /// What it will cost.

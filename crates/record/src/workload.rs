@@ -322,7 +322,8 @@ pub enum Op {
     },
     /// Look several keys up in one call.
     Multiget {
-        /// How many.
+        /// How many; `count` in files, where `keys` says which.
+        #[serde(rename = "count")]
         keys: u32,
     },
     /// Read a key and write it anew.

@@ -66,29 +66,32 @@ pub(crate) fn run<E: Engine, C: Clock>(
             let elapsed_ns = clock.now() - check.start;
             send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })
         };
-        verified.counted = count(&mut session, told, stop)?;
+        keys.write(0, &mut key);
+        verified.counted = count(&mut session, key, told, stop)?;
     }
     Ok(verified)
 }
 
-/// Counts all records in key order; nothing when stopped on the way.
+/// Counts all records in key order, beginning at the lowest key; nothing when stopped on the way.
 fn count<S: Session>(
     session: &mut S,
+    lowest: Vec<u8>,
     tell: impl Fn(u64) -> Result<()>,
     stop: &Stop,
 ) -> Result<Option<u64>> {
-    let (mut counted, mut last) = (0, Vec::new());
+    let (mut counted, mut last) = (0, None::<Vec<u8>>);
     loop {
-        let from = last.clone();
+        // A scan that goes on begins with the key that the one before has counted.
+        let from = last.clone().unwrap_or_else(|| lowest.clone());
+        let seen = u64::from(last.is_some());
         let shown = session
             .scan(&from, Direction::Forward, SCAN_RECORDS, |key, _| {
-                if key != from.as_slice() {
-                    counted += 1;
-                }
+                let last = last.get_or_insert_default();
                 last.clear();
                 last.extend_from_slice(key);
             })
             .map_err(|error| error.context("counting the records"))?;
+        counted += shown - seen.min(shown);
         tell(counted)?;
         if shown < SCAN_RECORDS {
             return Ok(Some(counted));

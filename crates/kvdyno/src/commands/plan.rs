@@ -1,6 +1,6 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
-use super::prepare::{check_space, outline, prepare};
+use super::prepare::{check_space, prepare, tell};
 use crate::cli::PlanArgs;
 use crate::exit::Exit;
 use crate::host::Root;
@@ -17,7 +17,7 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&prepared.plan)?;
     } else {
         printer.heading(&prepared.plan.title);
-        printer.data(&outline(&prepared.plan));
+        tell(&prepared.plan, |text| printer.data(text), |text| printer.warning(text));
         printer.data(&table(&prepared.plan));
         let assumptions = prepared.plan.estimate.assumptions.join("\n  ");
         printer.data(&format!("The estimate rests on:\n  {assumptions}"));

@@ -74,8 +74,14 @@ pub fn identify(path: PathBuf) -> anyhow::Result<WorkerIdentity> {
     Ok(WorkerIdentity { sha256: sha256(&path)?, path, description })
 }
 
+/// Says what a plan does and needs, and what will probably not work out.
+pub fn tell(plan: &Plan, say: impl Fn(&str), warn: impl Fn(&str)) {
+    say(&outline(plan));
+    plan.warnings.iter().for_each(|warning| warn(warning));
+}
+
 /// What a plan does and needs, in a few lines.
-pub fn outline(plan: &Plan) -> String {
+fn outline(plan: &Plan) -> String {
     let estimate = &plan.estimate;
     let mut lines = vec![format!(
         "{}: {} cases, about {}; writes about {}, needs {} on the volume",

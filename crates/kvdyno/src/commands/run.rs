@@ -1,7 +1,7 @@
 //! `kvdyno run`: a suite from its text to its tables.
 
 use super::finish::{self, Shown};
-use super::prepare::{Prepared, check_space, outline, prepare};
+use super::prepare::{Prepared, check_space, prepare, tell};
 use crate::cli::RunArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
@@ -18,7 +18,7 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let root = Root::system();
     let prepared = prepare(&args.suite, &args.runs.runs, &root)?;
     check_space(&prepared)?;
-    printer.note(&outline(&prepared.plan));
+    tell(&prepared.plan, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = args.runs.runs.join(&id);

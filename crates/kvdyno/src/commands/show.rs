@@ -29,9 +29,9 @@ pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
     }
     for titled in tables::all(summary, wide) {
         printer.data("");
-        printer.heading(&titled.title);
+        printer.heading(titled.title);
         printer.data(&titled.table.text());
-        printer.data(titled.aid);
+        printer.data(&titled.aid);
     }
     if !summary.findings.is_empty() {
         printer.data("");

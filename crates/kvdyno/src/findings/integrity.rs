@@ -21,6 +21,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         ),
         open_loop_behind(evidence),
         cases_not_done(evidence),
+        does_not_fit(evidence),
         not_verified(evidence),
         partial(evidence),
     ];
@@ -146,9 +147,8 @@ fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
 }
 
 fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
-    let ended = evidence.recorded().filter(|(case, _)| !case.is_done()).map(|(case, record)| {
-        let message = record.outcome.message().unwrap_or_default();
-        (case.case.id.clone(), format!("{}: {message}", case.outcome()))
+    let ended = ended(evidence, |outcome| {
+        !matches!(outcome, Outcome::Done | Outcome::DoesNotFit { .. })
     });
     let damaged = evidence.cases.iter().filter_map(|case| {
         let words = case.damaged.clone().filter(|_| case.record.is_none())?;
@@ -156,10 +156,30 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
     });
     Finding::of_cases(
         Id::CasesNotDone,
-        ended.chain(damaged),
+        ended.into_iter().chain(damaged),
         "the other cases stand; log.txt in the case's folder has the engine's words, and `kvdyno \
          resume` tries again what was killed, interrupted or not started",
     )
+}
+
+fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
+    let cases = ended(evidence, |outcome| matches!(outcome, Outcome::DoesNotFit { .. }));
+    Finding::of_cases(
+        Id::DoesNotFit,
+        cases,
+        "that is a result; smaller caches in the engine's options, or a higher RAM limit, would give \
+         figures",
+    )
+}
+
+/// Cases whose outcome is `such`, with its words.
+fn ended(evidence: &Evidence, such: impl Fn(&Outcome) -> bool) -> Vec<(String, String)> {
+    let cases = evidence.recorded().filter(|(_, record)| such(&record.outcome));
+    let words = cases.map(|(case, record)| {
+        let message = record.outcome.message().unwrap_or_default();
+        (case.case.id.clone(), format!("{}: {message}", case.outcome()))
+    });
+    words.collect()
 }
 
 fn not_verified(evidence: &Evidence) -> Option<Finding> {

@@ -7,6 +7,9 @@ use crate::units::percent;
 /// More stolen time than this shows in tails.
 const STEAL_MAX: f64 = 0.001;
 
+/// A clock that is off by more makes times and rates wrong by 0.05 %.
+const DRIFT_PPM_MAX: f64 = 500.0;
+
 /// A share of the CPUs, or of the last ten seconds, that others used.
 const BUSY: f64 = 0.3;
 
@@ -17,6 +20,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         debug_build(evidence),
         assertions(evidence),
         slow_clock(evidence),
+        clock_drifted(evidence),
     ];
     all.into_iter().flatten().collect()
 }
@@ -95,5 +99,20 @@ fn slow_clock(evidence: &Evidence) -> Option<Finding> {
         slow,
         "each operation costs some 15 ns more than with the processor's own clock; the harness line \
          includes it",
+    )
+}
+
+fn clock_drifted(evidence: &Evidence) -> Option<Finding> {
+    let drifted = evidence.recorded().filter_map(|(case, record)| {
+        let clock = record.clock.as_ref()?;
+        let ppm = clock.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM_MAX)?;
+        let words = format!("the {} clock drifted by {ppm:.0} millionths", clock.kind);
+        Some((case.case.id.clone(), words))
+    });
+    Finding::of_cases(
+        Id::ClockDrifted,
+        drifted,
+        "times and rates of these cases are wrong by as much: a machine that was suspended or moved \
+         during the run, or a processor without a steady clock",
     )
 }

@@ -75,6 +75,8 @@ kinds! {
     RamLimitNotHeld = Warning;
     /// Cases did not run to their end.
     CasesNotDone = Warning;
+    /// An engine does not fit its RAM limit.
+    DoesNotFit = Info;
     /// Operations failed.
     OperationsFailed = Warning;
     /// An open loop was not kept.
@@ -97,6 +99,8 @@ kinds! {
     SwapOn = Warning;
     /// An engine was built with assertions.
     AssertionsOn = Warning;
+    /// A worker's clock ran at another rate than the system's.
+    ClockDrifted = Warning;
     /// The harness is a large part of what was measured.
     HarnessShare = Warning;
     /// The drive is virtual: a cache may lie behind it.

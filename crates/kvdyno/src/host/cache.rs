@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn evicted_files_are_cold() {
-        let folder = disk_folder();
+        let Some(folder) = disk_folder("evicted_files_are_cold") else { return };
         fs::create_dir(folder.path().join("below")).unwrap();
         write_file(&folder.path().join("a"), 16 << 20);
         write_file(&folder.path().join("below/b"), 4 << 20);
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn dirty_pages_are_written_out_first() {
-        let folder = disk_folder();
+        let Some(folder) = disk_folder("dirty_pages_are_written_out_first") else { return };
         let path = folder.path().join("a");
         fs::write(&path, vec![1; 4 << 20]).unwrap();
         assert!(evict(&Root::system(), &path, Reach::Files).unwrap().is_cold());
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn holes_do_not_dilute_the_share() {
-        let folder = disk_folder();
+        let Some(folder) = disk_folder("holes_do_not_dilute_the_share") else { return };
         let path = folder.path().join("a");
         write_file(&path, 1 << 20);
         fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_volume_is_synced() {
-        let folder = disk_folder();
+        let Some(folder) = disk_folder("the_volume_is_synced") else { return };
         let path = folder.path().join("a");
         fs::write(&path, vec![1; 1 << 20]).unwrap();
         assert!(sync_volume(folder.path()).unwrap() > Duration::ZERO);
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn nothing_is_all_evicted() {
-        let folder = disk_folder();
+        let Some(folder) = disk_folder("nothing_is_all_evicted") else { return };
         assert!(evict(&Root::system(), folder.path(), Reach::Files).unwrap().is_cold());
         assert!(evict(&Root::system(), &folder.path().join("no"), Reach::Files).is_err());
     }

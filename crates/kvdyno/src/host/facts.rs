@@ -12,6 +12,9 @@ pub fn read(root: &Root, place: &Path) -> Host {
     let volume = Volume::at(root, place).ok();
     let device = volume.as_ref().and_then(|volume| volume.device.as_ref().ok());
     let mut settings = settings::read(root);
+    if let Some(volume) = &volume {
+        settings.insert(settings::VOLUME_USED.to_owned(), volume.used_bytes.to_string());
+    }
     if let Some(Err(reason)) = volume.as_ref().map(|volume| &volume.device) {
         settings.insert(settings::NO_DEVICE.to_owned(), reason.clone());
     }

@@ -1,7 +1,8 @@
 //! All counters at one moment, for the runner: before and after a phase, and while it runs.
 //!
-//! A snapshot opens and reads about a dozen small files; a hundred microseconds is a fair guess,
-//! so that ten a second cost a thousandth of one processor.
+//! A snapshot opens and reads about a dozen small files. Measured with a group and a device: 94 us,
+//! 144 us with one process (median, busy machine of 2 CPUs): ten a second cost a thousandth of a
+//! processor.
 
 use super::Root;
 use super::device::Device;

@@ -11,6 +11,8 @@ pub const CPUS_ABOVE: &str = "cgroup cpu limit above";
 pub const CACHESTAT: &str = "cachestat";
 /// Why there is no device to be metered.
 pub const NO_DEVICE: &str = "no device counters";
+/// Bytes in use on the volume. What is neither in use nor free to this user is held back.
+pub const VOLUME_USED: &str = "volume used bytes";
 
 /// Read as they are, where they are there.
 const PATHS: [&str; 34] = [

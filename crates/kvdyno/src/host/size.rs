@@ -52,13 +52,12 @@ pub(super) fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::disk_folder;
     use super::*;
     use std::os::unix::fs::symlink;
 
     #[test]
     fn holes_take_no_space_and_names_do_not_count_twice() {
-        let folder = disk_folder();
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
         fs::create_dir(path.join("wal")).unwrap();
         fs::write(path.join("data"), vec![7; 8192]).unwrap();

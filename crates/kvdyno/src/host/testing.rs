@@ -1,12 +1,21 @@
 //! What the tests of this module share: folders on a real filesystem, and skipping in sight.
 
+use super::volume::Medium;
+use super::{Root, Volume};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A folder that is not on tmpfs: `/tmp` often is.
-pub(super) fn disk_folder() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in("/var/tmp").unwrap()
+/// A folder on a real filesystem (`/tmp` often is in memory), or a line that says why this test
+/// cannot test here.
+pub(super) fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
+    let place = Path::new("/var/tmp");
+    let volume = Volume::at(&Root::system(), place).unwrap();
+    if volume.medium() != Medium::Device {
+        skipped(test, &format!("/var/tmp is on {}", volume.kind()));
+        return None;
+    }
+    Some(tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in(place).unwrap())
 }
 
 /// A file of this many bytes, all of them on the device.

@@ -27,6 +27,8 @@ pub struct Volume {
     pub total_bytes: u64,
     /// Free to this user.
     pub free_bytes: u64,
+    /// In use. Less than what is not free where some is held back for root.
+    pub used_bytes: u64,
     /// Nothing can be written to it.
     pub read_only: bool,
 }
@@ -70,14 +72,16 @@ impl Volume {
         let stat = fs::metadata(&directory)?;
         let number = (major(stat.dev()), minor(stat.dev()));
         let space = statvfs(&directory)?;
+        let blocks = |count: u64| count.saturating_mul(space.f_frsize);
         let mount = mount::under(root, &directory);
         let device = device(root, number, mount.as_ref());
         Ok(Self {
             directory,
             mount,
             device,
-            total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
-            free_bytes: space.f_bavail.saturating_mul(space.f_frsize),
+            total_bytes: blocks(space.f_blocks),
+            free_bytes: blocks(space.f_bavail),
+            used_bytes: blocks(space.f_blocks.saturating_sub(space.f_bfree)),
             read_only: space.f_flag.contains(StatVfsMountFlags::RDONLY),
         })
     }

@@ -36,7 +36,7 @@ const RECORDS: u64 = 1_000_000;
 const RECORD_BYTES: u64 = 116;
 const RAM: u64 = 28 * MIB;
 const BEGAN: u64 = 1_795_169_702 * SECOND;
-const SLICES: u64 = 12;
+const SLICES: u64 = 10;
 
 /// A run in memory.
 pub(crate) struct Fixture {
@@ -118,6 +118,7 @@ impl Fixture {
             suite: "fixture".to_owned(),
             title: "a record made by hand, to be read forever".to_owned(),
             sized: vec!["RAM limit 28 MiB: a quarter of the data".to_owned()],
+            warnings: Vec::new(),
             cases: cases.iter().map(|case| case.record.case.clone()).collect(),
             estimate: Estimate { wall_ns: 900 * SECOND, ..Estimate::default() },
         };
@@ -277,8 +278,7 @@ struct Samples {
 }
 
 impl Samples {
-    /// `count` samples around `ns`: most near it, one in 128 ten times, one in 4096 a hundred times
-    /// as long. They are added to the case's slices and histograms.
+    /// `count` samples around `ns`, added to the case's slices and histograms.
     fn new(
         phase: &str,
         role: &str,
@@ -293,18 +293,10 @@ impl Samples {
             let mut histogram = hlog::histogram();
             let mut counts = SliceCounts::default();
             let first = count * at / SLICES;
-            for sample in first..count * (at + 1) / SLICES {
-                let tail = if sample % 4096 == 4095 {
-                    100
-                } else if sample % 128 == 127 {
-                    10
-                } else {
-                    1
-                };
-                let value = ns * tail * (90 + sample % 21) / 100;
-                histogram.record(value).unwrap();
-                counts.count += 1;
-                counts.service_ns += value;
+            for (value, times) in values(ns, count * (at + 1) / SLICES - first) {
+                histogram.record_n(value, times).unwrap();
+                counts.count += times;
+                counts.service_ns += value * times;
                 counts.service_ns_max = counts.service_ns_max.max(value);
             }
             op.service_ns += counts.service_ns;
@@ -315,6 +307,19 @@ impl Samples {
         }
         Self { op }
     }
+}
+
+/// `count` times around `ns`: most near it, one in 128 ten times, one in 4096 a hundred times as
+/// long.
+fn values(ns: u64, count: u64) -> Vec<(u64, u64)> {
+    let (rare, slow) = (count / 4096, count / 128);
+    let near = count - rare - slow;
+    let mut values = vec![(ns * 100, rare), (ns * 10, slow)];
+    let each = near / 21;
+    values.extend((0..20).map(|step| (ns * (90 + step) / 100, each)));
+    values.push((ns * 110 / 100, near - 20 * each));
+    values.retain(|(_, times)| *times > 0);
+    values
 }
 
 fn add_slice(
@@ -475,7 +480,12 @@ fn blank(
         process: Some(ProcessUsage { rss_peak_bytes: 31 * MIB, ..ProcessUsage::default() }),
         opens_ns: vec![1_000_000],
         close_ns: Some(2_000_000),
-        clock: Some(Clock { kind: "tsc".to_owned(), hz: 2.6e9, note: String::new() }),
+        clock: Some(Clock {
+            kind: "tsc".to_owned(),
+            hz: 2.6e9,
+            note: String::new(),
+            drift_ppm: Some(1.0),
+        }),
         phases: Vec::new(),
         database_used_by: Vec::new(),
         not_measured: Vec::new(),

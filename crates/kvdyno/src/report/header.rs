@@ -4,6 +4,7 @@
 use super::summary::{EngineInfo, Summary};
 use super::tables::data;
 use crate::findings::{Finding, Severity};
+use crate::printer::one_line;
 use crate::units;
 use kvdyno_record::host::{Drive, Filesystem, Host};
 
@@ -22,7 +23,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     }
     lines.push(("harness".to_owned(), harness(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
-    lines
+    lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
 
 /// The harness's cost in words.
@@ -50,7 +51,8 @@ pub fn finding(finding: &Finding) -> String {
         0 | 1 => String::new(),
         n => format!(" (and {} more case{})", n - 1, if n == 2 { "" } else { "s" }),
     };
-    format!("{}: {}{cases}\n    {}", finding.id.as_str(), finding.evidence, finding.advice)
+    let evidence = one_line(&finding.evidence);
+    format!("{}: {evidence}{cases}\n    {}", finding.id.as_str(), one_line(&finding.advice))
 }
 
 /// The word a finding begins with.

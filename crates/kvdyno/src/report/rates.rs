@@ -4,7 +4,7 @@ use super::catalogue as c;
 use super::metric::{Definition, Metric, Metrics, Reading, Why};
 use super::spent::over;
 use super::trials::{At, Trials};
-use crate::stats;
+use crate::{stats, units};
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{OpResult, RoleResult};
 use kvdyno_record::hlog::{self, Kind};
@@ -97,13 +97,11 @@ fn reading(samples: &Histogram<u64>, q: f64, longest: f64) -> Reading {
     let needed = stats::samples_needed(q);
     match stats::quantile(samples, q) {
         Some(value) => Ok((value as f64).min(longest)),
-        None => Err(format!(
-            "p{} needs {needed} samples, there are {}",
+        None => {
             // 99.99 in place of 99.99000000000001.
-            (q * 1e6).round() / 1e4,
-            samples.len()
-        )
-        .into()),
+            let percent = (q * 1e6).round() / 1e4;
+            Err(format!("p{percent} needs {} samples", units::grouped(needed)).into())
+        }
     }
 }
 

@@ -77,8 +77,11 @@ impl Table {
             let cells = row.iter().zip(&self.titles);
             table.add_row(cells.map(|(cell, (_, side))| aligned(cell, *side)));
         }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 1));
+        }
         let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-        lines.extend(self.footnotes.lines().iter().map(|line| format!(" {}", one_line(line))));
+        lines.extend(self.footnotes.lines().iter().map(|line| one_line(line).into_owned()));
         lines.join("\n")
     }
 }
@@ -96,11 +99,11 @@ mod tests {
         table.row(vec!["x".into(), format!("- {mark}")]);
         assert_eq!(
             table.text(),
-            " name               n\n\
-             --------------------------\n \
-             a\\u{1b}[2J\\nb      1\n \
-             LMDB           1,234\n \
-             x              - [1]\n \
+            "name               n\n\
+             --------------------\n\
+             a\\u{1b}[2J\\nb      1\n\
+             LMDB           1,234\n\
+             x              - [1]\n\
              [1] no\\r\\nreason"
         );
     }

@@ -39,7 +39,7 @@ pub fn expand(
     check_keys(suite, &setups, &threads, &sized, &mut mistakes);
     mistakes.none(&suite.source)?;
 
-    let notes = fit_notes(&setups, host);
+    let warnings = fit_warnings(&setups, host);
     let cases = Cases::of(suite, &sized).all(&setups, &threads);
     let descriptions: BTreeMap<&str, &Description> =
         found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description)).collect();
@@ -47,7 +47,8 @@ pub fn expand(
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: suite.title().to_owned(),
-        sized: sized.notes.into_iter().chain(notes).collect(),
+        sized: sized.notes,
+        warnings,
         estimate: estimate::estimate(&cases, &descriptions),
         cases,
     })
@@ -148,14 +149,14 @@ fn check_keys(
 
 /// Warnings that an engine will hardly fit. It is run all the same, and ends as "does not fit"
 /// where that is so: nobody knows before.
-fn fit_notes(setups: &[Setup], host: &SizingHost) -> Vec<String> {
+fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
     let note = |setup: &Setup| {
         let bytes = setup.limit.bytes?.min(host.memory_bytes);
         let caches = options::cache_bytes(setup.description, &setup.options);
         let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
         (needed > bytes).then(|| {
             format!(
-                "warning: {} may not fit its RAM limit of {}: it needs about {}, of that {} for \
+                "{} may not fit its RAM limit of {}: it needs about {}, of that {} for \
                  caches and buffers",
                 setup.engine.label().0,
                 units::bytes(bytes),

@@ -2,6 +2,7 @@
 
 use super::{Check, setting};
 use crate::host::settings::{CACHESTAT, CPUS_ABOVE, MEMORY_ABOVE};
+use crate::units;
 use kvdyno_record::host::Host;
 
 const FILES_MIN: u64 = 65_536;
@@ -83,7 +84,7 @@ fn locked_memory(host: &Host) -> Option<Check> {
     let (_, hard) = setting(host, "Max locked memory")?.split_once(" / ")?;
     Some(match hard {
         "unlimited" => Check::ok("locked_memory", hard, WHY),
-        bytes => Check::info("locked_memory", format!("{bytes} bytes"), WHY),
+        bytes => Check::info("locked_memory", units::bytes(bytes.parse().ok()?), WHY),
     })
 }
 

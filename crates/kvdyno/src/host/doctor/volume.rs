@@ -1,7 +1,7 @@
 //! Checks on the filesystem and the drive under it.
 
 use super::{Check, setting};
-use crate::host::settings::NO_DEVICE;
+use crate::host::settings::{NO_DEVICE, VOLUME_USED};
 use crate::host::volume::Medium;
 use crate::units;
 use kvdyno_record::host::{Drive, Filesystem, Host};
@@ -14,7 +14,8 @@ pub(super) fn checks(host: &Host) -> Vec<Check> {
     let mut checks = Vec::new();
     if let Some(filesystem) = &host.filesystem {
         checks.push(kind(filesystem));
-        checks.push(free_space(filesystem));
+        let used = setting(host, VOLUME_USED).and_then(|text| text.parse().ok());
+        checks.push(free_space(filesystem, used));
         checks.extend(mount_options(filesystem));
     }
     if let Some(reason) = setting(host, NO_DEVICE) {
@@ -46,15 +47,13 @@ pub(super) fn kind(filesystem: &Filesystem) -> Check {
         .change("choose a directory on a local ext4, xfs or btrfs")
 }
 
-fn free_space(filesystem: &Filesystem) -> Check {
+/// As `df` counts: of what is in use and what is free to this user, the share in use.
+fn free_space(filesystem: &Filesystem, used_bytes: Option<u64>) -> Check {
     const WHY: &str = "a full drive cleans up while it writes, and a full filesystem fragments";
-    let used = 1.0 - filesystem.free_bytes as f64 / filesystem.total_bytes.max(1) as f64;
-    let value = format!(
-        "{} free of {}, {} full",
-        units::bytes(filesystem.free_bytes),
-        units::bytes(filesystem.total_bytes),
-        units::percent(used)
-    );
+    let free_bytes = filesystem.free_bytes;
+    let used_bytes = used_bytes.unwrap_or(filesystem.total_bytes.saturating_sub(free_bytes));
+    let used = used_bytes as f64 / (used_bytes + free_bytes).max(1) as f64;
+    let value = format!("{} free, {} in use", units::bytes(free_bytes), units::percent(used));
     if used > FULL_SHARE_MAX {
         Check::warning("free_space", value, WHY).change("delete something, or use another volume")
     } else {
@@ -168,6 +167,13 @@ mod tests {
         };
         let ok = ["filesystem", "free_space", "atime"].map(|id| (id, Severity::Ok));
         assert_eq!(severities(&host), ok);
+    }
+
+    #[test]
+    fn what_is_held_back_is_not_in_use() {
+        let check = free_space(&filesystem("ext4", "rw", 40 << 30), Some(10 << 30));
+        assert_eq!(check.value, "40.0 GiB free, 20.0 % in use");
+        assert_eq!(check.severity, Severity::Ok);
     }
 
     #[test]

@@ -143,7 +143,9 @@ fn run(program: &str, arguments: &[&str], group: &Group) -> crate::host::child::
 fn a_file_four_times_the_limit_is_read_from_the_device() {
     let Some(group) = real_group("reads", 64 * MIB) else { return };
     let root = Root::system();
-    let folder = disk_folder();
+    let Some(folder) = disk_folder("a_file_four_times_the_limit_is_read_from_the_device") else {
+        return;
+    };
     let path = folder.path().join("file");
     write_file(&path, 256 << 20);
     let device = Volume::at(&root, folder.path()).unwrap().device;

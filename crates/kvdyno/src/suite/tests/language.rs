@@ -14,7 +14,6 @@ fn the_schema_is_checked_in() {
 }
 
 #[test]
-#[ignore = "record: MixEntry and Op::Multiget both write a key `keys`, and multiget is lost"]
 fn every_operation_and_distribution_survives_the_plan_file() {
     let plan = plan(EVERYTHING, &[]);
     let text = serde_json::to_string(&plan).unwrap();

@@ -181,7 +181,7 @@ fn a_plan_that_does_not_fit_the_volume_is_refused() {
 fn an_engine_that_hardly_fits_is_warned_of() {
     let arguments = ["engine.null.name=rocksdb", "ram.limit=64MiB"];
     let plan = plan(SMALL, &arguments);
-    assert!(plan.sized.iter().any(|note| note.starts_with("warning: rocksdb may not fit")));
+    assert!(plan.warnings.iter().any(|note| note.starts_with("rocksdb may not fit")));
 }
 
 #[test]

@@ -1,0 +1,102 @@
+//! The cost table: what a phase took, all roles together.
+
+use super::super::catalogue as c;
+use super::super::group::{Group, RunRow};
+use super::super::summary::Summary;
+use super::super::table::{Side, Table};
+use super::number::{bytes, ratio, trials, whole};
+use super::{Axes, Cells, Titled, runs, several};
+
+const COST_AID: &str = "\
+Costs are the whole process's and the device's, so they are of all roles together: /op is per
+operation of any role, background work and the harness included. write amp and read amp: device
+bytes / bytes of keys and values. cached: share of the database in the page cache before > after.
+data:RAM: allocated bytes / RAM limit in force (without one: the machine's memory).";
+
+/// A line for each measured phase.
+pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
+    use Side::{Left, Right};
+    let phases = several(runs(summary).map(|(_, run)| run.phase.as_str()));
+    let mut columns = axes.columns();
+    columns.push(("threads", Right));
+    if phases {
+        columns.push(("phase", Left));
+    }
+    columns.extend([
+        ("CPU\nus/op", Right),
+        ("CPU\n%", Right),
+        ("ctx\n/op", Right),
+        ("device\nreads/op", Right),
+        ("KB read\n/op", Right),
+        ("KB written\n/op", Right),
+        ("read\namp", Right),
+        ("write\namp", Right),
+        ("space\namp", Right),
+        ("cached %", Right),
+        ("data:RAM", Right),
+        ("RSS\npeak", Right),
+    ]);
+    if wide {
+        columns.extend([
+            ("faults\nmajor", Right),
+            ("device\nwrites/op", Right),
+            ("device\nwritten", Right),
+            ("device\nread", Right),
+            ("flushes", Right),
+            ("busy\n%", Right),
+            ("queue", Right),
+            ("stolen\n%", Right),
+            ("n", Right),
+        ]);
+    }
+    let mut table = Table::new(columns);
+    for (group, run) in runs(summary) {
+        let mut cells = axes.cells(group);
+        let own = run.roles.iter().map(|role| role.threads).sum();
+        cells.push(group.threads.unwrap_or(own).to_string());
+        if phases {
+            cells.push(run.phase.clone());
+        }
+        cells.extend(cost_cells(&mut table, group, run, wide));
+        table.row(cells);
+    }
+    Titled { title: "Cost of the run, all roles together", table, aid: COST_AID.to_owned() }
+}
+
+fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec<String> {
+    let metrics = &run.metrics;
+    let mut row = Cells::new(table, group, metrics, &c::CPU_PER_OP);
+    let cached = match [&c::RESIDENT_BEFORE, &c::RESIDENT_AFTER].map(|d| metrics.value(d)) {
+        [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
+        _ => row.figure(&c::RESIDENT_AFTER, whole),
+    };
+    let mut cells = vec![
+        row.main(|ns| ratio(ns / 1e3)),
+        row.figure(&c::CPU_PERCENT, whole),
+        row.figure(&c::SWITCHES_PER_OP, ratio),
+        row.figure(&c::DEVICE_READS_PER_OP, ratio),
+        row.figure(&c::DEVICE_READ_BYTES_PER_OP, |bytes| ratio(bytes / 1e3)),
+        row.figure(&c::DEVICE_WRITE_BYTES_PER_OP, |bytes| ratio(bytes / 1e3)),
+        row.figure(&c::READ_AMPLIFICATION, ratio),
+        row.figure(&c::WRITE_AMPLIFICATION, ratio),
+        row.figure(&c::SPACE_AMPLIFICATION, ratio),
+        cached,
+        row.figure(&c::DATA_TO_RAM, ratio),
+        row.figure(&c::RSS_PEAK, bytes),
+    ];
+    if wide {
+        cells.extend([
+            row.figure(&c::FAULTS_MAJOR, whole),
+            row.figure(&c::DEVICE_WRITES_PER_OP, ratio),
+            row.figure(&c::DEVICE_WRITE_BYTES, bytes),
+            row.figure(&c::DEVICE_READ_BYTES, bytes),
+            row.figure(&c::DEVICE_FLUSHES, whole),
+            row.figure(&c::DEVICE_BUSY, ratio),
+            row.figure(&c::DEVICE_QUEUE, ratio),
+            row.figure(&c::STEAL, ratio),
+            trials(metrics.get(&c::WALL)),
+        ]);
+    }
+    cells
+}
+
