@@ -63,9 +63,17 @@ impl Bench {
             one.push(1e9 / single);
             ratios.push(double / single);
         }
-        let floor = format!("median of {REPEATS}; one reading of the clock alone: {:.1} ns", median(&mut floors));
+        let floor = format!(
+            "median of {REPEATS}; one reading of the clock alone: {:.1} ns",
+            median(&mut floors)
+        );
         self.tell("null 1 thread", median(&mut one), "ns/op", &floor);
-        self.tell("null 2 threads over 1", median(&mut ratios), "x", "median of interleaved repeats");
+        self.tell(
+            "null 2 threads over 1",
+            median(&mut ratios),
+            "x",
+            "median of interleaved repeats",
+        );
         Ok(())
     }
 
@@ -98,8 +106,18 @@ impl Bench {
             return Ok(());
         }
         let what = "median of the ratios of interleaved repeats";
-        self.tell(&format!("{name} random reads over its own benchmark"), median(&mut read_ratios), "x", what);
-        self.tell(&format!("{name} sequential load over its own benchmark"), median(&mut load_ratios), "x", what);
+        self.tell(
+            &format!("{name} random reads over its own benchmark"),
+            median(&mut read_ratios),
+            "x",
+            what,
+        );
+        self.tell(
+            &format!("{name} sequential load over its own benchmark"),
+            median(&mut load_ratios),
+            "x",
+            what,
+        );
         Ok(())
     }
 
@@ -124,9 +142,15 @@ impl Bench {
             seconds.push(started.elapsed().as_secs_f64());
             peaks.push(outcomes[0].before.rss_peak_bytes as f64 / f64::from(1 << 20));
         }
-        let what = format!("worker start, 1 ms of Zipf reads over 10^9 records, end; median of {REPEATS}");
+        let what =
+            format!("worker start, 1 ms of Zipf reads over 10^9 records, end; median of {REPEATS}");
         self.tell("a billion records, start to end", median(&mut seconds), "s", &what);
-        self.tell("a billion records, memory before the first operation", median(&mut peaks), "MiB", "");
+        self.tell(
+            "a billion records, memory before the first operation",
+            median(&mut peaks),
+            "MiB",
+            "",
+        );
         let program = env!("CARGO_BIN_EXE_kvdyno");
         let mut seconds = Vec::new();
         for _ in 0..REPEATS {
@@ -134,7 +158,11 @@ impl Bench {
             let plan = ["plan", "quick", "--engine", "null", "--set", "data.records=1G", "--json"];
             let output = Command::new(program).args(plan).output()?;
             let text = String::from_utf8_lossy(&output.stdout);
-            ensure!(text.contains("1000000000"), "the plan failed: {}", String::from_utf8_lossy(&output.stderr));
+            ensure!(
+                text.contains("1000000000"),
+                "the plan failed: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             seconds.push(started.elapsed().as_secs_f64());
         }
         self.tell("a billion records, kvdyno plan", median(&mut seconds), "s", "");
@@ -210,7 +238,12 @@ fn check_found(outcomes: &[Outcome]) -> anyhow::Result<()> {
 }
 
 fn lmdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
-    let arguments = ["--benchmarks=fillseqbatch,readrandom,readrandom", "--num=1000000", "--value_size=100", "--batch=1000"];
+    let arguments = [
+        "--benchmarks=fillseqbatch,readrandom,readrandom",
+        "--num=1000000",
+        "--value_size=100",
+        "--batch=1000",
+    ];
     let Some(text) = output("t_lmdb", &arguments, folder)? else { return Ok(None) };
     let load_per_s = rate(&text, "fillseqbatch", 0)?;
     Ok(Some(PeerRates { load_per_s, read_per_s: rate(&text, "readrandom", 1)? }))
@@ -227,7 +260,10 @@ fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
         "--cache_size=1073741824",
     ];
     let Some(text) = output("db_bench", &arguments, folder)? else { return Ok(None) };
-    Ok(Some(PeerRates { load_per_s: rate(&text, "fillseq", 0)?, read_per_s: rate(&text, "readrandom", 1)? }))
+    Ok(Some(PeerRates {
+        load_per_s: rate(&text, "fillseq", 0)?,
+        read_per_s: rate(&text, "readrandom", 1)?,
+    }))
 }
 
 fn output(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Option<String>> {
@@ -244,9 +280,9 @@ fn output(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Op
 
 /// The operations per second in the `nth` line of a test: both peers print `N ops/sec`.
 fn rate(text: &str, test: &str, nth: usize) -> anyhow::Result<f64> {
-    let mut lines = text.lines().filter(|line| {
-        line.split_whitespace().next() == Some(test) && line.contains("ops/sec")
-    });
+    let mut lines = text
+        .lines()
+        .filter(|line| line.split_whitespace().next() == Some(test) && line.contains("ops/sec"));
     let line = lines.nth(nth).with_context(|| format!("no line of {test} in:\n{text}"))?;
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|word| word.starts_with("ops/sec")).context("no rate")?;

@@ -371,7 +371,7 @@ mod tests {
         let command = |line: &str| {
             let start = line.find("kvdyno ").filter(|_| line.starts_with("  "))?;
             let line = &line[start..];
-            let end = line.find("  ").or(line.find(" >")).or(line.find(" |"));
+            let end = ["  ", " >", " |"].iter().filter_map(|end| line.find(end)).min();
             Some(line[..end.unwrap_or(line.len())].split(' ').map(str::to_owned).collect())
         };
         text.lines().filter_map(command).collect()

@@ -282,10 +282,7 @@ mod tests {
         let (printer, captured) = Printer::captured();
         printer.data("a\x1b[2Jb\u{202e}c\u{9b}31m");
         printer.json(&"\u{9b}31m\u{7f}").unwrap();
-        assert_eq!(
-            captured.out(),
-            "a\\u{1b}[2Jb\\u{202e}c\\u{9b}31m\n\"\\u009b31m\\u007f\"\n"
-        );
+        assert_eq!(captured.out(), "a\\u{1b}[2Jb\\u{202e}c\\u{9b}31m\n\"\\u009b31m\\u007f\"\n");
     }
 
     #[test]

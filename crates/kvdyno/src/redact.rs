@@ -28,7 +28,10 @@ mod tests {
             redact("--set server=mongodb://me:se:cr@t@db.example:27017/x?a=b@c"),
             "--set server=mongodb://***@db.example:27017/x?a=b@c"
         );
-        assert_eq!(redact("a = \"redis://:pw@h\", b = \"x://h/\""), "a = \"redis://***@h\", b = \"x://h/\"");
+        assert_eq!(
+            redact("a = \"redis://:pw@h\", b = \"x://h/\""),
+            "a = \"redis://***@h\", b = \"x://h/\""
+        );
         assert_eq!(redact("no address: mail@example"), "no address: mail@example");
     }
 }

@@ -1,8 +1,8 @@
 //! What a case left behind (`case.json`): outcome, raw counts and raw readings.
 
+use crate::plan::Case;
 use crate::protocol::WorkerDescription;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot};
-use crate::plan::Case;
 use kvdyno_engine::{Counters, ErrorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -80,7 +80,11 @@ impl RunFolder {
 
     /// A run that is there.
     pub fn open(path: PathBuf) -> Result<Self> {
-        if path.join("run.json").is_file() { Ok(Self { path }) } else { Err(RecordError::NotARun { path }) }
+        if path.join("run.json").is_file() {
+            Ok(Self { path })
+        } else {
+            Err(RecordError::NotARun { path })
+        }
     }
 
     /// `run.json`.
@@ -116,8 +120,7 @@ impl RunFolder {
 
     /// The folder of a case's attempt.
     pub fn case(&self, case: &Case, attempt: u32) -> CaseFolder {
-        let name =
-            if attempt == 1 { case.id.clone() } else { format!("{}_a{attempt}", case.id) };
+        let name = if attempt == 1 { case.id.clone() } else { format!("{}_a{attempt}", case.id) };
         CaseFolder { path: self.path.join("cases").join(name) }
     }
 

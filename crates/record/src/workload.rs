@@ -94,7 +94,7 @@ impl Size {
     pub fn mean(&self) -> f64 {
         match *self {
             Self::Fixed { bytes } => bytes as f64,
-            Self::Uniform { min, max } => (min as f64 + max as f64) / 2.0,
+            Self::Uniform { min, max } => f64::midpoint(min as f64, max as f64),
             Self::Lognormal { median, sigma, max } => mean_of_quantiles(|u| {
                 (median as f64 * (sigma * normal_quantile(u)).exp()).round().clamp(1.0, max as f64)
             }),

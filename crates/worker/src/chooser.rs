@@ -9,13 +9,27 @@ use kvdyno_record::workload::Choice;
 #[derive(Clone, Debug)]
 pub(crate) enum Chooser {
     Uniform,
-    Zipf { zipf: Zipf, spread: Bijection },
+    Zipf {
+        zipf: Zipf,
+        spread: Bijection,
+    },
     YcsbZipfian(YcsbZipfian),
     /// Made anew when inserts have moved the newest record on.
-    Latest { theta: f64, records: u64, zipf: Zipf },
-    Hotspot { hot_keys: u64, operations: f64 },
-    Exponential { gamma: f64 },
-    Sequential { next: u64 },
+    Latest {
+        theta: f64,
+        records: u64,
+        zipf: Zipf,
+    },
+    Hotspot {
+        hot_keys: u64,
+        operations: f64,
+    },
+    Exponential {
+        gamma: f64,
+    },
+    Sequential {
+        next: u64,
+    },
 }
 
 impl Chooser {
@@ -120,7 +134,9 @@ mod tests {
     fn zipf_reaches_every_key_and_the_hottest_are_spread() {
         let numbers = drawn(&Choice::Zipf { theta: 0.5 }, 500, 200_000);
         let mut counts = vec![0u32; 500];
-        numbers.iter().for_each(|n| counts[*n as usize] += 1);
+        for n in &numbers {
+            counts[*n as usize] += 1;
+        }
         assert!(counts.iter().all(|count| *count > 0));
         let hottest = counts.iter().enumerate().max_by_key(|(_, count)| **count).unwrap().0;
         assert_ne!(hottest, 0);
@@ -133,9 +149,15 @@ mod tests {
         let exponential =
             drawn(&Choice::Exponential { percentile: 95.0, fraction: 0.857 }, 1_000, 100_000);
         // Draws past the end are repeated, which lifts 95 % to 0.95 / (1 - e^(-gamma n)).
-        assert!((share_below(&exponential, 857) - 0.95 / (1.0 - 0.05f64.powf(1.0 / 0.857))).abs() < 0.005);
+        assert!(
+            (share_below(&exponential, 857) - 0.95 / (1.0 - 0.05f64.powf(1.0 / 0.857))).abs()
+                < 0.005
+        );
         let latest = drawn(&Choice::Latest { theta: 0.99 }, 1_000, 100_000);
-        assert!((1.0 - share_below(&latest, 999) - 0.129).abs() < 0.01, "the newest is the hottest");
+        assert!(
+            (1.0 - share_below(&latest, 999) - 0.129).abs() < 0.01,
+            "the newest is the hottest"
+        );
     }
 
     #[test]

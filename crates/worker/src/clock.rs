@@ -74,17 +74,14 @@ pub(crate) struct About {
 
 /// Chooses and calibrates the clock.
 pub(crate) fn best() -> (Best, About) {
-    let note = match why_not_tsc() {
-        #[cfg(target_arch = "x86_64")]
-        None => {
-            let tsc = calibrate();
-            let hz = (1u64 << 32) as f64 / tsc.factor as f64 * 1e9;
-            return (Best::Tsc(tsc), About { kind: "tsc", hz, note: String::new() });
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        None => String::new(),
-        Some(note) => note,
-    };
+    let why_not = why_not_tsc();
+    #[cfg(target_arch = "x86_64")]
+    if why_not.is_none() {
+        let tsc = calibrate();
+        let hz = (1u64 << 32) as f64 / tsc.factor as f64 * 1e9;
+        return (Best::Tsc(tsc), About { kind: "tsc", hz, note: String::new() });
+    }
+    let note = why_not.unwrap_or_default();
     let clock = Monotonic { base: read(ClockId::Monotonic) };
     (Best::Monotonic(clock), About { kind: "monotonic", hz: 1e9, note })
 }
@@ -139,7 +136,8 @@ fn paired_reading() -> (u64, u64) {
         let after = rdtsc();
         (after - before, raw, before + (after - before) / 2)
     };
-    let (_, raw, ticks) = (0..100).map(|_| one()).min_by_key(|(width, ..)| *width).unwrap_or((0, 0, 0));
+    let (_, raw, ticks) =
+        (0..100).map(|_| one()).min_by_key(|(width, ..)| *width).unwrap_or((0, 0, 0));
     (raw, ticks)
 }
 

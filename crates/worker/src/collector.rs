@@ -47,8 +47,7 @@ impl Collector<'_> {
         files: &mut Files,
         stop: &Stop,
     ) -> Result<()> {
-        let mut pending =
-            Pending { now_in: vec![0; shared.progress.len()], ..Pending::default() };
+        let mut pending = Pending { now_in: vec![0; shared.progress.len()], ..Pending::default() };
         let (mut next_progress, mut next_events) = (self.start, self.start);
         loop {
             let disconnected = match packets.recv_timeout(COLLECT_EVERY) {
@@ -114,7 +113,9 @@ impl Collector<'_> {
         let start_ns = number * self.task.slice_ns;
         let length_ns = ended.map_or(self.task.slice_ns, |now| {
             let elapsed = now - self.start - start_ns;
-            self.task.duration_ns.map_or(elapsed, |duration| elapsed.min(duration.saturating_sub(start_ns)))
+            self.task
+                .duration_ns
+                .map_or(elapsed, |duration| elapsed.min(duration.saturating_sub(start_ns)))
         });
         let mut roles: BTreeMap<String, BTreeMap<String, SliceCounts>> = BTreeMap::new();
         let mut histograms = Vec::new();
@@ -133,7 +134,8 @@ impl Collector<'_> {
                 histograms.push((tag(Kind::Response), response.to_hdr()));
             }
         }
-        let slice = Slice { phase: self.task.name.clone(), slice: number, start_ns, length_ns, roles };
+        let slice =
+            Slice { phase: self.task.name.clone(), slice: number, start_ns, length_ns, roles };
         let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
         files.slice(self.started_unix_ns, &slice, histograms)
     }

@@ -65,9 +65,9 @@ impl Histogram {
 
 #[inline]
 fn index(ns: u64) -> usize {
-    let exponent = 63 - (ns | ((1 << (BITS + 1)) - 1)).leading_zeros();
+    let exponent = (ns | ((1 << (BITS + 1)) - 1)).ilog2();
     let shift = exponent - BITS;
-    (((shift as u64) << BITS) + (ns >> shift)) as usize
+    ((u64::from(shift) << BITS) + (ns >> shift)) as usize
 }
 
 /// A bucket's lowest value and its width.

@@ -5,6 +5,11 @@
 //! operations (a compare, an index, a few additions) is inside the measured time; `harness N ns/op`
 //! says how much that is. Preparing blocks happens outside of it.
 
+#![expect(
+    clippy::inline_always,
+    reason = "each is a part of one loop, and shows in ns per operation"
+)]
+
 use crate::block::{Action, Step, View};
 use crate::clock::Clock;
 use crate::tally::{OVER, Tally, TimeLine};

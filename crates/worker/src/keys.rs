@@ -1,5 +1,10 @@
 //! Key numbers as bytes, in either notation, without a branch per digit.
 
+#![expect(
+    clippy::inline_always,
+    reason = "each is a part of one loop, and shows in ns per operation"
+)]
+
 use kvdyno_record::workload::{Key, KeyFormat};
 
 /// Writes keys of one length and notation.

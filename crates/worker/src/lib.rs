@@ -74,7 +74,7 @@ fn describe<E: Engine>() -> Result<ExitCode> {
         debug_build: cfg!(debug_assertions),
         engine: E::describe(),
     };
-    let text = serde_json::to_string_pretty(&description).map_err(other)?;
+    let text = serde_json::to_string_pretty(&description).map_err(|error| other(&error))?;
     writeln!(std::io::stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -96,7 +96,7 @@ fn run<E: Engine>() -> Result<ExitCode> {
     let mut input = BufReader::new(std::io::stdin());
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let job: Job = serde_json::from_str(&line).map_err(other)?;
+    let job: Job = serde_json::from_str(&line).map_err(|error| other(&error))?;
     if job.protocol != PROTOCOL {
         let message = format!(
             "this worker speaks protocol {PROTOCOL}, the program {}: build both from one version",
@@ -132,6 +132,6 @@ fn failed(phase: Option<u32>, error: &Error) -> Result<ExitCode> {
     Ok(ExitCode::FAILURE)
 }
 
-fn other(error: serde_json::Error) -> Error {
+fn other(error: &serde_json::Error) -> Error {
     Error::new(ErrorClass::Invalid, error.to_string())
 }

@@ -68,13 +68,14 @@ impl Files {
 fn write_line(file: &mut File, value: &impl Serialize) -> Result<()> {
     let mut line = serde_json::to_vec(value).map_err(|error| other(&error))?;
     line.push(b'\n');
-    file.write_all(&line)
-        .map_err(|error| Error::from(error).context("writing the case's series"))
+    file.write_all(&line).map_err(|error| Error::from(error).context("writing the case's series"))
 }
 
 fn record(error: RecordError) -> Error {
     match error {
-        RecordError::Io { path, source } => Error::from(source).context(&path.display().to_string()),
+        RecordError::Io { path, source } => {
+            Error::from(source).context(&path.display().to_string())
+        }
         other => Error::new(ErrorClass::Other, other.to_string()),
     }
 }

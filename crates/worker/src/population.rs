@@ -26,7 +26,9 @@ struct State {
 impl Population {
     /// After a load of `records`.
     pub(crate) fn new(records: u64) -> Self {
-        Self { state: Mutex::new(State { next: records, claims: Vec::new(), returned: Vec::new() }) }
+        Self {
+            state: Mutex::new(State { next: records, claims: Vec::new(), returned: Vec::new() }),
+        }
     }
 
     /// How many numbers exist without a gap.
@@ -78,7 +80,8 @@ impl<'p> Inserter<'p> {
         // The claim keeps its old start until `settle`: numbers taken but not yet inserted are in
         // the block at hand.
         let claim = &mut state.claims[self.place];
-        let start = if claim.is_empty() { self.range.start } else { claim.start.min(self.range.start) };
+        let start =
+            if claim.is_empty() { self.range.start } else { claim.start.min(self.range.start) };
         *claim = start..self.range.end.max(claim.end);
         self.range.next().unwrap_or(start)
     }

@@ -126,8 +126,12 @@ impl<'p> Mix<'p> {
         if let [Entry { op: Op::Get, chooser, .. }] = self.entries.as_mut_slice() {
             let (records, rng) = (self.records, &mut self.rng);
             match chooser {
-                Chooser::Uniform => fill_with_gets(self.supply.keys, block, steps, || rng.below(records)),
-                other => fill_with_gets(self.supply.keys, block, steps, || other.next(records, rng)),
+                Chooser::Uniform => {
+                    fill_with_gets(self.supply.keys, block, steps, || rng.below(records));
+                }
+                other => {
+                    fill_with_gets(self.supply.keys, block, steps, || other.next(records, rng));
+                }
             }
             return;
         }
@@ -277,8 +281,7 @@ impl LoadRange {
             for place in self.left.by_ref().take(self.batch as usize) {
                 let number = self.order.as_ref().map_or(place, |order| order.at(place));
                 write_bytes += push_key(&self.supply.keys, block, number);
-                let at =
-                    self.supply.values.prepare(number, 0, &mut self.rng, &mut block.arena);
+                let at = self.supply.values.prepare(number, 0, &mut self.rng, &mut block.arena);
                 write_bytes += at.bytes;
                 block.values.push(at);
                 items += 1;
@@ -310,7 +313,10 @@ mod tests {
                 LoadRange::new(order, batch, 10_007, (thread, threads), &supply(), Rng::new(&[1]));
             let (mut source, mut block) = (Source::Load(range), Block::default());
             while source.fill(&mut block, 64) {
-                assert_eq!(block.steps.iter().map(|s| s.items as usize).sum::<usize>(), block.numbers.len());
+                assert_eq!(
+                    block.steps.iter().map(|s| s.items as usize).sum::<usize>(),
+                    block.numbers.len()
+                );
                 assert!(block.steps.iter().all(|s| s.write_bytes == s.items * 36));
                 numbers.extend_from_slice(&block.numbers);
             }
@@ -336,20 +342,24 @@ mod tests {
         let role = Role {
             name: "users".into(),
             threads: 1,
-            mix: vec![entry(Op::Get, 3.0), entry(Op::Insert, 1.0), entry(Op::Multiget { keys: 5 }, 1.0)],
+            mix: vec![
+                entry(Op::Get, 3.0),
+                entry(Op::Insert, 1.0),
+                entry(Op::Multiget { keys: 5 }, 1.0),
+            ],
             rate: None,
         };
         let population = Population::new(100);
         let post = Post { thread: 0, grows: true };
-        let mut source =
-            Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[5]), &population));
+        let mut source = Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[5]), &population));
         let (mut block, mut seen, mut inserted) = (Block::default(), [0u32; 3], 0);
         for _ in 0..1_000 {
             let visible = population.visible();
             assert!(source.fill(&mut block, 50));
             for step in &block.steps {
                 seen[step.slot as usize] += 1;
-                let numbers = &block.numbers[step.first as usize..][..if step.slot == 2 { 5 } else { 1 }];
+                let numbers =
+                    &block.numbers[step.first as usize..][..if step.slot == 2 { 5 } else { 1 }];
                 if step.slot == 1 {
                     assert_eq!(numbers[0], 100 + inserted);
                     inserted += 1;

@@ -118,9 +118,9 @@ pub(crate) fn run<E: Engine, C: Clock>(
                     pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
                 };
                 let (sender, shared, task) = (sender.clone(), &shared, &task);
-                handles.push(scope.spawn(move || {
-                    work(engine, clock, post, source, task, shared, sender)
-                }));
+                handles.push(
+                    scope.spawn(move || work(engine, clock, post, source, task, shared, sender)),
+                );
             }
         }
         drop(sender);
@@ -212,8 +212,8 @@ fn work<E: Engine, C: Clock>(
             while clock.now() < start {
                 std::hint::spin_loop();
             }
-            let place = Place { role: post.role, thread: post.thread };
-            drive(&mut session, clock, place, &mut source, &mut pace, &mut lane, task, shared);
+            let seat = Seat { role: post.role, thread: post.thread };
+            drive(&mut session, clock, seat, &mut source, &mut pace, &mut lane, task, shared);
         }
         Err(error) => shared.fail(error.context("opening a session")),
     }
@@ -224,7 +224,7 @@ fn work<E: Engine, C: Clock>(
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct Seat {
     role: usize,
     thread: usize,
 }
@@ -234,7 +234,7 @@ struct Place {
 fn drive<S: kvdyno_engine::Session, C: Clock>(
     session: &mut S,
     clock: C,
-    place: Place,
+    seat: Seat,
     source: &mut Source<'_>,
     pace: &mut Option<Pace>,
     lane: &mut Lane,
@@ -243,7 +243,7 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
 ) {
     let (mut block, mut steps) = (Block::default(), 16);
     while !shared.over.load(Relaxed) {
-        let wanted = shared.take(place.role, steps);
+        let wanted = shared.take(seat.role, steps);
         if wanted == 0 {
             shared.end();
             return;
@@ -255,16 +255,18 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
             block.due.extend((0..block.steps.len()).map(|_| pace.next()));
         }
         let began = clock.now();
-        let (done, failed) = work_off(session, clock, source, &block, pace.is_some(), lane, task, shared);
+        let (done, failed) =
+            work_off(session, clock, source, &block, pace.is_some(), lane, task, shared);
         count_written(&block, done, &failed, &mut lane.tallies);
         source.settle(&block, done, &failed);
         let items: u64 = lane.tallies.iter().map(Tally::items).sum();
-        shared.progress[place.thread].store(items, Relaxed);
+        shared.progress[seat.thread].store(items, Relaxed);
         if done < block.steps.len() || lane.edge == crate::tally::OVER {
             return;
         }
         let took = lane.last_end.saturating_sub(began).max(1);
-        steps = ((steps as u64 * BLOCK_NS / took) as usize).clamp(1, (steps * 2).min(BLOCK_STEPS_MAX));
+        steps =
+            ((steps as u64 * BLOCK_NS / took) as usize).clamp(1, (steps * 2).min(BLOCK_STEPS_MAX));
     }
 }
 
@@ -297,15 +299,11 @@ fn work_off<S: kvdyno_engine::Session, C: Clock>(
     let supply = source.supply();
     let key_bytes = supply.keys.len();
     let value_bytes = supply.values.bytes(&block.arena);
-    let refs: Vec<&[u8]> = if block.multigets {
-        block.keys.chunks_exact(key_bytes).collect()
-    } else {
-        Vec::new()
-    };
+    let refs: Vec<&[u8]> =
+        if block.multigets { block.keys.chunks_exact(key_bytes).collect() } else { Vec::new() };
     let mut view =
         View { block, key_bytes, value_bytes, refs: &refs, writes: &[], verify: task.verify };
-    let writes =
-        if block.batches { batch_writes(&view) } else { Vec::new() };
+    let writes = if block.batches { batch_writes(&view) } else { Vec::new() };
     view.writes = &writes;
     let (mut from, mut failed) = (0, Vec::new());
     loop {

@@ -54,7 +54,13 @@ impl Values {
 
     /// Prepares a value for key `number`.
     #[inline]
-    pub(crate) fn prepare(&mut self, number: u64, version: u32, rng: &mut Rng, arena: &mut Vec<u8>) -> ValueAt {
+    pub(crate) fn prepare(
+        &mut self,
+        number: u64,
+        version: u32,
+        rng: &mut Rng,
+        arena: &mut Vec<u8>,
+    ) -> ValueAt {
         let bytes = self.draw_size(rng) as usize;
         if self.cursor >= POOL_BYTES {
             self.cursor = 0;
@@ -148,8 +154,14 @@ pub(crate) fn touch(value: &[u8]) -> u64 {
     let mut at = 0;
     while at + 8 <= value.len() {
         let word: [u8; 8] = [
-            value[at], value[at + 1], value[at + 2], value[at + 3],
-            value[at + 4], value[at + 5], value[at + 6], value[at + 7],
+            value[at],
+            value[at + 1],
+            value[at + 2],
+            value[at + 3],
+            value[at + 4],
+            value[at + 5],
+            value[at + 6],
+            value[at + 7],
         ];
         sum ^= u64::from_le_bytes(word);
         at += 64;

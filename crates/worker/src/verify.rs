@@ -45,7 +45,11 @@ pub(crate) fn run<E: Engine, C: Clock>(
         keys.write(number, &mut key);
         let sound = |value: &[u8]| {
             harness_only
-                || if job.data.verify { is_sound(value, number) } else { sizes.contains(&value.len()) }
+                || if job.data.verify {
+                    is_sound(value, number)
+                } else {
+                    sizes.contains(&value.len())
+                }
         };
         let answer = session
             .get(&key, |value| value.map(sound))
@@ -55,7 +59,12 @@ pub(crate) fn run<E: Engine, C: Clock>(
         verified.wrong += u64::from(answer == Some(false));
         if sample % 4096 == 0 {
             let elapsed_ns = clock.now() - check.start;
-            send(&Event::Progress { phase: check.phase, done: sample, total: Some(samples), elapsed_ns })?;
+            send(&Event::Progress {
+                phase: check.phase,
+                done: sample,
+                total: Some(samples),
+                elapsed_ns,
+            })?;
             if stop.is_set() {
                 return Ok(verified);
             }
@@ -67,7 +76,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })
         };
         keys.write(0, &mut key);
-        verified.counted = count(&mut session, key, told, stop)?;
+        verified.counted = count(&mut session, &key, told, stop)?;
     }
     Ok(verified)
 }
@@ -75,14 +84,14 @@ pub(crate) fn run<E: Engine, C: Clock>(
 /// Counts all records in key order, beginning at the lowest key; nothing when stopped on the way.
 fn count<S: Session>(
     session: &mut S,
-    lowest: Vec<u8>,
+    lowest: &[u8],
     tell: impl Fn(u64) -> Result<()>,
     stop: &Stop,
 ) -> Result<Option<u64>> {
     let (mut counted, mut last) = (0, None::<Vec<u8>>);
     loop {
         // A scan that goes on begins with the key that the one before has counted.
-        let from = last.clone().unwrap_or_else(|| lowest.clone());
+        let from = last.clone().unwrap_or_else(|| lowest.to_vec());
         let seen = u64::from(last.is_some());
         let shown = session
             .scan(&from, Direction::Forward, SCAN_RECORDS, |key, _| {

@@ -33,9 +33,7 @@ impl Zipf {
             let u = self.h_last + rng.unit() * (self.h_first - self.h_last);
             let x = h_integral_inverse(u, self.theta);
             let k = x.round().clamp(1.0, self.n);
-            if k - x <= self.squeeze
-                || u >= h_integral(k + 0.5, self.theta) - h(k, self.theta)
-            {
+            if k - x <= self.squeeze || u >= h_integral(k + 0.5, self.theta) - h(k, self.theta) {
                 return k as u64 - 1;
             }
         }

@@ -1,4 +1,4 @@
-//! What RocksDB is and can do, and its options under RocksDB's own names.
+//! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Options, PlaceKind,
@@ -63,7 +63,7 @@ fn capabilities() -> Capabilities {
     }
 }
 
-/// Where RocksDB keeps an option.
+/// Where `RocksDB` keeps an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Home {
     /// `DBOptions` or `ColumnFamilyOptions`, set by name.
@@ -103,7 +103,7 @@ impl Entry {
     }
 }
 
-/// Defaults are RocksDB's own.
+/// Defaults are `RocksDB`'s own.
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
@@ -141,7 +141,7 @@ const OPTIONS: &[Entry] = &[
     Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last."),
 ];
 
-/// RocksDB's string form of all options but the block cache, the statistics and what only the
+/// `RocksDB`'s string form of all options but the block cache, the statistics and what only the
 /// adapter knows.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
@@ -181,7 +181,7 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
     Ok(parts.join(";"))
 }
 
-/// Version and build of the library as found in the running program: RocksDB's C API has no call
+/// Version and build of the library as found in the running program: `RocksDB`'s C API has no call
 /// for either, and a library that was built with assertions is several times slower and must not
 /// pass for the real one.
 fn linked() -> (String, BTreeMap<String, String>) {
@@ -213,7 +213,7 @@ fn linked() -> (String, BTreeMap<String, String>) {
     (version.unwrap_or_else(|| "unknown".to_owned()), build)
 }
 
-/// The file RocksDB's code is in: a shared library where one is mapped, else this program.
+/// The file `RocksDB`'s code is in: a shared library where one is mapped, else this program.
 fn library_image() -> Vec<u8> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let shared = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));

@@ -1,18 +1,23 @@
-//! RocksDB behind the two traits.
+//! `RocksDB` behind the two traits.
 
 use crate::events::Events;
-use crate::raw::{self, Handle};
-use crate::{describe, raw::options_from_string};
+use crate::{describe, raw};
 use kvdyno_engine::{
     Counters, DataShape, Description, Direction, Durability, Engine, EngineEvent, Error,
     ErrorClass, Options, Place, Result, Session, Settled, Value, Write,
 };
-use rocksdb::{BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB};
+use rocksdb::{
+    BlockBasedOptions, BottommostLevelCompaction, Cache, ColumnFamily, ColumnFamilyDescriptor,
+    CompactOptions, DB, ReadOptions, WriteBatch, WriteOptions,
+};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// An open RocksDB.
+/// The family of those who use none; named, because a multiget asks for it.
+const FAMILY: &str = rocksdb::DEFAULT_COLUMN_FAMILY_NAME;
+
+/// An open `RocksDB`.
 pub(crate) struct RocksDb {
     db: DB,
     /// Kept for the statistics, which hang on it.
@@ -35,13 +40,14 @@ impl Engine for RocksDb {
         check_open_files(options, data)?;
         let mut base = rocksdb::Options::default();
         base.set_block_based_table_factory(&table_with_cache(options, data)?);
-        let mut effective = options_from_string(&base, &describe::options_string(options)?)?;
+        let mut effective = raw::options_from_string(&base, &describe::options_string(options)?)?;
         if options.boolean("statistics")? {
             effective.enable_statistics();
         }
         let events = Events::default();
         events.listen(&effective);
-        let db = DB::open(&effective, &directory).map_err(failed)?;
+        let family = ColumnFamilyDescriptor::new(FAMILY, effective.clone());
+        let db = DB::open_cf_descriptors(&effective, &directory, [family]).map_err(failed)?;
         Ok(Self {
             db,
             options: effective,
@@ -53,9 +59,13 @@ impl Engine for RocksDb {
     }
 
     fn session(&self) -> Result<RocksDbSession<'_>> {
-        let sync = self.durability == Durability::Commit;
-        let log = self.durability != Durability::None;
-        Ok(RocksDbSession { db: &self.db, handle: Handle::new(&self.db, sync, log) })
+        let family = self.db.cf_handle(FAMILY).ok_or_else(|| {
+            Error::new(ErrorClass::Other, "the database has no default column family")
+        })?;
+        let mut write = WriteOptions::default();
+        write.set_sync(self.durability == Durability::Commit);
+        write.disable_wal(self.durability == Durability::None);
+        Ok(RocksDbSession { db: &self.db, family, read: ReadOptions::default(), write })
     }
 
     /// Compactions first and the flush after them: a flush into a full level 0 would wait for them
@@ -68,7 +78,7 @@ impl Engine for RocksDb {
             idle = self.wait_for_compact(deadline)?;
         }
         if idle && self.compact_to_settle {
-            idle = self.compact_everything(deadline)? && self.wait_for_compact(deadline)?;
+            idle = self.compact_everything(deadline) && self.wait_for_compact(deadline)?;
         }
         let manual = if self.compact_to_settle { ", CompactRange" } else { "" };
         Ok(Settled { idle, note: format!("WaitForCompact, Flush{manual}, WaitForCompact") })
@@ -129,8 +139,9 @@ impl RocksDb {
         }
     }
 
-    /// As `db_bench`'s `compact`. A manual compaction knows no limit, so it is called off at it.
-    fn compact_everything(&self, deadline: Instant) -> Result<bool> {
+    /// As `db_bench`'s `compact`; says whether it was done in time. A manual compaction knows no
+    /// limit, so it is called off at it.
+    fn compact_everything(&self, deadline: Instant) -> bool {
         let mut options = CompactOptions::default();
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         let (done, finished) = channel();
@@ -150,7 +161,7 @@ impl RocksDb {
         if !in_time {
             raw::allow_manual_compaction(&self.db);
         }
-        Ok(in_time)
+        in_time
     }
 }
 
@@ -203,7 +214,7 @@ fn statistic(line: &str) -> Vec<(String, Value)> {
     }
 }
 
-/// What RocksDB really runs with, every default written out.
+/// What `RocksDB` really runs with, every default written out.
 fn newest_options_file(directory: &Path) -> Option<String> {
     let names = std::fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
     let newest = names.filter(|path| {
@@ -248,7 +259,7 @@ fn failed(error: rocksdb::Error) -> Error {
     classified(&error.into_string())
 }
 
-/// RocksDB says the class of an error in the first words of its message.
+/// `RocksDB` says the class of an error in the first words of its message.
 pub(crate) fn classified(message: &str) -> Error {
     let class = match message.split(':').next().unwrap_or_default() {
         _ if message.contains("No space left") => ErrorClass::Full,
@@ -264,25 +275,28 @@ pub(crate) fn classified(message: &str) -> Error {
     Error::new(class, message)
 }
 
-/// One thread's handle.
+/// One thread's handle: options that are made once instead of for each call.
 pub(crate) struct RocksDbSession<'e> {
     db: &'e DB,
-    handle: Handle<'e>,
+    family: &'e ColumnFamily,
+    read: ReadOptions,
+    write: WriteOptions,
 }
 
 impl Session for RocksDbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.handle.get(key, seen)
+        let pinned = self.db.get_pinned_opt(key, &self.read).map_err(failed)?;
+        Ok(seen(pinned.as_deref()))
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.handle.put(key, value)
+        self.db.put_opt(key, value, &self.write).map_err(failed)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.handle.delete(key)
+        self.db.delete_opt(key, &self.write).map_err(failed)
     }
 
     fn scan(
@@ -314,11 +328,34 @@ impl Session for RocksDbSession<'_> {
         Ok(shown)
     }
 
-    fn multiget(&mut self, keys: &[&[u8]], seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
-        self.handle.multiget(keys, seen)
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let keys = keys.iter().copied();
+        let found = self.db.batched_multi_get_cf_opt(self.family, keys, false, &self.read);
+        found.into_iter().enumerate().try_for_each(|(index, pinned)| {
+            seen(index, pinned.map_err(failed)?.as_deref());
+            Ok(())
+        })
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.handle.write(writes)
+        // Sequence number and count, then for each write its type and two lengths at most.
+        const HEADER_BYTES: usize = 12;
+        const WRITE_BYTES: usize = 1 + 5 + 5;
+        let bytes = writes.iter().map(|write| match write {
+            Write::Put { key, value } => WRITE_BYTES + key.len() + value.len(),
+            Write::Delete { key } => WRITE_BYTES + key.len(),
+        });
+        let mut batch = WriteBatch::with_capacity_bytes(HEADER_BYTES + bytes.sum::<usize>());
+        for write in writes {
+            match *write {
+                Write::Put { key, value } => batch.put(key, value),
+                Write::Delete { key } => batch.delete(key),
+            }
+        }
+        self.db.write_opt(batch, &self.write).map_err(failed)
     }
 }

@@ -1,4 +1,4 @@
-//! Flushes, compactions and write stalls as RocksDB's own listener tells them, the moment they
+//! Flushes, compactions and write stalls as `RocksDB`'s own listener tells them, the moment they
 //! happen.
 
 #![expect(unsafe_code, reason = "callbacks that C++ calls")]
@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub(crate) struct Events(Arc<Mutex<Vec<EngineEvent>>>);
 
 impl Events {
-    /// Has RocksDB, opened with `options`, tell its events from now on.
+    /// Has `RocksDB`, opened with `options`, tell its events from now on.
     pub(crate) fn listen(&self, options: &Options) {
         let state = Arc::into_raw(Arc::clone(&self.0)).cast_mut().cast();
         // SAFETY: the listener owns one count of the events, given back in `release`; every
@@ -167,12 +167,8 @@ unsafe extern "C" fn background_error(
 ) {
     // SAFETY: as in `flush_begin`.
     unsafe {
-        tell(
-            state,
-            EventKind::Other,
-            Edge::Point,
-            &[("background_error", Value::Integer(reason.into()))],
-        )
+        let detail = [("background_error", Value::Integer(reason.into()))];
+        tell(state, EventKind::Other, Edge::Point, &detail);
     };
 }
 

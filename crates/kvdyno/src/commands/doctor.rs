@@ -3,8 +3,8 @@
 
 use crate::cli::DoctorArgs;
 use crate::exit::Exit;
-use crate::host::doctor::{self, Check, Severity};
 use crate::host::Root;
+use crate::host::doctor::{self, Check, Severity};
 use crate::printer::{Printer, Tone};
 use std::path::Path;
 
@@ -15,7 +15,9 @@ pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.json {
         printer.json(&checks)?;
     } else {
-        checks.iter().for_each(|check| show(check, printer));
+        for check in &checks {
+            show(check, printer);
+        }
     }
     let distorts = checks.iter().any(|check| check.severity == Severity::Warning);
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })

@@ -3,7 +3,7 @@
 
 use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
-use crate::host::{Claim, Root, Volume, evidence, facts, meter};
+use crate::host::{Claim, Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
 use crate::runner::{Bench, Ended, Interrupt, Run};
 use kvdyno_record::case::{Outcome, WorkerIdentity};
@@ -30,17 +30,15 @@ pub fn run(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let root = Root::system();
+    // What a killed run could not take away itself.
+    group::sweep(&root);
     let plan = folder.plan()?;
     let volume = Volume::at(&root, claim.path())?;
     let mut not_measured = Vec::new();
     if let Err(reason) = &volume.device {
         not_measured.push(format!("device reads and writes: {reason}"));
     }
-    let bench = Bench {
-        root: &root,
-        device: volume.device.as_ref().ok(),
-        not_measured,
-    };
+    let bench = Bench { root: &root, device: volume.device.as_ref().ok(), not_measured };
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
     let ended = Run {
@@ -59,11 +57,9 @@ pub fn run(
     let ended = ended?;
     end(folder, &root, &place, ended)?;
     tell(folder, ended, printer);
-    let name = RunName {
-        run: folder.path.display().to_string(),
-        runs: RunsArgs::default(),
-    };
-    let verdict = super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
+    let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
+    let verdict =
+        super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
     exit(folder, ended, verdict)
 }
 

@@ -27,8 +27,7 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn table(plan: &Plan) -> String {
-    let columns =
-        ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
+    let columns = ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));
     for case in &plan.cases {
         table.row(row(case));

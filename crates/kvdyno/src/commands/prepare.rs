@@ -30,11 +30,7 @@ pub struct Prepared {
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
 /// directory; it need not exist.
-pub fn prepare(
-    args: &SuiteArgs,
-    default_place: &Path,
-    root: &Root,
-) -> anyhow::Result<Prepared> {
+pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
     let suite = Suite::parse(&file, &text, &overrides(args)?)?;
     let mut workers = BTreeMap::new();
@@ -128,4 +124,3 @@ fn overrides(args: &SuiteArgs) -> anyhow::Result<Overrides> {
         scale: scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?,
     })
 }
-

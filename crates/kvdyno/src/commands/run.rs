@@ -25,9 +25,10 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
     // A place that cannot be had is refused before a run is begun.
     let needed_bytes = prepared.plan.estimate.space_bytes;
-    let place = Place::examine(&root, &place, needed_bytes, None).map_err(refused)?;
+    let place =
+        Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
     let folder = create(&path, &args.runs.runs)?;
-    let claim = place.claim(&id).map_err(refused)?;
+    let claim = place.claim(&id).map_err(|error| refused(&error))?;
     for warning in claim.warnings() {
         printer.warning(warning);
     }
@@ -38,14 +39,14 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// A place is named by the user: what is wrong with it is theirs to put right.
-pub(super) fn refused(error: PlaceError) -> Complaint {
+pub(super) fn refused(error: &PlaceError) -> Complaint {
     Complaint::usage(error.to_string())
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
 fn run_id(suite: &str) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
-    let salt = (meter::unix_ns() / 1_000 ^ u64::from(std::process::id())) & 0xffff;
+    let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{now}_{suite}_{salt:04x}")
 }
 

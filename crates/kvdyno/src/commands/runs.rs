@@ -47,7 +47,8 @@ fn id(path: &Path) -> String {
 
 /// The suite in `2026-11-20T10-15-02Z_quick_7f3a`.
 fn suite(id: &str) -> &str {
-    id.split_once('_').map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
+    id.split_once('_')
+        .map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
 }
 
 fn ambiguous(typed: &str, several: &[PathBuf]) -> Complaint {

@@ -59,7 +59,8 @@ fn uncounted(evidence: &Evidence) -> Option<Finding> {
     let mut phases = evidence.recorded().flat_map(|(_, record)| &record.phases).peekable();
     phases.peek()?;
     let none = !phases.any(|phase| counted(&phase.before.device));
-    let off = evidence.run.host_before.drive.as_ref().and_then(|drive| drive.iostats) == Some(false);
+    let off =
+        evidence.run.host_before.drive.as_ref().and_then(|drive| drive.iostats) == Some(false);
     (none && !filesystem(evidence).contains("tmpfs")).then(|| {
         let drive = evidence.run.host_before.drive.as_ref();
         let name = drive.map_or("a drive", |drive| drive.name.as_str());
@@ -98,9 +99,9 @@ fn virtual_drive(evidence: &Evidence) -> Option<Finding> {
 fn readahead(evidence: &Evidence) -> Option<Finding> {
     let drive = evidence.run.host_before.drive.as_ref()?;
     let bytes_ahead = drive.read_ahead_bytes.filter(|bytes| *bytes > READAHEAD_MAX)?;
-    let on = evidence.recorded().filter(|(case, _)| {
-        case.case.options.values.get(READAHEAD) == Some(&Value::Boolean(true))
-    });
+    let on = evidence
+        .recorded()
+        .filter(|(case, _)| case.case.options.values.get(READAHEAD) == Some(&Value::Boolean(true)));
     let words = format!("readahead is on, and {} reads {} ahead", drive.name, bytes(bytes_ahead));
     let cases = on.map(|(case, _)| (case.case.id.clone(), words.clone()));
     Finding::of_cases(

@@ -67,7 +67,12 @@ fn failed(op: &OpResult) -> Option<String> {
         op.errors.iter().map(|(class, n)| format!("{class:?} {n}").to_lowercase()).collect();
     let words = || {
         let done = op.count;
-        format!("{} operations failed ({}), {} did not", grouped(count), classes.join(", "), grouped(done))
+        format!(
+            "{} operations failed ({}), {} did not",
+            grouped(count),
+            classes.join(", "),
+            grouped(done)
+        )
     };
     (count > 0).then(words)
 }
@@ -106,7 +111,8 @@ fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
         let expected = verified.expected;
         Some(format!("{} records counted, {} expected", grouped(counted), grouped(expected)))
     };
-    let each = phases(evidence).filter_map(|(case, phase)| Some((case.case.id.clone(), words(phase)?)));
+    let each =
+        phases(evidence).filter_map(|(case, phase)| Some((case.case.id.clone(), words(phase)?)));
     each.collect()
 }
 
@@ -115,7 +121,9 @@ fn damaged(evidence: &Evidence) -> Vec<(String, String)> {
         Outcome::Failed { class: ErrorClass::Corrupt, message } => Some(message.clone()),
         _ => None,
     };
-    let each = evidence.recorded().filter_map(|(case, record)| Some((case.case.id.clone(), words(record)?)));
+    let each = evidence
+        .recorded()
+        .filter_map(|(case, record)| Some((case.case.id.clone(), words(record)?)));
     each.collect()
 }
 
@@ -147,9 +155,8 @@ fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
 }
 
 fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
-    let ended = ended(evidence, |outcome| {
-        !matches!(outcome, Outcome::Done | Outcome::DoesNotFit { .. })
-    });
+    let ended =
+        ended(evidence, |outcome| !matches!(outcome, Outcome::Done | Outcome::DoesNotFit { .. }));
     let damaged = evidence.cases.iter().filter_map(|case| {
         let words = case.damaged.clone().filter(|_| case.record.is_none())?;
         Some((case.case.id.clone(), words))
@@ -187,7 +194,8 @@ fn not_verified(evidence: &Evidence) -> Option<Finding> {
     let verified = evidence
         .recorded()
         .any(|(_, record)| record.phases.iter().any(|phase| phase.verified.is_some()));
-    let cases = evidence.recorded().filter(|(_, record)| loads(record) && !super::of_harness(record));
+    let cases =
+        evidence.recorded().filter(|(_, record)| loads(record) && !super::of_harness(record));
     let cases = cases.map(|(case, _)| (case.case.id.clone(), "loaded and not verified".to_owned()));
     if verified {
         return None;

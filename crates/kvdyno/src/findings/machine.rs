@@ -53,7 +53,8 @@ fn busy(evidence: &Evidence) -> Option<Finding> {
         format!("the load average was {load:.2} on {} CPUs when the run began", machine.cpus)
     });
     let waiting = ["cpu", "io", "memory"].iter().find_map(|what| {
-        let share = machine.pressure_some_avg10.get(*what).filter(|share| **share > BUSY * 100.0)?;
+        let share =
+            machine.pressure_some_avg10.get(*what).filter(|share| **share > BUSY * 100.0)?;
         Some(format!("tasks waited for {what} in {share:.0} % of the ten seconds before the run"))
     });
     let words: Vec<String> = [load, waiting].into_iter().flatten().collect();

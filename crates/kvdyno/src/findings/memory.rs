@@ -12,8 +12,7 @@ const LOOKUPS_MIN: u64 = 1000;
 const OUTGROWS: f64 = 1.5;
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all =
-        [not_held(evidence), not_real(evidence), all_cached(evidence), swap_on(evidence)];
+    let all = [not_held(evidence), not_real(evidence), all_cached(evidence), swap_on(evidence)];
     all.into_iter().flatten().collect()
 }
 
@@ -24,7 +23,8 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
         let started = record.worker.is_some() && !record.phases.is_empty();
         (record.ram_limit.enforced_by.is_none() && started).then(|| {
             let reason = record.ram_limit.reason.as_deref().unwrap_or("no reason was recorded");
-            let words = format!("a limit of {} was asked for and not held: {reason}", bytes(requested));
+            let words =
+                format!("a limit of {} was asked for and not held: {reason}", bytes(requested));
             (case.case.id.clone(), words)
         })
     });
@@ -43,9 +43,9 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
 fn not_real(evidence: &Evidence) -> Option<Finding> {
     let void = measured(evidence).filter(|at| !at.of_harness());
     let void: Vec<_> = void.filter_map(|at| Some((at, outside_limit(&at)?))).collect();
-    let evicted = void.iter().any(|(at, _)| {
-        at.case.case.phases.iter().any(|phase| phase.work == Work::Evict)
-    });
+    let evicted = void
+        .iter()
+        .any(|(at, _)| at.case.case.phases.iter().any(|phase| phase.work == Work::Evict));
     let advice = if evicted {
         "the files were evicted, so another process brought them in: find it (a backup, an indexer, \
          a scanner) and stop it"
@@ -86,12 +86,10 @@ fn reads_uniformly(at: &Measured<'_>) -> bool {
 fn all_cached(evidence: &Evidence) -> Option<Finding> {
     let unread = measured(evidence).filter(|at| {
         let limited = at.record.ram_limit.enforced_by.is_some();
-        !limited
-            && !at.of_harness()
-            && at.device_reads() == Some(0)
-            && at.lookups() >= LOOKUPS_MIN
+        !limited && !at.of_harness() && at.device_reads() == Some(0) && at.lookups() >= LOOKUPS_MIN
     });
-    let cases = unread.map(|at| (at.id(), format!("{} lookups, no device read", grouped(at.lookups()))));
+    let cases =
+        unread.map(|at| (at.id(), format!("{} lookups, no device read", grouped(at.lookups()))));
     let asked = evidence.cases.iter().any(|case| case.case.ram_limit_bytes.is_some());
     let advice = if asked {
         "these are figures of memory: the RAM limit of the suite was not held"

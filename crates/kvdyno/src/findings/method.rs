@@ -125,7 +125,8 @@ fn harness_share(groups: &[Group], harness: &Harness) -> Option<Finding> {
 fn tail_below_harness(groups: &[Group], harness: &Harness) -> Option<Finding> {
     let hiccup = harness.max_ns?;
     let below = each_role(groups).filter_map(|(group, role)| {
-        let tail = role.metrics.value(&c::SERVICE_P9999).or(role.metrics.value(&c::SERVICE_P999))?;
+        let tail =
+            role.metrics.value(&c::SERVICE_P9999).or(role.metrics.value(&c::SERVICE_P999))?;
         (tail < hiccup).then(|| {
             let (tail, hiccup) = (duration(tail as u64), duration(hiccup as u64));
             let words =
@@ -142,11 +143,8 @@ fn tail_below_harness(groups: &[Group], harness: &Harness) -> Option<Finding> {
 }
 
 /// Every role of every engine that stores something.
-fn each_role(
-    groups: &[Group],
-) -> impl Iterator<Item = (&Group, &crate::report::group::RoleRow)> {
-    groups
-        .iter()
-        .filter(|group| !group.measures_the_harness)
-        .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role)))
+fn each_role(groups: &[Group]) -> impl Iterator<Item = (&Group, &crate::report::group::RoleRow)> {
+    groups.iter().filter(|group| !group.measures_the_harness).flat_map(|group| {
+        group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role))
+    })
 }

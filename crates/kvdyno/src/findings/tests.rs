@@ -55,7 +55,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
     let lost = found(Id::KeysMissing, |fixture| {
         fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 240;
     });
-    assert!(lost.evidence.contains("240 of 24,240 keys looked up were not there"), "{lost:?}");
+    assert!(lost.evidence.contains("240 of 111,197 keys looked up were not there"), "{lost:?}");
     assert_eq!(lost.severity, Severity::Invalid);
     found(Id::ValuesWrong, |fixture| {
         fixture.case("lmdb_t1_r1").op("measure", "readers", "get").wrong = 1;
@@ -181,9 +181,9 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
     });
     let behind = found(Id::OpenLoopBehind, |fixture| {
         let role = &mut fixture.case("lmdb_t1_r1").phase("measure").roles[0];
-        (role.offered_per_s, role.backlog) = (Some(4_000.0), 24_000);
+        (role.offered_per_s, role.backlog) = (Some(15_000.0), 24_000);
     });
-    assert!(behind.evidence.contains("was to do 4000/s and did 2400/s"), "{behind:?}");
+    assert!(behind.evidence.contains("was to do 15000/s and did 11096/s"), "{behind:?}");
     found(Id::OperationsFailed, |fixture| {
         let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");
         op.errors.insert(ErrorClass::Conflict, 3);

@@ -87,7 +87,8 @@ fn beside_load(groups: &[Group], at: usize) -> Option<Beside> {
 fn beside_role(groups: &[Group], at: usize, run: usize, role: usize) -> Option<Beside> {
     let peer = |group: &Group| group.run_peers == groups[at].run_peers;
     let base = groups.iter().position(|group| !group.measures_the_harness && peer(group))?;
-    let rate = |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
+    let rate =
+        |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
     Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)
 }
 

@@ -27,7 +27,8 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     per_op(&c::DEVICE_WRITE_BYTES_PER_OP, &|spent| {
         spent.device_synced(|device| device.write_bytes)
     });
-    let plain = |read: &dyn Fn(Spent<'_>) -> Reading| trials.of_phase(phase, |spent, _| read(spent));
+    let plain =
+        |read: &dyn Fn(Spent<'_>) -> Reading| trials.of_phase(phase, |spent, _| read(spent));
     metrics.add(&c::DEVICE_WRITES, plain(&|spent| spent.device_synced(|device| device.writes)));
     metrics.add(
         &c::DEVICE_WRITE_BYTES,
@@ -118,9 +119,7 @@ fn common(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) 
     add(&c::WALL, &|spent| Ok(wall(spent)));
     add(&c::CPU_USER, &|spent| spent.process(|usage| usage.user_ns));
     add(&c::CPU_SYSTEM, &|spent| spent.process(|usage| usage.system_ns));
-    add(&c::CPU_PERCENT, &|spent| {
-        over(100.0 * spent.cpu_ns()?, wall(spent), "it took no time")
-    });
+    add(&c::CPU_PERCENT, &|spent| over(100.0 * spent.cpu_ns()?, wall(spent), "it took no time"));
     add(&c::SWITCHES_VOLUNTARY, &|spent| spent.process(|usage| usage.voluntary_switches));
     add(&c::SWITCHES_INVOLUNTARY, &|spent| spent.process(|usage| usage.involuntary_switches));
     add(&c::FAULTS_MINOR, &|spent| spent.process(|usage| usage.minor_faults));
@@ -151,8 +150,7 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
     let size = |spent: Spent<'_>| -> Result<DatabaseSize, Why> {
         spent.phase.database.ok_or_else(|| "the database's size could not be read".into())
     };
-    let mut add = |definition: &Definition,
-                   read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
+    let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, read));
     };
     add(&c::DATABASE_ALLOCATED, &|spent, _| Ok(size(spent)?.allocated_bytes as f64));

@@ -74,7 +74,7 @@ const ENGINES: [Pace; 3] = [
         version: "0.9.70",
         durability: Durability::Commit,
         means: "no flag: each commit flushes data, then the meta page",
-        service_ns: [2_400, 610_000],
+        service_ns: [75_000, 610_000],
         writes_x10: 412,
         null: false,
     },
@@ -84,7 +84,7 @@ const ENGINES: [Pace; 3] = [
         version: "11.8.1",
         durability: Durability::Commit,
         means: "WriteOptions.sync = true",
-        service_ns: [5_100, 420_000],
+        service_ns: [98_000, 420_000],
         writes_x10: 35,
         null: false,
     },
@@ -218,6 +218,8 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
         counted: Some(RECORDS),
         expected: RECORDS,
     });
+    follow(&load, &mut settle);
+    follow(&settle, &mut verify);
     case.record.phases = vec![load, settle, verify];
     case
 }
@@ -248,15 +250,15 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     let slower = 100 + u64::from(trial) * 3;
     let [read_ns, write_ns] = engine.service_ns.map(|ns| ns * slower / 100);
     let window = SLICES * SECOND;
-    // Enough for p99.9, and in the null engine for p99.99.
-    let reads = u64::from(threads) * if engine.null { 120_000 } else { 24_000 };
+    // What a closed loop does in its window: the tail makes the mean a sixth longer than `ns`.
+    let [reads, updates] = [read_ns, write_ns].map(|ns| window * 6 / 7 / ns);
+    let reads = reads * u64::from(threads);
     let get = OpResult {
         found: reads,
         items: reads,
         read_bytes: reads * RECORD_BYTES,
         ..Samples::new("measure", "readers", "get", reads, read_ns, &mut case).op
     };
-    let updates = 2_400;
     let update = OpResult {
         items: updates,
         write_bytes: updates * RECORD_BYTES,
@@ -264,6 +266,9 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     };
     let writes = updates * RECORD_BYTES * engine.writes_x10 / 10;
     let mut measure = phase_record("measure", window, writes, engine);
+    if !engine.null {
+        read_at_device(&mut measure, reads * 7 / 10);
+    }
     measure.roles = vec![
         role_result("readers", threads, window, "get", get),
         role_result("writer", 1, window, "update", update),
@@ -289,8 +294,10 @@ impl Samples {
     ) -> Self {
         let mut op = OpResult { count, ..OpResult::default() };
         let length = SECOND / if phase == "load" { 2 } else { 1 };
+        // Two intervals in the log: enough to have something to merge.
+        let mut halves = [hlog::histogram(), hlog::histogram()];
         for at in 0..SLICES {
-            let mut histogram = hlog::histogram();
+            let histogram = &mut halves[usize::from(at >= SLICES / 2)];
             let mut counts = SliceCounts::default();
             let first = count * at / SLICES;
             for (value, times) in values(ns, count * (at + 1) / SLICES - first) {
@@ -301,18 +308,21 @@ impl Samples {
             }
             op.service_ns += counts.service_ns;
             op.service_ns_max = op.service_ns_max.max(counts.service_ns_max);
-            let tag = hlog::tag(phase, role, name, Kind::Service);
-            case.histograms.push((at * length, length, tag, histogram));
             add_slice(case, phase, at, length, (role, name), counts);
+        }
+        let half = length * SLICES / 2;
+        for (at, histogram) in (0..).zip(halves) {
+            let tag = hlog::tag(phase, role, name, Kind::Service);
+            case.histograms.push((at * half, half, tag, histogram));
         }
         Self { op }
     }
 }
 
-/// `count` times around `ns`: most near it, one in 128 ten times, one in 4096 a hundred times as
+/// `count` times around `ns`: most near it, one in 128 ten times, one in 1024 a hundred times as
 /// long.
 fn values(ns: u64, count: u64) -> Vec<(u64, u64)> {
-    let (rare, slow) = (count / 4096, count / 128);
+    let (rare, slow) = (count / 1024, count / 128);
     let near = count - rare - slow;
     let mut values = vec![(ns * 100, rare), (ns * 10, slow)];
     let each = near / 21;
@@ -364,7 +374,7 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
 /// it was synced.
 fn phase_record(name: &str, wall_ns: u64, written: u64, engine: Pace) -> PhaseRecord {
     let busy = wall_ns / 4;
-    let snapshot = |share: u64, reads: u64| Snapshot {
+    let snapshot = |share: u64| Snapshot {
         at_unix_ns: BEGAN,
         process: Some(ProcessUsage {
             user_ns: 3 * busy * share / 10,
@@ -372,17 +382,17 @@ fn phase_record(name: &str, wall_ns: u64, written: u64, engine: Pace) -> PhaseRe
             voluntary_switches: 1_200 * share / 10,
             involuntary_switches: 34 * share / 10,
             minor_faults: 5_000 * share / 10,
-            major_faults: reads / 2,
-            input_blocks_512: reads * 8,
+            major_faults: 0,
+            input_blocks_512: 0,
             output_blocks_512: written / 512 * share / 10,
             rss_peak_bytes: 30 * MIB,
             io: None,
         }),
         device: Some(DeviceUsage {
             device: "vda".to_owned(),
-            reads: 1_000 + reads,
-            read_bytes: 4096 * (1_000 + reads),
-            read_ns: reads * 90_000,
+            reads: 1_000,
+            read_bytes: 4096 * 1_000,
+            read_ns: 0,
             writes: 500 + written / 8192 * share / 10,
             write_bytes: 500 * 8192 + written * share / 10,
             write_ns: 0,
@@ -394,27 +404,28 @@ fn phase_record(name: &str, wall_ns: u64, written: u64, engine: Pace) -> PhaseRe
         group: Some(GroupUsage { file_bytes: 20 * MIB, ..GroupUsage::default() }),
         steal_ns: Some(0),
     };
-    let reads = if name == "measure" && !engine.null { 18_000 } else { 0 };
     let database = (!engine.null).then_some(DatabaseSize {
         allocated_bytes: 130 * MIB,
         apparent_bytes: 140 * MIB,
         files: 2,
     });
-    let resident = |share: u64| database.map(|_| Residency {
-        file_bytes: 130 * MIB,
-        resident_bytes: 130 * MIB * share / 100,
-        dirty_bytes: 0,
-        method: "cachestat".to_owned(),
-    });
+    let resident = |share: u64| {
+        database.map(|_| Residency {
+            file_bytes: 130 * MIB,
+            resident_bytes: 130 * MIB * share / 100,
+            dirty_bytes: 0,
+            method: "cachestat".to_owned(),
+        })
+    };
     PhaseRecord {
         name: name.to_owned(),
         kind: name.to_owned(),
         started_unix_ns: BEGAN,
         wall_ns,
         stopped: false,
-        before: snapshot(0, 0),
-        after: snapshot(9, reads),
-        synced: (written > 0).then(|| (snapshot(10, reads), SECOND / 20)),
+        before: snapshot(0),
+        after: snapshot(9),
+        synced: (written > 0).then(|| (snapshot(10), SECOND / 20)),
         roles: Vec::new(),
         verified: None,
         settled: None,
@@ -422,6 +433,36 @@ fn phase_record(name: &str, wall_ns: u64, written: u64, engine: Pace) -> PhaseRe
         resident_before: resident(0),
         resident_after: resident(20),
         database,
+    }
+}
+
+/// Makes a phase's device go on where the phase before it ended.
+fn follow(previous: &PhaseRecord, next: &mut PhaseRecord) {
+    let end = previous.synced.as_ref().map_or(&previous.after, |(synced, _)| synced);
+    let Some(end) = &end.device else { return };
+    let Some(start) = next.before.device.clone() else { return };
+    let synced = next.synced.as_mut().map(|(synced, _)| synced);
+    for snapshot in [Some(&mut next.before), Some(&mut next.after), synced].into_iter().flatten() {
+        if let Some(device) = &mut snapshot.device {
+            device.writes += end.writes - start.writes;
+            device.write_bytes += end.write_bytes - start.write_bytes;
+        }
+    }
+}
+
+/// Adds reads of 4 KiB to a phase's device.
+fn read_at_device(phase: &mut PhaseRecord, reads: u64) {
+    for snapshot in [Some(&mut phase.after), phase.synced.as_mut().map(|(synced, _)| synced)] {
+        let Some(snapshot) = snapshot else { continue };
+        if let Some(device) = &mut snapshot.device {
+            device.reads += reads;
+            device.read_bytes += 4096 * reads;
+            device.read_ns += 70_000 * reads;
+        }
+        if let Some(process) = &mut snapshot.process {
+            process.major_faults += reads / 2;
+            process.input_blocks_512 += reads * 8;
+        }
     }
 }
 

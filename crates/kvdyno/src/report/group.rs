@@ -248,8 +248,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
 /// class, and the work.
 fn peers(case: &Case, all: bool) -> String {
     let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
-    let phases: Vec<&Phase> =
-        case.phases.iter().filter(|phase| all || load(phase)).collect();
+    let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
     let threads = case.threads.filter(|_| all);
     let work = (&case.data, case.ram_limit_bytes, case.options.durability, threads, phases);
     serde_json::to_string(&work).unwrap_or_default()

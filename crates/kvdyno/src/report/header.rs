@@ -30,9 +30,8 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
 pub fn harness(summary: &Summary) -> String {
     match &summary.harness {
         Some(harness) => {
-            let max = harness.max_ns.map(|ns| {
-                format!(", its slowest {}", units::duration(ns as u64))
-            });
+            let max =
+                harness.max_ns.map(|ns| format!(", its slowest {}", units::duration(ns as u64)));
             format!(
                 "{:.1} ns/op in {} thread{} (null engine on this host{}); not subtracted below",
                 harness.ns_per_op,

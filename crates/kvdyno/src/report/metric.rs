@@ -141,9 +141,6 @@ impl Metric {
     /// apart.
     pub fn merged(definition: &Definition, merged: Reading, readings: Vec<Reading>) -> Self {
         let mut metric = Self::new(definition, readings);
-        if merged.is_ok() {
-            metric.missing = None;
-        }
         match merged {
             Ok(value) => metric.value = Some(value),
             Err(why) => metric.missing = Some(why.into_owned()),

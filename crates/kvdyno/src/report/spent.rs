@@ -51,7 +51,8 @@ impl<'p> Spent<'p> {
 
     /// Cache flushes of the device.
     pub(super) fn flushes(self) -> Reading {
-        let count = |snapshot: &Snapshot| snapshot.device.as_ref().and_then(|device| device.flushes);
+        let count =
+            |snapshot: &Snapshot| snapshot.device.as_ref().and_then(|device| device.flushes);
         match (count(&self.phase.before), count(self.synced()?)) {
             (Some(before), Some(after)) => grown(before, after, "device"),
             _ => Err("the kernel does not count this device's flushes".into()),

@@ -4,9 +4,9 @@ use super::catalogue as c;
 use super::comparison;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
+use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
 use kvdyno_record::case::Outcome;
-use crate::exit::Exit;
 use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
@@ -164,10 +164,7 @@ pub fn verdict(summary: &Summary) -> Exit {
 
 fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
     let failed = |outcome: &Outcome| {
-        !matches!(
-            outcome,
-            Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. }
-        )
+        !matches!(outcome, Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. })
     };
     if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
         Exit::Invalid

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(
             table.text(),
             "name               n\n\
-             --------------------\n\
+             ---------------------\n\
              a\\u{1b}[2J\\nb      1\n\
              LMDB           1,234\n\
              x              - [1]\n\

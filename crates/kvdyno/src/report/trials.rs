@@ -78,9 +78,7 @@ pub(super) struct At<'n> {
 impl At<'_> {
     fn ops(&self, role: &RoleResult) -> Result<OpResult, Why> {
         match self.op {
-            Some(op) => {
-                role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into())
-            }
+            Some(op) => role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into()),
             None => Ok(role.ops.values().fold(OpResult::default(), added)),
         }
     }

@@ -8,8 +8,17 @@ use super::summary::Summary;
 
 /// What a row is about, before its figures.
 const ABOUT: [&str; 11] = [
-    "label", "engine", "durability", "threads", "records", "key_bytes", "value_bytes_mean",
-    "ram_limit_bytes", "trials_done", "outcome", "phase",
+    "label",
+    "engine",
+    "durability",
+    "threads",
+    "records",
+    "key_bytes",
+    "value_bytes_mean",
+    "ram_limit_bytes",
+    "trials_done",
+    "outcome",
+    "phase",
 ];
 
 /// The tables that have rows: name and CSV text.
@@ -26,7 +35,8 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
         group.runs.iter().flat_map(move |run| {
             let about = about(group, &run.phase);
             run.roles.iter().flat_map(move |role| {
-                let line = |op: &str| [about.clone(), vec![role.role.clone(), op.to_owned()]].concat();
+                let line =
+                    |op: &str| [about.clone(), vec![role.role.clone(), op.to_owned()]].concat();
                 let ops = role.ops.iter().map(|op| (line(&op.op), &op.metrics));
                 std::iter::once((line(""), &role.metrics)).chain(ops.collect::<Vec<_>>())
             })

@@ -1,7 +1,7 @@
 //! One case from nothing to its record: the worker is started inside its limit, told phase by
 //! phase to go, accounted for around each, and judged at the end.
 
-use super::outcome::{self, Ending};
+use super::outcome::{self, Cut, Ending};
 use super::worker::{Heard, Worker};
 use super::{Bench, Interrupt};
 use crate::host::cache::{self, Reach};
@@ -221,11 +221,19 @@ impl<'r> Talk<'r> {
     fn ending(&self) -> Ending {
         Ending {
             failure: self.failure.clone(),
-            overrun: self.overrun,
-            interrupted: self.setting.interrupt.asked() && !self.said_done_in_full(),
+            cut: self.cut(),
             killed_by_us: self.killed_by_us,
             said_done: self.said_done,
             phase: self.phase_name(),
+        }
+    }
+
+    fn cut(&self) -> Option<Cut> {
+        if self.overrun {
+            Some(Cut::Overrun)
+        } else {
+            let cut_short = self.setting.interrupt.asked() && !self.said_done_in_full();
+            cut_short.then_some(Cut::Interrupted)
         }
     }
 
@@ -237,7 +245,13 @@ impl<'r> Talk<'r> {
     fn phase_name(&self) -> String {
         let phases = &self.setting.case.phases;
         self.current.as_ref().map_or_else(
-            || if self.learned.phases.is_empty() { "opening".to_owned() } else { "closing".to_owned() },
+            || {
+                if self.learned.phases.is_empty() {
+                    "opening".to_owned()
+                } else {
+                    "closing".to_owned()
+                }
+            },
             |begun| phases.get(begun.index).map(|phase| phase.name.clone()).unwrap_or_default(),
         )
     }
@@ -373,7 +387,15 @@ impl<'r> Talk<'r> {
 
     fn finished(&mut self, event: Event) {
         let Event::Finished {
-            phase, started_unix_ns, wall_ns, usage, counters, roles, verified, settled, stopped,
+            phase,
+            started_unix_ns,
+            wall_ns,
+            usage,
+            counters,
+            roles,
+            verified,
+            settled,
+            stopped,
         } = event
         else {
             return;
@@ -383,7 +405,8 @@ impl<'r> Talk<'r> {
         let resident_after = self.residency();
         let phase = &self.setting.case.phases[phase as usize];
         let synced = (phase.work != Work::Evict).then(|| self.sync(usage)).flatten();
-        let pair: &mut CounterPair = self.learned.counters.phases.entry(phase.name.clone()).or_default();
+        let pair: &mut CounterPair =
+            self.learned.counters.phases.entry(phase.name.clone()).or_default();
         pair.after = counters;
         self.learned.phases.push(PhaseRecord {
             name: phase.name.clone(),

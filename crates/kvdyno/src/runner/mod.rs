@@ -96,7 +96,8 @@ impl Run<'_> {
     /// The outcome of every case that has a record; of several attempts, the last.
     fn outcomes(&self) -> anyhow::Result<BTreeMap<String, Outcome>> {
         let records = self.folder.case_records()?;
-        let latest = records.into_iter().map(|(_, record)| (record.case.id, record.attempt, record.outcome));
+        let latest =
+            records.into_iter().map(|(_, record)| (record.case.id, record.attempt, record.outcome));
         let mut outcomes: BTreeMap<String, (u32, Outcome)> = BTreeMap::new();
         for (id, attempt, outcome) in latest {
             let newest = outcomes.get(&id).is_none_or(|(known, _)| attempt > *known);
@@ -115,7 +116,8 @@ impl Run<'_> {
         done: &mut BTreeMap<String, Outcome>,
     ) -> anyhow::Result<()> {
         if !case.makes_database() && !databases.is_loaded(&case.database.id) {
-            let Some(loader) = self.plan.cases.iter().find(|other| other.id == case.database.made_by)
+            let Some(loader) =
+                self.plan.cases.iter().find(|other| other.id == case.database.made_by)
             else {
                 return self.file_not_run(case, "the plan has no case that loads it", done);
             };
@@ -142,7 +144,8 @@ impl Run<'_> {
         let (folder, attempt) = self.new_folder(case)?;
         let Some(identity) = self.workers.get(&case.engine) else {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);
-            return self.file(case::not_run(case, &folder, attempt, None, message)?, done);
+            self.file(case::not_run(case, &folder, attempt, None, message)?, done);
+            return Ok(());
         };
         if case.makes_database() {
             self.drop_database(case, databases)?;
@@ -152,7 +155,8 @@ impl Run<'_> {
             Err(error) => {
                 let identity = Some(identity.clone());
                 let record = case::not_run(case, &folder, attempt, identity, error.to_string())?;
-                return self.file(record, done);
+                self.file(record, done);
+                return Ok(());
             }
         };
         let setting = case::Setting {
@@ -168,7 +172,8 @@ impl Run<'_> {
         };
         let record = case::run(&setting)?;
         databases.used(case, record.outcome == Outcome::Done);
-        self.file(record, done)
+        self.file(record, done);
+        Ok(())
     }
 
     /// The folder of a case's database: made for one that loads, there already for the others.
@@ -207,18 +212,14 @@ impl Run<'_> {
         let (folder, attempt) = self.new_folder(case)?;
         let identity = self.workers.get(&case.engine).cloned();
         let record = case::not_run(case, &folder, attempt, identity, message.to_owned())?;
-        self.file(record, done)
+        self.file(record, done);
+        Ok(())
     }
 
-    fn file(
-        &self,
-        record: CaseRecord,
-        done: &mut BTreeMap<String, Outcome>,
-    ) -> anyhow::Result<()> {
+    fn file(&self, record: CaseRecord, done: &mut BTreeMap<String, Outcome>) {
         let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
         done.insert(record.case.id, record.outcome);
-        Ok(())
     }
 
     fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> anyhow::Result<()> {

@@ -12,15 +12,22 @@ use kvdyno_record::workload::{Op, Work};
 pub(super) struct Ending {
     /// What it, or the program, complained of.
     pub(super) failure: Option<(ErrorClass, String)>,
-    /// It was killed because of its time budget.
-    pub(super) overrun: bool,
-    /// It was stopped because of the user.
-    pub(super) interrupted: bool,
+    /// Why it was not left alone to its end.
+    pub(super) cut: Option<Cut>,
     pub(super) killed_by_us: bool,
     /// Its last line was that it is done.
     pub(super) said_done: bool,
     /// Where it was.
     pub(super) phase: String,
+}
+
+/// Why a worker was not left alone to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// Its time budget.
+    Overrun,
+    /// The user.
+    Interrupted,
 }
 
 /// The outcome of a case. What says most about the engine comes first: a limit it did not fit, lost
@@ -48,11 +55,11 @@ pub(super) fn judge(
             class => Outcome::Failed { class, message },
         };
     }
-    if ending.overrun {
+    if ending.cut == Some(Cut::Overrun) {
         let budget = crate::units::duration(case.budget_ns);
         return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
     }
-    if ending.interrupted {
+    if ending.cut == Some(Cut::Interrupted) {
         return Outcome::Interrupted { message: format!("in `{phase}`") };
     }
     match exit.signal {
@@ -82,7 +89,10 @@ fn verify_failed(phase: &PhaseRecord) -> Option<String> {
         return Some(format!("{lost} of {} sampled keys are not there", verified.sampled));
     }
     if verified.wrong > 0 {
-        return Some(format!("{} of {} sampled values are wrong", verified.wrong, verified.sampled));
+        return Some(format!(
+            "{} of {} sampled values are wrong",
+            verified.wrong, verified.sampled
+        ));
     }
     let counted = verified.counted.filter(|counted| *counted != verified.expected)?;
     Some(format!("{counted} records are there, {} were written", verified.expected))

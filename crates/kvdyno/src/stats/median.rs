@@ -87,8 +87,14 @@ mod tests {
     /// 15: 4 (.965), 20: 6 (.959), 25: 8 (.957), 50: 18 (.967).
     #[test]
     fn order_statistics_as_tabulated() {
-        let table =
-            [(6, 1, 0.969), (10, 2, 0.979), (15, 4, 0.965), (20, 6, 0.959), (25, 8, 0.957), (50, 18, 0.967)];
+        let table = [
+            (6, 1, 0.969),
+            (10, 2, 0.979),
+            (15, 4, 0.965),
+            (20, 6, 0.959),
+            (25, 8, 0.957),
+            (50, 18, 0.967),
+        ];
         for (n, rank, confidence) in table {
             let interval = median_interval(&up_to(n)).unwrap();
             assert_eq!((interval.low, interval.high), (f64::from(rank), f64::from(n + 1 - rank)));

@@ -23,10 +23,7 @@ mod tests {
 
     #[test]
     fn enough_samples_or_none() {
-        assert_eq!(
-            [0.5, 0.99, 0.999, 0.9999].map(samples_needed),
-            [20, 1_000, 10_000, 100_000]
-        );
+        assert_eq!([0.5, 0.99, 0.999, 0.9999].map(samples_needed), [20, 1_000, 10_000, 100_000]);
         let mut histogram = Histogram::<u64>::new(3).unwrap();
         (1..10_000).for_each(|value| histogram.record(value).unwrap());
         assert_eq!(quantile(&histogram, 0.999), None);

@@ -42,7 +42,11 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
                         continue;
                     }
                 };
-                checks.push(Check::new(COUNTS, &of, counts(op, &told, role.offered_per_s.is_some())));
+                checks.push(Check::new(
+                    COUNTS,
+                    &of,
+                    counts(op, &told, role.offered_per_s.is_some()),
+                ));
                 checks.push(Check::new(TIMES, of, times(op, &told)));
             }
         }

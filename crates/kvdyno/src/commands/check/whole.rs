@@ -37,10 +37,17 @@ pub(super) fn name_of(case: &CaseFolder) -> String {
 fn present(folder: &RunFolder, plan: &Plan, cases: &[CaseFolder]) -> Answer {
     let recorded: Vec<String> =
         cases.iter().filter_map(|case| Some(case.record().ok()?.case.id)).collect();
-    let absent: Vec<&str> =
-        plan.cases.iter().map(|case| case.id.as_str()).filter(|id| !recorded.iter().any(|r| r == id)).collect();
-    let unplanned: Vec<&str> =
-        recorded.iter().map(String::as_str).filter(|id| !plan.cases.iter().any(|c| c.id == *id)).collect();
+    let absent: Vec<&str> = plan
+        .cases
+        .iter()
+        .map(|case| case.id.as_str())
+        .filter(|id| !recorded.iter().any(|r| r == id))
+        .collect();
+    let unplanned: Vec<&str> = recorded
+        .iter()
+        .map(String::as_str)
+        .filter(|id| !plan.cases.iter().any(|c| c.id == *id))
+        .collect();
     if !unplanned.is_empty() {
         return Answer::Failed(format!("not in the plan: {}", unplanned.join(", ")));
     }
@@ -61,8 +68,11 @@ fn sealed(folder: &RunFolder) -> Answer {
     let Ok(text) = std::fs::read_to_string(folder.path.join("SHA256SUMS")) else {
         return Answer::Failed("the run is complete and has no SHA256SUMS".to_owned());
     };
-    let sums: BTreeMap<&str, &str> =
-        text.lines().filter_map(|line| line.split_once("  ")).map(|(sum, name)| (name, sum)).collect();
+    let sums: BTreeMap<&str, &str> = text
+        .lines()
+        .filter_map(|line| line.split_once("  "))
+        .map(|(sum, name)| (name, sum))
+        .collect();
     let mut wrong = Vec::new();
     for (name, sum) in &sums {
         match sha256(&folder.path.join(name)) {

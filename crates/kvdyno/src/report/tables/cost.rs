@@ -66,7 +66,9 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
 fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec<String> {
     let metrics = &run.metrics;
     let mut row = Cells::new(table, group, metrics, &c::CPU_PER_OP);
-    let cached = match [&c::RESIDENT_BEFORE, &c::RESIDENT_AFTER].map(|d| metrics.value(d)) {
+    let cached = |row: &mut Cells<'_>| match [&c::RESIDENT_BEFORE, &c::RESIDENT_AFTER]
+        .map(|d| metrics.value(d))
+    {
         [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
         _ => row.figure(&c::RESIDENT_AFTER, whole),
     };
@@ -80,7 +82,7 @@ fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec
         row.figure(&c::READ_AMPLIFICATION, ratio),
         row.figure(&c::WRITE_AMPLIFICATION, ratio),
         row.figure(&c::SPACE_AMPLIFICATION, ratio),
-        cached,
+        cached(&mut row),
         row.figure(&c::DATA_TO_RAM, ratio),
         row.figure(&c::RSS_PEAK, bytes),
     ];
@@ -99,4 +101,3 @@ fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec
     }
     cells
 }
-

@@ -91,4 +91,3 @@ fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> V
     }
     cells
 }
-

@@ -141,4 +141,3 @@ impl RoleLines<'_> {
         table.row(cells);
     }
 }
-
