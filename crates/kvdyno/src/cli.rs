@@ -32,10 +32,17 @@ Exit codes:
 #[derive(Clone, Debug, Parser)]
 #[command(name = "kvdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Cli {
-    /// When to use colours; NO_COLOR is honoured.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    /// When to use colours; the variable `NO_COLOR` is honoured
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "auto|always|never"
+    )]
     pub color: Color,
-    /// No progress and no notes; warnings and errors stay.
+    /// No progress and no notes; warnings and errors stay
     #[arg(long, short, global = true)]
     pub quiet: bool,
     /// What to do.

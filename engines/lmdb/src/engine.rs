@@ -163,6 +163,7 @@ impl Session for LmdbSession<'_> {
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         self.env.write(|writer| {
+            writer.keep_position()?;
             writes.iter().try_for_each(|write| match *write {
                 Write::Put { key, value } => Self::put_in(writer, &mut self.append, key, value),
                 Write::Delete { key } => writer.delete(key),

@@ -70,7 +70,8 @@ impl Env {
 
     /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
     pub(crate) fn write<R>(&self, body: impl FnOnce(&mut Writer<'_>) -> Result<R>) -> Result<R> {
-        let mut writer = Writer { txn: null_mut(), dbi: self.dbi, env: PhantomData };
+        let mut writer =
+            Writer { txn: null_mut(), cursor: null_mut(), dbi: self.dbi, env: PhantomData };
         // SAFETY: `txn` is an out parameter; it stays null if the call fails.
         check("mdb_txn_begin", unsafe {
             ffi::mdb_txn_begin(self.env, null_mut(), 0, &raw mut writer.txn)
@@ -257,6 +258,8 @@ impl Drop for Reader<'_> {
 /// A write transaction; dropped before its commit, it is undone.
 pub(crate) struct Writer<'e> {
     txn: *mut ffi::MDB_txn,
+    /// Null, or a cursor that the transaction frees when it ends.
+    cursor: *mut ffi::MDB_cursor,
     dbi: ffi::MDB_dbi,
     env: PhantomData<&'e Env>,
 }
@@ -268,13 +271,27 @@ impl Writer<'_> {
         unsafe { lookup(self.txn, self.dbi, key) }
     }
 
+    /// From here on puts start at the page of the one before: pays from the second put on.
+    pub(crate) fn keep_position(&mut self) -> Result<()> {
+        // SAFETY: the transaction is live, and frees the cursor at its commit or abort (lmdb.h).
+        check("mdb_cursor_open", unsafe {
+            ffi::mdb_cursor_open(self.txn, self.dbi, &raw mut self.cursor)
+        })
+    }
+
     /// Puts; with `append`, only past the last key, and tells whether it was.
     #[inline]
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8], append: bool) -> Result<bool> {
         let (mut key, mut value) = (val(key), val(value));
         let flags = if append { ffi::MDB_APPEND } else { 0 };
-        // SAFETY: the transaction is live; LMDB copies key and value before it returns.
-        let rc = unsafe { ffi::mdb_put(self.txn, self.dbi, &raw mut key, &raw mut value, flags) };
+        // SAFETY: transaction and cursor are live; LMDB copies key and value before it returns.
+        let rc = unsafe {
+            if self.cursor.is_null() {
+                ffi::mdb_put(self.txn, self.dbi, &raw mut key, &raw mut value, flags)
+            } else {
+                ffi::mdb_cursor_put(self.cursor, &raw mut key, &raw mut value, flags)
+            }
+        };
         match rc {
             0 => Ok(true),
             ffi::MDB_KEYEXIST if append => Ok(false),

@@ -6,7 +6,7 @@ use crate::printer::{Printer, Tone};
 use crate::report::table::{Side, Table};
 use crate::units;
 use crate::workers;
-use kvdyno_record::engine::{Capabilities, OptionKind, OptionSpec, Value};
+use kvdyno_record::engine::{Capabilities, Durability, OptionKind, OptionSpec, Value};
 use kvdyno_record::protocol::WorkerDescription;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -63,8 +63,8 @@ fn table(found: &[Found]) -> String {
         let (version, durability, abilities) = match &engine.description {
             Some(description) => {
                 let engine = &description.engine;
-                let classes: Vec<&str> =
-                    engine.capabilities.durability.keys().map(|class| class.as_str()).collect();
+                let classes = engine.capabilities.durability.keys();
+                let classes: Vec<&str> = classes.map(Durability::as_str).collect();
                 let debug = if description.debug_build { " (debug build)" } else { "" };
                 let version = format!("{} {}{debug}", engine.title, engine.version);
                 (version, classes.join(" "), abilities(&engine.capabilities))
@@ -72,7 +72,7 @@ fn table(found: &[Found]) -> String {
             None => ("cannot be used".to_owned(), String::new(), String::new()),
         };
         let path = engine.path.display().to_string();
-        table.row(vec![engine.name.clone(), version, durability, abilities, path]);
+        table.row(&[engine.name.clone(), version, durability, abilities, path]);
     }
     table.text()
 }

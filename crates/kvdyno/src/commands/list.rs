@@ -90,7 +90,7 @@ fn table(entries: &[Entry]) -> String {
     ]);
     for entry in entries {
         let took = entry.ended_unix_ns.and_then(|end| end.checked_sub(entry.started_unix_ns));
-        table.row(vec![
+        table.row(&[
             entry.id.clone(),
             entry.suite.clone(),
             entry.host.clone(),

@@ -30,7 +30,7 @@ fn table(plan: &Plan) -> String {
     let columns = ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));
     for case in &plan.cases {
-        table.row(row(case));
+        table.row(&row(case));
     }
     format!("\n{}\n", table.text())
 }

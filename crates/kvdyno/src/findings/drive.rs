@@ -149,8 +149,8 @@ fn inside(evidence: &Evidence) -> Option<Finding> {
             Id::DriveInsideUnseen,
             "write amplification is counted at the kernel: what the drive writes inside, and the \
              state it was in before, are not known",
-            "for figures of a drive: trim it first, note how full it is, and compare the drive's own \
-             counters (`nvme smart-log`) before and after",
+            "for figures of a drive: trim it first, note how full it is, and compare the drive's \
+             own counters (`nvme smart-log`) before and after",
         )
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         Finding::of_cases(
             Id::OperationsFailed,
             over_ops(evidence, failed),
-            "failed operations are in no figure; log.txt in the case's folder has the engine's words",
+            "failed operations are in no figure; the case's log.txt has the engine's words",
         ),
         open_loop_behind(evidence),
         cases_not_done(evidence),
@@ -174,8 +174,8 @@ fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::DoesNotFit,
         cases,
-        "that is a result; smaller caches in the engine's options, or a higher RAM limit, would give \
-         figures",
+        "that is a result; smaller caches in the engine's options, or a higher RAM limit, would \
+         give figures",
     )
 }
 

@@ -42,7 +42,7 @@ fn stolen(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::CpuStolen,
         cases,
-        "rates are too low and tails too long by what was taken: a dedicated machine, or more trials",
+        "rates are too low and tails too long by as much: a dedicated machine, or more trials",
     )
 }
 
@@ -98,8 +98,8 @@ fn slow_clock(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::SlowClock,
         slow,
-        "each operation costs some 15 ns more than with the processor's own clock; the harness line \
-         includes it",
+        "each operation costs some 15 ns more than with the processor's own clock; the harness \
+         line includes it",
     )
 }
 
@@ -113,7 +113,7 @@ fn clock_drifted(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::ClockDrifted,
         drifted,
-        "times and rates of these cases are wrong by as much: a machine that was suspended or moved \
-         during the run, or a processor without a steady clock",
+        "times and rates of these cases are wrong by as much: a machine that was suspended or \
+         moved during the run, or a processor without a steady clock",
     )
 }

@@ -31,8 +31,8 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
     let advice = if evidence.run.command.iter().any(|word| word == "--no-ram-limit") {
         "it was switched off with --no-ram-limit: these figures are of a machine with all its RAM"
     } else if evidence.run.host_before.root {
-        "`kvdyno doctor` says what this host lacks; until then, data much larger than the machine's \
-         RAM is the honest way"
+        "`kvdyno doctor` says what this host lacks; until then, data much larger than the \
+         machine's RAM is the honest way"
     } else {
         "run as root, or be given a memory cgroup of your own: `kvdyno doctor` says how"
     };
@@ -47,8 +47,8 @@ fn not_real(evidence: &Evidence) -> Option<Finding> {
         .iter()
         .any(|(at, _)| at.case.case.phases.iter().any(|phase| phase.work == Work::Evict));
     let advice = if evicted {
-        "the files were evicted, so another process brought them in: find it (a backup, an indexer, \
-         a scanner) and stop it"
+        "the files were evicted, so another process brought them in: find it (a backup, an \
+         indexer, a scanner) and stop it"
     } else {
         "add an `evict` phase before the measured one, so that the data is cached inside the limit"
     };
@@ -94,7 +94,7 @@ fn all_cached(evidence: &Evidence) -> Option<Finding> {
     let advice = if asked {
         "these are figures of memory: the RAM limit of the suite was not held"
     } else {
-        "these are figures of memory: give the suite a RAM limit below its data to measure the drive"
+        "these are figures of memory: a RAM limit below the data would measure the drive"
     };
     Finding::of_cases(Id::DataAllCached, cases, advice)
 }

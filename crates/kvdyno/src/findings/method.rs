@@ -137,8 +137,8 @@ fn tail_below_harness(groups: &[Group], harness: &Harness) -> Option<Finding> {
     Finding::of_cases(
         Id::TailBelowHarness,
         below.collect::<Vec<_>>(),
-        "the longest operation of the null engine is what this machine does to anybody: rarer tails \
-         below it, and each maximum, may be the machine's",
+        "the longest operation of the null engine is what this machine does to anybody: rarer \
+         tails below it, and each maximum, may be the machine's",
     )
 }
 

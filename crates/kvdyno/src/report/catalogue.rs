@@ -1,5 +1,5 @@
-//! Every figure there is, by name, with unit, direction and source. What is not listed here is in no
-//! table and no export.
+//! Every figure there is, by name, with unit, direction and source. What is not listed here is in
+//! no table and no export.
 
 use super::metric::{Combine, Definition, Direction, Source};
 

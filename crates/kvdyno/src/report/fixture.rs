@@ -1,22 +1,19 @@
 //! A small run made by hand, for tests: two engines and the null engine, one and two readers beside
-//! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows from
-//! formulas, so that it is the same on every machine; every file agrees with every other.
+//! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows
+//! from formulas, so that it is the same on every machine; every file agrees with every other.
+
+mod surroundings;
 
 use hdrhistogram::Histogram;
 use kvdyno_record::FORMAT;
 use kvdyno_record::case::{
     CaseRecord, Clock, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit,
-    RoleResult, Verified, WorkerIdentity,
+    RoleResult, Verified,
 };
-use kvdyno_record::engine::{
-    BatchKind, Capabilities, DataShape, Description, Durability, OptionKind, OptionSpec, Options,
-    PlaceKind, Planning, Value,
-};
+use kvdyno_record::engine::{DataShape, Durability, Options, Value};
 use kvdyno_record::files::{RunFolder, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
-use kvdyno_record::host::{Availability, Drive as HostDrive, Filesystem, Host, Machine};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
-use kvdyno_record::protocol::WorkerDescription;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::{
@@ -27,8 +24,9 @@ use kvdyno_record::workload::{
     ValueShape, Work,
 };
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, SystemTime};
+use surroundings::{run, worker};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -541,110 +539,5 @@ fn data() -> Data {
         value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 1.0 },
         seed: 1,
         verify: true,
-    }
-}
-
-fn worker(engine: Pace) -> WorkerIdentity {
-    let name = format!("kvdyno-{}", engine.name);
-    WorkerIdentity {
-        path: PathBuf::from("/opt/kvdyno").join(&name),
-        sha256: "0".repeat(64),
-        description: WorkerDescription {
-            protocol: 1,
-            harness: "0.1.0".to_owned(),
-            debug_build: false,
-            engine: Description {
-                name: engine.name.to_owned(),
-                title: engine.title.to_owned(),
-                version: engine.version.to_owned(),
-                build: [("assertions".to_owned(), "off".to_owned())].into(),
-                capabilities: capabilities(engine),
-                options: vec![OptionSpec::new(
-                    "readahead",
-                    OptionKind::Boolean,
-                    Value::Boolean(true),
-                    "Leave the kernel's readahead on.",
-                )],
-                planning: Planning { space_factor: 2.0, write_factor: 2.0, ram_bytes_min: MIB },
-            },
-        },
-    }
-}
-
-fn capabilities(engine: Pace) -> Capabilities {
-    Capabilities {
-        durability: [(engine.durability, engine.means.to_owned())].into(),
-        places: vec![PlaceKind::Directory],
-        delete: true,
-        scan_forward: true,
-        scan_reverse: true,
-        native_multiget: false,
-        batch: BatchKind::Atomic,
-        atomic_read_modify_write: true,
-        concurrent_writers: Some(1),
-        measures_the_harness: engine.null,
-        external_processes: false,
-        numbered_keys_only: false,
-        key_bytes_max: None,
-        value_bytes_max: None,
-    }
-}
-
-fn run() -> RunRecord {
-    RunRecord {
-        format: FORMAT.to_owned(),
-        id: "2026-11-20T10-15-02Z_fixture_7f3a".to_owned(),
-        suite: "fixture".to_owned(),
-        program: "0.1.0".to_owned(),
-        command: ["kvdyno", "run", "fixture"].map(str::to_owned).to_vec(),
-        started_unix_ns: BEGAN,
-        ended_unix_ns: Some(BEGAN + 372 * SECOND),
-        resumed_unix_ns: Vec::new(),
-        place: "/mnt/data".to_owned(),
-        host_before: host(),
-        host_after: Some(host()),
-        harness_ns_per_op: None,
-    }
-}
-
-fn host() -> Host {
-    Host {
-        at_unix_ns: BEGAN,
-        hostname: "bench-1".to_owned(),
-        kernel: "6.18.0".to_owned(),
-        os: "Debian GNU/Linux 12".to_owned(),
-        architecture: "x86_64".to_owned(),
-        machine: Machine {
-            cpu_model: "AMD EPYC".to_owned(),
-            cpus: 2,
-            memory_bytes: 24 << 30,
-            memory_available_bytes: 20 << 30,
-            numa_nodes: 1,
-            virtual_machine: Some(true),
-            clocksource: Some("tsc".to_owned()),
-            load_1m: Some(0.1),
-            ..Machine::default()
-        },
-        filesystem: Some(Filesystem {
-            kind: "ext4".to_owned(),
-            mount_point: "/mnt/data".to_owned(),
-            options: "rw,noatime".to_owned(),
-            source: "/dev/vda1".to_owned(),
-            total_bytes: 100 << 30,
-            free_bytes: 90 << 30,
-        }),
-        drive: Some(HostDrive {
-            name: "vda".to_owned(),
-            bytes: 100 << 30,
-            scheduler: Some("none".to_owned()),
-            read_ahead_bytes: Some(8 * MIB),
-            write_cache: Some("write back".to_owned()),
-            iostats: Some(true),
-            ..HostDrive::default()
-        }),
-        root: true,
-        ram_limit: Availability { available: true, detail: "cgroup v1".to_owned() },
-        drop_caches: Availability { available: true, detail: "root".to_owned() },
-        settings: BTreeMap::new(),
     }
 }

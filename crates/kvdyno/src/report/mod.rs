@@ -13,6 +13,7 @@ pub mod header;
 pub mod long;
 pub mod metric;
 mod rates;
+pub mod schemas;
 mod spent;
 pub mod summary;
 pub mod table;

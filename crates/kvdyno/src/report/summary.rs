@@ -157,14 +157,21 @@ impl Summary {
 }
 
 /// How a program that shows `summary` ends: 4 where a finding makes figures invalid, else 3 where
-/// an engine failed. An engine that does not fit its RAM limit has not failed: that is a result.
+/// an engine failed. One that does not fit its RAM limit or its time has not failed: that is a
+/// result.
 pub fn verdict(summary: &Summary) -> Exit {
     summary.verdict
 }
 
 fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
     let failed = |outcome: &Outcome| {
-        !matches!(outcome, Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::Interrupted { .. })
+        !matches!(
+            outcome,
+            Outcome::Done
+                | Outcome::DoesNotFit { .. }
+                | Outcome::OutOfTime { .. }
+                | Outcome::Interrupted { .. }
+        )
     };
     if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
         Exit::Invalid

@@ -35,7 +35,7 @@ impl Table {
     }
 
     /// Adds a row; it has a cell for every column.
-    pub fn row(&mut self, cells: Vec<String>) {
+    pub fn row(&mut self, cells: &[String]) {
         debug_assert_eq!(cells.len(), self.titles.len());
         self.rows.push(cells.iter().map(|cell| one_line(cell).into_owned()).collect());
     }
@@ -93,10 +93,10 @@ mod tests {
     #[test]
     fn hostile_cells_stay_on_their_line() {
         let mut table = Table::new([("name", Side::Left), ("n", Side::Right)]);
-        table.row(vec!["a\x1b[2J\nb".into(), "1".into()]);
-        table.row(vec!["LMDB".into(), "1,234".into()]);
+        table.row(&["a\x1b[2J\nb".into(), "1".into()]);
+        table.row(&["LMDB".into(), "1,234".into()]);
         let mark = table.footnotes.mark("no\r\nreason");
-        table.row(vec!["x".into(), format!("- {mark}")]);
+        table.row(&["x".into(), format!("- {mark}")]);
         assert_eq!(
             table.text(),
             "name               n\n\

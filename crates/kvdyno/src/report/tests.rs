@@ -147,7 +147,7 @@ fn hostile_and_missing_things_do_not_break_the_tables() {
     let text = shown(&fixture.summary(), true);
     assert!(!text.contains(['\x1b', '\x07', '\u{202e}', '\r', '\t']), "{text}");
     assert!(text.contains("no block device with counters under the place"), "{text}");
-    assert!(text.contains("not known  \\u{1b}[2Jno cgroup"), "{text}");
+    assert!(text.contains("not known \\u{1b}[2Jno cgroup"), "{text}");
 }
 
 #[test]

@@ -6,6 +6,9 @@ use super::group::Group;
 use super::metric::Metrics;
 use super::summary::Summary;
 
+/// What rows are about, and their figures.
+type Rows<'s> = Vec<(Vec<String>, &'s Metrics)>;
+
 /// What a row is about, before its figures.
 const ABOUT: [&str; 11] = [
     "label",
@@ -43,9 +46,9 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
         })
     });
     let tables = [
-        ("load", table(&ABOUT, load.collect())?),
-        ("run", table(&[&ABOUT[..], &["role", "op"]].concat(), run.collect())?),
-        ("cost", table(&ABOUT, cost.collect())?),
+        ("load", table(&ABOUT, &load.collect::<Rows<'_>>())?),
+        ("run", table(&[&ABOUT[..], &["role", "op"]].concat(), &run.collect::<Rows<'_>>())?),
+        ("cost", table(&ABOUT, &cost.collect::<Rows<'_>>())?),
     ];
     Ok(tables.into_iter().filter_map(|(name, csv)| Some((name, csv?))).collect())
 }
@@ -68,7 +71,7 @@ fn about(group: &Group, phase: &str) -> Vec<String> {
 }
 
 /// One table; none without rows.
-fn table(about: &[&str], rows: Vec<(Vec<String>, &Metrics)>) -> anyhow::Result<Option<Vec<u8>>> {
+fn table(about: &[&str], rows: &[(Vec<String>, &Metrics)]) -> anyhow::Result<Option<Vec<u8>>> {
     if rows.is_empty() {
         return Ok(None);
     }
@@ -79,7 +82,7 @@ fn table(about: &[&str], rows: Vec<(Vec<String>, &Metrics)>) -> anyhow::Result<O
     let mut writer = csv::Writer::from_writer(Vec::new());
     let names = figures.iter().map(|figure| figure.name);
     writer.write_record(about.iter().copied().chain(names))?;
-    for (words, metrics) in &rows {
+    for (words, metrics) in rows {
         let value = |figure: &&&super::metric::Definition| {
             metrics.value(figure).map(|value| value.to_string()).unwrap_or_default()
         };

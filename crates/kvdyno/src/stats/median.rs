@@ -37,27 +37,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// Conover, Practical Nonparametric Statistics, 3rd edition, section 3.2).
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);
+    let n = sorted.len();
     let mut chosen = None;
-    for rank in 1..=sorted.len() / 2 {
-        let confidence = confidence(sorted.len(), rank);
+    // P(B(n, 1/2) < rank), term by term; in logarithms, so that no n is too large.
+    let mut below = 0.0;
+    let mut ln_term = -(n as f64) * std::f64::consts::LN_2;
+    for rank in 1..=n / 2 {
+        below += ln_term.exp();
+        ln_term += ((n - rank + 1) as f64).ln() - (rank as f64).ln();
+        let confidence = 1.0 - 2.0 * below;
         if confidence < CONFIDENCE {
             break;
         }
-        let (low, high) = (sorted[rank - 1], sorted[sorted.len() - rank]);
-        chosen = Some(Interval { low, high, confidence });
+        chosen = Some(Interval { low: sorted[rank - 1], high: sorted[n - rank], confidence });
     }
     chosen
-}
-
-/// 1 - 2 P(B(n, 1/2) < rank), summed in logarithms so that no n overflows.
-fn confidence(n: usize, rank: usize) -> f64 {
-    let mut below = 0.0;
-    let mut ln_term = -(n as f64) * std::f64::consts::LN_2;
-    for i in 0..rank {
-        below += ln_term.exp();
-        ln_term += ((n - i) as f64).ln() - ((i + 1) as f64).ln();
-    }
-    1.0 - 2.0 * below
 }
 
 fn sorted(values: &[f64]) -> Vec<f64> {

@@ -1,5 +1,5 @@
-//! What was written must have been written somewhere: bytes at the device against bytes given to the
-//! engine.
+//! What was written must have been written somewhere: bytes at the device against bytes given to
+//! the engine.
 
 use super::Answer;
 use kvdyno_record::case::{CaseRecord, PhaseRecord};

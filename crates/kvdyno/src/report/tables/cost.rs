@@ -58,7 +58,7 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             cells.push(run.phase.clone());
         }
         cells.extend(cost_cells(&mut table, group, run, wide));
-        table.row(cells);
+        table.row(&cells);
     }
     Titled { title: "Cost of the run, all roles together", table, aid: COST_AID.to_owned() }
 }

@@ -17,7 +17,11 @@ writes come on top. x base: records/s over the first engine's of the same durabi
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::Right;
+    let swept = summary.groups.iter().any(|group| group.load.is_some() && group.threads.is_some());
     let mut columns = axes.columns();
+    if swept {
+        columns.push(("threads", Right));
+    }
     columns.extend([
         ("wall", Right),
         ("user", Right),
@@ -51,8 +55,11 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     for group in &summary.groups {
         if let Some(load) = &group.load {
             let mut cells = axes.cells(group);
+            if swept {
+                cells.push(group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string()));
+            }
             cells.extend(load_cells(&mut table, group, load, wide));
-            table.row(cells);
+            table.row(&cells);
         }
     }
     Titled { title: "Load", table, aid: LOAD_AID.to_owned() }

@@ -1,0 +1,75 @@
+//! A volume that fills up while an engine writes.
+
+use super::places::can_mount;
+use super::scratch::{Scratch, outcomes, record, wait_until};
+use super::suites::{GET, suite};
+use super::workers::needs;
+use kvdyno_record::case::Outcome;
+use std::fs;
+
+/// The null engine plans for no space, and with `store` takes it all the same.
+#[test]
+fn an_engine_that_fills_the_disk_is_told_and_the_run_goes_on() {
+    if !can_mount("an_engine_that_fills_the_disk_is_told_and_the_run_goes_on") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite()
+        .data("records = 8000\nvalue_bytes = 1000")
+        .engine_as("keeps", "null", "store = \"memory\"")
+        .engine("null")
+        .load("batch = 500")
+        .measure("duration = \"200ms\"")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    fs::create_dir(scratch.path("volume")).unwrap();
+    let mounting = "mount -t tmpfs -o size=4m none volume";
+    let arguments = ["run", "s.toml", "--place", "volume/place"];
+    let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
+    done.assert_code(3).assert_says("disk full");
+    assert_told(&scratch, "keeps");
+}
+
+/// LMDB plans honestly, so somebody else takes the space once the plan is made.
+#[test]
+fn lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on() {
+    let test = "lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on";
+    if !needs("lmdb", test) || !can_mount(test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite()
+        .data("records = 10_000\nvalue_bytes = 1000")
+        .engine("lmdb")
+        .engine("null")
+        .load("batch = 100")
+        .measure("duration = \"200ms\"")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    fs::create_dir(scratch.path("volume")).unwrap();
+    let mounting = "mount -t tmpfs -o size=64m none volume";
+    let arguments = ["run", "s.toml", "--place", "volume/place"];
+    let running = scratch.start(scratch.kvdyno_after(mounting, &arguments));
+    // The run's folder is made when the plan has been accepted; measuring the harness comes next.
+    let place = format!("/proc/{}/root{}", running.pid(), scratch.path("volume").display());
+    wait_until("the place is claimed", || {
+        fs::exists(format!("{place}/place/.kvdyno-lock")).unwrap_or(false)
+    });
+    fs::write(format!("{place}/filler"), vec![1; 60 << 20]).unwrap();
+    running.wait().assert_code(3).assert_says("disk full");
+    assert_told(&scratch, "lmdb");
+}
+
+#[track_caller]
+fn assert_told(scratch: &Scratch, engine: &str) {
+    let run = scratch.only_run();
+    let load = record(&run, &format!("{engine}_load"));
+    let Outcome::DiskFull { message } = load.outcome else { panic!("{:?}", outcomes(&run)) };
+    assert!(!message.is_empty());
+    assert!(matches!(record(&run, &format!("{engine}_t1")).outcome, Outcome::NotRun { .. }));
+    assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
+    assert!(run.is_complete(), "the same would come of it again");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.run(&["show"]).assert_says("disk full");
+    scratch.assert_nothing_left();
+}

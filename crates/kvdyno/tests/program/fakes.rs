@@ -1,0 +1,87 @@
+//! Workers that are not what they say: another protocol, nonsense, an early end.
+
+use super::scratch::{Scratch, outcomes, record};
+use super::suites::reads;
+use super::workers;
+use kvdyno_record::case::Outcome;
+
+/// A worker that describes itself as the null engine does, and runs as the script says.
+fn fake(scratch: &Scratch, run: &str) {
+    let mut description = workers::null_description();
+    description["engine"]["name"] = "fake".into();
+    scratch.write("engines/fake.json", &description.to_string());
+    let describe = "describe) cat \"$(dirname \"$0\")/fake.json\" ;;";
+    scratch.script("fake", &format!("case $1 in\n{describe}\nrun) {run} ;;\nesac\n"));
+}
+
+/// Runs the fake and the null engine: what becomes of the fake's load, with the others done.
+fn run_beside_null(scratch: &Scratch) -> Outcome {
+    scratch.write("s.toml", &reads().engine("fake").engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_code(3).assert_says("not run");
+    let run = scratch.only_run();
+    let outcomes = outcomes(&run);
+    let null: Vec<_> = outcomes.iter().filter(|(id, _)| id.contains("null")).collect();
+    assert_eq!(null.len(), 2);
+    assert!(null.iter().all(|(_, word)| **word == "done"), "{outcomes:?}");
+    assert!(matches!(record(&run, "fake_t1").outcome, Outcome::NotRun { .. }), "{outcomes:?}");
+    scratch.assert_nothing_left();
+    record(&run, "fake_load").outcome
+}
+
+#[test]
+fn another_protocol_is_refused_before_anything_is_made() {
+    let scratch = Scratch::new();
+    scratch.script("fake", "echo '{\"protocol\": 4711}'");
+    scratch.write("s.toml", &reads().engine("fake").engine("null").text());
+    let done = scratch.run(&["run", "s.toml"]);
+    done.assert_code(2).assert_says("kvdyno-fake` speaks protocol 4711, this kvdyno speaks 1");
+    done.assert_says("use the kvdyno that the engine was built for");
+    assert!(scratch.runs().is_empty());
+    scratch.run(&["engines"]).assert_says("null").assert_says("protocol 4711");
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_description_that_is_none_is_refused_before_anything_is_made() {
+    let scratch = Scratch::new();
+    for script in ["echo garbage", "exit 7", "kill -9 $$"] {
+        scratch.script("fake", script);
+        scratch.write("s.toml", &reads().engine("fake").engine("null").text());
+        let done = scratch.run(&["run", "s.toml"]);
+        assert!(matches!(done.code, Some(1 | 2)), "{script}: {:?}", done.code);
+        done.assert_says("kvdyno-fake describe`");
+        assert!(scratch.runs().is_empty());
+        scratch.run(&["engines"]).assert_says("null");
+    }
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_worker_that_says_nonsense_fails_and_is_quoted() {
+    let scratch = Scratch::new();
+    fake(&scratch, "echo garbage; sleep 600");
+    let outcome = run_beside_null(&scratch);
+    assert!(matches!(&outcome, Outcome::Failed { message, .. } if message.contains("garbage")));
+}
+
+#[test]
+fn a_worker_that_ends_at_once_fails_with_its_code() {
+    let scratch = Scratch::new();
+    fake(&scratch, "echo 'no licence' >&2; exit 7");
+    let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
+    assert_eq!(message, "the worker ended with code 7 in `opening` without a word");
+    let folder = scratch.only_run().path.join("cases");
+    let log = super::scratch::files_below(&folder)
+        .into_iter()
+        .filter(|path| path.ends_with("log.txt"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect::<String>();
+    assert!(log.contains("no licence"), "its last words are kept: {log:?}");
+}
+
+#[test]
+fn a_worker_that_leaves_a_child_behind_does_not_leave_it() {
+    let scratch = Scratch::new();
+    fake(&scratch, "sleep 600 & exit 0");
+    assert!(matches!(run_beside_null(&scratch), Outcome::Failed { .. }));
+}

@@ -1,0 +1,148 @@
+//! Workers and programs that are killed, and workers that hang: one case is lost, nothing else.
+
+use super::scratch::{Scratch, list, outcomes, record, records, wait_until};
+use super::suites::{GET, Suite, reads, suite};
+use super::workers::skipped;
+use kvdyno_record::case::Outcome;
+use rustix::process::Signal;
+
+/// A load of a second and a half by the slow one, of next to nothing by the other.
+fn slow_load() -> Suite {
+    let slow = "latency_ns = 1_000_000";
+    suite()
+        .data("records = 1500\nvalue_bytes = 100")
+        .engine_as("slow", "null", slow)
+        .engine("null")
+        .load("")
+        .measure("duration = \"200ms\"")
+        .role("readers", GET)
+}
+
+/// A load of next to nothing, and reads of a second and a half.
+fn slow_reads() -> Suite {
+    suite()
+        .engine("null")
+        .engine_as("other", "null", "")
+        .load("batch = 500")
+        .measure("duration = \"1500ms\"")
+        .role("readers", GET)
+}
+
+/// A killed case is tried again by `resume`, which seals the run.
+fn assert_resumable(scratch: &Scratch, killed: &str) {
+    let run = scratch.only_run();
+    assert!(!run.is_complete());
+    scratch.run(&["show"]).assert_code(scratch.run(&["show", "latest"]).code.unwrap());
+    scratch.run(&["list"]).assert_says("partial: `kvdyno resume` goes on");
+    scratch.run(&["check"]).assert_code(0);
+    let attempts = record(&run, killed).attempt;
+    scratch.run(&["resume"]).assert_ok();
+    assert!(run.is_complete());
+    assert_eq!(record(&run, killed).attempt, attempts + 1);
+    assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
+    scratch.run(&["check"]).assert_code(0);
+    scratch.run(&["resume"]).assert_code(2).assert_says("is complete: there is nothing to resume");
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_worker_killed_while_it_loads_costs_its_case() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &slow_load().text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+    scratch.wait_for_phase("slow_load", "load");
+    running.kill_worker();
+    running.wait().assert_code(3).assert_says("killed");
+    let run = scratch.only_run();
+    let killed = Outcome::Killed { signal: 9, message: "while in `load`".to_owned() };
+    assert_eq!(record(&run, "slow_load").outcome, killed);
+    // What reads it comes next, and loads it again: one kill costs one case.
+    assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
+    scratch.assert_nothing_left();
+    if !run.is_complete() {
+        scratch.run(&["check"]).assert_code(0);
+        scratch.run(&["resume"]).assert_ok();
+    }
+    assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
+    assert!(run.is_complete());
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_worker_killed_while_it_measures_costs_its_case() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &slow_reads().text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+    scratch.wait_for_phase("null_t1", "measure");
+    running.kill_worker();
+    running.wait().assert_code(3).assert_says("killed").assert_says("kvdyno resume");
+    let run = scratch.only_run();
+    let killed = Outcome::Killed { signal: 9, message: "while in `measure`".to_owned() };
+    assert_eq!(record(&run, "null_t1").outcome, killed);
+    assert_eq!(record(&run, "other_t1").outcome, Outcome::Done);
+    scratch.assert_nothing_left();
+    assert_resumable(&scratch, "null_t1");
+}
+
+#[test]
+fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
+    let scratch = Scratch::new();
+    let suite = reads()
+        .run("budget = \"2s\"")
+        .engine_as("hangs", "null", "hang_at_op = 1000")
+        .engine("null");
+    scratch.write("s.toml", &suite.text());
+    let done = scratch.run(&["run", "s.toml"]);
+    done.assert_says("out of time");
+    let run = scratch.only_run();
+    let overrun = Outcome::OutOfTime { message: "over its budget of 2.00 s in `measure`".to_owned() };
+    assert_eq!(record(&run, "hangs_t1").outcome, overrun);
+    assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
+    assert!(run.is_complete(), "it would hang again");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+/// The program itself is killed: its worker dies with it, its place is free for its own resume
+/// only, and that takes away what was left.
+#[test]
+fn a_killed_program_leaves_what_its_resume_takes_away() {
+    let test = "a_killed_program_leaves_what_its_resume_takes_away";
+    let scratch = Scratch::new();
+    let suite = slow_reads().ram("256MiB").engine_as("keeps", "null", "store = \"memory\"");
+    scratch.write("s.toml", &suite.text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place"]));
+    scratch.wait_for_phase("keeps_t1", "measure");
+    let worker = running.worker().unwrap();
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait().signal, Some(9));
+    wait_until("the worker died with it", || scratch.processes().is_empty());
+    assert!(!std::path::Path::new(&format!("/proc/{worker}/exe")).exists());
+    assert_eq!(list(&scratch.path("place")).len(), 2, "a database and the lock are left");
+    let left = scratch.groups();
+    if left.is_empty() {
+        skipped(test, "no memory group can be made here: none is left to be swept");
+    }
+
+    scratch.run(&["list"]).assert_code(0).assert_says("partial");
+    scratch.run(&["check"]).assert_code(0);
+    let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
+    let refused = scratch.run(&["run", "s.toml", "--place", "place"]);
+    refused.assert_code(2).assert_says(&format!("holds databases of run {id}, which was killed"));
+
+    let before = records(&scratch.only_run());
+    scratch.run(&["resume"]).assert_ok();
+    let run = scratch.only_run();
+    assert!(run.is_complete());
+    assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
+    for (id, record) in before {
+        if id.contains("_t1") {
+            assert_eq!(records(&run)[&id], record, "{id} was done and is kept");
+        }
+    }
+    assert!(!scratch.path("place").exists(), "it was made by the run");
+    assert!(left.iter().all(|group| !group.exists()), "{left:?}");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}

@@ -1,0 +1,114 @@
+//! The RAM limit: too tight, impossible for this user, impossible on this host.
+
+use super::places::can_mount;
+use super::scratch::{Scratch, group_folders, outcomes, record, records};
+use super::suites::{Suite, reads};
+use super::workers::{needs_root, skipped};
+use kvdyno_record::case::Outcome;
+use std::path::Path;
+
+fn limited() -> Suite {
+    reads().ram("64MiB").engine("null")
+}
+
+/// Whether this host lets us limit memory, as `doctor` says.
+fn can_limit(scratch: &Scratch, test: &str) -> bool {
+    scratch.write("probe.toml", &limited().text());
+    scratch.run(&["run", "probe.toml", "--runs", "probe"]).assert_ok();
+    let probe = scratch.path("probe");
+    let run = std::fs::read_dir(&probe).unwrap().flatten().next().unwrap().path();
+    let run = kvdyno_record::files::RunFolder::open(run).unwrap();
+    let can = records(&run).values().all(|record| record.ram_limit.enforced_by.is_some());
+    std::fs::remove_dir_all(probe).unwrap();
+    if !can {
+        skipped(test, "no memory group can be made here");
+    }
+    can
+}
+
+#[test]
+fn an_engine_that_does_not_fit_its_ram_is_told_and_the_run_goes_on() {
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, "an_engine_that_does_not_fit_its_ram_is_told_and_the_run_goes_on") {
+        return;
+    }
+    let suite = limited().engine_as("greedy", "null", "memory_bytes = \"200MiB\"");
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("does not fit");
+    let run = scratch.only_run();
+    let Outcome::DoesNotFit { message } = record(&run, "greedy_load").outcome else {
+        panic!("{:?}", outcomes(&run));
+    };
+    assert!(message.contains("killed by the kernel for its RAM limit"), "{message}");
+    for part in ["_null_load", "_null_t1"] {
+        let record = record(&run, part);
+        assert_eq!(record.outcome, Outcome::Done);
+        assert!(record.ram_limit.enforced_by.unwrap().starts_with("cgroup v"));
+    }
+    assert!(run.is_complete(), "that an engine does not fit is an answer");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn without_root_it_runs_and_says_that_the_limit_is_not_held() {
+    let test = "without_root_it_runs_and_says_that_the_limit_is_not_held";
+    if !needs_root(test) {
+        return;
+    }
+    let scratch = Scratch::of_nobody();
+    scratch.write("s.toml", &limited().text());
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let done = scratch.start(scratch.kvdyno_by(&nobody, &["run", "s.toml"])).wait();
+    done.assert_ok().assert_says("64.0 MiB was asked for and not held");
+    assert_not_held(&scratch, "cannot be written");
+}
+
+#[test]
+fn without_control_groups_it_runs_and_says_that_the_limit_is_not_held() {
+    let test = "without_control_groups_it_runs_and_says_that_the_limit_is_not_held";
+    if !can_mount(test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &limited().text());
+    let hiding = "mount -t tmpfs none /sys/fs/cgroup";
+    let done = scratch.start(scratch.kvdyno_after(hiding, &["run", "s.toml"])).wait();
+    done.assert_ok().assert_says("64.0 MiB was asked for and not held");
+    assert_not_held(&scratch, "is not visible where");
+}
+
+#[test]
+fn with_control_groups_read_only_it_runs_and_says_that_the_limit_is_not_held() {
+    let test = "with_control_groups_read_only_it_runs_and_says_that_the_limit_is_not_held";
+    if !can_mount(test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &limited().text());
+    let v1 = Path::new("/sys/fs/cgroup/memory").is_dir();
+    let top = if v1 { "/sys/fs/cgroup/memory" } else { "/sys/fs/cgroup" };
+    if group_folders().is_empty() {
+        skipped(test, "no memory groups here");
+        return;
+    }
+    let freezing = format!("mount -o remount,bind,ro {top}");
+    let done = scratch.start(scratch.kvdyno_after(&freezing, &["run", "s.toml"])).wait();
+    done.assert_ok().assert_says("64.0 MiB was asked for and not held");
+    assert_not_held(&scratch, "cannot be written");
+}
+
+/// Every case ran, and its record has the reason and what would help.
+#[track_caller]
+fn assert_not_held(scratch: &Scratch, why: &str) {
+    let run = scratch.only_run();
+    for (id, record) in records(&run) {
+        assert_eq!(record.outcome, Outcome::Done, "{id}");
+        assert_eq!(record.ram_limit.requested_bytes, Some(64 << 20));
+        assert_eq!(record.ram_limit.enforced_by, None, "{id}");
+        let reason = record.ram_limit.reason.unwrap();
+        assert!(reason.contains(why) && reason.contains("; "), "{reason}");
+    }
+    scratch.run(&["show"]).assert_says("not held");
+    scratch.assert_nothing_left();
+}

@@ -1,0 +1,43 @@
+//! Two programs at once: in one place, on one run.
+
+use super::scratch::{Scratch, outcomes};
+use super::suites::{GET, Suite, reads, suite};
+
+fn long() -> Suite {
+    suite().engine("null").load("batch = 500").measure("duration = \"2s\"").role("readers", GET)
+}
+
+#[test]
+fn a_second_run_in_the_same_place_is_told_who_is_there() {
+    let scratch = Scratch::new();
+    scratch.write("long.toml", &long().text());
+    scratch.write("short.toml", &reads().engine("null").text());
+    let first = scratch.start(scratch.kvdyno(&["run", "long.toml", "--place", "place"]));
+    scratch.wait_for_phase("t1", "measure");
+    let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
+    let second = scratch.run(&["run", "short.toml", "--place", "place"]);
+    second.assert_code(2);
+    second.assert_says(&format!("is in use by run {id} (process {})", first.pid()));
+    assert_eq!(scratch.runs().len(), 1, "the second made nothing");
+    // Elsewhere it may.
+    scratch.run(&["run", "short.toml", "--place", "other", "--runs", "others"]).assert_ok();
+    first.wait().assert_ok();
+    assert!(outcomes(&scratch.only_run()).values().all(|word| *word == "done"));
+    scratch.run(&["check"]).assert_code(0);
+    assert!(!scratch.path("place").exists());
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_run_that_is_running_is_not_resumed() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &long().text());
+    let first = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+    scratch.wait_for_phase("t1", "measure");
+    scratch.run(&["resume"]).assert_code(2).assert_says(&format!("process {}", first.pid()));
+    first.wait().assert_ok();
+    let run = scratch.only_run();
+    assert_eq!(run.cases().unwrap().len(), 2, "nothing was done twice");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}

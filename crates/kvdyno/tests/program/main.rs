@@ -1,0 +1,25 @@
+//! The program as its users meet it: these tests run `kvdyno` and its workers as processes, and
+//! read what they print and leave behind. They know nothing of its inside but the record.
+//!
+//! Nothing here asserts how fast anything is. What a machine cannot do (be root, mount, have LMDB)
+//! is skipped, and said.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+#![expect(clippy::print_stderr, reason = "what is skipped must be seen")]
+
+mod disk_full;
+mod fakes;
+mod figures;
+mod interrupts;
+mod kills;
+mod limits;
+mod locks;
+mod losses;
+mod loops;
+mod mistakes;
+mod places;
+mod readme;
+mod scratch;
+mod strangers;
+mod suites;
+mod workers;

@@ -1,0 +1,77 @@
+//! Mistakes in a suite or on the command line: shown where they are, code 2, and nothing is made.
+
+use super::scratch::{Done, Scratch, list};
+use super::suites::reads;
+use super::workers;
+
+/// Runs a suite that must be refused before anything is made.
+#[track_caller]
+fn refuse(scratch: &Scratch, arguments: &[&str]) -> Done {
+    let before = list(&scratch.path("."));
+    for command in ["plan", "run"] {
+        scratch.run(&[&[command], arguments].concat()).assert_code(2);
+        assert_eq!(list(&scratch.path(".")), before, "{command} made something");
+    }
+    scratch.assert_nothing_left();
+    scratch.run(&[&["run"], arguments].concat())
+}
+
+#[test]
+fn a_malformed_suite_is_shown_with_a_caret() {
+    let scratch = Scratch::new();
+    let text = reads().engine("null").text();
+    scratch.write("key.toml", &text.replace("value_bytes", "vale_bytes"));
+    let done = refuse(&scratch, &["key.toml"]);
+    done.assert_says("key.toml:5:").assert_says("vale_bytes = 100");
+    done.assert_says("did you mean `value_bytes`?").assert_says("───");
+
+    scratch.write("unit.toml", &text.replace("\"200ms\"", "\"200 parsecs\""));
+    refuse(&scratch, &["unit.toml"]).assert_says("unit.toml:").assert_says("200 parsecs");
+
+    scratch.write("syntax.toml", &text.replace("[data]", "[data"));
+    refuse(&scratch, &["syntax.toml"]).assert_says("syntax.toml:3:");
+}
+
+#[test]
+fn an_argument_is_shown_with_a_caret_too() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    let done = refuse(&scratch, &["s.toml", "--set", "data.recrods=5"]);
+    done.assert_says("--set").assert_says("recrods");
+    refuse(&scratch, &["s.toml", "--set", "data.records=many"]).assert_says("many");
+    refuse(&scratch, &["s.toml", "--engine", "nil"]).assert_says("nil");
+    refuse(&scratch, &["missing.toml"]).assert_says("failed to read the suite `missing.toml`");
+}
+
+#[test]
+fn an_unknown_engine_is_named_with_those_that_were_found() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("nill").text());
+    let done = refuse(&scratch, &["s.toml"]);
+    done.assert_says("there is no worker `kvdyno-nill`").assert_says("did you mean `null`?");
+}
+
+#[test]
+fn an_unknown_option_is_named_with_what_was_meant() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine_as("null", "null", "latency = 5").text());
+    let done = refuse(&scratch, &["s.toml"]);
+    done.assert_says("latency").assert_says("s.toml:").assert_says("latency_ns");
+    scratch.write("s.toml", &reads().engine_as("null", "null", "store = \"tape\"").text());
+    refuse(&scratch, &["s.toml"]).assert_says("tape").assert_says("memory");
+}
+
+/// The null engine takes no space, so another is described that does.
+#[test]
+fn more_data_than_the_volume_has_room_for_is_refused() {
+    let scratch = Scratch::new();
+    let mut description = workers::null_description();
+    description["engine"]["name"] = "bulky".into();
+    description["engine"]["planning"]["space_factor"] = 2.0.into();
+    scratch.write("engines/bulky.json", &description.to_string());
+    scratch.script("bulky", "cat \"$(dirname \"$0\")/bulky.json\"");
+    scratch.write("s.toml", &reads().engine("bulky").text());
+    let done = refuse(&scratch, &["s.toml", "--set", "data.size=8EiB"]);
+    done.assert_says("on the volume at one time").assert_says("are free").assert_says("--place");
+    scratch.run(&["plan", "s.toml"]).assert_code(0);
+}

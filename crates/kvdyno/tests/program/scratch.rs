@@ -1,0 +1,428 @@
+//! A folder for one test, the program run in it, and the proof that nothing was left behind.
+
+use super::workers;
+use kvdyno_record::case::CaseRecord;
+use kvdyno_record::files::RunFolder;
+use rustix::process::{Pid, Signal, kill_process};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Nothing that is waited for takes longer on the slowest machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// In the environment of every process that a test starts, and of theirs.
+const MARK: &str = "KVDYNO_TEST_MARK";
+
+/// A test's folder.
+pub(crate) struct Scratch {
+    folder: TempDir,
+    mark: String,
+    /// The programs started here: groups of theirs are looked for by number.
+    started: RefCell<Vec<u32>>,
+    outputs: AtomicU32,
+    program: PathBuf,
+}
+
+/// How the program ended, and what it said.
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// A program that is running.
+pub(crate) struct Running {
+    child: Child,
+    outputs: [PathBuf; 2],
+}
+
+impl Scratch {
+    /// A folder on a disk where there is one (`/tmp` often is memory), with the null engine and
+    /// the others that were found.
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let folder = tempfile::Builder::new().prefix("kvdyno-program-").tempdir_in("/var/tmp");
+        let folder = folder.unwrap();
+        for name in ["engines", "tmp", "outputs"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        let number = NUMBER.fetch_add(1, Relaxed);
+        let scratch = Self {
+            folder,
+            mark: format!("{}-{number}", std::process::id()),
+            started: RefCell::default(),
+            outputs: AtomicU32::new(0),
+            program: workers::program().to_owned(),
+        };
+        scratch.link("null", workers::null());
+        for engine in ["lmdb", "rocksdb"] {
+            if let Some(path) = workers::find(engine) {
+                scratch.link(engine, &path);
+            }
+        }
+        scratch
+    }
+
+    /// One that belongs to the user who owns nothing, with copies of the program and the null
+    /// engine that this user can reach.
+    pub(crate) fn of_nobody() -> Self {
+        let mut scratch = Self::new();
+        fs::remove_dir_all(scratch.path("engines")).unwrap();
+        fs::create_dir(scratch.path("engines")).unwrap();
+        fs::copy(workers::null(), scratch.path("engines/kvdyno-null")).unwrap();
+        fs::create_dir(scratch.path("bin")).unwrap();
+        scratch.program = scratch.path("bin/kvdyno");
+        fs::copy(workers::program(), &scratch.program).unwrap();
+        for path in [".", "tmp"] {
+            std::os::unix::fs::chown(scratch.path(path), Some(65534), Some(65534)).unwrap();
+        }
+        scratch
+    }
+
+    fn link(&self, engine: &str, worker: &Path) {
+        let link = self.path(&format!("engines/kvdyno-{engine}"));
+        std::os::unix::fs::symlink(worker, link).unwrap();
+    }
+
+    /// A path in it.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file into it.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// A worker that is a shell script.
+    pub(crate) fn script(&self, engine: &str, script: &str) -> PathBuf {
+        let path = self.write(&format!("engines/kvdyno-{engine}"), &format!("#!/bin/sh\n{script}"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// A command line of the program.
+    pub(crate) fn kvdyno(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(arguments);
+        self.prepare(&mut command);
+        command
+    }
+
+    /// The same below another program that becomes it at its end: `setpriv ... kvdyno ...`.
+    pub(crate) fn kvdyno_by(&self, outer: &[&str], arguments: &[&str]) -> Command {
+        let mut command = Command::new(outer[0]);
+        command.args(&outer[1..]).arg(&self.program).args(arguments);
+        self.prepare(&mut command);
+        command
+    }
+
+    /// The program in a mount namespace of its own, after a script that mounts in it.
+    pub(crate) fn kvdyno_after(&self, mounting: &str, arguments: &[&str]) -> Command {
+        let script = format!("set -e\n{mounting}\nexec \"$@\"");
+        let outer = ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script, "sh"];
+        self.kvdyno_by(&outer, arguments)
+    }
+
+    fn prepare(&self, command: &mut Command) {
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.env("KVDYNO_ENGINE_PATH", self.path("engines"));
+        command.env("TMPDIR", self.path("tmp")).env(MARK, &self.mark).env("NO_COLOR", "1");
+    }
+
+    /// Starts it.
+    pub(crate) fn start(&self, mut command: Command) -> Running {
+        let number = self.outputs.fetch_add(1, Relaxed);
+        let outputs = ["out", "err"].map(|kind| self.path(&format!("outputs/{number}.{kind}")));
+        command.stdout(File::create(&outputs[0]).unwrap());
+        command.stderr(File::create(&outputs[1]).unwrap());
+        let child = command.spawn().unwrap();
+        self.started.borrow_mut().push(child.id());
+        Running { child, outputs }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Done {
+        self.start(self.kvdyno(arguments)).wait()
+    }
+
+    /// The run in `runs`, of which there is one.
+    pub(crate) fn only_run(&self) -> RunFolder {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        RunFolder::open(runs[0].clone()).unwrap()
+    }
+
+    /// What is in `runs`, in order.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        list(&self.path("runs")).into_iter().map(|name| self.path("runs").join(name)).collect()
+    }
+
+    /// Waits until a case of the one run is in a phase.
+    pub(crate) fn wait_for_phase(&self, case: &str, phase: &str) {
+        let wanted = format!("\"phase\":\"{phase}\"");
+        wait_until(&format!("{case} is in {phase}"), || {
+            self.runs().iter().any(|run| {
+                let cases = run.join("cases");
+                let mut folders = list(&cases).into_iter().filter(|name| name.contains(case));
+                folders.any(|name| {
+                    let readings = cases.join(name).join("machine.ndjson");
+                    fs::read_to_string(readings).is_ok_and(|text| text.contains(&wanted))
+                })
+            })
+        });
+    }
+
+    /// No process of ours lives, no group of ours is there, and no file but what belongs there.
+    pub(crate) fn assert_nothing_left(&self) {
+        wait_until("all processes are gone", || self.processes().is_empty());
+        let groups = self.groups();
+        assert!(groups.is_empty(), "groups left: {groups:?}");
+        assert_eq!(list(&self.path("tmp")), Vec::<String>::new(), "temporary files left");
+        for run in self.runs() {
+            let left: Vec<PathBuf> =
+                files_below(&run).into_iter().filter(|path| is_leftover(path)).collect();
+            assert!(left.is_empty(), "left in the run: {left:?}");
+            assert!(!run.join("volume").exists(), "databases left in {}", run.display());
+        }
+    }
+
+    /// Processes with our mark that are not dead.
+    pub(crate) fn processes(&self) -> Vec<String> {
+        let mark = format!("{MARK}={}\0", self.mark);
+        let marked = |pid: &String| {
+            let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.windows(mark.len()).any(|window| window == mark.as_bytes())
+        };
+        let pids = list(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok());
+        pids.filter(marked).collect()
+    }
+
+    /// Control groups that were made by programs started here.
+    pub(crate) fn groups(&self) -> Vec<PathBuf> {
+        let started = self.started.borrow();
+        let ours = |name: &str| started.iter().any(|pid| name.starts_with(&format!("kvdyno-{pid}-")));
+        let mut groups = Vec::new();
+        for folder in group_folders() {
+            groups.extend(
+                list(&folder).into_iter().filter(|name| ours(name)).map(|name| folder.join(name)),
+            );
+        }
+        groups
+    }
+}
+
+/// Our own memory groups, and those above them.
+pub(crate) fn group_folders() -> Vec<PathBuf> {
+    let text = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let mut folders = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let tops: &[&str] = match controllers {
+            "" => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+            "memory" => &["/sys/fs/cgroup/memory"],
+            _ => &[],
+        };
+        for top in tops {
+            let own = Path::new(top).join(path.trim_start_matches('/'));
+            folders.extend(own.parent().map(Path::to_owned));
+            folders.push(own);
+        }
+    }
+    folders.retain(|folder| folder.join("cgroup.procs").exists());
+    folders
+}
+
+impl Running {
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(pid_of(self.pid()), signal).unwrap();
+    }
+
+    /// The process number of its worker: its only child that is named like one.
+    pub(crate) fn worker(&self) -> Option<u32> {
+        let is_worker = |pid: &u32| {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let Some((head, tail)) = stat.rsplit_once(") ") else { return false };
+            let name = head.split_once('(').map_or("", |(_, name)| name);
+            let parent = tail.split(' ').nth(1).and_then(|parent| parent.parse().ok());
+            name.starts_with("kvdyno-") && parent == Some(self.pid())
+        };
+        let pids = list(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
+        pids.into_iter().find(is_worker)
+    }
+
+    /// Kills its worker.
+    pub(crate) fn kill_worker(&self) {
+        let mut worker = None;
+        wait_until("there is a worker", || {
+            worker = self.worker();
+            worker.is_some()
+        });
+        kill_process(pid_of(worker.unwrap()), Signal::KILL).unwrap();
+    }
+
+    /// What it has said on standard error so far.
+    pub(crate) fn said(&self) -> String {
+        fs::read_to_string(&self.outputs[1]).unwrap_or_default()
+    }
+
+    /// Whether it is still running.
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(mut self) -> Done {
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "kvdyno does not end; it said: {}", self.said());
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        Done {
+            code: status.code(),
+            signal: status.signal(),
+            out: text(&self.outputs[0]),
+            err: text(&self.outputs[1]),
+        }
+    }
+}
+
+/// A test that fails leaves nothing running.
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.is_running() {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Done {
+    /// It ended with this code.
+    #[track_caller]
+    pub(crate) fn assert_code(&self, code: i32) -> &Self {
+        assert!(self.code == Some(code), "not {code}: {}", self.story());
+        self
+    }
+
+    /// All is well; but for a debug build of the null engine, which is void and said to be.
+    #[track_caller]
+    pub(crate) fn assert_ok(&self) -> &Self {
+        let void = workers::null_is_a_debug_build() && self.out.contains("debug-build");
+        assert!(self.code == Some(0) || (void && self.code == Some(4)), "{}", self.story());
+        self
+    }
+
+    /// It said this, on either output.
+    #[track_caller]
+    pub(crate) fn assert_says(&self, words: &str) -> &Self {
+        let said = self.out.contains(words) || self.err.contains(words);
+        assert!(said, "it did not say {words:?}: {}", self.story());
+        self
+    }
+
+    /// Its standard output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {}", self.story()))
+    }
+
+    fn story(&self) -> String {
+        let Self { code, signal, out, err } = self;
+        format!("code {code:?}, signal {signal:?}\n--- out\n{out}\n--- err\n{err}")
+    }
+}
+
+/// The record of each case that left one, by id; of several attempts the last.
+pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
+    let mut records: BTreeMap<String, CaseRecord> = BTreeMap::new();
+    for (_, record) in run.case_records().unwrap() {
+        let newest = records.get(&record.case.id).is_none_or(|old| old.attempt < record.attempt);
+        if newest {
+            records.insert(record.case.id.clone(), record);
+        }
+    }
+    records
+}
+
+/// The record of the one case whose id has these words in it.
+#[track_caller]
+pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
+    let mut found: Vec<CaseRecord> =
+        records(run).into_values().filter(|record| record.case.id.contains(words)).collect();
+    assert_eq!(found.len(), 1, "{words}: {:?}", found.iter().map(|r| &r.case.id).collect::<Vec<_>>());
+    found.remove(0)
+}
+
+/// Each case's outcome in a word, by id.
+pub(crate) fn outcomes(run: &RunFolder) -> BTreeMap<String, &'static str> {
+    records(run).into_iter().map(|(id, record)| (id, record.outcome.word())).collect()
+}
+
+/// Waits until something has come true.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, mut true_now: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !true_now() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The names in a folder, in order; none where there is no folder.
+pub(crate) fn list(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// All files below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for name in list(folder) {
+        let path = folder.join(name);
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// Half-written files, locks and databases have no business in a run that has ended.
+fn is_leftover(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let leftover = ["tmp", "mdb", "sst", "store"];
+    path.extension().is_some_and(|kind| leftover.iter().any(|left| kind == *left))
+        || name == "lock"
+        || name == ".kvdyno-lock"
+}
+
+fn pid_of(pid: u32) -> Pid {
+    Pid::from_raw(pid.try_into().unwrap()).unwrap()
+}

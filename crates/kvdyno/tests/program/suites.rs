@@ -1,0 +1,103 @@
+//! Small suites, put together from their parts.
+
+/// Records of a suite that says nothing else.
+pub(crate) const RECORDS: u64 = 2000;
+
+/// A suite's parts.
+#[derive(Clone)]
+pub(crate) struct Suite {
+    data: String,
+    tables: String,
+    run: String,
+    engines: String,
+    phases: String,
+}
+
+/// A few records, one trial.
+pub(crate) fn suite() -> Suite {
+    Suite {
+        data: format!("records = {RECORDS}\nvalue_bytes = 100\n"),
+        tables: String::new(),
+        run: "trials = 1\n".to_owned(),
+        engines: String::new(),
+        phases: String::new(),
+    }
+}
+
+/// A load, and 200 ms of reads by one thread.
+pub(crate) fn reads() -> Suite {
+    suite().load("batch = 500").measure("duration = \"200ms\"").role("readers", GET)
+}
+
+/// Looks keys up.
+pub(crate) const GET: &str = "mix = [{ op = \"get\" }]";
+
+/// Writes keys that are there.
+pub(crate) const UPDATE: &str = "mix = [{ op = \"update\" }]";
+
+impl Suite {
+    /// Takes the place of what `[data]` says.
+    pub(crate) fn data(mut self, lines: &str) -> Self {
+        self.data = format!("{lines}\n");
+        self
+    }
+
+    /// More of `[run]`.
+    pub(crate) fn run(mut self, line: &str) -> Self {
+        self.run += &format!("{line}\n");
+        self
+    }
+
+    /// Takes the place of one trial.
+    pub(crate) fn trials(mut self, trials: u32) -> Self {
+        self.run = self.run.replace("trials = 1", &format!("trials = {trials}"));
+        self
+    }
+
+    /// A RAM limit.
+    pub(crate) fn ram(mut self, limit: &str) -> Self {
+        self.tables += &format!("[ram]\nlimit = \"{limit}\"\n");
+        self
+    }
+
+    /// An engine with its defaults.
+    pub(crate) fn engine(self, name: &str) -> Self {
+        self.engine_as(name, name, "")
+    }
+
+    /// An engine with a label and options.
+    pub(crate) fn engine_as(mut self, label: &str, name: &str, options: &str) -> Self {
+        self.engines += &format!(
+            "[[engine]]\nname = \"{name}\"\nlabel = \"{label}\"\n[engine.options]\n{options}\n"
+        );
+        self
+    }
+
+    /// A phase that loads.
+    pub(crate) fn load(self, lines: &str) -> Self {
+        self.phase("load", lines)
+    }
+
+    /// A phase that measures; its roles come next.
+    pub(crate) fn measure(self, lines: &str) -> Self {
+        self.phase("measure", lines)
+    }
+
+    /// A phase.
+    pub(crate) fn phase(mut self, kind: &str, lines: &str) -> Self {
+        self.phases += &format!("[[phase]]\nkind = \"{kind}\"\n{lines}\n");
+        self
+    }
+
+    /// A role of the last phase.
+    pub(crate) fn role(mut self, name: &str, lines: &str) -> Self {
+        self.phases += &format!("[[phase.role]]\nname = \"{name}\"\n{lines}\n");
+        self
+    }
+
+    /// Its text.
+    pub(crate) fn text(&self) -> String {
+        let Self { data, tables, run, engines, phases } = self;
+        format!("[suite]\nname = \"test\"\n[data]\n{data}{tables}[run]\n{run}{engines}{phases}")
+    }
+}

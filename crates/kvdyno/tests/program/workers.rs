@@ -1,0 +1,106 @@
+//! Which workers there are to test with, and the program apart from them.
+//!
+//! The program looks for workers beside itself first. So that a test decides which it finds, the
+//! program is run from a folder of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const BUILT: &str = env!("CARGO_BIN_EXE_kvdyno");
+
+/// The program, in a folder with nothing beside it.
+pub(crate) fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let all = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        remove_those_of_the_dead(all);
+        let folder = all.join(format!("program-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let program = folder.join("kvdyno");
+        if fs::hard_link(BUILT, &program).is_err() {
+            fs::copy(BUILT, &program).unwrap();
+        }
+        program
+    })
+}
+
+/// Nothing runs after the last test that could remove its folder: the next run of tests does.
+fn remove_those_of_the_dead(all: &Path) {
+    for entry in fs::read_dir(all).into_iter().flatten().flatten() {
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let pid = name.strip_prefix("program-").and_then(|pid| pid.parse::<u32>().ok());
+        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The worker of an engine: from `KVDYNO_ENGINE_PATH`, else from where cargo builds.
+pub(crate) fn find(engine: &str) -> Option<PathBuf> {
+    let listed = std::env::var_os("KVDYNO_ENGINE_PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&listed).collect();
+    folders.push(Path::new(BUILT).parent().unwrap().to_owned());
+    let paths = folders.iter().map(|folder| folder.join(format!("kvdyno-{engine}")));
+    paths.into_iter().find(|path| path.is_file())
+}
+
+/// The null engine's worker. A bare `cargo test` does not build it: then it is built here.
+pub(crate) fn null() -> &'static Path {
+    static NULL: OnceLock<PathBuf> = OnceLock::new();
+    NULL.get_or_init(|| {
+        let listed = std::env::var_os("KVDYNO_ENGINE_PATH").is_some();
+        find("null").filter(|_| listed).unwrap_or_else(build_null)
+    })
+}
+
+fn build_null() -> PathBuf {
+    let folder = Path::new(BUILT).parent().unwrap();
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["build", "--quiet", "--package", "kvdyno-null"]);
+    command.arg("--target-dir").arg(folder.parent().unwrap());
+    if folder.ends_with("release") {
+        command.arg("--release");
+    }
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder.join("kvdyno-null")
+}
+
+/// What the null engine says of itself.
+pub(crate) fn null_description() -> serde_json::Value {
+    static TEXT: OnceLock<Vec<u8>> = OnceLock::new();
+    let text =
+        TEXT.get_or_init(|| Command::new(null()).arg("describe").output().unwrap().stdout.clone());
+    serde_json::from_slice(text).unwrap()
+}
+
+/// The null engine is a debug build: its figures are void, and runs with it end with code 4.
+pub(crate) fn null_is_a_debug_build() -> bool {
+    null_description()["debug_build"] == true
+}
+
+/// An engine that a test needs; says so where it is not there.
+pub(crate) fn needs(engine: &str, test: &str) -> bool {
+    let found = find(engine).is_some();
+    if !found {
+        skipped(test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
+    }
+    found
+}
+
+/// Whether a test that needs root can run; says so where it cannot.
+pub(crate) fn needs_root(test: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        skipped(test, "needs root");
+    }
+    root
+}
+
+/// Says that a test did not test, past libtest's capture of output.
+pub(crate) fn skipped(test: &str, reason: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(std::io::stderr(), "{test}: skipped: {reason}");
+}
