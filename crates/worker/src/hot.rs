@@ -66,7 +66,6 @@ pub(crate) fn closed_loop<S: Session, C: Clock>(
         }
         let tally = &mut lane.tallies[usize::from(step.slot)];
         tally.service.record(end - start);
-        tally.count += 1;
         start = end;
         if lane.edge == OVER {
             lane.last_end = end;
@@ -114,7 +113,6 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
         }
         let tally = &mut lane.tallies[usize::from(step.slot)];
         tally.service.record(end - start);
-        tally.count += 1;
         if let Some(response) = &mut tally.response {
             response.record(end - due);
         }
@@ -215,7 +213,6 @@ fn scan<S: Session>(
         *sink ^= touch(value);
     })?;
     tally.many_items += shown;
-    tally.found += shown;
     tally.read_bytes += bytes;
     Ok(())
 }
@@ -227,7 +224,6 @@ fn saw(tally: &mut Tally, view: &View<'_>, index: u32, value: Option<&[u8]>, sin
         tally.missing += 1;
         return;
     };
-    tally.found += 1;
     tally.read_bytes += (view.key_bytes + value.len()) as u64;
     if view.verify {
         tally.wrong += u64::from(!is_sound(value, view.block.numbers[index as usize]));

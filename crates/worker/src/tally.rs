@@ -14,8 +14,10 @@ pub(crate) struct Tally {
     pub(crate) op: usize,
     /// Operations of one key each need no second count for their items.
     single: bool,
+    /// It looks keys up, or shows records: what it deals with is found unless it is missing.
+    reads: bool,
+    /// Added up block by block, apart from the histogram's own count.
     pub(crate) count: u64,
-    pub(crate) found: u64,
     pub(crate) missing: u64,
     pub(crate) wrong: u64,
     /// Of operations of several keys.
@@ -60,8 +62,8 @@ impl Tally {
         Self {
             op,
             single: !["scan", "multiget", "batch"].contains(&OP_NAMES[op]),
+            reads: ["get", "scan", "multiget", "rmw"].contains(&OP_NAMES[op]),
             count: 0,
-            found: 0,
             missing: 0,
             wrong: 0,
             many_items: 0,
@@ -103,7 +105,7 @@ impl Tally {
 
     pub(crate) fn add_to(self, sum: &mut OpResult) {
         sum.count += self.count;
-        sum.found += self.found;
+        sum.found += if self.reads { self.items() - self.missing } else { 0 };
         sum.missing += self.missing;
         sum.wrong += self.wrong;
         sum.items += self.items();

@@ -257,7 +257,7 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
         let began = clock.now();
         let (done, failed) =
             work_off(session, clock, source, &block, pace.is_some(), lane, task, shared);
-        count_written(&block, done, &failed, &mut lane.tallies);
+        count_block(&block, done, &failed, &mut lane.tallies);
         source.settle(&block, done, &failed);
         let items: u64 = lane.tallies.iter().map(Tally::items).sum();
         shared.progress[seat.thread].store(items, Relaxed);
@@ -270,17 +270,23 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
     }
 }
 
-/// Bytes given to the engine, added up block by block: they were known before the clock started.
-fn count_written(block: &Block, done: usize, failed: &[usize], tallies: &mut [Tally]) {
-    if block.values.is_empty() && tallies.len() == 1 && block.steps[0].write_bytes == 0 {
+/// What is known of a block without looking at each operation as it runs: how many of each kind
+/// were done, and the bytes they gave to the engine.
+fn count_block(block: &Block, done: usize, failed: &[usize], tallies: &mut [Tally]) {
+    if let ([tally], true) = (&mut *tallies, block.values.is_empty()) {
+        tally.count += (done - failed.len()) as u64;
         return;
     }
     for step in &block.steps[..done] {
-        tallies[usize::from(step.slot)].write_bytes += u64::from(step.write_bytes);
+        let tally = &mut tallies[usize::from(step.slot)];
+        tally.count += 1;
+        tally.write_bytes += u64::from(step.write_bytes);
     }
     for index in failed {
         let step = &block.steps[*index];
-        tallies[usize::from(step.slot)].write_bytes -= u64::from(step.write_bytes);
+        let tally = &mut tallies[usize::from(step.slot)];
+        tally.count -= 1;
+        tally.write_bytes -= u64::from(step.write_bytes);
     }
 }
 

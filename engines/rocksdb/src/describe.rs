@@ -20,7 +20,7 @@ pub(crate) fn description() -> Description {
         // Random load of 1 M x 16/100 bytes, no compression: while compacting, the files peak at
         // twice the data; write-ahead log, flush and the first levels write it about four times.
         // Each further level adds to that: see the tenfold in docs of level compaction.
-        planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 256 << 20 },
+        planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 64 << 20 },
     }
 }
 

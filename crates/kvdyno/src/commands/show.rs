@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::findings::Severity;
 use crate::printer::{Printer, Tone};
 use crate::report::summary::{Summary, verdict};
+use crate::report::wrap::wrap;
 use crate::report::{header, tables};
 use anyhow::Context as _;
 
@@ -25,7 +26,7 @@ pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
 /// Prints a summary: header, tables, findings. `kvdyno run` ends with this, too.
 pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
     for (word, text) in header::lines(summary) {
-        printer.marked(Tone::Strong, &format!("{word:<10}"), &text);
+        printer.marked(Tone::Strong, &format!("{word:<10}"), &wrap(&text, 10));
     }
     for titled in tables::all(summary, wide) {
         printer.data("");

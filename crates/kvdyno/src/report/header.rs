@@ -3,10 +3,14 @@
 
 use super::summary::{EngineInfo, Summary};
 use super::tables::data;
+use super::wrap::wrap;
 use crate::findings::{Finding, Severity};
 use crate::printer::one_line;
 use crate::units;
 use kvdyno_record::host::{Drive, Filesystem, Host};
+
+/// Findings stand this far in, after the word that says how much they weigh.
+const FINDING_INDENT: usize = 8;
 
 /// The lines above the tables: a word and what it says.
 pub fn lines(summary: &Summary) -> Vec<(String, String)> {
@@ -50,8 +54,10 @@ pub fn finding(finding: &Finding) -> String {
         0 | 1 => String::new(),
         n => format!(" (and {} more case{})", n - 1, if n == 2 { "" } else { "s" }),
     };
-    let evidence = one_line(&finding.evidence);
-    format!("{}: {evidence}{cases}\n    {}", finding.id.as_str(), one_line(&finding.advice))
+    let evidence = format!("{}: {}{cases}", finding.id.as_str(), one_line(&finding.evidence));
+    let indent = " ".repeat(FINDING_INDENT);
+    let (evidence, advice) = (wrap(&evidence, FINDING_INDENT), one_line(&finding.advice));
+    format!("{evidence}\n{indent}{}", wrap(&advice, FINDING_INDENT))
 }
 
 /// The word a finding begins with.

@@ -20,6 +20,7 @@ pub mod table;
 pub mod tables;
 mod trials;
 pub mod wide;
+pub mod wrap;
 
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -139,7 +139,7 @@ impl Summary {
             groups.push(Group::read(&cases, host)?);
         }
         comparison::compare(&mut groups);
-        let harness = harness(&groups).or_else(|| harness_of_run(evidence));
+        let harness = harness(evidence, &groups);
         let findings = findings::judge(evidence, &groups, harness.as_ref())?;
         Ok(Self {
             method_version: METHOD_VERSION,
@@ -264,25 +264,22 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
     }
 }
 
-/// From the null engine's closed loop with the fewest threads.
-fn harness(groups: &[Group]) -> Option<Harness> {
+/// As the run took it beforehand, alone on the machine; else from the null engine's closed loop
+/// with the fewest threads, which shares the machine with the case's other roles.
+fn harness(evidence: &Evidence, groups: &[Group]) -> Option<Harness> {
     let roles = groups
         .iter()
         .filter(|group| group.measures_the_harness)
         .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles))
         .filter(|role| !role.open_loop);
-    let role = roles.min_by_key(|role| role.threads)?;
-    let per_s = role.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
-    Some(Harness {
-        ns_per_op: f64::from(role.threads) * 1e9 / per_s,
-        threads: role.threads,
-        max_ns: role.metrics.value(&c::SERVICE_MAX),
-    })
-}
-
-fn harness_of_run(evidence: &Evidence) -> Option<Harness> {
-    let ns_per_op = evidence.run.harness_ns_per_op?;
-    Some(Harness { ns_per_op, threads: 1, max_ns: None })
+    let role = roles.min_by_key(|role| role.threads);
+    let max_ns = role.and_then(|role| role.metrics.value(&c::SERVICE_MAX));
+    if let Some(ns_per_op) = evidence.run.harness_ns_per_op {
+        return Some(Harness { ns_per_op, threads: 1, max_ns });
+    }
+    let per_s = role?.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
+    let threads = role?.threads;
+    Some(Harness { ns_per_op: f64::from(threads) * 1e9 / per_s, threads, max_ns })
 }
 
 fn not_measured(groups: &[Group]) -> Vec<String> {

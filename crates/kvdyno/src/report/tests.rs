@@ -151,6 +151,23 @@ fn hostile_and_missing_things_do_not_break_the_tables() {
 }
 
 #[test]
+fn the_harness_is_taken_from_where_it_was_alone() {
+    let mut fixture = Fixture::new();
+    let of_rows = fixture.summary().harness.unwrap();
+    assert!((of_rows.ns_per_op - 21.6).abs() < 0.1, "{of_rows:?}");
+    fixture.run.harness_ns_per_op = Some(17.8);
+    let summary = fixture.summary();
+    let text = shown(&summary, false);
+    assert!(text.contains("harness   17.8 ns/op in 1 thread (null engine on this host"), "{text}");
+    // Without either it says so.
+    for case in &mut fixture.cases {
+        case.record.worker = None;
+    }
+    fixture.run.harness_ns_per_op = None;
+    assert!(shown(&fixture.summary(), false).contains("harness   not measured"), "{text}");
+}
+
+#[test]
 fn a_partial_run_is_readable() {
     let mut fixture = Fixture::new();
     fixture.cases.truncate(4);

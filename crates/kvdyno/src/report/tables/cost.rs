@@ -11,7 +11,8 @@ const COST_AID: &str = "\
 Costs are the whole process's and the device's, so they are of all roles together: /op is per
 operation of any role, background work and the harness included. write amp and read amp: device
 bytes / bytes of keys and values. cached: share of the database in the page cache before > after.
-data:RAM: allocated bytes / RAM limit in force (without one: the machine's memory).";
+data:RAM: allocated bytes / RAM limit in force (without one: the machine's memory). The device
+counts everybody's reads and writes.";
 
 /// A line for each measured phase.
 pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {

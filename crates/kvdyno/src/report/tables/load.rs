@@ -11,8 +11,9 @@ const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
 under 100 is waiting. FS in and out are getrusage's 512-byte units: out counts pages made dirty, not
 what the drive wrote, and is here because studies quote it. device written and write amp (device
-bytes / bytes of keys and values) cover load and settle, up to the end of a sync; the drive's own
-writes come on top. x base: records/s over the first engine's of the same durability class.";
+bytes / bytes of keys and values) cover load and settle, up to the end of a sync; the device counts
+everybody's writes, and the drive's own come on top. x base: records/s over the first engine's of
+the same durability class.";
 
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {

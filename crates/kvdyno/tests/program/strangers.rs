@@ -1,0 +1,48 @@
+//! Bug 14: processes and files of others are left alone.
+
+use super::scratch::{Scratch, list};
+use super::suites::reads;
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Tools that wrap `killall iostat` around a run end everybody's. Here strangers have the names of
+/// monitors and of our own workers, and live on.
+#[test]
+fn strangers_live_on() {
+    let scratch = Scratch::new();
+    fs::create_dir(scratch.path("strangers")).unwrap();
+    let mut strangers = Vec::new();
+    for name in ["iostat", "vmstat", "kvdyno-null", "kvdyno"] {
+        let program = scratch.path("strangers").join(name);
+        fs::copy("/bin/sleep", &program).unwrap();
+        strangers.push(Command::new(program).arg("600").stdin(Stdio::null()).spawn().unwrap());
+    }
+    scratch.write("s.toml", &reads().ram("256MiB").engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    // A worker that is killed takes nobody with it.
+    let hangs = reads().run("budget = \"1s\"").engine_as("null", "null", "hang_at_op = 100");
+    scratch.write("hangs.toml", &hangs.text());
+    scratch.run(&["run", "hangs.toml"]).assert_says("out of time");
+    let alive: Vec<bool> =
+        strangers.iter_mut().map(|stranger| stranger.try_wait().unwrap().is_none()).collect();
+    for stranger in &mut strangers {
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
+    }
+    assert_eq!(alive, [true; 4]);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn files_beside_a_place_and_beside_runs_are_left_alone() {
+    let scratch = Scratch::new();
+    fs::create_dir_all(scratch.path("runs/mine")).unwrap();
+    scratch.write("runs/mine/notes", "precious");
+    fs::create_dir(scratch.path("disk")).unwrap();
+    scratch.write("disk/notes", "precious");
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml", "--place", "disk/place"]).assert_ok();
+    assert_eq!(list(&scratch.path("disk")), ["notes"]);
+    assert_eq!(list(&scratch.path("runs/mine")), ["notes"]);
+    scratch.run(&["list"]).assert_code(0).assert_says("complete");
+}
