@@ -8,9 +8,27 @@ use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
 /// A source of nanoseconds. Copied into every thread.
+///
+/// The hot loop reads raw ticks and scales them later: the scaling is a chain of a multiplication
+/// and shifts that would stand between one reading and the next.
 pub(crate) trait Clock: Copy + Send + Sync + 'static {
+    /// The counter itself.
+    fn ticks(&self) -> u64;
+
+    /// How long a number of ticks is.
+    fn ns(&self, ticks: u64) -> u64;
+
+    /// The first reading at or after a time.
+    fn ticks_at(&self, ns: u64) -> u64;
+
+    /// The time of a reading: nanoseconds since the clock was made.
+    fn time(&self, ticks: u64) -> u64;
+
     /// Nanoseconds since the clock was made.
-    fn now(&self) -> u64;
+    #[inline]
+    fn now(&self) -> u64 {
+        self.time(self.ticks())
+    }
 }
 
 /// `CLOCK_MONOTONIC` through the vDSO.
@@ -21,8 +39,22 @@ pub(crate) struct Monotonic {
 
 impl Clock for Monotonic {
     #[inline]
-    fn now(&self) -> u64 {
-        read(ClockId::Monotonic) - self.base
+    fn ticks(&self) -> u64 {
+        read(ClockId::Monotonic)
+    }
+
+    #[inline]
+    fn ns(&self, ticks: u64) -> u64 {
+        ticks
+    }
+
+    fn ticks_at(&self, ns: u64) -> u64 {
+        self.base.saturating_add(ns)
+    }
+
+    #[inline]
+    fn time(&self, ticks: u64) -> u64 {
+        ticks - self.base
     }
 }
 
@@ -31,7 +63,7 @@ impl Clock for Monotonic {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tsc {
     base: u64,
-    /// Nanoseconds per tick, in units of 2^-32.
+    /// Nanoseconds per tick, in units of 2^-64: the high half of one product is the time.
     factor: u64,
     /// The raw clock at `base`, to find the drift at the end.
     raw_base: u64,
@@ -40,9 +72,23 @@ pub(crate) struct Tsc {
 #[cfg(target_arch = "x86_64")]
 impl Clock for Tsc {
     #[inline]
-    fn now(&self) -> u64 {
-        let ticks = rdtsc().wrapping_sub(self.base);
-        ((u128::from(ticks) * u128::from(self.factor)) >> 32) as u64
+    fn ticks(&self) -> u64 {
+        rdtsc()
+    }
+
+    #[inline]
+    fn ns(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.factor)) >> 64) as u64
+    }
+
+    fn ticks_at(&self, ns: u64) -> u64 {
+        let ticks = (u128::from(ns) << 64).div_ceil(u128::from(self.factor));
+        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(self.base)
+    }
+
+    #[inline]
+    fn time(&self, ticks: u64) -> u64 {
+        self.ns(ticks.wrapping_sub(self.base))
     }
 }
 
@@ -78,7 +124,7 @@ pub(crate) fn best() -> (Best, About) {
     #[cfg(target_arch = "x86_64")]
     if why_not.is_none() {
         let tsc = calibrate();
-        let hz = (1u64 << 32) as f64 / tsc.factor as f64 * 1e9;
+        let hz = 2f64.powi(64) / tsc.factor as f64 * 1e9;
         return (Best::Tsc(tsc), About { kind: "tsc", hz, note: String::new() });
     }
     let note = why_not.unwrap_or_default();
@@ -123,8 +169,10 @@ fn calibrate() -> Tsc {
     let (raw_start, ticks_start) = paired_reading();
     std::thread::sleep(Duration::from_millis(50));
     let (raw_end, ticks_end) = paired_reading();
-    let factor = (u128::from(raw_end - raw_start) << 32) / u128::from(ticks_end - ticks_start);
-    Tsc { base: ticks_end, factor: factor as u64, raw_base: raw_end }
+    let factor = (u128::from(raw_end - raw_start) << 64) / u128::from(ticks_end - ticks_start);
+    // A counter slower than 1 GHz would not fit; none with `nonstop_tsc` is.
+    let factor = u64::try_from(factor).unwrap_or(u64::MAX);
+    Tsc { base: ticks_end, factor, raw_base: raw_end }
 }
 
 /// The raw clock and the counter at the same moment: the closest of several tries.

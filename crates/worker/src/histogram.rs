@@ -39,6 +39,18 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
+    /// Counts several times, with the sum and the maximum in registers.
+    #[inline]
+    pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {
+        let (mut sum, mut max) = (self.sum, self.max);
+        for ns in times {
+            self.buckets[index(ns)] += 1;
+            sum += ns;
+            max = max.max(ns);
+        }
+        (self.sum, self.max) = (sum, max);
+    }
+
     /// Adds all counts of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
         for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets.iter()) {

@@ -52,13 +52,10 @@ impl KeyWriter {
 /// 16 lower-case hexadecimal digits.
 #[inline(always)]
 fn hex(number: u64) -> [u8; 16] {
-    let high = (number >> 32) as u32;
-    let mut digits = [b'0'; 16];
-    // Below four billion records, always the same way.
-    if high != 0 {
-        digits[..8].copy_from_slice(&letters(spread(high)).to_be_bytes());
-    }
-    digits[8..].copy_from_slice(&letters(spread(number as u32)).to_be_bytes());
+    let (high, low) = (spread((number >> 32) as u32), spread(number as u32));
+    let mut digits = [0; 16];
+    digits[..8].copy_from_slice(&letters(high).to_be_bytes());
+    digits[8..].copy_from_slice(&letters(low).to_be_bytes());
     digits
 }
 

@@ -6,7 +6,7 @@ use crate::block::{Block, View};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Stop;
-use crate::hot::{Ended, Lane, closed_loop, open_loop};
+use crate::hot::{Ended, Lane, closed_loop, file, open_loop};
 use crate::output::Files;
 use crate::pace::Pace;
 use crate::source::Source;
@@ -205,6 +205,8 @@ fn work<E: Engine, C: Clock>(
         time,
         last_end: start,
         scratch: Vec::new(),
+        ticks: Vec::new(),
+        late_ns: Vec::new(),
     };
     let mut pace = post.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     match session {
@@ -318,24 +320,31 @@ fn work_off<S: kvdyno_engine::Session, C: Clock>(
         } else {
             closed_loop(session, clock, view, from, lane)
         };
+        // What ended before the edge belongs to the slice that is over, what ended at it does not.
+        let (until, next) = match &ended {
+            Ended::Done => (block.steps.len(), block.steps.len()),
+            Ended::Over(index) => (*index, *index),
+            Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
+        };
+        file(clock, &block.steps, from..until, lane);
+        if lane.last_end >= lane.edge {
+            lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
+        }
         match ended {
-            Ended::Done => return (block.steps.len(), failed),
-            Ended::Over(done) => return (done, failed),
+            Ended::Done | Ended::Over(_) => return (next, failed),
+            Ended::Edge(_) => file(clock, &block.steps, until..next, lane),
             Ended::Failed(index, error) => {
                 lane.tallies[usize::from(block.steps[index].slot)].error(error.class);
                 failed.push(index);
-                from = index + 1;
                 if judge(error, task.errors_max, shared) {
-                    return (from, failed);
-                }
-                if lane.last_end >= lane.edge {
-                    lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
-                    if lane.edge == crate::tally::OVER {
-                        return (from, failed);
-                    }
+                    return (next, failed);
                 }
             }
         }
+        if lane.edge == crate::tally::OVER {
+            return (next, failed);
+        }
+        from = next;
     }
 }
 

@@ -5,8 +5,9 @@ use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::host::{Claim, Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
+use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Ended, Interrupt, Run};
-use kvdyno_record::case::{Outcome, WorkerIdentity};
+use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -60,7 +61,8 @@ pub fn run(
     let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
     let verdict =
         super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
-    exit(folder, ended, verdict)
+    // A case that does not fit its RAM or its time is an answer, not a failure: the verdict knows.
+    Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }
 
 /// The machine after, and, where nothing is left to do, the seal.
@@ -91,19 +93,4 @@ fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
             printer.hint(&format!("`kvdyno resume {path}` goes on"));
         }
     }
-}
-
-/// What a script should know. A case that does not fit its RAM or its time is an answer, not a
-/// failure.
-fn exit(folder: &RunFolder, ended: Ended, verdict: Exit) -> anyhow::Result<Exit> {
-    if ended == Ended::Interrupted {
-        return Ok(Exit::Interrupted);
-    }
-    let failed = folder.case_records()?.iter().any(|(_, record)| {
-        !matches!(
-            record.outcome,
-            Outcome::Done | Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. }
-        )
-    });
-    Ok(if failed { Exit::EngineFailed } else { verdict })
 }

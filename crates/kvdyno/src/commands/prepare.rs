@@ -40,10 +40,18 @@ pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::R
             workers.insert(name.to_owned(), identify(path)?);
         }
     }
-    let descriptions: BTreeMap<String, WorkerDescription> = workers
+    let mut descriptions: BTreeMap<String, WorkerDescription> = workers
         .iter()
         .map(|(name, identity)| (name.clone(), identity.description.clone()))
         .collect();
+    if suite.engines().iter().any(|name| !descriptions.contains_key(*name)) {
+        // The report names those that could have been meant.
+        for (name, path) in workers::find_all() {
+            if let Ok(description) = workers::describe(&path) {
+                descriptions.entry(name).or_insert(description);
+            }
+        }
+    }
     let place = suite.place().map(Path::to_owned);
     let at = place.as_deref().unwrap_or(default_place);
     let volume = Volume::at(root, at)

@@ -29,6 +29,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id))
         .map_err(|error| refused(&error))?;
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
+    let _alone = runs::take(&folder)?;
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;

@@ -2,6 +2,7 @@
 
 use super::finish::{self, Shown};
 use super::prepare::{Prepared, check_space, prepare, tell};
+use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
@@ -28,7 +29,11 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place =
         Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
     let folder = create(&path, &args.runs.runs)?;
-    let claim = place.claim(&id).map_err(|error| refused(&error))?;
+    let _alone = runs::take(&folder)?;
+    let claim = place.claim(&id).map_err(|error| {
+        give_up(&folder);
+        refused(&error)
+    })?;
     for warning in claim.warnings() {
         printer.warning(warning);
     }
@@ -56,6 +61,13 @@ fn create(path: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
     // Workers are given absolute paths, wherever they are started.
     let path: PathBuf = std::path::absolute(path)?;
     RunFolder::create(path).context("failed to make the run's folder")
+}
+
+/// Takes back a folder that nothing has been put into.
+fn give_up(folder: &RunFolder) {
+    for path in [folder.path.join("cases"), folder.host(), folder.path.clone()] {
+        let _ = std::fs::remove_dir(path);
+    }
 }
 
 /// Files what is known before the first case: host, suite, plan, and the run itself.

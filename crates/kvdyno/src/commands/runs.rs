@@ -2,7 +2,9 @@
 
 use crate::cli::RunName;
 use crate::exit::Complaint;
+use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// The run a user means.
@@ -27,6 +29,21 @@ pub fn find(name: &RunName) -> anyhow::Result<RunFolder> {
     match found {
         Some(path) => Ok(RunFolder::open(path)?),
         None => Err(missing(name, &folders).into()),
+    }
+}
+
+/// Takes a run for this process alone, for as long as the file is held: the lock is on the folder
+/// itself, leaves nothing behind, and falls when the process dies.
+pub fn take(run: &RunFolder) -> anyhow::Result<File> {
+    let path = run.path.display();
+    let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
+    match folder.try_lock() {
+        Err(TryLockError::WouldBlock) => {
+            let message = format!("another kvdyno is at work on {path}");
+            Err(Complaint::usage(message).hint("wait for its end").into())
+        }
+        // A filesystem without locks has the lock of the place instead.
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(folder),
     }
 }
 
@@ -95,6 +112,18 @@ mod tests {
         assert_eq!(exit::of_error(&error), exit::Exit::Usage);
         let error = found("nothing").unwrap_err();
         assert!(error.to_string().starts_with("no run `nothing` in"), "{error}");
+    }
+
+    #[test]
+    fn a_run_is_taken_once_at_a_time() {
+        let path = tempfile::tempdir().unwrap();
+        let run = RunFolder { path: path.path().to_owned() };
+        let first = take(&run).unwrap();
+        let error = take(&run).unwrap_err();
+        assert_eq!(exit::of_error(&error), exit::Exit::Usage);
+        drop(first);
+        take(&run).unwrap();
+        assert_eq!(std::fs::read_dir(path.path()).unwrap().count(), 0);
     }
 
     #[test]

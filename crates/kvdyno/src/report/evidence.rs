@@ -52,6 +52,30 @@ impl Evidence {
         Ok(Self { run, plan, complete: folder.is_complete(), cases })
     }
 
+    /// Whether an engine failed. One that does not fit its RAM or its time has not: that is an
+    /// answer. A case whose load came to such an answer adds nothing to it.
+    pub fn engine_failed(&self) -> bool {
+        let failed = |outcome: &Outcome| match outcome {
+            Outcome::Done
+            | Outcome::DoesNotFit { .. }
+            | Outcome::OutOfTime { .. }
+            | Outcome::Interrupted { .. } => false,
+            Outcome::DiskFull { .. }
+            | Outcome::Killed { .. }
+            | Outcome::Failed { .. }
+            | Outcome::NotRun { .. } => true,
+        };
+        let answered_by_load = |case: &CaseEvidence, outcome: &Outcome| {
+            let load = self.recorded().find(|(load, _)| load.case.id == case.case.database.made_by);
+            matches!(outcome, Outcome::NotRun { .. })
+                && load.is_some_and(|(_, record)| !failed(&record.outcome))
+                && load.is_some_and(|(load, _)| !load.is_done())
+        };
+        self.recorded().any(|(case, record)| {
+            failed(&record.outcome) && !answered_by_load(case, &record.outcome)
+        })
+    }
+
     /// The cases that left a record.
     pub fn recorded(&self) -> impl Iterator<Item = (&CaseEvidence, &CaseRecord)> {
         self.cases.iter().filter_map(|case| Some((case, case.record.as_ref()?)))

@@ -164,18 +164,9 @@ pub fn verdict(summary: &Summary) -> Exit {
 }
 
 fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
-    let failed = |outcome: &Outcome| {
-        !matches!(
-            outcome,
-            Outcome::Done
-                | Outcome::DoesNotFit { .. }
-                | Outcome::OutOfTime { .. }
-                | Outcome::Interrupted { .. }
-        )
-    };
     if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
         Exit::Invalid
-    } else if evidence.recorded().any(|(_, record)| failed(&record.outcome)) {
+    } else if evidence.engine_failed() {
         Exit::EngineFailed
     } else {
         Exit::Ok

@@ -71,26 +71,32 @@ impl Run<'_> {
         let mut databases = Databases::default();
         let plan = self.plan;
         for (number, case) in plan.cases.iter().enumerate() {
-            let pending = !done.get(&case.id).is_some_and(Outcome::is_final);
+            let pending = !self.is_settled(case, &done);
             if pending && !self.interrupt.asked() {
                 self.progress.case_started(number + 1, &case.id);
                 self.step(case, &mut databases, &mut done)?;
             }
             let needed_later = plan.cases[number + 1..].iter().any(|later| {
-                later.database.id == case.database.id
-                    && !done.get(&later.id).is_some_and(Outcome::is_final)
+                later.database.id == case.database.id && !self.is_settled(later, &done)
             });
             if !needed_later || self.interrupt.asked() {
                 self.drop_database(case, &mut databases)?;
             }
         }
-        let all_final =
-            plan.cases.iter().all(|case| done.get(&case.id).is_some_and(Outcome::is_final));
-        Ok(match (all_final, self.interrupt.asked()) {
+        let all_settled = plan.cases.iter().all(|case| self.is_settled(case, &done));
+        Ok(match (all_settled, self.interrupt.asked()) {
             (true, _) => Ended::Complete,
             (false, true) => Ended::Interrupted,
             (false, false) => Ended::Partial,
         })
+    }
+
+    /// It would end the same way again: on its own, or because its database cannot be had.
+    fn is_settled(&self, case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
+        match done.get(&case.id) {
+            Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
+            outcome => outcome.is_some_and(Outcome::is_final),
+        }
     }
 
     /// The outcome of every case that has a record; of several attempts, the last.
@@ -121,9 +127,7 @@ impl Run<'_> {
             else {
                 return self.file_not_run(case, "the plan has no case that loads it", done);
             };
-            let loaded_before = done.get(&loader.id) == Some(&Outcome::Done);
-            let hopeless = !loaded_before && done.get(&loader.id).is_some_and(Outcome::is_final);
-            if !hopeless {
+            if !is_hopeless(done.get(&loader.id)) {
                 self.execute(loader, databases, done)?;
             }
             if !databases.is_loaded(&case.database.id) {
@@ -229,6 +233,11 @@ impl Run<'_> {
         }
         Ok(())
     }
+}
+
+/// A load that came to nothing, and would again.
+fn is_hopeless(load: Option<&Outcome>) -> bool {
+    load.is_some_and(|outcome| outcome.is_final() && *outcome != Outcome::Done)
 }
 
 /// The figures of a case that fit into a progress line.

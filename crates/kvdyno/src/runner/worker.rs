@@ -10,7 +10,10 @@ use std::path::Path;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a worker's pipes are listened to after its end: something it started may hold them open.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What comes from a worker.
 #[derive(Debug)]
@@ -31,6 +34,8 @@ pub(super) struct Worker {
     input: ChildStdin,
     heard: Receiver<Heard>,
     threads: Vec<JoinHandle<()>>,
+    /// When it was first seen to have ended.
+    ended: Option<Instant>,
 }
 
 impl Worker {
@@ -49,7 +54,7 @@ impl Worker {
             read_events(output, |heard| sender.send(heard).is_ok());
         });
         let logger = std::thread::spawn(move || keep_log(errors, log));
-        Ok(Self { child, input, heard, threads: vec![reader, logger] })
+        Ok(Self { child, input, heard, threads: vec![reader, logger], ended: None })
     }
 
     /// Its process number.
@@ -68,12 +73,22 @@ impl Worker {
     }
 
     /// What it says next.
-    pub(super) fn hear(&self, wait: Duration) -> Heard {
+    pub(super) fn hear(&mut self, wait: Duration) -> Heard {
         match self.heard.recv_timeout(wait) {
             Ok(heard) => heard,
+            Err(RecvTimeoutError::Timeout) if self.is_over() => Heard::End,
             Err(RecvTimeoutError::Timeout) => Heard::Silence,
             Err(RecvTimeoutError::Disconnected) => Heard::End,
         }
+    }
+
+    /// It has ended and said its last. Looking takes what it left in its process group with it,
+    /// and so closes the pipes that those have inherited.
+    fn is_over(&mut self) -> bool {
+        if self.ended.is_none() && matches!(self.child.poll(), Ok(Some(_))) {
+            self.ended = Some(Instant::now());
+        }
+        self.ended.is_some_and(|ended| ended.elapsed() > LAST_WORDS)
     }
 
     /// Ends it at once.
@@ -84,8 +99,9 @@ impl Worker {
     /// Waits for its end, and for its last words.
     pub(super) fn wait(mut self) -> io::Result<Exit> {
         let exit = self.child.wait()?;
-        for thread in self.threads {
-            let _ = thread.join();
+        let begun = Instant::now();
+        while begun.elapsed() < LAST_WORDS && !self.threads.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(1));
         }
         Ok(exit)
     }

@@ -18,7 +18,9 @@ fn phase<'r>(case: &'r CaseRecord, name: &str) -> &'r PhaseRecord {
 /// A figure of an exported summary: the first of this name at or below `value`.
 fn figure<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
     match value {
-        Value::Object(fields) if fields.get("name").is_some_and(|found| found == name) => Some(value),
+        Value::Object(fields) if fields.get("name").is_some_and(|found| found == name) => {
+            Some(value)
+        }
         Value::Object(fields) => fields.values().find_map(|field| figure(field, name)),
         Value::Array(items) => items.iter().find_map(|item| figure(item, name)),
         _ => None,
@@ -36,9 +38,11 @@ fn export(scratch: &Scratch) -> Value {
 fn after_a_load_in_random_order_every_key_is_found() {
     let test = "after_a_load_in_random_order_every_key_is_found";
     let scratch = Scratch::new();
-    let mut suite = suite()
-        .data("records = 20_000\nvalue_bytes = 100\nverify = true")
-        .engine_as("null", "null", "store = \"memory\"");
+    let mut suite = suite().data("records = 20_000\nvalue_bytes = 100\nverify = true").engine_as(
+        "null",
+        "null",
+        "store = \"memory\"",
+    );
     for engine in ["lmdb", "rocksdb"] {
         if needs(engine, test) {
             suite = suite.engine(engine);
@@ -178,7 +182,9 @@ fn write_amplification_is_device_bytes_over_keys_and_values() {
         };
         let raw = (after.write_bytes - before.write_bytes) as f64 / written as f64;
         let groups = summary["groups"].as_array().unwrap();
-        let rows = |group: &Value| if name == "load" { group["load"].clone() } else { group["runs"].clone() };
+        let rows = |group: &Value| {
+            if name == "load" { group["load"].clone() } else { group["runs"].clone() }
+        };
         let row = groups.iter().map(rows).find(|row| figure(row, "write_amplification").is_some());
         let shown = figure(&row.unwrap(), "write_amplification").unwrap()["value"].clone();
         assert_eq!(shown.as_f64(), Some(raw), "{name}");
@@ -190,7 +196,8 @@ fn write_amplification_is_device_bytes_over_keys_and_values() {
 #[test]
 fn percentiles_over_trials_come_from_merged_histograms() {
     let scratch = Scratch::new();
-    scratch.write("s.toml", &reads().trials(3).engine_as("null", "null", "latency_ns = 500").text());
+    scratch
+        .write("s.toml", &reads().trials(3).engine_as("null", "null", "latency_ns = 500").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     let run = scratch.only_run();
     let mut merged = hlog::histogram();

@@ -71,7 +71,8 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     running.kill_worker();
     running.wait().assert_ok();
     let run = scratch.only_run();
-    let attempts: Vec<_> = run.case_records().unwrap().into_iter().map(|(_, record)| record).collect();
+    let attempts: Vec<_> =
+        run.case_records().unwrap().into_iter().map(|(_, record)| record).collect();
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
@@ -108,7 +109,8 @@ fn a_worker_that_hangs_is_ended_by_its_budget_and_the_run_goes_on() {
     let done = scratch.run(&["run", "s.toml"]);
     done.assert_says("out of time");
     let run = scratch.only_run();
-    let overrun = Outcome::OutOfTime { message: "over its budget of 2.00 s in `measure`".to_owned() };
+    let overrun =
+        Outcome::OutOfTime { message: "over its budget of 2.00 s in `measure`".to_owned() };
     assert_eq!(record(&run, "hangs_t1").outcome, overrun);
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete(), "it would hang again");

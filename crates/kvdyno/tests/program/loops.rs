@@ -9,7 +9,12 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::hlog::{self, Kind};
 
 /// All samples of one operation of a case.
-pub(crate) fn samples(run: &RunFolder, case: &CaseRecord, tag: [&str; 3], kind: Kind) -> Histogram<u64> {
+pub(crate) fn samples(
+    run: &RunFolder,
+    case: &CaseRecord,
+    tag: [&str; 3],
+    kind: Kind,
+) -> Histogram<u64> {
     let mut all = hlog::histogram();
     for interval in run.case(&case.case, case.attempt).latency().unwrap() {
         let found = [interval.phase.as_str(), interval.role.as_str(), interval.op.as_str()];
@@ -52,7 +57,11 @@ fn a_pause_shows_in_response_times_and_not_in_service_times() {
     let service = samples(&run, &case, READ, Kind::Service);
     assert_eq!(response.len(), service.len());
     // Half of the 10,000 waited half a second or more: of 15,000 that is a third.
-    assert!(response.value_at_quantile(0.999) > 900_000_000, "{}", response.value_at_quantile(0.999));
+    assert!(
+        response.value_at_quantile(0.999) > 900_000_000,
+        "{}",
+        response.value_at_quantile(0.999)
+    );
     assert!(response.value_at_quantile(0.75) > 300_000_000);
     assert!(service.max() >= 999_000_000);
     assert_eq!(service.count_between(900_000_000, u64::MAX), 1, "one call was slow");
@@ -181,7 +190,10 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
     let run = scratch.only_run();
     let case = record(&run, "t3");
     let roles = &case.phases.iter().find(|phase| phase.name == "measure").unwrap().roles;
-    assert_eq!(roles.iter().map(|role| role.role.as_str()).collect::<Vec<_>>(), ["readers", "writer"]);
+    assert_eq!(
+        roles.iter().map(|role| role.role.as_str()).collect::<Vec<_>>(),
+        ["readers", "writer"]
+    );
     let longest = roles.iter().flat_map(|role| role.ops.values()).map(|op| op.service_ns_max).max();
     let apart = roles[0].window_ns.abs_diff(roles[1].window_ns);
     assert!(apart <= longest.unwrap() + 1_000_000, "{apart} ns apart");

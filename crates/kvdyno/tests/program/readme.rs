@@ -13,7 +13,8 @@ fn commands() -> Vec<String> {
     let mut blocks = text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
     let mut commands = Vec::new();
     for block in &mut blocks {
-        commands.extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
+        commands
+            .extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
     }
     commands
 }

@@ -212,7 +212,8 @@ impl Scratch {
     /// Control groups that were made by programs started here.
     pub(crate) fn groups(&self) -> Vec<PathBuf> {
         let started = self.started.borrow();
-        let ours = |name: &str| started.iter().any(|pid| name.starts_with(&format!("kvdyno-{pid}-")));
+        let ours =
+            |name: &str| started.iter().any(|pid| name.starts_with(&format!("kvdyno-{pid}-")));
         let mut groups = Vec::new();
         for folder in group_folders() {
             groups.extend(
@@ -372,7 +373,12 @@ pub(crate) fn records(run: &RunFolder) -> BTreeMap<String, CaseRecord> {
 pub(crate) fn record(run: &RunFolder, words: &str) -> CaseRecord {
     let mut found: Vec<CaseRecord> =
         records(run).into_values().filter(|record| record.case.id.contains(words)).collect();
-    assert_eq!(found.len(), 1, "{words}: {:?}", found.iter().map(|r| &r.case.id).collect::<Vec<_>>());
+    assert_eq!(
+        found.len(),
+        1,
+        "{words}: {:?}",
+        found.iter().map(|r| &r.case.id).collect::<Vec<_>>()
+    );
     found.remove(0)
 }
 

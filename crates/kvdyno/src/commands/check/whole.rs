@@ -20,8 +20,13 @@ pub(super) fn checks(folder: &RunFolder) -> Vec<Check> {
     checks.push(readable("plan.json", plan.as_ref().err().map(ToString::to_string)));
     let cases = folder.cases().unwrap_or_default();
     for case in &cases {
-        let error = case.record().err().map(|error| error.to_string());
-        checks.push(readable(&format!("{}/case.json", name_of(case)), error));
+        let name = format!("{}/case.json", name_of(case));
+        if case.path.join("case.json").exists() {
+            checks.push(readable(&name, case.record().err().map(|error| error.to_string())));
+        } else {
+            let why = "it was cut off: the program was killed while it ran";
+            checks.push(Check::new(FORMAT, name, Answer::NotCheckable(why.to_owned())));
+        }
     }
     if let Ok(plan) = plan {
         checks.push(Check::new(PRESENT, "the plan", present(folder, &plan, &cases)));
