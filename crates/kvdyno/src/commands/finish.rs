@@ -5,7 +5,6 @@ use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::host::{Claim, Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
-use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Ended, Interrupt, Run};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;

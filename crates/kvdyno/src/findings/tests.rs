@@ -71,7 +71,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
 }
 
 #[test]
-fn an_engine_that_fails_is_told_from_one_that_loses_data() {
+fn a_case_that_failed_says_more_than_a_finding() {
     let fails = |class| {
         let mut fixture = Fixture::new();
         fixture.case("lmdb_t1_r1").record.outcome =
@@ -79,7 +79,7 @@ fn an_engine_that_fails_is_told_from_one_that_loses_data() {
         verdict(&fixture.summary())
     };
     assert_eq!(fails(ErrorClass::Io), Exit::EngineFailed);
-    assert_eq!(fails(ErrorClass::Corrupt), Exit::Invalid);
+    assert_eq!(fails(ErrorClass::Corrupt), Exit::EngineFailed);
     assert_eq!(verdict(&Fixture::new().summary()), Exit::Ok, "not to fit is a result");
 }
 

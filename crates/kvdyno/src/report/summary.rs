@@ -6,7 +6,6 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
-use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
@@ -164,10 +163,10 @@ pub fn verdict(summary: &Summary) -> Exit {
 }
 
 fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
-    if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
-        Exit::Invalid
-    } else if evidence.engine_failed() {
+    if evidence.engine_failed() {
         Exit::EngineFailed
+    } else if findings.iter().any(|finding| finding.severity == Severity::Invalid) {
+        Exit::Invalid
     } else {
         Exit::Ok
     }

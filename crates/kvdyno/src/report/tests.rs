@@ -215,7 +215,7 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
     let load = summary.groups[0].load.as_ref().unwrap();
     assert_eq!(load.metrics.get(&c::RECORDS_PER_S).unwrap().n, 2);
     assert_eq!(summary.groups[0].trouble().as_deref(), Some("1 of 2 killed (9)"));
-    assert_eq!(verdict(&summary), Exit::Invalid);
+    assert_eq!(verdict(&summary), Exit::EngineFailed);
 }
 
 #[test]

@@ -61,7 +61,9 @@ fn after_a_load_in_random_order_every_key_is_found() {
         if id.contains("load") {
             let verified = phase(&case, "verify").verified.clone().unwrap();
             assert_eq!((verified.sampled, verified.found, verified.wrong), (20_000, 20_000, 0));
-            assert_eq!((verified.counted, verified.expected), (Some(20_000), 20_000));
+            // The null engine shows as many as it is asked for, so there is nothing to count.
+            let counted = (!id.contains("null")).then_some(20_000);
+            assert_eq!((verified.counted, verified.expected), (counted, 20_000));
         } else {
             let get = &phase(&case, "measure").roles[0].ops["get"];
             assert_eq!((get.found, get.missing, get.wrong), (20_000, 0, 0), "{id}");

@@ -168,7 +168,7 @@ fn every_phase_and_every_run_counts_from_nothing() {
             assert_eq!(samples(&run, &case, tag, Kind::Service).len(), 1000);
         }
         let load = record(&run, "load");
-        assert_eq!(op(&load, ["load", "load", "insert"]).items, super::suites::RECORDS);
+        assert_eq!(op(&load, ["load", "load", "batch"]).items, super::suites::RECORDS);
     }
     scratch.assert_nothing_left();
 }

@@ -71,7 +71,7 @@ fn more_data_than_the_volume_has_room_for_is_refused() {
     scratch.write("engines/bulky.json", &description.to_string());
     scratch.script("bulky", "cat \"$(dirname \"$0\")/bulky.json\"");
     scratch.write("s.toml", &reads().engine("bulky").text());
-    let done = refuse(&scratch, &["s.toml", "--set", "data.size=8EiB"]);
+    let done = refuse(&scratch, &["s.toml", "--set", "data.size=1PiB"]);
     done.assert_says("on the volume at one time").assert_says("are free").assert_says("--place");
     scratch.run(&["plan", "s.toml"]).assert_code(0);
 }

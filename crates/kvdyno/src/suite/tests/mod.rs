@@ -171,7 +171,8 @@ fn engines() -> BTreeMap<String, WorkerDescription> {
     rocksdb.options = vec![
         option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20)),
         option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20)),
-        option("max_write_buffer_number", count, Value::Integer(2)),
+        option("max_write_buffer_number", count.clone(), Value::Integer(2)),
+        option("bloom_bits", count, Value::Integer(0)),
         option("compression", OptionKind::Text, Value::Text("snappy".to_owned())),
     ];
     let worker = |engine: Description| {
