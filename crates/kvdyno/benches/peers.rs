@@ -200,7 +200,7 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
     let folder = scratch()?;
     let lmdb = identity.description.engine.name == "lmdb";
     let options = if lmdb {
-        vec![("writemap", Value::Boolean(true))]
+        vec![("writemap", Value::Text("on".to_owned()))]
     } else {
         vec![
             ("block_cache", Value::Integer(1 << 30)),

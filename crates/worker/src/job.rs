@@ -162,7 +162,9 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             sources: (0..load.threads).map(range).collect(),
             seeds: (0..load.threads).map(|thread| self.rng(index, 1, thread)).collect(),
         };
-        let task = Task { total: Some(records), ..self.task(index, phase, vec![crew]) };
+        // A record that was not written is a record that is missing.
+        let errors_max = 0;
+        let task = Task { total: Some(records), errors_max, ..self.task(index, phase, vec![crew]) };
         let engine = opened(self.engine.as_ref())?;
         let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
         let mut found = Found::of(done, self.clock.now());

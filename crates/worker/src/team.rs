@@ -358,6 +358,10 @@ fn judge(error: Error, errors_max: u64, shared: &Shared) -> bool {
         shared.fail(error);
         return true;
     }
+    if errors_max == 0 {
+        shared.fail(error);
+        return true;
+    }
     if so_far > errors_max {
         let limit = format!("more than {errors_max} operations failed, the last");
         shared.fail(error.context(&limit));

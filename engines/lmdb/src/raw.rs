@@ -5,10 +5,10 @@
 
 use kvdyno_engine::{Direction, Error, ErrorClass, Result};
 use lmdb_master_sys as ffi;
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, OsStr, c_int};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
 
 /// An open environment and its unnamed database.
@@ -80,8 +80,33 @@ impl Env {
         let txn = std::mem::replace(&mut writer.txn, null_mut());
         // SAFETY: `txn` is live, and freed by the commit whatever it returns: so the writer's drop
         // must not see it any more.
-        check("mdb_txn_commit", unsafe { ffi::mdb_txn_commit(txn) })?;
-        Ok(result)
+        match unsafe { ffi::mdb_txn_commit(txn) } {
+            0 => Ok(result),
+            rc => Err(self.not_committed(rc)),
+        }
+    }
+
+    /// LMDB makes EIO of a write that came out short, and writes come out short where a volume
+    /// ends.
+    #[cold]
+    fn not_committed(&self, rc: c_int) -> Error {
+        const ROOM: u64 = 1 << 20;
+        let error = error("mdb_txn_commit", rc);
+        let full = || self.path().and_then(|path| free_bytes(&path)).is_ok_and(|free| free < ROOM);
+        if rc == libc::EIO && full() {
+            return Error::new(ErrorClass::Full, format!("{}, on a full volume", error.message));
+        }
+        error
+    }
+
+    fn path(&self) -> Result<PathBuf> {
+        let mut path = null();
+        // SAFETY: the environment is open; the string is its own and is copied at once.
+        let path = unsafe {
+            check("mdb_env_get_path", ffi::mdb_env_get_path(self.env, &raw mut path))?;
+            CStr::from_ptr(path)
+        };
+        Ok(PathBuf::from(OsStr::from_bytes(path.to_bytes())))
     }
 
     pub(crate) fn sync(&self) -> Result<()> {

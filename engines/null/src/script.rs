@@ -106,17 +106,24 @@ fn busy_wait(time: Duration) {
 }
 
 /// Looking at the clock takes tens of nanoseconds itself, and waits end between two looks: so the
-/// wait asked for is shortened by what a trial says it is too long.
+/// wait asked for is shortened by what trials say it is too long. The shortest trial counts: the
+/// others tell of a busy machine.
 fn calibrated(latency: Duration) -> Duration {
+    const NEGLIGIBLE_FROM: Duration = Duration::from_micros(10);
     const ROUNDS: u32 = 3;
-    const TRIAL: Duration = Duration::from_millis(2);
-    let mut wait = latency;
-    for _ in 0..ROUNDS {
-        let count = (TRIAL.as_nanos() / latency.as_nanos()).max(1) as u32;
+    const TRIALS: u32 = 5;
+    const TRIAL: Duration = Duration::from_micros(400);
+    if latency >= NEGLIGIBLE_FROM {
+        return latency;
+    }
+    let count = (TRIAL.as_nanos() / latency.as_nanos()).max(1) as u32;
+    let trial = |wait| {
         let start = Instant::now();
         (0..count).for_each(|_| busy_wait(wait));
-        let excess = (start.elapsed() / count).saturating_sub(latency);
-        wait = wait.saturating_sub(excess);
-    }
-    wait
+        start.elapsed() / count
+    };
+    (0..ROUNDS).fold(latency, |wait, _| {
+        let shortest = (0..TRIALS).map(|_| trial(wait)).min().unwrap_or(latency);
+        wait.saturating_sub(shortest.saturating_sub(latency))
+    })
 }

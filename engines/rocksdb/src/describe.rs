@@ -185,16 +185,20 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
 /// for either, and a library that was built with assertions is several times slower and must not
 /// pass for the real one.
 fn linked() -> (String, BTreeMap<String, String>) {
-    const TAG: &[u8] = b"rocksdb_build_git_tag:v";
+    // Written backwards, or they would be found where they stand here: in this very program.
+    const TAG: &str = "v:gat_tig_dliub_bdskcor";
     // `assert` leaves the names of the functions it stands in; without it, this one appears nowhere.
-    const ASSERTS: &[u8] = b"rocksdb::Status rocksdb::DBImpl::";
+    const ASSERTS: &str = "::lpmIBD::bdskcor sutatS::bdskcor";
     let image = library_image();
-    let found = |needle| memchr::memmem::find(&image, needle);
-    let version = found(TAG).map(|at| {
+    let find = |backwards: &str| {
+        let needle: Vec<u8> = backwards.bytes().rev().collect();
+        memchr::memmem::find(&image, &needle)
+    };
+    let version = find(TAG).map(|at| {
         let tag = image[at + TAG.len()..].iter().take_while(|byte| byte.is_ascii_graphic());
         String::from_utf8(tag.copied().collect()).unwrap_or_default()
     });
-    let assertions = if found(ASSERTS).is_some() { "on: figures are not RocksDB's" } else { "off" };
+    let assertions = if find(ASSERTS).is_some() { "on: figures are not RocksDB's" } else { "off" };
     let features = [
         ("sse4.2", cfg!(target_feature = "sse4.2")),
         ("pclmulqdq", cfg!(target_feature = "pclmulqdq")),

@@ -66,7 +66,10 @@ pub(super) fn judge(
         Some(signal) if !ending.killed_by_us => {
             Outcome::Killed { signal, message: format!("while in `{phase}`") }
         }
-        _ if ending.said_done => Outcome::Done,
+        _ if ending.said_done => match loaded_less(case, phases) {
+            Some(message) => Outcome::Failed { class: ErrorClass::Corrupt, message },
+            None => Outcome::Done,
+        },
         _ => Outcome::Failed {
             class: ErrorClass::Other,
             message: format!("the worker {} in `{phase}` without a word", exit_words(exit)),
@@ -80,6 +83,17 @@ pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
         let deletes = deletes(case);
         phases.iter().find_map(|phase| reads_failed(phase, deletes))
     })
+}
+
+/// A load that says it is done and has not written every record.
+fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
+    let loads = phases.iter().filter(|phase| phase.kind == "load" && !phase.stopped);
+    let items = |phase: &PhaseRecord| -> u64 {
+        phase.roles.iter().flat_map(|role| role.ops.values()).map(|op| op.items).sum()
+    };
+    let planned = case.data.records;
+    let short = loads.map(items).find(|loaded| *loaded != planned)?;
+    Some(format!("{short} of {planned} records were loaded"))
 }
 
 fn verify_failed(phase: &PhaseRecord) -> Option<String> {

@@ -12,15 +12,17 @@ fn once_keeps_what_was_done_and_resume_does_the_rest() {
         .trials(2)
         .ram("256MiB")
         .run("slice = \"100ms\"")
-        .engine_as("null", "null", "store = \"memory\"")
+        .engine_as("null", "null", "latency_ns = 1_000_000\nstore = \"memory\"")
         .load("batch = 500")
-        .measure("duration = \"1s\"")
+        .measure("operations = 2000")
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
     let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
     scratch.wait_for_phase("t1_r2", "measure");
-    // Some slices of it are to be on disk already.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let series = scratch.runs()[0].join("cases/0004_null_t1_r2/series.ndjson");
+    wait_until("a slice of it is on disk", || {
+        std::fs::read_to_string(&series).is_ok_and(|text| text.contains("measure"))
+    });
     running.signal(Signal::INT);
     let done = running.wait();
     done.assert_code(130).assert_says("interrupted; what was done is kept");

@@ -2,9 +2,11 @@
 
 use super::scratch::{Scratch, outcomes};
 use super::suites::{GET, Suite, reads, suite};
+use rustix::process::Signal;
 
+/// Longer than any test: it is ended by Ctrl-C.
 fn long() -> Suite {
-    suite().engine("null").load("batch = 500").measure("duration = \"2s\"").role("readers", GET)
+    suite().engine("null").load("batch = 500").measure("duration = \"5m\"").role("readers", GET)
 }
 
 #[test]
@@ -21,8 +23,9 @@ fn a_second_run_in_the_same_place_is_told_who_is_there() {
     assert_eq!(scratch.runs().len(), 1, "the second made nothing");
     // Elsewhere it may.
     scratch.run(&["run", "short.toml", "--place", "other", "--runs", "others"]).assert_ok();
-    first.wait().assert_ok();
-    assert!(outcomes(&scratch.only_run()).values().all(|word| *word == "done"));
+    first.signal(Signal::INT);
+    first.wait().assert_code(130);
+    assert!(outcomes(&scratch.only_run()).values().any(|word| *word == "done"));
     scratch.run(&["check"]).assert_code(0);
     assert!(!scratch.path("place").exists());
     scratch.assert_nothing_left();
@@ -35,7 +38,8 @@ fn a_run_that_is_running_is_not_resumed() {
     let first = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
     scratch.wait_for_phase("t1", "measure");
     scratch.run(&["resume"]).assert_code(2).assert_says(&format!("process {}", first.pid()));
-    first.wait().assert_ok();
+    first.signal(Signal::INT);
+    first.wait().assert_code(130);
     let run = scratch.only_run();
     assert_eq!(run.cases().unwrap().len(), 2, "nothing was done twice");
     scratch.run(&["check"]).assert_code(0);

@@ -55,6 +55,29 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     scratch.assert_nothing_left();
 }
 
+/// A load in which a write failed is short of that record, however few errors are allowed for.
+#[test]
+fn a_load_in_which_a_write_fails_is_a_failed_load() {
+    let scratch = Scratch::new();
+    let suite = suite()
+        .run("max_errors = 100")
+        .engine_as("fails", "null", "fail_permille = 10")
+        .engine("null")
+        .load("")
+        .measure("operations = 1000")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_code(3);
+    let run = scratch.only_run();
+    let Outcome::Failed { message, .. } = record(&run, "fails_load").outcome else {
+        panic!("{:?}", outcomes(&run))
+    };
+    assert!(message.contains("operation 100 fails as option fail_permille says"), "{message}");
+    assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
+    scratch.run(&["check"]).assert_code(0).assert_says("the case is failed: 99 of 2000");
+    scratch.assert_nothing_left();
+}
+
 #[test]
 fn a_few_errors_are_counted_and_more_than_a_few_end_the_case() {
     let scratch = Scratch::new();

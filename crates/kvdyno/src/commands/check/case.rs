@@ -2,7 +2,7 @@
 
 use super::whole::name_of;
 use super::{Answer, Check, bytes, counts};
-use kvdyno_record::case::{CaseRecord, PhaseRecord, RoleResult};
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RoleResult};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::workload::{Drive, Op, Work};
 
@@ -50,6 +50,10 @@ fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
         }
     }
     let planned = record.case.data.records;
+    if items < planned && record.outcome != Outcome::Done {
+        let word = record.outcome.word();
+        return Answer::NotCheckable(format!("the case is {word}: {items} of {planned} records"));
+    }
     Answer::holds(items == planned, || format!("{items} of {planned} records"))
 }
 
