@@ -10,10 +10,10 @@
 //! # Why values are pushed
 //!
 //! [`Session::get`] hands the value to a closure instead of returning it. An engine that maps its
-//! file (LMDB) can show the page itself, one that pins a cache block (`RocksDB`) shows the block and
-//! unpins it afterwards, and a server client shows its receive buffer: no engine is made to copy,
-//! none has to express the life of its buffers in a type. Measured, the closure costs nothing (it
-//! is inlined): see `docs/decisions/0002-push-style-get.md`.
+//! file (LMDB) can show the page itself, one that pins a cache block (`RocksDB`) shows the block
+//! and unpins it afterwards, and a server client shows its receive buffer: no engine is made to
+//! copy, none has to express the life of its buffers in a type. Measured, the closure costs nothing
+//! (it is inlined): see `docs/decisions/0002-push-style-get.md`.
 //!
 //! # Adding an engine
 //!

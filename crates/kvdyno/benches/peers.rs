@@ -239,10 +239,10 @@ fn check_found(outcomes: &[Outcome]) -> anyhow::Result<()> {
 
 fn lmdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
     let arguments = [
-        "--benchmarks=fillseqbatch,readrandom,readrandom",
         "--num=1000000",
         "--value_size=100",
         "--batch=1000",
+        "--benchmarks=fillseqbatch,readrandom,readrandom",
     ];
     let Some(text) = output("t_lmdb", &arguments, folder)? else { return Ok(None) };
     let load_per_s = rate(&text, "fillseqbatch", 0)?;
@@ -268,7 +268,8 @@ fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
 
 fn output(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Option<String>> {
     let database = format!("--db={}", folder.join("peer").display());
-    match Command::new(program).args(arguments).arg(database).output() {
+    // `t_lmdb` begins a benchmark as soon as it has read its name: the database comes first.
+    match Command::new(program).arg(database).args(arguments).output() {
         Ok(output) => {
             let text = [output.stdout, output.stderr].concat();
             Ok(Some(String::from_utf8_lossy(&text).into_owned()))

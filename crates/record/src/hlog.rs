@@ -1,9 +1,10 @@
-//! `latency.hlog`: one `HdrHistogram` V2 interval log a case, as other `HdrHistogram` tools read it.
-//! Values are nanoseconds; the tag of an interval is `phase/role/op/service` or
+//! `latency.hlog`: one `HdrHistogram` V2 interval log a case, as other `HdrHistogram` tools read
+//! it. Values are nanoseconds; the tag of an interval is `phase/role/op/service` or
 //! `phase/role/op/response`; start and length are seconds since `BaseTime`.
 //!
 //! `service` runs from the start of a call to its end. `response` exists for open loops only and
-//! runs from the *scheduled* start, so that an operation that waited for its turn is charged for it.
+//! runs from the *scheduled* start, so that an operation that waited for its turn is charged for
+//! it.
 
 use crate::files::RecordError;
 use base64::Engine as _;

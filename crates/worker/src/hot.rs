@@ -1,10 +1,10 @@
 //! The hot loop: works off a prepared block, one clock reading and one store an operation, nothing
 //! shared.
 //!
-//! The end of one operation is the start of the next. Times are kept as raw ticks and filed when the
-//! block is done, because filing is a chain of dependent instructions and a reading of the counter
-//! waits for what stands before it: filed one by one they would cost 5 ns more an operation.
-//! Preparing and filing lie outside of the measured times, and inside `harness N ns/op`.
+//! The end of one operation is the start of the next. Times are kept as raw ticks and filed when
+//! the block is done, because filing is a chain of dependent instructions and a reading of the
+//! counter waits for what stands before it: filed one by one they would cost 5 ns more an
+//! operation. Preparing and filing lie outside of the measured times, and inside `harness N ns/op`.
 
 #![expect(
     clippy::inline_always,

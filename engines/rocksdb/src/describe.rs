@@ -141,8 +141,8 @@ const OPTIONS: &[Entry] = &[
     Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last."),
 ];
 
-/// `RocksDB`'s string form of all options but the block cache, the statistics and what only the
-/// adapter knows.
+/// `RocksDB`'s string form of all options but the block cache, the statistics, what only the adapter
+/// knows, and the user's own string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
     let mut table = Vec::new();
@@ -177,7 +177,6 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
         files => format!("max_open_files={files}"),
     });
     parts.push(format!("block_based_table_factory={{{}}}", table.join(";")));
-    parts.push(options.text("options")?.to_owned());
     Ok(parts.join(";"))
 }
 

@@ -40,7 +40,9 @@ impl Engine for RocksDb {
         check_open_files(options, data)?;
         let mut base = rocksdb::Options::default();
         base.set_block_based_table_factory(&table_with_cache(options, data)?);
-        let mut effective = raw::options_from_string(&base, &describe::options_string(options)?)?;
+        let described = raw::options_from_string(&base, &describe::options_string(options)?)?;
+        // On top of the described ones, so that a nested `{..}` adds to them and does not replace.
+        let mut effective = raw::options_from_string(&described, options.text("options")?)?;
         if options.boolean("statistics")? {
             effective.enable_statistics();
         }

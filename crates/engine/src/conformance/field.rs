@@ -1,4 +1,5 @@
-//! Where checks are carried out: fresh places, open engines, keys and values that can be told apart.
+//! Where checks are carried out: fresh places, open engines, keys and values that can be told
+//! apart.
 
 use crate::{
     Capabilities, DataShape, Description, Durability, Engine, Error, Options, Place, Result,

@@ -4,8 +4,8 @@
 //! its ledger, directories only when they are empty.
 
 use super::Root;
-use super::ledger::{Entry, Lock, NAME};
-use super::place::{Place, PlaceError, check_contents, in_use, missing};
+use super::ledger::{Entry, Lock, NAME, is_folder_name};
+use super::place::{Place, PlaceError, check_contents, in_use, missing, unreadable_lock};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -94,7 +94,11 @@ impl Claim {
         }
         // First the line, then the folder: killed in between, there is nothing to remove.
         self.write(&Entry::Database(id.to_owned()))?;
-        fs::create_dir(&path).map_err(PlaceError::io("make", &path))?;
+        if let Err(error) = fs::create_dir(&path) {
+            // What may come to be there under that name later is not ours.
+            self.write(&Entry::Removed(id.to_owned()))?;
+            return Err(PlaceError::io("make", &path)(error));
+        }
         self.databases.insert(id.to_owned());
         Ok(path)
     }
@@ -138,19 +142,21 @@ impl Drop for Claim {
 }
 
 /// Removes what the same run left, and starts the ledger; the directories that are ours to remove
-/// in the end, those of a dead run that made them included.
+/// in the end, those of a dead run that made them included: the place and those above it.
 fn begin(
     place: &Path,
     run: &str,
     made: &[PathBuf],
     lock: &mut Lock,
 ) -> Result<Vec<PathBuf>, PlaceError> {
-    let left = lock.ledger().map_err(PlaceError::io("read the lock in", place))?;
-    let left = left.unwrap_or_default();
-    for database in &left.databases {
-        remove_folder(&place.join(database))?;
+    let left = lock.ledger().map_err(unreadable_lock(place))?.unwrap_or_default();
+    if left.run == run {
+        for database in &left.databases {
+            remove_folder(&place.join(database))?;
+        }
     }
     let mut directories = left.directories;
+    directories.retain(|directory| place.starts_with(directory));
     directories.extend(
         made.iter().filter(|path| !directories.contains(path)).cloned().collect::<Vec<_>>(),
     );
@@ -194,11 +200,6 @@ fn remove_folder(path: &Path) -> Result<(), PlaceError> {
         }
         _ => Ok(()),
     }
-}
-
-/// One name, not hidden, that cannot lead out of the place.
-fn is_folder_name(id: &str) -> bool {
-    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0']) && id != "lost+found"
 }
 
 #[cfg(test)]
@@ -304,6 +305,48 @@ mod tests {
         fs::write(folder.path().join("theirs"), "precious").unwrap();
         assert!(matches!(claim(folder.path(), "r1"), Err(PlaceError::NotEmpty { .. })));
         assert_eq!(names(folder.path()), [NAME, "a", "theirs"]);
+    }
+
+    #[test]
+    fn a_planted_lock_has_nothing_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (place, victim) = (folder.path().join("place"), folder.path().join("victim"));
+        for path in [&place, &victim] {
+            fs::create_dir(path).unwrap();
+        }
+        let owner = r#"{"owner":{"pid":7,"run":"r1"}}"#;
+        fs::write(place.join(NAME), format!("{owner}\n{{\"database\":\"../victim\"}}\n")).unwrap();
+        for run in ["r1", "r2"] {
+            let text = claim(&place, run).unwrap_err().to_string();
+            assert!(text.contains("is damaged (line 2"), "{text}");
+        }
+        assert_eq!(names(&place), [NAME], "it is left for the user to look at");
+        let directory = serde_json::to_string(&Entry::Directory(victim.clone())).unwrap();
+        fs::write(place.join(NAME), format!("{owner}\n{directory}\n")).unwrap();
+        claim(&place, "r1").unwrap().release().unwrap();
+        assert_eq!(names(folder.path()), ["place", "victim"]);
+    }
+
+    #[test]
+    fn databases_of_another_run_are_not_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut lock = Lock::take(folder.path()).unwrap().unwrap();
+        lock.begin(&[
+            Entry::Owner { pid: 7, run: "r1".to_owned() },
+            Entry::Database("a".to_owned()),
+        ])
+        .unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        begin(folder.path(), "r2", &[], &mut lock).unwrap();
+        assert_eq!(names(folder.path()), [NAME, "a"]);
+    }
+
+    #[test]
+    fn a_database_that_could_not_be_made_is_not_in_the_ledger() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut claim = claim(folder.path(), "r1").unwrap();
+        assert!(claim.database(&"a".repeat(300)).is_err());
+        assert!(claim.lock.ledger().unwrap().unwrap().databases.is_empty());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The file's name in its place.
@@ -38,23 +38,39 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Reads it from a place; `None` where nobody has claimed it.
-    pub(super) fn read(place: &Path) -> Option<Self> {
-        Self::parse(&fs::read_to_string(place.join(NAME)).ok()?)
+    /// Reads it from a place; `None` where nobody has claimed it. `InvalidData`: it is damaged.
+    pub(super) fn read(place: &Path) -> io::Result<Option<Self>> {
+        match fs::read(place.join(NAME)) {
+            Ok(bytes) => Self::parse(&bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    /// What it names may be removed, so nothing is believed that this program would not have
+    /// written. Only the last line may be cut off.
+    fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
         let mut ledger = Self::default();
-        for entry in text.lines().map_while(|line| serde_json::from_str(line).ok()) {
-            match entry {
-                Entry::Owner { pid, run } => (ledger.pid, ledger.run) = (pid, run),
-                Entry::Directory(path) => ledger.directories.push(path),
-                Entry::Database(id) => _ = ledger.databases.insert(id),
-                Entry::Removed(id) => _ = ledger.databases.remove(&id),
+        for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            match serde_json::from_slice(line) {
+                Ok(Entry::Owner { pid, run }) => (ledger.pid, ledger.run) = (pid, run),
+                Ok(Entry::Directory(path)) => ledger.directories.push(path),
+                Ok(Entry::Database(id)) if is_folder_name(&id) => _ = ledger.databases.insert(id),
+                Ok(Entry::Removed(id)) => _ = ledger.databases.remove(&id),
+                Err(_) if !line.ends_with(b"\n") => {}
+                Ok(Entry::Database(_)) | Err(_) => {
+                    let cause = format!("line {} was not written by kvdyno", number + 1);
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, cause));
+                }
             }
         }
-        (!ledger.run.is_empty()).then_some(ledger)
+        Ok((!ledger.run.is_empty()).then_some(ledger))
     }
+}
+
+/// One name, not hidden, that cannot lead out of the place.
+pub(super) fn is_folder_name(id: &str) -> bool {
+    !id.is_empty() && !id.starts_with('.') && !id.contains(['/', '\0']) && id != "lost+found"
 }
 
 /// The locked file.
@@ -70,7 +86,9 @@ impl Lock {
         let path = place.join(NAME);
         loop {
             let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
+            options.read(true).write(true).create(true).truncate(false);
+            // A link would have the file that it leads to overwritten.
+            let file = options.custom_flags(libc::O_NOFOLLOW).open(&path)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
@@ -85,10 +103,10 @@ impl Lock {
 
     /// What its last owner, who is dead, left in it.
     pub(super) fn ledger(&mut self) -> io::Result<Option<Ledger>> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         self.file.rewind()?;
-        self.file.read_to_string(&mut text)?;
-        Ok(Ledger::parse(&text))
+        self.file.read_to_end(&mut bytes)?;
+        Ledger::parse(&bytes)
     }
 
     /// Begins anew.
@@ -130,11 +148,31 @@ mod tests {
     fn lines_add_up_and_a_cut_line_ends_them() {
         let text = "{\"owner\":{\"pid\":7,\"run\":\"r\"}}\n{\"directory\":\"/d\"}\n\
              {\"database\":\"a\"}\n{\"database\":\"b\"}\n{\"removed\":\"a\"}\n{\"datab";
-        let ledger = Ledger::parse(text).unwrap();
+        let ledger = Ledger::parse(text.as_bytes()).unwrap().unwrap();
         assert_eq!((ledger.pid, ledger.run.as_str()), (7, "r"));
         assert_eq!(ledger.directories, [Path::new("/d")]);
         assert_eq!(ledger.databases, BTreeSet::from(["b".to_owned()]));
-        assert_eq!(Ledger::parse(""), None);
+        assert_eq!(Ledger::parse(b"").unwrap(), None);
+    }
+
+    #[test]
+    fn what_kvdyno_would_not_have_written_is_damage() {
+        let owner = "{\"owner\":{\"pid\":7,\"run\":\"r\"}}\n";
+        for line in ["{\"database\":\"../victim\"}", "{\"database\":\"/etc\"}", "{\"datab\n", "\0\n"] {
+            let text = format!("{owner}{line}");
+            let error = Ledger::parse(text.as_bytes()).unwrap_err();
+            assert_eq!(error.to_string(), "line 2 was not written by kvdyno", "{line:?}");
+        }
+        assert!(Ledger::parse(b"\xff\n").is_err());
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_lock_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let victim = folder.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        std::os::unix::fs::symlink(&victim, folder.path().join(NAME)).unwrap();
+        assert!(Lock::take(folder.path()).is_err());
     }
 
     #[test]
@@ -148,9 +186,9 @@ mod tests {
         drop(lock);
         assert!(!is_held(folder.path()));
         let mut lock = Lock::take(folder.path()).unwrap().unwrap();
-        assert_eq!(lock.ledger().unwrap(), Ledger::read(folder.path()));
+        assert_eq!(lock.ledger().unwrap(), Ledger::read(folder.path()).unwrap());
         assert!(lock.ledger().unwrap().unwrap().databases.contains("a"));
         lock.remove().unwrap();
-        assert!(Ledger::read(folder.path()).is_none());
+        assert!(Ledger::read(folder.path()).unwrap().is_none());
     }
 }

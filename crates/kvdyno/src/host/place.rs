@@ -84,6 +84,15 @@ pub enum PlaceError {
         /// The folders and the lock, as arguments of a command.
         removal: String,
     },
+    /// Its lock says what no run would have written.
+    #[error("the lock of {} is damaged ({cause}) and nothing was touched; remove it when no run \
+        is to go on there: rm {}", place.display(), place.join(ledger::NAME).display())]
+    Damaged {
+        /// The path.
+        place: PathBuf,
+        /// Where.
+        cause: io::Error,
+    },
     /// Not enough space.
     #[error("{} has {} free and the run needs {}; make space, name another place, or make the \
         data smaller with --scale", place.display(), units::bytes(*free_bytes),
@@ -190,9 +199,17 @@ fn check_unclaimed(path: &Path) -> Result<(), PlaceError> {
 
 /// Names the living run that has the place.
 pub(super) fn in_use(path: &Path) -> PlaceError {
-    let ledger = Ledger::read(path).unwrap_or_default();
+    let ledger = Ledger::read(path).ok().flatten().unwrap_or_default();
     let run = if ledger.run.is_empty() { "another".to_owned() } else { ledger.run };
     PlaceError::InUse { place: path.to_owned(), run, pid: ledger.pid }
+}
+
+/// A ledger that could not be read, or not be believed.
+pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+    move |cause| match cause.kind() {
+        io::ErrorKind::InvalidData => PlaceError::Damaged { place: path.to_owned(), cause },
+        _ => PlaceError::io("read the lock in", path)(cause),
+    }
 }
 
 /// Only what `resuming` itself left may be there; and what filesystems put into their roots.
@@ -204,7 +221,8 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
     }
     held.retain(|name| name != ledger::NAME && name != "lost+found");
     held.sort();
-    let Some(ledger) = Ledger::read(path) else { return refuse(path, &held) };
+    let ledger = Ledger::read(path).map_err(unreadable_lock(path))?;
+    let Some(ledger) = ledger else { return refuse(path, &held) };
     let left: Vec<&String> =
         ledger.databases.iter().filter(|database| held.contains(database)).collect();
     if !left.is_empty() && resuming != Some(ledger.run.as_str()) {

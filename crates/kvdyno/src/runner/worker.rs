@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a worker's pipes are listened to after its end: something it started may hold them open.
+/// How long a worker's pipes are listened to after its end: what it started may hold them open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What comes from a worker.

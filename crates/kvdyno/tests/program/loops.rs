@@ -78,7 +78,7 @@ fn an_open_loop_issues_rate_times_time() {
     };
     let suite = suite()
         .engine("null")
-        .engine_as("stalls", "null", "pause_at_op = 1500\npause_ms = 700")
+        .engine_as("stalls", "null", "pause_at_op = 2000\npause_ms = 700")
         .load("batch = 500")
         .measure("duration = \"1s\"\nwarmup = \"200ms\"")
         .role("readers", &rate("fixed"));
