@@ -1,5 +1,33 @@
 //! Secrets in addresses never reach a record or a log.
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What an address has in place of its user part.
+const STRUCK_OUT: &str = "***";
+
+/// `value` with every text in it redacted.
+pub fn without_secrets<T: Serialize + DeserializeOwned>(value: &T) -> serde_json::Result<T> {
+    let mut value = serde_json::to_value(value)?;
+    redact_all(&mut value);
+    serde_json::from_value(value)
+}
+
+fn redact_all(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = redact(text),
+        Value::Array(values) => values.iter_mut().for_each(redact_all),
+        Value::Object(fields) => fields.values_mut().for_each(redact_all),
+        _ => {}
+    }
+}
+
+/// Something was struck out of `text`: it is of no use as an address any more.
+pub fn is_struck_out(text: &str) -> bool {
+    text.contains(&format!("://{STRUCK_OUT}@"))
+}
+
 /// `text` with the user part of every address (`scheme://user:password@host`) struck out.
 pub fn redact(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
@@ -11,7 +39,7 @@ pub fn redact(text: &str) -> String {
         let authority = &after[..end.unwrap_or(after.len())];
         rest = after;
         if let Some(user) = authority.rfind('@') {
-            clean.push_str("***");
+            clean.push_str(STRUCK_OUT);
             rest = &after[user..];
         }
     }
@@ -20,7 +48,9 @@ pub fn redact(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::redact;
+    use super::{is_struck_out, redact, without_secrets};
+    use crate::report::fixture::Fixture;
+    use kvdyno_record::engine::Value;
 
     #[test]
     fn passwords_are_struck_out_and_nothing_else() {
@@ -33,5 +63,18 @@ mod tests {
             "a = \"redis://***@h\", b = \"x://h/\""
         );
         assert_eq!(redact("no address: mail@example"), "no address: mail@example");
+    }
+
+    #[test]
+    fn a_plan_has_its_secrets_struck_out_and_is_the_same_otherwise() {
+        let mut plan = Fixture::new().plan;
+        assert_eq!(without_secrets(&plan).unwrap(), plan);
+        let secret = || Value::Text("x://me:secret@host/".to_owned());
+        plan.cases[0].options.values.insert("server".to_owned(), secret());
+        plan.sized.push("from x://me:secret@host".to_owned());
+        let clean = without_secrets(&plan).unwrap();
+        assert!(!serde_json::to_string(&clean).unwrap().contains("secret"));
+        let Value::Text(server) = &clean.cases[0].options.values["server"] else { panic!() };
+        assert!(is_struck_out(server), "{server}");
     }
 }

@@ -214,12 +214,13 @@ fn no_file_is_dead() {
 fn is_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     let [_, _, parts @ ..] = parts.as_slice() else { return false };
-    match parts {
-        ["build.rs"] | ["src", "lib.rs" | "main.rs"] => true,
-        ["tests" | "benches" | "examples", _file] => true,
-        ["tests" | "benches" | "examples", _folder, "main.rs"] => true,
-        _ => false,
-    }
+    matches!(
+        parts,
+        ["build.rs"]
+            | ["src", "lib.rs" | "main.rs"]
+            | ["tests" | "benches" | "examples", _]
+            | ["tests" | "benches" | "examples", _, "main.rs"]
+    )
 }
 
 fn declared_modules(text: &str) -> Vec<String> {
@@ -322,8 +323,9 @@ fn pages_that_are_named_are_there() {
             let allowed = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
             let name: &str = rest.split(|c| !allowed(c)).next().unwrap_or_default();
             let page = name.trim_end_matches('.');
-            let is_page = page.ends_with(".md") && !repository().join("docs").join(page).exists();
-            missing.extend(is_page.then(|| format!("{path}: docs/{page}")));
+            let is_page = Path::new(page).extension().is_some_and(|kind| kind == "md");
+            let there = repository().join("docs").join(page).exists();
+            missing.extend((is_page && !there).then(|| format!("{path}: docs/{page}")));
         }
     }
     assert_none("pages that are named and not there", &missing);

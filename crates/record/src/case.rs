@@ -121,11 +121,19 @@ impl Outcome {
     }
 
     /// A resumed run leaves this case alone: it says something about the engine and would end the
-    /// same way again. Interrupted, killed and not-run cases are tried again.
+    /// same way again. Interrupted and not-run cases are tried again, and those that somebody
+    /// killed. An engine that crashed (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
     pub fn is_final(&self) -> bool {
-        !matches!(self, Self::Interrupted { .. } | Self::Killed { .. } | Self::NotRun { .. })
+        match self {
+            Self::Interrupted { .. } | Self::NotRun { .. } => false,
+            Self::Killed { signal, .. } => !SENT_FROM_OUTSIDE.contains(signal),
+            _ => true,
+        }
     }
 }
+
+/// Signals that a process does not bring upon itself: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM.
+const SENT_FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
 /// Which program did the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -271,4 +279,20 @@ pub struct CounterPair {
     pub before: Counters,
     /// When it was over.
     pub after: Counters,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Outcome;
+
+    #[test]
+    fn a_crash_is_final_and_a_kill_from_outside_is_not() {
+        let killed = |signal| Outcome::Killed { signal, message: String::new() };
+        for signal in [4, 6, 7, 8, 11] {
+            assert!(killed(signal).is_final(), "{signal}");
+        }
+        for signal in [1, 2, 3, 9, 15] {
+            assert!(!killed(signal).is_final(), "{signal}");
+        }
+    }
 }

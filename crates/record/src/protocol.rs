@@ -1,7 +1,8 @@
 //! What program and worker say to each other: a [`Job`] and [`Control`] lines on the worker's
 //! standard input, [`Event`] lines on its standard output; one JSON value a line.
 //!
-//! The worker announces each phase and waits; the program takes its readings and says go. So all
+//! The worker announces each phase and waits; the program takes its readings and says go. When the
+//! phase is over it waits again, so that nothing moves while the program reads what it did. So all
 //! accounting stays with the program, the same for a library and for a server.
 
 use crate::case::{RoleResult, Verified};
@@ -56,7 +57,8 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "control")]
 pub enum Control {
-    /// Begin the announced phase.
+    /// Go on: begin the announced phase; after `finished`, the readings are taken; after `closed` in
+    /// a phase `evict`, the files are evicted.
     Go,
     /// End the running phase now, keep what was measured, and finish.
     Stop,
@@ -65,6 +67,7 @@ pub enum Control {
 /// The lines a worker writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "event")]
+#[expect(clippy::large_enum_variant, reason = "a few a second; boxes would only be in the way")]
 pub enum Event {
     /// The first line.
     Hello {
@@ -84,7 +87,7 @@ pub enum Event {
         /// Whom to account for; empty: the worker.
         processes: Vec<u32>,
     },
-    /// A phase is about to begin: the program says go. In phase `evict` the engine is closed now.
+    /// A phase is about to begin: the program says go.
     Ready {
         /// Index into the phases.
         phase: u32,
@@ -104,7 +107,7 @@ pub enum Event {
         /// Since the phase began.
         elapsed_ns: u64,
     },
-    /// A phase is over.
+    /// A phase is over: the program says go when it has taken its readings.
     Finished {
         /// Index into the phases.
         phase: u32,
@@ -112,7 +115,9 @@ pub enum Event {
         started_unix_ns: u64,
         /// How long it took.
         wall_ns: u64,
-        /// Readings of the worker itself.
+        /// Readings of the worker itself when it heard go.
+        usage_before: ProcessUsage,
+        /// Readings of the worker itself when it was done.
         usage: ProcessUsage,
         /// The engine's own counters.
         counters: Counters,
@@ -125,7 +130,7 @@ pub enum Event {
         /// It was ended by [`Control::Stop`].
         stopped: bool,
     },
-    /// The engine was closed at the end.
+    /// The engine was closed: at the end, or in a phase `evict`, where it waits for go.
     Closed {
         /// How long that took.
         took_ns: u64,

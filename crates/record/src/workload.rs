@@ -104,6 +104,16 @@ impl Size {
         }
     }
 
+    /// The shortest length that can be drawn.
+    pub fn min(&self) -> u64 {
+        match *self {
+            Self::Fixed { bytes } => bytes,
+            Self::Uniform { min, .. } => min,
+            Self::Lognormal { .. } => 1,
+            Self::Pareto { min, .. } => min.max(1),
+        }
+    }
+
     /// The longest length that can be drawn.
     pub fn max(&self) -> u64 {
         match *self {
@@ -402,6 +412,16 @@ pub enum Choice {
     },
     /// Ascending, from the start again at the end; threads begin evenly apart.
     Sequential,
+}
+
+/// Some phase deletes: a key that is not there is then an answer.
+pub fn deletes(phases: &[Phase]) -> bool {
+    phases.iter().any(|phase| match &phase.work {
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op == Op::Delete)
+        }
+        _ => false,
+    })
 }
 
 /// A note the suite gives along: shown with the results, never interpreted.

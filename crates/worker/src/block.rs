@@ -1,5 +1,6 @@
 //! A block of operations, prepared whole before the clock looks at the first.
 
+use crate::keys::KeyWriter;
 use crate::values::ValueAt;
 use kvdyno_engine::Write;
 
@@ -29,7 +30,7 @@ pub(crate) struct Step {
     /// Its first value in the block.
     pub(crate) value: u32,
     /// Bytes of keys and values it writes.
-    pub(crate) write_bytes: u32,
+    pub(crate) write_bytes: u64,
 }
 
 /// Prepared operations and everything they point at. Memory is kept from block to block.
@@ -48,6 +49,8 @@ pub(crate) struct Block {
     pub(crate) multigets: bool,
     /// Some step is a batch: writes are needed as a list.
     pub(crate) batches: bool,
+    /// Some step gives bytes to the engine.
+    pub(crate) writes: bool,
 }
 
 impl Block {
@@ -58,7 +61,7 @@ impl Block {
         self.values.clear();
         self.arena.clear();
         self.due.clear();
-        (self.multigets, self.batches) = (false, false);
+        (self.multigets, self.batches, self.writes) = (false, false, false);
     }
 }
 
@@ -75,6 +78,10 @@ pub(crate) struct View<'b> {
     pub(crate) writes: &'b [Write<'b>],
     /// Check every value read.
     pub(crate) verify: bool,
+    /// Reads keys back; for scans.
+    pub(crate) keys: KeyWriter,
+    /// Numbers below this are there, and a scan must show them; none where keys are deleted.
+    pub(crate) all_there_below: Option<u64>,
 }
 
 impl<'b> View<'b> {
@@ -86,6 +93,6 @@ impl<'b> View<'b> {
     #[inline]
     pub(crate) fn value(&self, index: u32) -> &'b [u8] {
         let at = self.block.values[index as usize];
-        &self.value_bytes[at.start as usize..][..at.bytes as usize]
+        &self.value_bytes[at.start..][..at.bytes]
     }
 }

@@ -112,7 +112,7 @@ impl Collector<'_> {
     ) -> Result<()> {
         let start_ns = number * self.task.slice_ns;
         let length_ns = ended.map_or(self.task.slice_ns, |now| {
-            let elapsed = now - self.start - start_ns;
+            let elapsed = now.saturating_sub(self.start + start_ns);
             self.task
                 .duration_ns
                 .map_or(elapsed, |duration| elapsed.min(duration.saturating_sub(start_ns)))

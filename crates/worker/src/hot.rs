@@ -18,6 +18,7 @@ use crate::values::{is_sound, touch};
 use kvdyno_engine::{Direction, Error, Result, Session};
 use std::hint::black_box;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Why a loop came back.
@@ -48,6 +49,8 @@ pub(crate) struct Lane {
     pub(crate) ticks: Vec<u64>,
     /// Open loop: how long after its scheduled time each step was begun, in nanoseconds.
     pub(crate) late_ns: Vec<u64>,
+    /// Open loop: prepared, due before the end, and not begun.
+    pub(crate) not_begun: u64,
 }
 
 /// Works off `view` from step `from` as fast as it goes.
@@ -93,6 +96,7 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
     view: View<'_>,
     from: usize,
     lane: &mut Lane,
+    over: &AtomicBool,
 ) -> Ended {
     let steps = view.block.steps.as_slice();
     lane.ticks.resize(steps.len(), 0);
@@ -102,15 +106,17 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
     let mut start = clock.ticks();
     for (index, step) in steps.iter().enumerate().skip(from) {
         let due = view.block.due[index];
-        if due >= lane.time.deadline || clock.time(start) >= lane.time.deadline {
-            wait_until(clock, due.min(lane.time.deadline));
+        if clock.time(start) < due.min(lane.time.deadline) {
+            start = wait_until(clock, due.min(lane.time.deadline), over);
+        }
+        let now = clock.time(start);
+        if now < due || now >= lane.time.deadline {
+            // Idle to the end: the window is whole, though nothing ended at its end.
+            lane.last_end = lane.last_end.max(now);
             ended = Ended::Over(index);
             break;
         }
-        if clock.time(start) < due {
-            start = wait_until(clock, due);
-        }
-        lane.late_ns[index] = clock.time(start).saturating_sub(due);
+        lane.late_ns[index] = now - due;
         let tally = &mut lane.tallies[usize::from(step.slot)];
         let result = perform(session, step, &view, tally, &mut lane.scratch, &mut sink);
         let end = clock.ticks();
@@ -149,17 +155,21 @@ pub(crate) fn file<C: Clock>(clock: C, steps: &[Step], range: Range<usize>, lane
 }
 
 /// Sleeps while there is time, then spins: a sleep alone comes back tens of microseconds late.
-/// Returns the reading that ended the wait.
-fn wait_until<C: Clock>(clock: C, due: u64) -> u64 {
-    const SPIN_NS: u64 = 100_000;
+/// Returns the reading that ended the wait: at `until`, or before it if the phase is over.
+fn wait_until<C: Clock>(clock: C, until: u64, over: &AtomicBool) -> u64 {
+    const SPIN_NS: u64 = 60_000;
+    const DEAF_NS: u64 = 20_000_000;
     loop {
         let ticks = clock.ticks();
         let now = clock.time(ticks);
-        if now >= due {
+        if now >= until {
             return ticks;
         }
-        if due - now > SPIN_NS {
-            std::thread::sleep(Duration::from_nanos(due - now - SPIN_NS));
+        if until - now > SPIN_NS {
+            if over.load(Relaxed) {
+                return ticks;
+            }
+            std::thread::sleep(Duration::from_nanos((until - now - SPIN_NS).min(DEAF_NS)));
         } else {
             std::hint::spin_loop();
         }
@@ -178,11 +188,17 @@ fn perform<S: Session>(
 ) -> Result<()> {
     let key = view.key(step.first);
     match step.action {
-        Action::Get => session.get(key, |value| saw(tally, view, step.first, value, sink)),
+        Action::Get => {
+            let mut seen = Seen::default();
+            session.get(key, |value| seen.value(view, step.first, value, sink))?;
+            seen.add_to(tally);
+            Ok(())
+        }
         Action::Put => session.put(key, view.value(step.value)),
         Action::Batch => {
+            session.write(&view.writes[step.value as usize..][..step.items as usize])?;
             tally.many_items += u64::from(step.items);
-            session.write(&view.writes[step.value as usize..][..step.items as usize])
+            Ok(())
         }
         _ => perform_rare(session, step, view, tally, scratch, sink),
     }
@@ -201,57 +217,96 @@ fn perform_rare<S: Session>(
     let key = view.key(step.first);
     match step.action {
         Action::Delete => session.delete(key),
-        Action::ScanForward => scan(session, key, Direction::Forward, step, tally, sink),
-        Action::ScanReverse => scan(session, key, Direction::Reverse, step, tally, sink),
+        Action::ScanForward => scan(session, Direction::Forward, step, view, tally, sink),
+        Action::ScanReverse => scan(session, Direction::Reverse, step, view, tally, sink),
         Action::Multiget => {
-            tally.many_items += u64::from(step.items);
             let keys = &view.refs[step.first as usize..][..step.items as usize];
+            let mut seen = Seen::default();
             session.multiget(keys, |index, value| {
-                saw(tally, view, step.first + index as u32, value, sink);
-            })
+                seen.value(view, step.first + index as u32, value, sink);
+            })?;
+            tally.many_items += u64::from(step.items);
+            seen.add_to(tally);
+            Ok(())
         }
         Action::ReadModifyWrite => {
             let new = view.value(step.value);
-            session
-                .read_modify_write(key, scratch, |old, buffer| {
-                    saw(tally, view, step.first, old, sink);
-                    buffer.extend_from_slice(new);
-                })
-                .map(drop)
+            let mut seen = Seen::default();
+            session.read_modify_write(key, scratch, |old, buffer| {
+                seen.value(view, step.first, old, sink);
+                buffer.extend_from_slice(new);
+            })?;
+            seen.add_to(tally);
+            Ok(())
         }
         Action::Get | Action::Put | Action::Batch => unreachable!("handled in the loop"),
     }
 }
 
+/// A scan must begin with the key it was asked for and show as many records as there are from there
+/// on, where nobody deletes. One that shows less counts what it left out as missing.
 fn scan<S: Session>(
     session: &mut S,
-    from: &[u8],
     direction: Direction,
     step: &Step,
+    view: &View<'_>,
     tally: &mut Tally,
     sink: &mut u64,
 ) -> Result<()> {
-    let mut bytes = 0;
+    let (from, number) = (view.key(step.first), view.block.numbers[step.first as usize]);
+    let (mut bytes, mut wrong, mut begins) = (0, 0, None);
     let shown = session.scan(from, direction, u64::from(step.items), |key, value| {
+        begins.get_or_insert_with(|| key == from);
         bytes += (key.len() + value.len()) as u64;
-        *sink ^= touch(value);
+        if view.verify {
+            let sound = view.keys.read(key).is_some_and(|number| is_sound(value, number));
+            wrong += u64::from(!sound);
+        } else {
+            *sink ^= touch(value);
+        }
     })?;
-    tally.many_items += shown;
+    let there = view.all_there_below.map_or(0, |records| match direction {
+        Direction::Forward => records.saturating_sub(number),
+        Direction::Reverse => number + 1,
+    });
+    let expected = there.min(u64::from(step.items));
+    let missing = expected.saturating_sub(shown);
+    let missing = missing.max(u64::from(expected > 0 && begins != Some(true)));
+    tally.many_items += shown + missing;
+    tally.missing += missing;
+    tally.wrong += wrong;
     tally.read_bytes += bytes;
     Ok(())
 }
 
-/// A value came back, or did not.
-#[inline(always)]
-fn saw(tally: &mut Tally, view: &View<'_>, index: u32, value: Option<&[u8]>, sink: &mut u64) {
-    let Some(value) = value else {
-        tally.missing += 1;
-        return;
-    };
-    tally.read_bytes += (view.key_bytes + value.len()) as u64;
-    if view.verify {
-        tally.wrong += u64::from(!is_sound(value, view.block.numbers[index as usize]));
-    } else {
-        *sink ^= touch(value);
+/// What one operation saw: counted once it has succeeded.
+#[derive(Default)]
+struct Seen {
+    missing: u64,
+    wrong: u64,
+    read_bytes: u64,
+}
+
+impl Seen {
+    /// A value came back, or did not.
+    #[inline(always)]
+    fn value(&mut self, view: &View<'_>, index: u32, value: Option<&[u8]>, sink: &mut u64) {
+        let Some(value) = value else {
+            self.missing += 1;
+            return;
+        };
+        self.read_bytes += (view.key_bytes + value.len()) as u64;
+        if view.verify {
+            self.wrong += u64::from(!is_sound(value, view.block.numbers[index as usize]));
+        } else {
+            *sink ^= touch(value);
+        }
+    }
+
+    #[inline(always)]
+    fn add_to(self, tally: &mut Tally) {
+        tally.missing += self.missing;
+        tally.wrong += self.wrong;
+        tally.read_bytes += self.read_bytes;
     }
 }

@@ -14,7 +14,7 @@ use crate::verify;
 use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::protocol::{Event, Job};
-use kvdyno_record::workload::{Drive, Load, Op, Phase, Role, Work};
+use kvdyno_record::workload::{self, Drive, Load, Op, Phase, Role, Work};
 use std::time::Duration;
 
 /// A job at work.
@@ -95,29 +95,21 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
 
     /// Announces a phase, waits for go, does it, reports. True: the program said stop.
     fn phase(&mut self, index: u32, phase: &Phase) -> Result<bool> {
-        let evict = phase.work == Work::Evict;
         let counters = self.counters();
-        if evict {
-            self.close()?;
-        }
         send(&Event::Ready { phase: index, usage: usage::of_this_process(), counters })?;
         self.listener.wait_for_go()?;
         if self.listener.stop.is_set() {
             return Ok(true);
         }
-        let found = if evict {
-            let started_unix_ns = unix_ns();
-            let start = self.clock.now();
-            self.open()?;
-            Found { started_unix_ns, wall_ns: self.clock.now() - start, ..Found::default() }
-        } else {
-            self.work(index, phase)?
-        };
+        // The program has just taken its own readings: work in between would be booked twice or not.
+        let usage_before = usage::of_this_process();
+        let found = self.work(index, phase)?;
         let stopped = found.stopped;
         send(&Event::Finished {
             phase: index,
             started_unix_ns: found.started_unix_ns,
             wall_ns: found.wall_ns,
+            usage_before,
             usage: usage::of_this_process(),
             counters: self.counters(),
             roles: found.roles,
@@ -125,6 +117,8 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             settled: found.settled,
             stopped,
         })?;
+        // Nothing may move until the program has read what this phase did.
+        self.listener.wait_for_go()?;
         found.failure.map_or(Ok(stopped), Err)
     }
 
@@ -141,7 +135,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             Work::Load(load) => self.load(index, phase, load),
             Work::Settle { limit_ns } => self.settle(*limit_ns),
             Work::Verify { samples, count } => self.verify(index, *samples, *count),
-            Work::Evict => Ok(Found::default()),
+            Work::Evict => self.evict(),
             Work::Warmup(drive) | Work::Measure(drive) => self.drive(index, phase, drive),
         }
     }
@@ -149,7 +143,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
     fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Found> {
         let records = self.job.data.records;
         let range = |thread| {
-            let rng = self.rng(index, 0, thread);
+            let rng = self.rng(index, 0, (thread, load.threads));
             let place = (thread, load.threads);
             let range = LoadRange::new(load.order, load.batch, records, place, &self.supply, rng);
             Source::Load(range)
@@ -160,7 +154,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             ops: vec![op.index()],
             rate: None,
             sources: (0..load.threads).map(range).collect(),
-            seeds: (0..load.threads).map(|thread| self.rng(index, 1, thread)).collect(),
+            seeds: (0..load.threads).map(|t| self.rng(index, 1, (t, load.threads))).collect(),
         };
         // A record that was not written is a record that is missing.
         let errors_max = 0;
@@ -181,7 +175,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         let grows =
             drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op == Op::Insert));
         let crew = |(place, role): (usize, &Role)| {
-            let rng = |salt, thread| self.rng(index, place as u64 * 2 + salt, thread);
+            let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
             let source = |thread| {
                 let post = Post { thread, grows };
                 Source::Mix(Mix::new(role, post, &self.supply, rng(0, thread), self.population))
@@ -217,7 +211,24 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             slice_ns: self.job.slice_ns,
             errors_max: self.job.errors_max,
             verify: self.job.data.verify,
+            deletes: workload::deletes(&self.job.phases),
         }
+    }
+
+    /// Closes the engine, lets the program evict its files, and opens it again. What a close writes
+    /// is this phase's.
+    fn evict(&mut self) -> Result<Found> {
+        let (started_unix_ns, start) = (unix_ns(), self.clock.now());
+        self.close()?;
+        self.listener.wait_for_go()?;
+        self.open()?;
+        let stopped = self.listener.stop.is_set();
+        Ok(Found {
+            started_unix_ns,
+            wall_ns: self.clock.now() - start,
+            stopped,
+            ..Found::default()
+        })
     }
 
     fn settle(&mut self, limit_ns: u64) -> Result<Found> {
@@ -250,11 +261,12 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         })
     }
 
-    /// A thread's generator: different for each trial, phase, role and thread, and the same when
-    /// the same case is run again.
-    fn rng(&self, phase: u32, role: u64, thread: u32) -> Rng {
+    /// A thread's generator: different for each trial, phase, role, thread and number of threads (a
+    /// sweep on one database must not find the keys of the point before it in some cache), and the
+    /// same when the same case is run again, by whatever engine.
+    fn rng(&self, phase: u32, role: u64, (thread, threads): (u32, u32)) -> Rng {
         let (data, trial) = (&self.job.data, u64::from(self.job.trial));
-        Rng::new(&[data.seed, trial, u64::from(phase), role, u64::from(thread)])
+        Rng::new(&[data.seed, trial, phase.into(), role, thread.into(), threads.into()])
     }
 }
 

@@ -25,6 +25,26 @@ impl KeyWriter {
         self.bytes
     }
 
+    /// The number that a key was written from; nothing where it was not written by this.
+    pub(crate) fn read(self, key: &[u8]) -> Option<u64> {
+        if key.len() != self.bytes {
+            return None;
+        }
+        match self.format {
+            KeyFormat::Hex => {
+                let (zeros, digits) = key.split_at(self.bytes - 16);
+                let digits = std::str::from_utf8(digits).ok()?;
+                let number = u64::from_str_radix(digits, 16).ok()?;
+                zeros.iter().all(|zero| *zero == b'0').then_some(number)
+            }
+            KeyFormat::Binary => {
+                let (zeros, digits) = key.split_at(self.bytes.saturating_sub(8));
+                let number = digits.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                zeros.iter().all(|zero| *zero == 0).then_some(number)
+            }
+        }
+    }
+
     /// Writes `number` into a key's place, which has [`Self::len`] bytes.
     #[inline(always)]
     pub(crate) fn write(self, number: u64, out: &mut [u8]) {
@@ -93,6 +113,26 @@ mod tests {
             assert_eq!(key(KeyFormat::Hex, 16, number), format!("{number:016x}").as_bytes());
             assert_eq!(key(KeyFormat::Hex, 20, number), format!("{number:020x}").as_bytes());
         }
+    }
+
+    #[test]
+    fn keys_are_read_back_and_others_are_not() {
+        for (format, bytes) in [
+            (KeyFormat::Hex, 16),
+            (KeyFormat::Hex, 24),
+            (KeyFormat::Binary, 4),
+            (KeyFormat::Binary, 12),
+        ] {
+            let writer = KeyWriter::new(&Key { bytes, format });
+            for number in [0, 1, 255, 0xdead_beef] {
+                assert_eq!(writer.read(&key(format, bytes, number)), Some(number));
+            }
+            assert_eq!(writer.read(&vec![b'x'; bytes as usize + 1]), None);
+        }
+        assert_eq!(
+            KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }).read(&[b'x'; 16]),
+            None
+        );
     }
 
     #[test]

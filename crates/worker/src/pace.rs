@@ -47,6 +47,11 @@ impl Pace {
         due
     }
 
+    /// How many operations are due in a span of time, at least one.
+    pub(crate) fn steps_in(&self, span_ns: u64) -> usize {
+        ((span_ns as f64 / self.gap_ns) as usize).max(1)
+    }
+
     /// Operations due before `deadline` that [`Self::next`] has not given out.
     pub(crate) fn count_until(mut self, deadline: u64) -> u64 {
         let before = self.issued;

@@ -10,8 +10,10 @@ use crate::values::{Values, draw};
 use kvdyno_record::workload::{LoadOrder, Op, Role, Size};
 use std::ops::Range;
 
-/// Keys prepared in one block at most, so that a block of large batches stays small.
+/// Keys, and bytes of values, prepared in one block at most (one operation is always taken), so that
+/// a block of large batches stays small beside the RAM limit.
 const KEYS_MAX: usize = 4096;
+const VALUE_BYTES_MAX: u64 = 16 << 20;
 
 /// What all sources of a case share.
 #[derive(Clone, Debug)]
@@ -44,6 +46,26 @@ impl Source<'_> {
     pub(crate) fn settle(&mut self, block: &Block, done: usize, failed: &[usize]) {
         if let Self::Mix(mix) = self {
             mix.settle(block, done, failed);
+        }
+    }
+
+    /// How many operations one block can hold. What [`Self::fill`] is asked for within this it
+    /// delivers, so that a count of operations taken beforehand is exact.
+    pub(crate) fn steps_max(&self) -> usize {
+        let keys = match self {
+            Self::Mix(mix) => mix.entries.iter().map(|entry| keys_of(&entry.op)).max().unwrap_or(1),
+            Self::Load(load) => load.batch,
+        };
+        let value_bytes = self.supply().values.bytes_max().max(1) * u64::from(keys);
+        let by_bytes = VALUE_BYTES_MAX / value_bytes;
+        (KEYS_MAX / keys as usize).min(by_bytes as usize).max(1)
+    }
+
+    /// How many numbers exist without a gap, as of the last block.
+    pub(crate) fn records(&self) -> u64 {
+        match self {
+            Self::Mix(mix) => mix.records,
+            Self::Load(_) => 0,
         }
     }
 
@@ -136,7 +158,7 @@ impl<'p> Mix<'p> {
             return;
         }
         block.clear();
-        while block.steps.len() < steps && block.numbers.len() < KEYS_MAX {
+        while block.steps.len() < steps {
             self.push_drawn(block);
         }
     }
@@ -150,16 +172,17 @@ impl<'p> Mix<'p> {
         };
         let (first, value) = (block.numbers.len() as u32, block.values.len() as u32);
         let op = self.entries[slot].op.clone();
-        let (action, keys, writes) = match &op {
-            Op::Get => (Action::Get, 1, false),
-            Op::Insert | Op::Update => (Action::Put, 1, true),
-            Op::Delete => (Action::Delete, 1, false),
-            Op::Scan { reverse: false, .. } => (Action::ScanForward, 1, false),
-            Op::Scan { reverse: true, .. } => (Action::ScanReverse, 1, false),
-            Op::Multiget { keys } => (Action::Multiget, *keys, false),
-            Op::ReadModifyWrite => (Action::ReadModifyWrite, 1, true),
-            Op::Batch { writes } => (Action::Batch, *writes, true),
+        let (action, writes) = match &op {
+            Op::Get => (Action::Get, false),
+            Op::Insert | Op::Update => (Action::Put, true),
+            Op::Delete => (Action::Delete, false),
+            Op::Scan { reverse: false, .. } => (Action::ScanForward, false),
+            Op::Scan { reverse: true, .. } => (Action::ScanReverse, false),
+            Op::Multiget { .. } => (Action::Multiget, false),
+            Op::ReadModifyWrite => (Action::ReadModifyWrite, true),
+            Op::Batch { .. } => (Action::Batch, true),
         };
+        let keys = keys_of(&op);
         let mut write_bytes = 0;
         for _ in 0..keys {
             let number = self.number(slot, &op);
@@ -171,6 +194,7 @@ impl<'p> Mix<'p> {
         };
         block.multigets |= action == Action::Multiget;
         block.batches |= action == Action::Batch;
+        block.writes |= write_bytes > 0;
         block.steps.push(Step { slot: slot as u8, action, first, items, value, write_bytes });
     }
 
@@ -182,13 +206,13 @@ impl<'p> Mix<'p> {
     }
 
     /// Prepares a key, and a value where one is written; returns the bytes the engine is given.
-    fn push_key(&mut self, block: &mut Block, number: u64, counts: bool, with_value: bool) -> u32 {
+    fn push_key(&mut self, block: &mut Block, number: u64, counts: bool, with_value: bool) -> u64 {
         let bytes = push_key(&self.supply.keys, block, number);
         if with_value {
             let values = &mut self.supply.values;
             let at = values.prepare(number, self.version, &mut self.rng, &mut block.arena);
             block.values.push(at);
-            return bytes + at.bytes;
+            return bytes + at.bytes as u64;
         }
         if counts { bytes } else { 0 }
     }
@@ -229,17 +253,26 @@ fn fill_with_gets(keys: KeyWriter, block: &mut Block, steps: usize, mut next: im
     }
 }
 
+/// Keys that one operation is prepared with.
+fn keys_of(op: &Op) -> u32 {
+    match op {
+        Op::Multiget { keys } => *keys,
+        Op::Batch { writes } => *writes,
+        _ => 1,
+    }
+}
+
 fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
     draw(length, rng).clamp(1, u64::from(u32::MAX)) as u32
 }
 
 #[inline]
-fn push_key(keys: &KeyWriter, block: &mut Block, number: u64) -> u32 {
+fn push_key(keys: &KeyWriter, block: &mut Block, number: u64) -> u64 {
     let at = block.keys.len();
     block.keys.resize(at + keys.len(), 0);
     keys.write(number, &mut block.keys[at..]);
     block.numbers.push(number);
-    keys.len() as u32
+    keys.len() as u64
 }
 
 /// One thread's share of a load: a contiguous range of the order.
@@ -274,15 +307,15 @@ impl LoadRange {
 
     fn fill(&mut self, block: &mut Block, steps: usize) {
         block.clear();
-        block.batches = self.batch > 1;
-        while block.steps.len() < steps && block.numbers.len() < KEYS_MAX && !self.left.is_empty() {
+        (block.batches, block.writes) = (self.batch > 1, true);
+        while block.steps.len() < steps && !self.left.is_empty() {
             let (first, value) = (block.numbers.len() as u32, block.values.len() as u32);
             let (mut items, mut write_bytes) = (0, 0);
             for place in self.left.by_ref().take(self.batch as usize) {
                 let number = self.order.as_ref().map_or(place, |order| order.at(place));
                 write_bytes += push_key(&self.supply.keys, block, number);
                 let at = self.supply.values.prepare(number, 0, &mut self.rng, &mut block.arena);
-                write_bytes += at.bytes;
+                write_bytes += at.bytes as u64;
                 block.values.push(at);
                 items += 1;
             }
@@ -317,7 +350,7 @@ mod tests {
                     block.steps.iter().map(|s| s.items as usize).sum::<usize>(),
                     block.numbers.len()
                 );
-                assert!(block.steps.iter().all(|s| s.write_bytes == s.items * 36));
+                assert!(block.steps.iter().all(|s| s.write_bytes == u64::from(s.items) * 36));
                 numbers.extend_from_slice(&block.numbers);
             }
         }

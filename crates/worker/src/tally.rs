@@ -105,7 +105,7 @@ impl Tally {
 
     pub(crate) fn add_to(self, sum: &mut OpResult) {
         sum.count += self.count;
-        sum.found += if self.reads { self.items() - self.missing } else { 0 };
+        sum.found += if self.reads { self.items().saturating_sub(self.missing) } else { 0 };
         sum.missing += self.missing;
         sum.wrong += self.wrong;
         sum.items += self.items();

@@ -14,6 +14,7 @@ use crate::tally::{Packet, Tally, TimeLine};
 use kvdyno_engine::{Engine, Error, ErrorClass, Result, Write};
 use kvdyno_record::case::RoleResult;
 use kvdyno_record::workload::Rate;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Barrier, Mutex, PoisonError};
@@ -49,6 +50,8 @@ pub(crate) struct Task<'p> {
     pub(crate) slice_ns: u64,
     pub(crate) errors_max: u64,
     pub(crate) verify: bool,
+    /// Some phase of the case deletes: a key that is not there is an answer.
+    pub(crate) deletes: bool,
 }
 
 /// What a team has done.
@@ -161,10 +164,15 @@ impl Shared {
         self.end();
     }
 
+    /// The role's operations are counted out beforehand.
+    fn is_counted(&self, role: usize) -> bool {
+        role == 0 && self.quota.is_some()
+    }
+
     /// How many of `wanted` operations the first role may still do.
     fn take(&self, role: usize, wanted: usize) -> usize {
         match &self.quota {
-            Some(quota) if role == 0 => {
+            Some(quota) if self.is_counted(role) => {
                 let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
                     (left > 0).then(|| left.saturating_sub(wanted as u64))
                 });
@@ -193,7 +201,9 @@ fn work<E: Engine, C: Clock>(
     shared: &Shared,
     packets: Sender<Packet>,
 ) -> Left {
-    let session = engine.session();
+    // A panic here must not leave the others waiting at the barrier.
+    let session = catch_unwind(AssertUnwindSafe(|| engine.session()))
+        .unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
     shared.ready.wait();
     shared.ready.wait();
     let start = shared.start.load(Relaxed);
@@ -207,6 +217,7 @@ fn work<E: Engine, C: Clock>(
         scratch: Vec::new(),
         ticks: Vec::new(),
         late_ns: Vec::new(),
+        not_begun: 0,
     };
     let mut pace = post.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     match session {
@@ -219,9 +230,9 @@ fn work<E: Engine, C: Clock>(
         }
         Err(error) => shared.fail(error.context("opening a session")),
     }
-    let Lane { mut tallies, time, last_end, .. } = lane;
+    let Lane { mut tallies, time, last_end, not_begun, .. } = lane;
     time.end(&mut tallies);
-    let backlog = pace.map_or(0, |pace| pace.count_until(deadline.min(last_end.max(start))));
+    let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
     Left { role: post.role, tallies, last_end, backlog }
 }
 
@@ -243,7 +254,10 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
     task: &Task<'_>,
     shared: &Shared,
 ) {
-    let (mut block, mut steps) = (Block::default(), 16);
+    // An open loop must not sleep through the end of a phase inside a block.
+    let paced_max = pace.as_ref().map_or(BLOCK_STEPS_MAX, |pace| pace.steps_in(BLOCK_NS));
+    let steps_max = source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max);
+    let (mut block, mut steps) = (Block::default(), steps_max.min(16));
     while !shared.over.load(Relaxed) {
         let wanted = shared.take(seat.role, steps);
         if wanted == 0 {
@@ -258,37 +272,40 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
         }
         let began = clock.now();
         let (done, failed) =
-            work_off(session, clock, source, &block, pace.is_some(), lane, task, shared);
+            work_off(session, clock, source, &block, pace.is_some(), seat, lane, task, shared);
         count_block(&block, done, &failed, &mut lane.tallies);
         source.settle(&block, done, &failed);
         let items: u64 = lane.tallies.iter().map(Tally::items).sum();
         shared.progress[seat.thread].store(items, Relaxed);
         if done < block.steps.len() || lane.edge == crate::tally::OVER {
+            let end = lane.time.deadline.min(lane.last_end);
+            let left = block.due.iter().skip(done).filter(|due| **due < end);
+            lane.not_begun = left.count() as u64;
             return;
         }
         let took = lane.last_end.saturating_sub(began).max(1);
-        steps =
-            ((steps as u64 * BLOCK_NS / took) as usize).clamp(1, (steps * 2).min(BLOCK_STEPS_MAX));
+        let fitting = (steps as u64 * BLOCK_NS / took) as usize;
+        steps = fitting.clamp(1, (steps * 2).min(steps_max));
     }
 }
 
 /// What is known of a block without looking at each operation as it runs: how many of each kind
 /// were done, and the bytes they gave to the engine.
 fn count_block(block: &Block, done: usize, failed: &[usize], tallies: &mut [Tally]) {
-    if let ([tally], true) = (&mut *tallies, block.values.is_empty()) {
+    if let ([tally], false) = (&mut *tallies, block.writes) {
         tally.count += (done - failed.len()) as u64;
         return;
     }
     for step in &block.steps[..done] {
         let tally = &mut tallies[usize::from(step.slot)];
         tally.count += 1;
-        tally.write_bytes += u64::from(step.write_bytes);
+        tally.write_bytes += step.write_bytes;
     }
     for index in failed {
         let step = &block.steps[*index];
         let tally = &mut tallies[usize::from(step.slot)];
         tally.count -= 1;
-        tally.write_bytes -= u64::from(step.write_bytes);
+        tally.write_bytes -= step.write_bytes;
     }
 }
 
@@ -300,6 +317,7 @@ fn work_off<S: kvdyno_engine::Session, C: Clock>(
     source: &Source<'_>,
     block: &Block,
     open: bool,
+    seat: Seat,
     lane: &mut Lane,
     task: &Task<'_>,
     shared: &Shared,
@@ -309,14 +327,22 @@ fn work_off<S: kvdyno_engine::Session, C: Clock>(
     let value_bytes = supply.values.bytes(&block.arena);
     let refs: Vec<&[u8]> =
         if block.multigets { block.keys.chunks_exact(key_bytes).collect() } else { Vec::new() };
-    let mut view =
-        View { block, key_bytes, value_bytes, refs: &refs, writes: &[], verify: task.verify };
+    let mut view = View {
+        block,
+        key_bytes,
+        value_bytes,
+        refs: &refs,
+        writes: &[],
+        verify: task.verify,
+        keys: supply.keys,
+        all_there_below: (!task.deletes).then(|| source.records()),
+    };
     let writes = if block.batches { batch_writes(&view) } else { Vec::new() };
     view.writes = &writes;
     let (mut from, mut failed) = (0, Vec::new());
     loop {
         let ended = if open {
-            open_loop(session, clock, view, from, lane)
+            open_loop(session, clock, view, from, lane, &shared.over)
         } else {
             closed_loop(session, clock, view, from, lane)
         };
@@ -341,7 +367,9 @@ fn work_off<S: kvdyno_engine::Session, C: Clock>(
                 }
             }
         }
-        if lane.edge == crate::tally::OVER {
+        // A block that takes long is cut where the phase is over; a counted one is owed in full.
+        let cut = shared.over.load(Relaxed) && !shared.is_counted(seat.role);
+        if lane.edge == crate::tally::OVER || cut {
             return (next, failed);
         }
         from = next;

@@ -30,8 +30,8 @@ pub(crate) struct Values {
 /// Where a prepared value lies: in the pool, or in the block's own bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ValueAt {
-    pub(crate) start: u32,
-    pub(crate) bytes: u32,
+    pub(crate) start: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Values {
@@ -44,6 +44,11 @@ impl Values {
     /// The same pool for another thread, begun elsewhere.
     pub(crate) fn for_thread(&self, rng: &mut Rng) -> Self {
         Self { cursor: rng.below(POOL_BYTES as u64) as usize, ..self.clone() }
+    }
+
+    /// Of the longest value.
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.size.max()
     }
 
     /// The bytes that [`ValueAt`] points into, given a block's own.
@@ -68,12 +73,12 @@ impl Values {
         let start = self.cursor;
         self.cursor += bytes.max(1);
         if !self.verify {
-            return ValueAt { start: start as u32, bytes: bytes as u32 };
+            return ValueAt { start, bytes };
         }
         let at = arena.len();
         arena.extend_from_slice(&self.pool[start..start + bytes]);
         seal(&mut arena[at..], number, version);
-        ValueAt { start: at as u32, bytes: bytes as u32 }
+        ValueAt { start: at, bytes }
     }
 
     #[inline]
@@ -182,7 +187,7 @@ mod tests {
         let mut values = Values::new(&shape(40, 1.0), true, 1);
         let (mut rng, mut arena) = (Rng::new(&[1]), vec![0xaa; 3]);
         let at = values.prepare(7 << 40, 3, &mut rng, &mut arena);
-        let value = &values.bytes(&arena)[at.start as usize..][..at.bytes as usize];
+        let value = &values.bytes(&arena)[at.start..][..at.bytes];
         assert!(is_sound(value, 7 << 40));
         assert!(!is_sound(value, 8 << 40), "another key's value");
         assert!(!is_sound(&value[..39], 7 << 40), "cut short");
@@ -199,7 +204,7 @@ mod tests {
         let (mut rng, mut arena) = (Rng::new(&[1]), Vec::new());
         let a = values.prepare(1, 0, &mut rng, &mut arena);
         let b = values.prepare(2, 0, &mut rng, &mut arena);
-        let of = |at: ValueAt| values.bytes(&[])[at.start as usize..][..100].to_vec();
+        let of = |at: ValueAt| values.bytes(&[])[at.start..][..100].to_vec();
         assert_ne!(of(a), of(b));
         assert_eq!(of(a)[..50], of(a)[50..]);
         assert!(arena.is_empty(), "a value without header is not copied");

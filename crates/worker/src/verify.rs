@@ -38,7 +38,8 @@ pub(crate) fn run<E: Engine, C: Clock>(
     let records = job.data.records;
     let mut verified = Verified { expected: records, ..Verified::default() };
     let mut key = vec![0; keys.len()];
-    let sizes = 0..=job.data.value.size.max() as usize;
+    let size = &job.data.value.size;
+    let sizes = size.min() as usize..=size.max() as usize;
     let samples = check.samples.min(records);
     for sample in 0..samples {
         let number = (u128::from(sample) * u128::from(records) / u128::from(samples)) as u64;

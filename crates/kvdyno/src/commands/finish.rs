@@ -8,6 +8,7 @@ use crate::printer::Printer;
 use crate::runner::{Bench, Ended, Interrupt, Run};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub struct Shown {
 /// Does the pending cases of a run, ends its record as far as it goes, and shows it.
 pub fn run(
     folder: &RunFolder,
+    plan: &Plan,
     mut claim: Claim,
     workers: &BTreeMap<String, WorkerIdentity>,
     interrupt: &Interrupt,
@@ -32,7 +34,6 @@ pub fn run(
     let root = Root::system();
     // What a killed run could not take away itself.
     group::sweep(&root);
-    let plan = folder.plan()?;
     let volume = Volume::at(&root, claim.path())?;
     let mut not_measured = Vec::new();
     if let Err(reason) = &volume.device {
@@ -43,7 +44,7 @@ pub fn run(
     let progress = printer.progress(plan.cases.len(), estimate);
     let ended = Run {
         folder,
-        plan: &plan,
+        plan,
         claim: &mut claim,
         bench: &bench,
         workers,
@@ -53,9 +54,13 @@ pub fn run(
     .run();
     progress.finish();
     let place = claim.path().to_owned();
-    claim.release()?;
+    // Databases that cannot be removed are no reason to lose what was measured.
+    if let Err(error) = claim.release() {
+        printer.warning(&format!("the place was not given back: {error}"));
+    }
+    let filed = end(folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
     let ended = ended?;
-    end(folder, &root, &place, ended)?;
+    filed?;
     tell(folder, ended, printer);
     let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
     let verdict =

@@ -8,10 +8,13 @@ use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::{Place, Root, meter};
 use crate::printer::Printer;
+use crate::redact::is_struck_out;
 use crate::runner::Interrupt;
 use crate::workers;
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -23,6 +26,8 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let message = format!("{} is complete: there is nothing to resume", folder.path.display());
         return Err(Complaint::usage(message).hint("`kvdyno show` shows it").into());
     }
+    let plan = folder.plan()?;
+    check_secrets(&plan)?;
     let root = Root::system();
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
@@ -35,7 +40,22 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run.ended_unix_ns = None;
     folder.write_run(&run)?;
     let shown = Shown { json: args.json, wide: args.wide };
-    finish::run(&folder, claim, &workers, &interrupt, &shown, printer)
+    finish::run(&folder, &plan, claim, &workers, &interrupt, &shown, printer)
+}
+
+/// A record keeps no passwords, and a case that needs one cannot be done without.
+fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
+    for case in &plan.cases {
+        for (name, value) in &case.options.values {
+            if matches!(value, Value::Text(text) if is_struck_out(text)) {
+                let engine = &case.engine;
+                let what = format!("option `{name}` of {engine} held a password");
+                return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
+                    .hint("run the suite again with `kvdyno run`"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A worker for each engine of the plan. One that differs from the one the run began with is used,

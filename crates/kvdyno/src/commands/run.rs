@@ -7,7 +7,7 @@ use crate::cli::RunArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
 use crate::printer::Printer;
-use crate::redact::redact;
+use crate::redact::{redact, without_secrets};
 use crate::runner::{Interrupt, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -37,10 +37,12 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     for warning in claim.warnings() {
         printer.warning(warning);
     }
-    begin(&folder, &prepared, &id, claim.path(), &root)?;
+    begin(&folder, &prepared, &id, claim.path(), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     let shown = Shown { json: args.json, wide: args.wide };
-    finish::run(&folder, claim, &prepared.workers, &interrupt, &shown, printer)
+    // The plan as it is: the filed one has its secrets struck out.
+    let Prepared { plan, workers, .. } = &prepared;
+    finish::run(&folder, plan, claim, workers, &interrupt, &shown, printer)
 }
 
 /// A place is named by the user: what is wrong with it is theirs to put right.
@@ -77,14 +79,18 @@ fn begin(
     id: &str,
     place: &Path,
     root: &Root,
+    printer: &Printer,
 ) -> anyhow::Result<()> {
     let volume = Volume::at(root, place).ok();
     evidence::save(root, volume.as_ref(), &folder.host().join("before"))?;
     write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
-    folder.write_plan(&prepared.plan)?;
+    folder.write_plan(&without_secrets(&prepared.plan)?)?;
     let harness = prepared.workers.get("null");
-    let harness =
-        harness.map(|null| harness_ns_per_op(null, &folder.host().join("harness"))).transpose();
+    let harness = harness.map(|null| harness_ns_per_op(null, &folder.host().join("harness")));
+    let harness = harness.transpose().unwrap_or_else(|error| {
+        printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));
+        None
+    });
     folder.write_run(&RunRecord {
         format: kvdyno_record::FORMAT.to_owned(),
         id: id.to_owned(),
@@ -97,7 +103,7 @@ fn begin(
         place: place.display().to_string(),
         host_before: facts::read(root, place),
         host_after: None,
-        harness_ns_per_op: harness.ok().flatten(),
+        harness_ns_per_op: harness,
     })?;
     Ok(())
 }

@@ -158,7 +158,9 @@ mod tests {
     #[test]
     fn what_kvdyno_would_not_have_written_is_damage() {
         let owner = "{\"owner\":{\"pid\":7,\"run\":\"r\"}}\n";
-        for line in ["{\"database\":\"../victim\"}", "{\"database\":\"/etc\"}", "{\"datab\n", "\0\n"] {
+        for line in
+            ["{\"database\":\"../victim\"}", "{\"database\":\"/etc\"}", "{\"datab\n", "\0\n"]
+        {
             let text = format!("{owner}{line}");
             let error = Ledger::parse(text.as_bytes()).unwrap_err();
             assert_eq!(error.to_string(), "line 2 was not written by kvdyno", "{line:?}");

@@ -60,17 +60,18 @@ pub(super) fn of_load(
     host: &Host,
 ) -> Metrics {
     let mut metrics = Metrics::default();
-    let records = |case: &CaseEvidence| case.case.data.records as f64;
-    let per_s = |spent: Spent<'_>, case: &CaseEvidence| {
-        over(records(case) * 1e9, spent.phase.wall_ns as f64, "it took no time")
+    // What was written, not what was to be.
+    let records = |spent: Spent<'_>| spent.items() as f64;
+    let per_s = |spent: Spent<'_>, _: &CaseEvidence| {
+        over(records(spent) * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
     metrics.add(&c::RECORDS_PER_S, trials.of_phase(phase, per_s));
     common(&mut metrics, trials, phase, host);
     metrics.add(
         &c::FS_OUTPUTS_PER_RECORD,
-        trials.of_phase(phase, |spent, case| {
+        trials.of_phase(phase, |spent, _| {
             let outputs = spent.process(|usage| usage.output_blocks_512)?;
-            over(outputs, records(case), "nothing was loaded")
+            over(outputs, records(spent), "nothing was loaded")
         }),
     );
     let together = |spent: Spent<'_>, case: &CaseEvidence| {

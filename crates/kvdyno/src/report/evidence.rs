@@ -2,6 +2,7 @@
 //! and the findings are computed from this; nothing here computes.
 
 use super::metric::Why;
+use super::spent::Spent;
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
@@ -131,7 +132,8 @@ impl CaseEvidence {
     }
 
     /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
-    /// has good phases before that; of a case that failed (an engine that lost data) none counts.
+    /// has good phases before that; of a case that failed (an engine that lost data) none counts, and a
+    /// load only counts where it loaded everything.
     pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
         let outcome = || Why::from(self.outcome());
         let record = self.record.as_ref().ok_or_else(outcome)?;
@@ -142,6 +144,11 @@ impl CaseEvidence {
         if phase.stopped {
             let why = format!("{}: phase {name} was ended early", self.outcome());
             return Err(why.into());
+        }
+        let (loaded, planned) = (Spent::of(phase).items(), self.case.data.records);
+        if phase.kind == "load" && loaded != planned {
+            let outcome = self.outcome();
+            return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());
         }
         Ok(phase)
     }

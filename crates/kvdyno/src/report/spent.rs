@@ -72,6 +72,11 @@ impl<'p> Spent<'p> {
         self.ops().map(|op| op.count).sum()
     }
 
+    /// Keys or records that all roles dealt with.
+    pub(super) fn items(self) -> u64 {
+        self.ops().map(|op| op.items).sum()
+    }
+
     /// Bytes of keys and values given to the engine.
     pub(super) fn written_bytes(self) -> u64 {
         self.ops().map(|op| op.write_bytes).sum()

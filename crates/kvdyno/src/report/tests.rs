@@ -168,6 +168,25 @@ fn the_harness_is_taken_from_where_it_was_alone() {
 }
 
 #[test]
+fn a_load_that_ended_early_has_no_figures_and_is_no_base() {
+    let mut fixture = Fixture::new();
+    for trial in ["lmdb_load_r1", "lmdb_load_r2"] {
+        let case = fixture.case(trial);
+        case.record.outcome = Outcome::DiskFull { message: "no space".to_owned() };
+        for op in case.phase("load").roles[0].ops.values_mut() {
+            op.items = 1_000;
+        }
+    }
+    let summary = fixture.summary();
+    let [lmdb, rocksdb] = [1, 2].map(|at| summary.groups[at - 1].load.as_ref());
+    let per_s = |row: &super::group::LoadRow| row.metrics.value(&c::RECORDS_PER_S);
+    assert_eq!(lmdb.and_then(per_s), None);
+    assert!(rocksdb.is_some_and(|row| per_s(row).is_some() && row.beside.is_none()));
+    let text = shown(&summary, true);
+    assert!(text.contains("disk full: 1000 of 1000000 records were loaded"), "{text}");
+}
+
+#[test]
 fn a_partial_run_is_readable() {
     let mut fixture = Fixture::new();
     fixture.cases.truncate(4);

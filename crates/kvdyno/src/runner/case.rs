@@ -9,7 +9,8 @@ use crate::host::child::Exit;
 use crate::host::group::Group;
 use crate::host::{Meter, meter, process, size};
 use crate::printer::Progress;
-use kvdyno_engine::{ErrorClass, Place};
+use crate::redact::without_secrets;
+use kvdyno_engine::{Counters, ErrorClass, Place};
 use kvdyno_record::case::{
     CaseRecord, Clock, CounterFile, CounterPair, Outcome, PhaseRecord, RamLimit, WorkerIdentity,
 };
@@ -54,7 +55,15 @@ pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
     let started_unix_ns = meter::unix_ns();
     let (group, mut ram_limit) = limit(setting);
     let log = File::create_new(setting.folder.path.join("log.txt"))?;
-    let mut worker = Worker::start(&setting.identity.path, group.as_ref(), log)?;
+    let path = &setting.identity.path;
+    let mut worker = match Worker::start(path, group.as_ref(), log) {
+        Ok(worker) => worker,
+        Err(error) => {
+            let message = format!("failed to start {}: {error}", path.display());
+            let identity = Some(setting.identity.clone());
+            return not_run(setting.case, setting.folder, setting.attempt, identity, message);
+        }
+    };
     let job = job(setting);
     // A worker that dies before it has read its job is seen at its end.
     let _ = worker.give(&job);
@@ -91,8 +100,7 @@ pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
         not_measured: learned.not_measured,
     };
     write_json(&setting.folder.path.join("counters.json"), &learned.counters)?;
-    setting.folder.write_record(&record)?;
-    Ok(record)
+    file(setting.folder, &record)
 }
 
 /// The RAM limit, or why there is none.
@@ -202,20 +210,40 @@ impl<'r> Talk<'r> {
         })
     }
 
-    /// Listens until the worker has closed its end.
+    /// Listens until the worker has closed its end, and sees it off.
     fn run(&mut self, worker: &mut Worker) {
         loop {
             match worker.hear(LOOK_EVERY) {
                 Heard::Event(event) => self.event(*event, worker),
                 Heard::Nonsense(line) => {
-                    self.fail(ErrorClass::Other, format!("the worker said {line:?}"));
-                    self.kill(worker);
+                    self.refuse(format!("the worker said {line:?}"), worker);
                 }
                 Heard::Silence => {}
-                Heard::End => return,
+                Heard::End => break,
             }
             self.look(worker);
         }
+        self.see_off(worker);
+    }
+
+    /// It has closed its end. One that lives on all the same is not waited for forever.
+    fn see_off(&mut self, worker: &mut Worker) {
+        worker.close_input();
+        let begun = Instant::now();
+        while !worker.has_ended() {
+            self.look(worker);
+            if begun.elapsed() > PATIENCE && !self.killed_by_us {
+                let message = "the worker closed its output and did not end".to_owned();
+                self.fail(ErrorClass::Other, message);
+                self.kill(worker);
+            }
+        }
+    }
+
+    /// What a worker says that makes no sense ends it.
+    fn refuse(&mut self, what: String, worker: &Worker) {
+        self.fail(ErrorClass::Other, what);
+        self.kill(worker);
     }
 
     fn ending(&self) -> Ending {
@@ -293,6 +321,12 @@ impl<'r> Talk<'r> {
     }
 
     fn event(&mut self, event: Event, worker: &mut Worker) {
+        let phases = self.setting.case.phases.len();
+        if let Some(phase) = phase_of(&event).filter(|phase| *phase as usize >= phases) {
+            let what = format!("the worker spoke of phase {phase}; there are {phases}, from 0");
+            self.refuse(what, worker);
+            return;
+        }
         match event {
             Event::Hello { clock, clock_hz, clock_note, .. } => {
                 self.learned.clock =
@@ -303,15 +337,19 @@ impl<'r> Talk<'r> {
                 self.meter.processes = processes;
             }
             Event::Ready { phase, usage, counters } => {
-                let name = self.setting.case.phases[phase as usize].name.clone();
-                self.learned.counters.phases.entry(name).or_default().before = counters;
-                self.ready(phase as usize, usage, worker);
+                self.ready(phase as usize, usage, counters, worker);
             }
             Event::Progress { phase, done, total, elapsed_ns } => {
                 self.progress(phase as usize, done, total, elapsed_ns);
             }
-            finished @ Event::Finished { .. } => self.finished(finished),
-            Event::Closed { took_ns } => self.learned.close_ns = Some(took_ns),
+            finished @ Event::Finished { .. } => {
+                self.finished(finished);
+                worker.control(Control::Go);
+            }
+            Event::Closed { took_ns } => {
+                self.learned.close_ns = Some(took_ns);
+                self.closed(worker);
+            }
             Event::Done { drift_ppm } => {
                 self.said_done = true;
                 if let Some(clock) = &mut self.learned.clock {
@@ -323,28 +361,59 @@ impl<'r> Talk<'r> {
     }
 
     /// A phase waits for its go: readings first. After a failed check there is no go any more.
-    fn ready(&mut self, index: usize, usage: ProcessUsage, worker: &mut Worker) {
-        if outcome::lost_data(self.setting.case, &self.learned.phases).is_some() {
+    fn ready(
+        &mut self,
+        index: usize,
+        usage: ProcessUsage,
+        counters: Counters,
+        worker: &mut Worker,
+    ) {
+        let Some(phase) = self.setting.case.phases.get(index) else {
+            self.fail(ErrorClass::Other, format!("the worker announced a phase {index}"));
+            self.kill(worker);
+            return;
+        };
+        self.learned.counters.phases.entry(phase.name.clone()).or_default().before = counters;
+        if outcome::is_void(self.setting.case, &self.learned.phases) {
             self.stop(worker);
             return;
         }
-        let phase = &self.setting.case.phases[index];
-        let evicted = (phase.work == Work::Evict).then(|| self.evict());
         let resident_before = self.residency();
         let before = self.snapshot(usage);
-        let last_progress = (0, 0);
+        let (last_progress, evicted) = ((0, 0), None);
         self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
         self.next_reading = Instant::now();
         self.setting.progress.phase(&phase.name, 0, None, None);
         worker.control(Control::Go);
     }
 
+    /// The engine has let go of its files. In an evict phase it waits until they are evicted.
+    fn closed(&mut self, worker: &mut Worker) {
+        if self.current.is_some() {
+            let words = self.evict();
+            if let Some(begun) = &mut self.current {
+                begun.evicted = Some(words);
+            }
+            worker.control(Control::Go);
+        }
+    }
+
     fn evict(&mut self) -> String {
         let Setting { bench, place, .. } = self.setting;
         match cache::evict(bench.root, place, Reach::Files) {
             Ok(eviction) => {
-                if let Err(error) = &eviction.left {
-                    self.learned.not_measured.push(format!("cached after eviction: {error}"));
+                match &eviction.left {
+                    Ok(left) if !eviction.is_cold() => {
+                        let percent = 100.0 * cache::share(left);
+                        self.learned.not_measured.push(format!(
+                            "after eviction {percent:.0} % of the database was still cached"
+                        ));
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        let sentence = format!("cached after eviction: {error}");
+                        self.learned.not_measured.push(sentence);
+                    }
                 }
                 eviction.words
             }
@@ -372,7 +441,7 @@ impl<'r> Talk<'r> {
         begun.last_progress = (done, elapsed_ns);
         let seconds = elapsed_ns.saturating_sub(at_ns) as f64 / 1e9;
         let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
-        let phase = &self.setting.case.phases[phase];
+        let Some(phase) = self.setting.case.phases.get(phase) else { return };
         let duration = match &phase.work {
             Work::Warmup(drive) | Work::Measure(drive) => drive.ends.duration_ns,
             _ => None,
@@ -390,6 +459,7 @@ impl<'r> Talk<'r> {
             phase,
             started_unix_ns,
             wall_ns,
+            usage_before,
             usage,
             counters,
             roles,
@@ -403,7 +473,11 @@ impl<'r> Talk<'r> {
         let Some(begun) = self.current.take() else { return };
         let after = self.snapshot(usage.clone());
         let resident_after = self.residency();
-        let phase = &self.setting.case.phases[phase as usize];
+        let Some(phase) = self.setting.case.phases.get(phase as usize) else { return };
+        let before = match self.meter.processes.is_empty() {
+            true => Snapshot { process: Some(usage_before), ..begun.before },
+            false => begun.before,
+        };
         let synced = (phase.work != Work::Evict).then(|| self.sync(usage)).flatten();
         let pair: &mut CounterPair =
             self.learned.counters.phases.entry(phase.name.clone()).or_default();
@@ -414,7 +488,7 @@ impl<'r> Talk<'r> {
             started_unix_ns,
             wall_ns,
             stopped,
-            before: begun.before,
+            before,
             after,
             synced,
             roles,
@@ -461,6 +535,16 @@ impl<'r> Talk<'r> {
     }
 }
 
+/// The phase that an event is about, as its worker counts.
+fn phase_of(event: &Event) -> Option<u32> {
+    match event {
+        Event::Ready { phase, .. }
+        | Event::Progress { phase, .. }
+        | Event::Finished { phase, .. } => Some(*phase),
+        _ => None,
+    }
+}
+
 /// A case that could not be started at all.
 pub(super) fn not_run(
     case: &Case,
@@ -486,6 +570,12 @@ pub(super) fn not_run(
         database_used_by: Vec::new(),
         not_measured: Vec::new(),
     };
+    file(folder, &record)
+}
+
+/// Writes a record down; what an engine says may hold the address that it was given.
+fn file(folder: &CaseFolder, record: &CaseRecord) -> anyhow::Result<CaseRecord> {
+    let record = without_secrets(record)?;
     folder.write_record(&record)?;
     Ok(record)
 }

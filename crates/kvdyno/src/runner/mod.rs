@@ -71,32 +71,24 @@ impl Run<'_> {
         let mut databases = Databases::default();
         let plan = self.plan;
         for (number, case) in plan.cases.iter().enumerate() {
-            let pending = !self.is_settled(case, &done);
+            let pending = !is_settled(case, &done);
             if pending && !self.interrupt.asked() {
                 self.progress.case_started(number + 1, &case.id);
                 self.step(case, &mut databases, &mut done)?;
             }
-            let needed_later = plan.cases[number + 1..].iter().any(|later| {
-                later.database.id == case.database.id && !self.is_settled(later, &done)
-            });
+            let needed_later = plan.cases[number + 1..]
+                .iter()
+                .any(|later| later.database.id == case.database.id && !is_settled(later, &done));
             if !needed_later || self.interrupt.asked() {
                 self.drop_database(case, &mut databases)?;
             }
         }
-        let all_settled = plan.cases.iter().all(|case| self.is_settled(case, &done));
+        let all_settled = plan.cases.iter().all(|case| is_settled(case, &done));
         Ok(match (all_settled, self.interrupt.asked()) {
             (true, _) => Ended::Complete,
             (false, true) => Ended::Interrupted,
             (false, false) => Ended::Partial,
         })
-    }
-
-    /// It would end the same way again: on its own, or because its database cannot be had.
-    fn is_settled(&self, case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
-        match done.get(&case.id) {
-            Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
-            outcome => outcome.is_some_and(Outcome::is_final),
-        }
     }
 
     /// The outcome of every case that has a record; of several attempts, the last.
@@ -232,6 +224,14 @@ impl Run<'_> {
             self.claim.remove_database(&case.database.id)?;
         }
         Ok(())
+    }
+}
+
+/// It would end the same way again: on its own, or because its database cannot be had.
+fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
+    match done.get(&case.id) {
+        Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
+        outcome => outcome.is_some_and(Outcome::is_final),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::host::child::Exit;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload::{Op, Work};
+use kvdyno_record::workload;
 
 /// How the conversation with a worker went.
 #[derive(Clone, Debug, Default)]
@@ -80,9 +80,14 @@ pub(super) fn judge(
 /// Data that should be there and was not, or was wrong: the figures of such a case mean nothing.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     phases.iter().find_map(verify_failed).or_else(|| {
-        let deletes = deletes(case);
+        let deletes = workload::deletes(&case.phases);
         phases.iter().find_map(|phase| reads_failed(phase, deletes))
     })
+}
+
+/// No figure after this would mean anything: data is lost, or was never all there.
+pub(super) fn is_void(case: &Case, phases: &[PhaseRecord]) -> bool {
+    lost_data(case, phases).is_some() || loaded_less(case, phases).is_some()
 }
 
 /// A load that says it is done and has not written every record.
@@ -122,14 +127,4 @@ fn reads_failed(phase: &PhaseRecord, deletes: bool) -> Option<String> {
     let looked_up: u64 = ops().map(|op| op.found + op.missing).sum();
     (missing > 0 && !deletes)
         .then(|| format!("{missing} of {looked_up} keys read in `{}` were not found", phase.name))
-}
-
-/// Where keys are deleted, a miss is an answer.
-fn deletes(case: &Case) -> bool {
-    case.phases.iter().any(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => {
-            drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op == Op::Delete)
-        }
-        _ => false,
-    })
 }

@@ -54,13 +54,15 @@ impl Solo<'_> {
                         before = usage;
                         worker.control(Control::Go);
                     }
+                    Event::Closed { .. } => worker.control(Control::Go),
                     finished @ Event::Finished { .. } => {
+                        worker.control(Control::Go);
                         outcomes.push(Outcome { finished, before: before.clone() });
                     }
                     Event::Failed { message, .. } => anyhow::bail!("{}: {message}", self.name()),
                     _ => {}
                 },
-                Heard::End => break,
+                Heard::End => break worker.close_input(),
                 Heard::Nonsense(line) => anyhow::bail!("{} said {line:?}", self.name()),
                 Heard::Silence => {
                     worker.kill();

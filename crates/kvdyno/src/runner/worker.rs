@@ -2,18 +2,28 @@
 
 use crate::host::child::{Child, Exit};
 use crate::host::group::Group;
+use crate::redact::redact;
 use kvdyno_record::protocol::{Control, Event, Job};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use std::process::{ChildStdin, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How long a worker's pipes are listened to after its end: what it started may hold them open.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// Between two looks at one that is about to end.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// No event is longer: more is not taken in at once.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+/// This much is shown of a line that is no event.
+const NONSENSE_CHARS_MAX: usize = 200;
 
 /// What comes from a worker.
 #[derive(Debug)]
@@ -31,7 +41,8 @@ pub(super) enum Heard {
 /// A running worker.
 pub(super) struct Worker {
     child: Child,
-    input: ChildStdin,
+    /// Until it is closed: the worker then hears no more.
+    input: Option<ChildStdin>,
     heard: Receiver<Heard>,
     threads: Vec<JoinHandle<()>>,
     /// When it was first seen to have ended.
@@ -54,6 +65,7 @@ impl Worker {
             read_events(output, |heard| sender.send(heard).is_ok());
         });
         let logger = std::thread::spawn(move || keep_log(errors, log));
+        let input = Some(input);
         Ok(Self { child, input, heard, threads: vec![reader, logger], ended: None })
     }
 
@@ -91,6 +103,19 @@ impl Worker {
         self.ended.is_some_and(|ended| ended.elapsed() > LAST_WORDS)
     }
 
+    /// Tells it that nothing more is to come.
+    pub(super) fn close_input(&mut self) {
+        self.input = None;
+    }
+
+    /// Its process has ended, after a short wait where it has not.
+    pub(super) fn has_ended(&mut self) -> bool {
+        if matches!(self.child.poll(), Ok(None)) {
+            std::thread::sleep(LOOK_EVERY);
+        }
+        !matches!(self.child.poll(), Ok(None))
+    }
+
     /// Ends it at once.
     pub(super) fn kill(&self) {
         self.child.kill();
@@ -109,26 +134,76 @@ impl Worker {
     fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        self.input.write_all(&line)
+        self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
     }
 }
 
-fn read_events(output: ChildStdout, mut tell: impl FnMut(Heard) -> bool) {
+/// A worker may say anything; only its end, or ours, ends the listening.
+fn read_events(output: impl Read, mut tell: impl FnMut(Heard) -> bool) {
     let mut reader = BufReader::new(output);
-    let mut line = String::new();
-    while reader.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-        let heard = match serde_json::from_str(&line) {
+    let mut line = Vec::new();
+    while read_line(&mut reader, &mut line).is_ok_and(|bytes| bytes > 0) {
+        let heard = match serde_json::from_slice(&line) {
             Ok(event) => Heard::Event(Box::new(event)),
-            Err(_) => Heard::Nonsense(line.trim_end().to_owned()),
+            Err(_) => Heard::Nonsense(shown(&line)),
         };
         if !tell(heard) {
             return;
         }
-        line.clear();
     }
 }
 
-/// Copies the worker's standard error into its log; the pipe must be drained or it would block.
-fn keep_log(mut errors: ChildStderr, mut log: File) {
-    let _ = io::copy(&mut errors, &mut log);
+/// The next line, or as much of it as is taken in at once.
+fn read_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    line.clear();
+    reader.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', line)
+}
+
+fn shown(line: &[u8]) -> String {
+    let start = &line[..line.len().min(4 * NONSENSE_CHARS_MAX)];
+    String::from_utf8_lossy(start).trim_end().chars().take(NONSENSE_CHARS_MAX).collect()
+}
+
+/// Copies the worker's standard error into its log, line by line and without secrets; the pipe
+/// must be drained or it would block, whatever becomes of the log.
+fn keep_log(errors: impl Read, mut log: impl Write) {
+    let mut reader = BufReader::new(errors);
+    let mut line = Vec::new();
+    while read_line(&mut reader, &mut line).is_ok_and(|bytes| bytes > 0) {
+        let _ = match std::str::from_utf8(&line) {
+            Ok(text) => log.write_all(redact(text).as_bytes()),
+            Err(_) => log.write_all(redact(&String::from_utf8_lossy(&line)).as_bytes()),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(said: &[u8]) -> Vec<Heard> {
+        let mut all = Vec::new();
+        read_events(said, |heard| {
+            all.push(heard);
+            true
+        });
+        all
+    }
+
+    #[test]
+    fn nonsense_is_heard_and_what_follows_too() {
+        let all = heard(b"\xff\xfe\n\n{\"event\":\"closed\",\"took_ns\":7}\n{\"event\":");
+        assert_eq!(all.len(), 4, "{all:?}");
+        assert!(matches!(&all[0], Heard::Nonsense(line) if line == "\u{fffd}\u{fffd}"), "{all:?}");
+        assert!(matches!(&all[2], Heard::Event(event) if **event == Event::Closed { took_ns: 7 }));
+        assert!(matches!(&all[3], Heard::Nonsense(_)));
+    }
+
+    #[test]
+    fn the_log_has_no_secrets() {
+        let mut log = Vec::new();
+        keep_log(&b"connecting to x://me:secret@host/\n\xff end"[..], &mut log);
+        let log = String::from_utf8(log).unwrap();
+        assert_eq!(log, "connecting to x://***@host/\n\u{fffd} end");
+    }
 }

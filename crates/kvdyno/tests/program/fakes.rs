@@ -80,6 +80,20 @@ fn a_worker_that_ends_at_once_fails_with_its_code() {
 }
 
 #[test]
+fn a_worker_that_speaks_of_a_phase_that_is_none_fails() {
+    let scratch = Scratch::new();
+    fake(
+        &scratch,
+        "echo '{\"event\":\"progress\",\"phase\":99,\"done\":1,\"elapsed_ns\":1}'; sleep 600",
+    );
+    let outcome = run_beside_null(&scratch);
+    assert!(
+        matches!(&outcome, Outcome::Failed { message, .. } if message.contains("99")),
+        "{outcome:?}"
+    );
+}
+
+#[test]
 fn a_worker_that_leaves_a_child_behind_does_not_leave_it() {
     let scratch = Scratch::new();
     fake(&scratch, "sleep 600 & exit 0");

@@ -11,6 +11,8 @@ const COUNTED: &str = "as many records are there after a load as were written";
 const FOUND: &str = "every key looked up was found, with the right value";
 const WINDOWS: &str = "roles of a phase worked in equal windows";
 
+const COUNTED_OUT: &str = "a phase of so many operations did exactly that many";
+
 /// Roles begin together; their ends may lie this share of the window apart, beyond the operation
 /// that the later one waited for.
 const WINDOW_TOLERANCE: f64 = 0.01;
@@ -32,6 +34,10 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
             Some(Work::Measure(drive) | Work::Warmup(drive)) => {
                 checks.push(Check::new(FOUND, &of, found(&record, drive, phase)));
                 checks.push(Check::new(WINDOWS, &of, windows(phase)));
+                if let Some(asked) = drive.ends.operations {
+                    let answer = counted_out(asked, drive.ends.duration_ns, phase);
+                    checks.push(Check::new(COUNTED_OUT, &of, answer));
+                }
             }
             _ => {}
         }
@@ -107,6 +113,21 @@ fn found(record: &CaseRecord, drive: &Drive, phase: &PhaseRecord) -> Answer {
 
 fn deletes(drive: &Drive) -> bool {
     drive.roles.iter().any(|role| role.mix.iter().any(|mix| mix.op == Op::Delete))
+}
+
+/// The first role's operations are counted out, those that fail among them.
+fn counted_out(asked: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Answer {
+    if phase.stopped {
+        return Answer::NotCheckable("the phase was ended early".to_owned());
+    }
+    let Some(role) = phase.roles.first() else {
+        return Answer::Failed("the phase has no roles".to_owned());
+    };
+    if duration_ns.is_some_and(|duration_ns| role.window_ns >= duration_ns) {
+        return Answer::NotCheckable("time ended the phase".to_owned());
+    }
+    let done: u64 = role.ops.values().map(|op| op.count + op.errors.values().sum::<u64>()).sum();
+    Answer::holds(done == asked, || format!("{done} of {asked} operations by {}", role.role))
 }
 
 fn windows(phase: &PhaseRecord) -> Answer {

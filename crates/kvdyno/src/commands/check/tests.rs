@@ -3,6 +3,7 @@
 use super::{Answer, all};
 use crate::report::fixture::{Fixture, FixtureCase};
 use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::workload::{Ends, Work};
 
 /// What failed, of a run as written.
 fn failures(fixture: &Fixture) -> Vec<String> {
@@ -85,6 +86,23 @@ fn unequal_windows_are_found() {
         case.phase("measure").roles[1].window_ns *= 2;
     });
     assert!(text.contains("equal windows"), "{text}");
+}
+
+#[test]
+fn more_or_fewer_operations_than_asked_for_are_found() {
+    let asked_for = |operations| {
+        move |case: &mut FixtureCase| {
+            let phases = &mut case.record.case.phases;
+            let measure = phases.iter_mut().find(|phase| phase.name == "measure").unwrap();
+            let Work::Measure(drive) = &mut measure.work else { panic!() };
+            drive.ends = Ends { duration_ns: None, operations: Some(operations) };
+        }
+    };
+    let text = failure_of("lmdb_t1_r1", asked_for(7));
+    assert!(text.contains("111197 of 7 operations by readers"), "{text}");
+    let mut fixture = Fixture::new();
+    asked_for(111_197)(fixture.case("lmdb_t1_r1"));
+    assert_eq!(failures(&fixture), Vec::<String>::new());
 }
 
 #[test]
