@@ -474,10 +474,9 @@ impl<'r> Talk<'r> {
         let after = self.snapshot(usage.clone());
         let resident_after = self.residency();
         let Some(phase) = self.setting.case.phases.get(phase as usize) else { return };
-        let before = match self.meter.processes.is_empty() {
-            true => Snapshot { process: Some(usage_before), ..begun.before },
-            false => begun.before,
-        };
+        let process =
+            if self.meter.processes.is_empty() { Some(usage_before) } else { begun.before.process };
+        let before = Snapshot { process, ..begun.before };
         let synced = (phase.work != Work::Evict).then(|| self.sync(usage)).flatten();
         let pair: &mut CounterPair =
             self.learned.counters.phases.entry(phase.name.clone()).or_default();

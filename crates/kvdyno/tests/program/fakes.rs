@@ -65,6 +65,42 @@ fn a_worker_that_says_nonsense_fails_and_is_quoted() {
 }
 
 #[test]
+fn a_worker_that_says_bytes_that_are_no_text_is_ended() {
+    let scratch = Scratch::new();
+    fake(&scratch, "printf '\\377\\n'; sleep 600");
+    let outcome = run_beside_null(&scratch);
+    assert!(
+        matches!(&outcome, Outcome::Failed { message, .. } if message.contains('\u{fffd}')),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_worker_that_closes_its_output_hears_that_it_is_over() {
+    let scratch = Scratch::new();
+    fake(&scratch, "exec >&-; cat >/dev/null; exit 7");
+    let Outcome::Failed { message, .. } = run_beside_null(&scratch) else { panic!("not failed") };
+    assert_eq!(message, "the worker ended with code 7 in `opening` without a word");
+}
+
+#[test]
+fn a_worker_that_cannot_be_started_costs_its_own_cases_only() {
+    let scratch = Scratch::new();
+    // Describing itself is the last that it does as a program.
+    let mut description = workers::null_description();
+    description["engine"]["name"] = "fake".into();
+    scratch.write("engines/fake.json", &description.to_string());
+    scratch.script("fake", "cat \"$(dirname \"$0\")/fake.json\"; chmod -x \"$0\"");
+    scratch.write("s.toml", &reads().engine("fake").engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_code(3);
+    let run = scratch.only_run();
+    let Outcome::NotRun { message } = record(&run, "fake_load").outcome else { panic!("ran") };
+    assert!(message.starts_with("failed to start ") && message.contains("kvdyno-fake"), "{message}");
+    assert!(outcomes(&run).iter().all(|(id, word)| id.contains("fake") || *word == "done"));
+    scratch.assert_nothing_left();
+}
+
+#[test]
 fn a_worker_that_ends_at_once_fails_with_its_code() {
     let scratch = Scratch::new();
     fake(&scratch, "echo 'no licence' >&2; exit 7");

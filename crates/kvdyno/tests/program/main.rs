@@ -5,7 +5,6 @@
 //! is skipped, and said.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
-#![expect(clippy::print_stderr, reason = "what is skipped must be seen")]
 
 mod disk_full;
 mod fakes;
