@@ -2,6 +2,8 @@
 //! for are the server's, and operations can be in flight. See
 //! docs/decisions/0003-traits-carry-servers-and-drives.md.
 
+#![expect(clippy::unwrap_used, reason = "a sketch for tests: it fails by panicking")]
+
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Direction, Durability, Engine, Error,
     ErrorClass, Options, Place, PlaceKind, Planning, Result, Session, Settled, Write, conformance,

@@ -50,7 +50,10 @@ impl Bench {
         let digits = if value < 100.0 { 2 } else { 0 };
         let remark = if remark.is_empty() { String::new() } else { format!("   ({remark})") };
         println!("{name}: {value:.digits$} {unit}{remark}");
-        self.figures.push(serde_json::json!({ "name": name, "value": value, "unit": unit, "remark": remark.trim() }));
+        let remark = remark.trim();
+        self.figures.push(
+            serde_json::json!({ "name": name, "value": value, "unit": unit, "remark": remark }),
+        );
     }
 
     fn harness(&mut self) -> anyhow::Result<()> {

@@ -57,8 +57,8 @@ pub struct Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "control")]
 pub enum Control {
-    /// Go on: begin the announced phase; after `finished`, the readings are taken; after `closed` in
-    /// a phase `evict`, the files are evicted.
+    /// Go on: begin the announced phase; after `finished`, the readings are taken; after `closed`
+    /// in a phase `evict`, the files are evicted.
     Go,
     /// End the running phase now, keep what was measured, and finish.
     Stop,

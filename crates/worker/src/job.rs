@@ -101,7 +101,8 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         if self.listener.stop.is_set() {
             return Ok(true);
         }
-        // The program has just taken its own readings: work in between would be booked twice or not.
+        // The program has just taken its own readings: work in between would be booked twice or
+        // not at all.
         let usage_before = usage::of_this_process();
         let found = self.work(index, phase)?;
         let stopped = found.stopped;

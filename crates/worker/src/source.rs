@@ -10,8 +10,8 @@ use crate::values::{Values, draw};
 use kvdyno_record::workload::{LoadOrder, Op, Role, Size};
 use std::ops::Range;
 
-/// Keys, and bytes of values, prepared in one block at most (one operation is always taken), so that
-/// a block of large batches stays small beside the RAM limit.
+/// Keys, and bytes of values, prepared in one block at most (one operation is always taken), so
+/// that a block of large batches stays small beside the RAM limit.
 const KEYS_MAX: usize = 4096;
 const VALUE_BYTES_MAX: u64 = 16 << 20;
 

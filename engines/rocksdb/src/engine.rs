@@ -1,7 +1,8 @@
 //! `RocksDB` behind the two traits.
 
+use crate::describe;
 use crate::events::Events;
-use crate::{describe, raw};
+use crate::raw::{self, Short, ShortReader};
 use kvdyno_engine::{
     Counters, DataShape, Description, Direction, Durability, Engine, EngineEvent, Error,
     ErrorClass, Options, Place, Result, Session, Settled, Value, Write,
@@ -17,6 +18,9 @@ use std::time::{Duration, Instant};
 /// The family of those who use none; named, because a multiget asks for it.
 const FAMILY: &str = rocksdb::DEFAULT_COLUMN_FAMILY_NAME;
 
+/// Values up to here are copied rather than pinned, see [`ShortReader`].
+const SHORT_BYTES: u64 = 4096;
+
 /// An open `RocksDB`.
 pub(crate) struct RocksDb {
     db: DB,
@@ -24,6 +28,7 @@ pub(crate) struct RocksDb {
     options: rocksdb::Options,
     durability: Durability,
     compact_to_settle: bool,
+    value_bytes_max: u64,
     directory: PathBuf,
     events: Events,
 }
@@ -55,6 +60,7 @@ impl Engine for RocksDb {
             options: effective,
             durability: options.durability,
             compact_to_settle: options.text("settle")? == "compact",
+            value_bytes_max: data.value_bytes_max,
             directory,
             events,
         })
@@ -67,7 +73,9 @@ impl Engine for RocksDb {
         let mut write = WriteOptions::default();
         write.set_sync(self.durability == Durability::Commit);
         write.disable_wal(self.durability == Durability::None);
-        Ok(RocksDbSession { db: &self.db, family, read: ReadOptions::default(), write })
+        let short = (self.value_bytes_max <= SHORT_BYTES)
+            .then(|| ShortReader::new(self.value_bytes_max as usize));
+        Ok(RocksDbSession { db: &self.db, family, read: ReadOptions::default(), write, short })
     }
 
     /// Compactions first and the flush after them: a flush into a full level 0 would wait for them
@@ -283,11 +291,20 @@ pub(crate) struct RocksDbSession<'e> {
     family: &'e ColumnFamily,
     read: ReadOptions,
     write: WriteOptions,
+    /// Where values are short.
+    short: Option<ShortReader>,
 }
 
 impl Session for RocksDbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        if let Some(reader) = &mut self.short {
+            match reader.get(self.db, key)? {
+                Short::Missing => return Ok(seen(None)),
+                Short::Found(value) => return Ok(seen(Some(value))),
+                Short::Longer => {}
+            }
+        }
         let pinned = self.db.get_pinned_opt(key, &self.read).map_err(failed)?;
         Ok(seen(pinned.as_deref()))
     }

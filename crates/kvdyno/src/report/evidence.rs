@@ -132,8 +132,8 @@ impl CaseEvidence {
     }
 
     /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
-    /// has good phases before that; of a case that failed (an engine that lost data) none counts, and a
-    /// load only counts where it loaded everything.
+    /// has good phases before that; of a case that failed (an engine that lost data) none counts,
+    /// and a load only counts where it loaded everything.
     pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
         let outcome = || Why::from(self.outcome());
         let record = self.record.as_ref().ok_or_else(outcome)?;

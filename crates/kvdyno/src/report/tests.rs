@@ -179,7 +179,8 @@ fn a_load_that_ended_early_has_no_figures_and_is_no_base() {
     }
     let summary = fixture.summary();
     let load = |engine: &str| {
-        let group = summary.groups.iter().find(|group| group.engine == engine && group.load.is_some());
+        let group =
+            summary.groups.iter().find(|group| group.engine == engine && group.load.is_some());
         group.and_then(|group| group.load.as_ref()).unwrap()
     };
     let [lmdb, rocksdb] = ["lmdb", "rocksdb"].map(load);

@@ -12,7 +12,8 @@ use std::path::Path;
 const SAMPLES: usize = 5;
 const SAMPLE_NS: u64 = 100_000_000;
 
-/// Time per operation of the null engine in nanoseconds, the median of samples. `folder` is made and keeps the evidence.
+/// Time per operation of the null engine in nanoseconds, the median of samples. `folder` is made
+/// and keeps the evidence.
 pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
     std::fs::create_dir_all(folder)?;
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };

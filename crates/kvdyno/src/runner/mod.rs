@@ -9,6 +9,7 @@ pub mod harness;
 mod interrupt;
 mod outcome;
 pub mod solo;
+mod talk;
 mod worker;
 
 pub use harness::harness_ns_per_op;

@@ -95,7 +95,10 @@ fn a_worker_that_cannot_be_started_costs_its_own_cases_only() {
     scratch.run(&["run", "s.toml"]).assert_code(3);
     let run = scratch.only_run();
     let Outcome::NotRun { message } = record(&run, "fake_load").outcome else { panic!("ran") };
-    assert!(message.starts_with("failed to start ") && message.contains("kvdyno-fake"), "{message}");
+    assert!(
+        message.starts_with("failed to start ") && message.contains("kvdyno-fake"),
+        "{message}"
+    );
     assert!(outcomes(&run).iter().all(|(id, word)| id.contains("fake") || *word == "done"));
     scratch.assert_nothing_left();
 }

