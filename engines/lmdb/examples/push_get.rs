@@ -33,7 +33,7 @@ fn main() -> Result<(), Error> {
     let argument = std::env::args().nth(1).unwrap_or_else(|| "/tmp/kvdyno-push-get".to_owned());
     let directory = Path::new(&argument);
     std::fs::create_dir_all(directory)?;
-    let mut session_times = [const { Vec::new() }; 3];
+    let mut times_of = [const { Vec::new() }; 3];
     let engine = open(directory)?;
     load(&engine)?;
     engine.close()?;
@@ -41,14 +41,14 @@ fn main() -> Result<(), Error> {
         // Opened in turn: LMDB must not be open twice in one process.
         let engine = open(directory)?;
         let mut session = engine.session()?;
-        session_times[0].push(rounds(round, |keys| by_trait(&mut session, keys)));
+        times_of[0].push(timed(round, |keys| by_trait(&mut session, keys)));
         drop(session);
         engine.close()?;
         let mut hand = Hand::open(directory);
-        session_times[1].push(rounds(round, |keys| hand.by_mdb_get(keys)));
-        session_times[2].push(rounds(round, |keys| hand.by_cursor(keys)));
+        times_of[1].push(timed(round, |keys| hand.by_mdb_get(keys)));
+        times_of[2].push(timed(round, |keys| hand.by_cursor(keys)));
     }
-    let medians = session_times.map(|mut times| {
+    let medians = times_of.map(|mut times| {
         times.sort_unstable();
         times[times.len() / 2]
     });
@@ -91,20 +91,21 @@ fn key(number: u64) -> Key {
     key
 }
 
-/// Random keys, the same for each contender of a round, prepared before the clock starts. The
-/// first of two passes warms the caches.
-fn rounds(round: usize, mut get_all: impl FnMut(&[Key])) -> Duration {
+/// Random keys, the same for each contender of a round, prepared before the clock starts. A first
+/// pass, not counted, warms the caches.
+fn timed(round: usize, mut get_all: impl FnMut(&[Key])) -> Duration {
+    pass(round, &mut get_all);
+    pass(round, &mut get_all)
+}
+
+fn pass(round: usize, get_all: &mut impl FnMut(&[Key])) -> Duration {
+    let mut state = round as u64;
     let mut took = Duration::ZERO;
-    for pass in 0..2 {
-        let mut state = round as u64;
-        took = Duration::ZERO;
-        for _ in 0..BLOCKS_PER_ROUND {
-            let keys: Vec<Key> = (0..BLOCK).map(|_| key(next(&mut state) % RECORDS)).collect();
-            let start = Instant::now();
-            get_all(&keys);
-            took += start.elapsed();
-        }
-        black_box(pass);
+    for _ in 0..BLOCKS_PER_ROUND {
+        let keys: Vec<Key> = (0..BLOCK).map(|_| key(next(&mut state) % RECORDS)).collect();
+        let start = Instant::now();
+        get_all(&keys);
+        took += start.elapsed();
     }
     took
 }
