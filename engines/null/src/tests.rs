@@ -17,14 +17,25 @@ fn conforms() {
 #[test]
 fn conforms_with_contents() {
     let scratch = tempfile::tempdir().unwrap();
-    let report = conformance::run::<Memory>(scratch.path());
+    let report = conformance::run::<Memory<0>>(scratch.path());
     assert!(report.conforms(), "{report}");
 }
 
-/// The null engine with `store = memory`, held to what it then claims.
-struct Memory(Null);
+/// The kit must find what the harness will meet: an engine that loses a twentieth of its keys.
+#[test]
+fn an_engine_that_loses_keys_does_not_conform() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<Memory<50>>(scratch.path());
+    let failed: Vec<_> = report.failures().map(|check| check.name).collect();
+    assert!(failed.contains(&"random load of 20000 keys"), "{report}");
+    assert!(failed.contains(&"agrees with a model"), "{report}");
+    assert!(failed.contains(&"scan forward"), "{report}");
+}
 
-impl Engine for Memory {
+/// The null engine with `store = memory`, held to what it then claims; it loses keys.
+struct Memory<const LOSE_PERMILLE: u64>(Null);
+
+impl<const LOSE_PERMILLE: u64> Engine for Memory<LOSE_PERMILLE> {
     type Session<'e> = NullSession<'e>;
 
     fn describe() -> Description {
@@ -37,6 +48,7 @@ impl Engine for Memory {
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
         let mut options = options.clone();
         options.values.insert("store".to_owned(), Value::Text("memory".to_owned()));
+        options.values.insert("lose_permille".to_owned(), Value::Integer(LOSE_PERMILLE));
         Null::open(place, &options, data).map(Self)
     }
 

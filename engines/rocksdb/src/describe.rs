@@ -17,9 +17,9 @@ pub(crate) fn description() -> Description {
         build,
         capabilities: capabilities(),
         options: OPTIONS.iter().map(Entry::spec).collect(),
-        // Random load of 1 M x 16/100 bytes, no compression: while compacting, the files peak at
-        // twice the data; write-ahead log, flush and the first levels write it about four times.
-        // Each further level adds to that: see the tenfold in docs of level compaction.
+        // Random load of 1 M x 16/100 bytes, no compression: the files peak at 2.25 times the data
+        // while compacting, and with buffers so small that there are five levels 5.6 times the data
+        // is written. A level that is ten times the one above adds up to ten, on average half.
         planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 64 << 20 },
     }
 }
