@@ -202,7 +202,7 @@ impl Hand {
 
 impl Drop for Hand {
     fn drop(&mut self) {
-        // SAFETY: each handle is live and closed once, cursor and transaction before the environment.
+        // SAFETY: each handle is live and closed once, the environment after what lives in it.
         unsafe {
             ffi::mdb_cursor_close(self.cursor);
             ffi::mdb_txn_abort(self.txn);

@@ -81,7 +81,8 @@ impl Engine for RocksDb {
     /// Compactions first and the flush after them: a flush into a full level 0 would wait for them
     /// without a limit.
     fn settle(&self, limit: Duration) -> Result<Settled> {
-        let deadline = Instant::now() + limit;
+        const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
+        let deadline = Instant::now() + limit.min(LONGEST);
         let mut idle = self.wait_for_compact(deadline)?;
         if idle {
             self.db.flush().map_err(failed)?;
@@ -141,7 +142,7 @@ impl RocksDb {
         let left = deadline.saturating_duration_since(Instant::now());
         let mut wait = rocksdb::WaitForCompactOptions::default();
         // Zero would mean no limit.
-        wait.set_timeout(left.as_micros().clamp(1, u128::from(u64::MAX >> 1)) as u64);
+        wait.set_timeout(left.as_micros().max(1) as u64);
         match self.db.wait_for_compact(&wait) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == rocksdb::ErrorKind::TimedOut => Ok(false),

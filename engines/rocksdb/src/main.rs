@@ -13,10 +13,40 @@ fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use super::engine::RocksDb;
+    use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Session, conformance};
+
     #[test]
     fn conforms() {
         let scratch = tempfile::tempdir().unwrap();
-        let report = kvdyno_engine::conformance::run::<super::engine::RocksDb>(scratch.path());
+        let report = conformance::run::<RocksDb>(scratch.path());
         assert!(report.conforms(), "{report}");
+    }
+
+    /// The conformance kit announces long values, so short ones and broken promises are for here.
+    #[test]
+    fn short_values_take_the_short_way_and_longer_ones_are_whole() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = Place::Directory(scratch.path().to_owned());
+        let options = Options::defaults(&RocksDb::describe(), Durability::Async);
+        let data = DataShape {
+            records: 10,
+            records_max: 10,
+            key_bytes: 1,
+            value_bytes_mean: 8,
+            value_bytes_max: 8,
+            sessions: 1,
+        };
+        let engine = RocksDb::open(&place, &options, &data).unwrap();
+        let mut session = engine.session().unwrap();
+        let values = [vec![], vec![1; 7], vec![2; 8], vec![3; 9], vec![4; 5000]];
+        for (key, value) in (0..).zip(&values) {
+            session.put(&[key], value).unwrap();
+        }
+        for (key, value) in (0..).zip(&values) {
+            let found = session.get(&[key], |found| found.map(<[u8]>::to_vec)).unwrap();
+            assert_eq!(found.as_ref(), Some(value));
+        }
+        assert_eq!(session.get(b"x", |found| found.is_none()), Ok(true));
     }
 }
