@@ -19,6 +19,7 @@ Examples:
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno show                              the tables of the latest run
+  kvdyno report                            a page of its figures, to open in a browser
   kvdyno check latest                      read its record a second time, independently
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
@@ -63,6 +64,8 @@ pub enum Command {
     List(ListArgs),
     /// Show a run's tables
     Show(ShowArgs),
+    /// Write a run's report: one HTML file with figures, tables and raw data
+    Report(ReportArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
     /// Write a run's figures for other programs
@@ -227,6 +230,26 @@ pub struct ShowArgs {
     /// More columns
     #[arg(long, conflicts_with = "json")]
     pub wide: bool,
+}
+
+/// `kvdyno report`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno report                     the latest run, as a file beside its folder
+  kvdyno report 2026-11-20T10 -o quick.html
+  kvdyno report quick -o - > quick.html
+
+The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
+chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
+can be saved as SVG or PNG. Ends like `kvdyno show`.")]
+pub struct ReportArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The file to write; `-`: standard output [default: RUN.html, beside the run's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// `kvdyno check`.

@@ -38,6 +38,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Resume(args) => commands::resume::run(args, printer),
         Command::List(args) => commands::list::run(args, printer),
         Command::Show(args) => commands::show::run(args, printer),
+        Command::Report(args) => commands::report::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
         Command::Engines(args) => commands::engines::run(args, printer),

@@ -20,7 +20,8 @@ const WIDE_FILES: [(&str, &str); 1] =
     [("engines/rocksdb/src/describe.rs", "a table of options, one a line, not formatted")];
 
 /// Files that print beside the program's printer, and why.
-const PRINTING: [(&str, &str); 2] = [
+const PRINTING: [(&str, &str); 3] = [
+    ("crates/kvdyno/build.rs", "cargo reads what a build script prints"),
     ("crates/worker/src/output.rs", "a worker talks to the program on its standard output"),
     ("crates/worker/src/lib.rs", "a worker's words to a person who starts it by hand"),
 ];
@@ -45,7 +46,8 @@ fn files(endings: &[&str]) -> Vec<Source> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
-                let ours = !name.starts_with('.') && !["target", "runs"].contains(&name.as_str());
+                let others = ["target", "runs", "node_modules"];
+                let ours = !name.starts_with('.') && !others.contains(&name.as_str());
                 folders.extend(ours.then_some(path));
             } else if endings.iter().any(|ending| name.ends_with(ending)) {
                 let text = fs::read_to_string(&path).unwrap();

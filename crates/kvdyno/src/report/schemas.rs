@@ -1,5 +1,6 @@
 //! The JSON Schemas of what is on disk and in exports, for readers in other languages.
 
+use super::page::PageData;
 use super::summary::Summary;
 use kvdyno_record::case::{CaseRecord, CounterFile};
 use kvdyno_record::engine::EngineEvent;
@@ -24,6 +25,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("worker-control", schema_for!(Control)),
         ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
+        ("page", schema_for!(PageData)),
     ]
 }
 
