@@ -21,6 +21,7 @@ use super::answer::{self, Answer};
 use super::catalogue;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
+use super::header;
 use super::metric::{Combine, Direction, Source};
 use super::summary::Summary;
 use kvdyno_record::files::{RecordError, RunFolder};
@@ -44,6 +45,8 @@ pub struct PageData {
     pub program: String,
     /// A sentence for each workload.
     pub answers: Vec<Answer>,
+    /// What was measured where, as the terminal says it: a word, and what it stands for.
+    pub header: Vec<(String, String)>,
     /// All figures.
     pub summary: Summary,
     /// What each figure is.
@@ -115,6 +118,7 @@ impl PageData {
             kind: Kind::Report,
             program: crate::cli::VERSION.to_owned(),
             answers: answer::answers(&summary),
+            header: header(&summary),
             definitions: definitions(),
             curves: curves.curves(&summary),
             heats,
@@ -129,6 +133,12 @@ impl PageData {
 /// A case's place among the groups.
 fn group_of(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
     groups.iter().position(|group| group.key == case.case.key)
+}
+
+/// A line without a word of its own goes on with the word above it.
+fn header(summary: &Summary) -> Vec<(String, String)> {
+    let lines = header::lines(summary).into_iter();
+    lines.map(|(word, text)| (word.trim().to_owned(), text)).collect()
 }
 
 fn definitions() -> Vec<DefinitionRow> {

@@ -1,0 +1,154 @@
+// Figure 1: each engine's figures beside the base engine's, which is 1.00.
+//
+// Bars grow from the middle: to the right is better, whichever way the figure itself is better, and
+// twice as good is as long as half as good.
+
+import type { Metric } from "../data";
+import { colourOf, type Theme } from "../colour";
+import { h } from "../dom";
+import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { inUnit, NONE, ratio } from "../format";
+import { costOf, metricOf, rangeOf, rateOf, roleOf, type Case, type Engine } from "../model";
+import { threadsOf, type View } from "../view";
+
+interface Row {
+  name: string;
+  metrics: Map<string, Metric | null>;
+}
+
+type Read = (one: Case) => Metric | null;
+
+export const scoreboard: Figure = { number: 1, name: "scoreboard", draw };
+
+function draw(view: View): Drawing | null {
+  const rows = rowsOf(view);
+  const base = baseOf(view);
+  if (rows.length === 0 || !base) return null;
+  return {
+    title: "Scoreboard",
+    note: `Beside ${base.name} = 1.00; a bar to the right is better, to the left worse, on a scale of factors. `
+      + `~ : cannot be told apart; ? : one trial, spread not known. ${trialsNote(view)}.`,
+    element: (theme) => board(view, rows, base, theme),
+    table: () => ({
+      head: ["figure", "better", ...view.engines.flatMap((engine) => [engine.name, "range", "n"])],
+      words: 2,
+      rows: rows.map((row) => {
+        const any = [...row.metrics.values()].find((metric) => metric);
+        return [row.name, any?.direction ?? "", ...view.engines.flatMap((engine) => cells(row.metrics.get(engine.id) ?? null))];
+      }),
+    }),
+  };
+}
+
+function cells(metric: Metric | null): string[] {
+  const range = rangeOf(metric);
+  const unit = metric?.unit ?? "";
+  return [
+    metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, unit),
+    range ? `${inUnit(range[0], unit)} to ${inUnit(range[1], unit)}` : NONE,
+    String(metric?.n ?? 0),
+  ];
+}
+
+/** The first engine that has figures: as the program's own ratios have it. */
+const baseOf = (view: View): Engine | null => view.engines[0] ?? null;
+
+function rowsOf(view: View): Row[] {
+  const rows: Row[] = [];
+  const counts = threadsOf(view);
+  const add = (name: string, threads: number | null, read: Read) => {
+    const metrics = new Map<string, Metric | null>();
+    for (const engine of view.engines) {
+      const one = view.cases.find((one) => one.engine.id === engine.id && one.threads === threads);
+      metrics.set(engine.id, one ? read(one) : null);
+    }
+    if ([...metrics.values()].some((metric) => metric?.value != null)) rows.push({ name, metrics });
+  };
+  if (view.work.load) {
+    add("records a second", null, (one) => rateOf(one, "load"));
+    add("CPU time, user", null, (one) => costOf(one, "cpu_user_ns"));
+    add("CPU time, system", null, (one) => costOf(one, "cpu_system_ns"));
+    add("context switches", null, (one) => costOf(one, "context_switches_voluntary"));
+    add("write amplification", null, (one) => costOf(one, "write_amplification"));
+    add("space amplification", null, (one) => costOf(one, "space_amplification"));
+    add("settle time", null, (one) => costOf(one, "settle_wall_ns"));
+    return rows;
+  }
+  for (const role of view.work.roles) {
+    for (const threads of counts.length ? counts : [null]) {
+      const at = threads == null || counts.length < 2 ? "" : ` @ ${threads}`;
+      add(`${role} ops/s${at}`, threads, (one) => rateOf(one, role));
+    }
+  }
+  const last = counts.at(-1) ?? null;
+  const at = counts.length < 2 ? "" : ` @ ${last}`;
+  for (const role of view.work.roles) {
+    const tail = (one: Case, name: string) => {
+      const row = roleOf(one, role);
+      return metricOf(row?.metrics, `${row?.open_loop ? "response" : "service"}_ns_${name}`);
+    };
+    add(`${role} p50${at}`, last, (one) => tail(one, "p50"));
+    add(`${role} p99.9${at}`, last, (one) => tail(one, "p99_9"));
+  }
+  add(`CPU per op${at}`, last, (one) => costOf(one, "cpu_ns_per_op"));
+  add(`written per op${at}`, last, (one) => costOf(one, "device_write_bytes_per_op"));
+  add(`read per op${at}`, last, (one) => costOf(one, "device_read_bytes_per_op"));
+  add(`space amplification${at}`, last, (one) => costOf(one, "space_amplification"));
+  return rows;
+}
+
+/** How far right of the middle a bar goes: -1 to 1. */
+export function bar(value: number, base: number, direction: string, most: number): number {
+  if (!(value > 0) || !(base > 0)) return 0;
+  const factor = Math.log2(value / base) * (direction === "lower" ? -1 : 1);
+  return Math.max(-1, Math.min(1, factor / most));
+}
+
+/** Whether two figures cannot be told apart, as the program decides it. */
+export function sure(own: Metric, base: Metric): "" | "~" | "?" {
+  const a = rangeOf(own), b = rangeOf(base);
+  if (!a || !b) return "?";
+  return a[0] <= b[1] && b[0] <= a[1] ? "~" : "";
+}
+
+function board(view: View, rows: Row[], base: Engine, theme: Theme): HTMLElement {
+  let most = 1;
+  for (const row of rows) {
+    const of = row.metrics.get(base.id)?.value;
+    for (const metric of row.metrics.values()) {
+      if (metric?.value && of) most = Math.max(most, Math.abs(Math.log2(metric.value / of)));
+    }
+  }
+  most = Math.min(most, 7);
+  const head = h("tr", {},
+    h("th", { scope: "col" }, ""),
+    ...view.engines.map((engine) => h("th", { scope: "col" }, engine.name)));
+  const body = rows.map((row) => h("tr", {},
+    h("th", { scope: "row" }, row.name, h("span", { class: "way" }, way(row))),
+    ...view.engines.map((engine) => cell(row, engine, base, most, theme))));
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scoreboard" },
+    h("table", { class: "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
+}
+
+function way(row: Row): string {
+  const direction = [...row.metrics.values()].find((metric) => metric)?.direction;
+  return direction === "higher" ? " ↑" : direction === "lower" ? " ↓" : "";
+}
+
+function cell(row: Row, engine: Engine, base: Engine, most: number, theme: Theme): HTMLElement {
+  const metric = row.metrics.get(engine.id);
+  const of = row.metrics.get(base.id);
+  if (metric?.value == null) {
+    return h("td", { class: "missing", title: metric?.missing ?? "not measured" }, NONE);
+  }
+  const absolute = inUnit(metric.value, metric.unit);
+  if (of?.value == null || of.value <= 0) return h("td", {}, h("span", { class: "absolute" }, absolute));
+  const mark = engine.id === base.id ? "" : sure(metric, of);
+  const length = bar(metric.value, of.value, metric.direction, most) * 50;
+  const left = length < 0 ? 50 + length : 50;
+  const style = `left:${left}%;width:${Math.abs(length)}%;background:${colourOf(engine, theme)};opacity:${mark ? 0.45 : 1}`;
+  return h("td", {},
+    h("span", { class: "ratio" }, mark === "~" ? "~" : "", ratio(metric.value / of.value), mark === "?" ? "?" : ""),
+    h("span", { class: "absolute" }, absolute),
+    h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", style })));
+}
