@@ -54,6 +54,13 @@ export function colourOf(engine: Engine, theme: Theme): string {
 export const markerOf = (engine: Engine): string =>
   engine.harness ? "none" : MARKERS[engine.place % MARKERS.length] ?? "circle";
 
+/** Half way to the ground: the second part of a bar. */
+export function pale(colour: string, theme: Theme): string {
+  const channel = (text: string, at: number) => parseInt(text.slice(at, at + 2), 16);
+  const mixed = [1, 3, 5].map((at) => Math.round((channel(colour, at) + channel(theme.ground, at)) / 2));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
 /** Engines past the palette share a colour with another, and have another line. */
 export function dashOf(engine: Engine, theme: Theme): "solid" | "dashed" | "dotted" {
   if (engine.harness) return "dotted";

@@ -54,7 +54,7 @@ export function inUnit(value: number | null | undefined, unit: string): string {
 }
 
 export const ratio = (value: number): string =>
-  value >= 99.5 ? si(value) : value < 0.1 ? value.toPrecision(2) : value.toFixed(2);
+  value === 0 ? "0" : value >= 99.5 ? si(value) : value < 0.1 ? value.toPrecision(2) : value.toFixed(2);
 
 /** A whole number with its thousands apart. */
 export const grouped = (value: number): string =>

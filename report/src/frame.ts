@@ -5,6 +5,7 @@ import { THEMES, type Theme } from "./colour";
 import { h } from "./dom";
 import type { Control, Drawing, Figure } from "./drawing";
 import { init, type Chart } from "./echarts";
+import { spreadLabels } from "./labels";
 import { savePng, saveSvg } from "./save";
 import { table } from "./table";
 import type { View } from "./view";
@@ -95,6 +96,7 @@ export class Frame {
       }
       this.chart ??= init(this.body, null, { renderer: "svg", width, height });
       this.chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, { notMerge: true });
+      spreadLabels(this.chart);
       const picture = this.body.querySelector("svg");
       picture?.setAttribute("role", "img");
       picture?.setAttribute("aria-label", `${this.name()}. ${this.drawing.note}. The table below holds its figures.`);

@@ -77,7 +77,7 @@ export const cut = (text: string, most = 22): string =>
 
 /** Room for names at the end of lines. */
 export const nameWidth = (names: string[]): number =>
-  Math.min(150, Math.max(24, ...names.map((name) => cut(name).length * 6.6 + 14)));
+  Math.min(150, Math.max(24, ...names.map((name) => cut(name).length * 7.4 + 14)));
 
 export function tooltip(theme: Theme, more: object = {}): object {
   return {

@@ -1,7 +1,7 @@
 // Figure 6: how much more the drive wrote, read and holds than keys and values.
 
 import { better, trialsNote, type Drawing, type Figure } from "../drawing";
-import { inUnit, NONE, ratio } from "../format";
+import { inUnit, NONE } from "../format";
 import { costOf, rangeOf } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
@@ -16,7 +16,7 @@ function draw(view: View): Drawing | null {
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = KINDS.map(([name, title]) => ({
     title: `${title} amplification`,
-    format: (value: number) => `${ratio(value)}×`,
+    format: (value: number) => `${inUnit(value, "B/B")}×`,
     bars: cases.flatMap((one) => {
       const metric = costOf(one, name);
       return metric?.value == null ? [] : [{ engine: one.engine, parts: [{ name: title, value: metric.value }], range: rangeOf(metric) }];
@@ -25,7 +25,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   const help = KINDS.map(([name, title]) => {
     const definition = view.model.data.definitions.find((definition) => definition.name === name);
-    return definition ? `${title}: ${definition.help}` : "";
+    return definition ? `${title[0]?.toUpperCase()}${title.slice(1)}: ${definition.help[0]?.toLowerCase()}${definition.help.slice(1)}` : "";
   });
   return {
     title: "Amplification",

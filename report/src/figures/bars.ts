@@ -1,6 +1,6 @@
 // Bars from the left, one a engine, in panels beside each other: what costs are drawn with.
 
-import { colourOf, type Theme } from "../colour";
+import { colourOf, pale, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
@@ -16,6 +16,13 @@ export interface BarPanel {
   title: string;
   bars: Bar[];
   format: (value: number) => string;
+  /** Bytes have marks at powers of two. */
+  binary?: boolean;
+}
+
+/** A distance between an axis's marks that is a whole number of KiB, MiB... */
+export function binaryStep(most: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, most) / 3)));
 }
 
 export function barChart(list: BarPanel[], width: number, theme: Theme): { height: number; option: Option } {
@@ -28,6 +35,7 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
     grid: place.panels,
     xAxis: list.map((panel, at) => axis(theme, at, {
       type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, panel.format),
+      ...(panel.binary ? { interval: binaryStep(Math.max(...panel.bars.map(sum))) } : {}),
     })),
     yAxis: list.map((_, at) => axis(theme, at, {
       type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),
@@ -47,7 +55,7 @@ function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme):
     type: "bar", stack: `panel ${at}`, xAxisIndex: at, yAxisIndex: at, barWidth: 16, emphasis: { disabled: true },
     data: engines.map((engine) => {
       const bar = panel.bars.find((bar) => bar.engine === engine);
-      return { value: bar?.parts[order]?.value ?? 0, bar, itemStyle: { color: colourOf(engine, theme), opacity: order === 0 ? 1 : 0.5 } };
+      return { value: bar?.parts[order]?.value ?? 0, bar, itemStyle: { color: order === 0 ? colourOf(engine, theme) : pale(colourOf(engine, theme), theme) } };
     }),
     label: order === parts - 1 ? {
       show: true, position: "right", distance: 6, color: theme.text, fontFamily: FONT, fontSize: 12,

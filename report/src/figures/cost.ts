@@ -40,11 +40,11 @@ function cpu(one: Case): Pick<Bar, "parts" | "range"> | null {
   };
 }
 
-const PANELS: { title: string; read: Read; format: (value: number) => string }[] = [
+const PANELS: { title: string; read: Read; format: (value: number) => string; binary?: boolean }[] = [
   { title: "CPU time an operation (pale: system)", read: cpu, format: duration },
   { title: "I/Os an operation (pale: writes)", read: both([["device_reads_per_op", "reads"], ["device_writes_per_op", "writes"]]), format: si },
-  { title: "bytes read an operation", read: both([["device_read_bytes_per_op", "read"]]), format: bytes },
-  { title: "bytes written an operation", read: both([["device_write_bytes_per_op", "written"]]), format: bytes },
+  { title: "bytes read an operation", read: both([["device_read_bytes_per_op", "read"]]), format: bytes, binary: true },
+  { title: "bytes written an operation", read: both([["device_write_bytes_per_op", "written"]]), format: bytes, binary: true },
   { title: "context switches an operation", read: both([["context_switches_per_op", "switches"]]), format: si },
 ];
 
@@ -52,8 +52,8 @@ function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const threads = threadsControl(view, "7");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
-  const list: BarPanel[] = PANELS.map(({ title, read, format }) => ({
-    title, format,
+  const list: BarPanel[] = PANELS.map(({ title, read, format, binary }) => ({
+    title, format, binary: binary ?? false,
     bars: cases.flatMap((one) => {
       const bar = read(one);
       return bar ? [{ engine: one.engine, ...bar }] : [];

@@ -23,7 +23,7 @@ function draw(view: View): Drawing | null {
   const kind = control(view, "4.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.at(-1) ?? "service");
   const maps = atThreads(view, threads).filter((one) => !one.engine.harness).flatMap((one) =>
     view.model.data.heats
-      .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 1)
+      .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)
       .map((heat) => ({ engine: one.engine, heat })));
   if (maps.length === 0) return null;
   return {

@@ -50,10 +50,11 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
       splitLine: { show: false },
       axisLabel: axisLabel(theme, (value) => axes.x.format(Number(value))),
     })),
-    yAxis: list.map((_, at) => axis(theme, at, {
+    yAxis: list.map((panel, at) => axis(theme, at, {
       type: axes.y.type,
       axisLine: { show: false },
       splitNumber: 4,
+      ...(axes.y.type === "log" ? { min: floorOf(panel) } : {}),
       axisLabel: axisLabel(theme, axes.y.format),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
@@ -61,6 +62,12 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
       seriesOf(line, at, axes, categories, theme, order === 0 ? panel.ceilings ?? [] : []))),
   };
   return { height: place.height, option };
+}
+
+/** The power of ten below all that is drawn. */
+function floorOf(panel: LinePanel): number {
+  const lows = panel.lines.flatMap((line) => line.points.map((point) => point.range?.[0] || point.y)).filter((value) => value > 0);
+  return 10 ** Math.floor(Math.log10(Math.min(...lows, 1e15)));
 }
 
 const nameOf = (line: Line): string => line.engine.name + (line.suffix ?? "");
@@ -91,7 +98,6 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
       fontWeight: 600,
       distance: 8,
     },
-    labelLayout: { moveOverlap: "shiftY" },
     z: line.engine.harness ? 1 : 3,
     tooltip: {
       formatter: (item: { data: { point: Point } }) => {

@@ -25,8 +25,8 @@ function draw(view: View): Drawing | null {
   const base = baseOf(view);
   if (rows.length === 0 || !base) return null;
   return {
-    title: "Scoreboard",
-    note: `Beside ${base.name} = 1.00; a bar to the right is better, to the left worse, on a scale of factors. `
+    title: `${view.work.name}: beside ${base.name} = 1.00`,
+    note: "A bar to the right is better, to the left worse, whichever way the figure itself is better; on a scale of factors. "
       + `~ : cannot be told apart; ? : one trial, spread not known. ${trialsNote(view)}.`,
     element: (theme) => board(view, rows, base, theme),
     table: () => ({
@@ -71,7 +71,6 @@ function rowsOf(view: View): Row[] {
     add("context switches", null, (one) => costOf(one, "context_switches_voluntary"));
     add("write amplification", null, (one) => costOf(one, "write_amplification"));
     add("space amplification", null, (one) => costOf(one, "space_amplification"));
-    add("settle time", null, (one) => costOf(one, "settle_wall_ns"));
     return rows;
   }
   for (const role of view.work.roles) {

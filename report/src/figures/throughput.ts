@@ -1,6 +1,6 @@
 // Figure 2: throughput against threads, a panel for each role.
 
-import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, si } from "../format";
 import { rangeOf, rateOf } from "../model";
 import { threadsOf, type View } from "../view";
@@ -13,14 +13,18 @@ function draw(view: View): Drawing | null {
   if (view.work.load || threads.length === 0) return null;
   const list = view.work.roles.map((role) => panel(view, role)).filter((panel) => panel.lines.length > 0);
   if (list.length === 0) return null;
+  const values = list.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point.y))).filter((value) => value > 0);
+  const far = Math.max(...values) > 30 * Math.min(...values);
+  const scale = control(view, "2.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
   const harness = view.model.data.summary.harness;
   const floor = harness ? ` The harness alone needs ${harness.ns_per_op.toFixed(1)} ns an operation.` : "";
   return {
     title: "Throughput against threads",
     note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, whiskers over trials.${floor}`,
+    controls: [scale],
     chart: (width, theme) => lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
-      y: { name: "operations a second", type: "value", format: si },
+      y: { name: "operations a second", type: scale.value === "log" ? "log" : "value", format: si },
     }, width, theme),
     table: () => ({
       head: ["engine", "role", "threads", "ops/s", "range", "trials", "beside the base"],

@@ -24,6 +24,8 @@ interface Pane {
   title: string;
   height: number;
   points: (line: TimeLine) => Points;
+  /** A mean since the point before, not a reading of that moment. */
+  mean?: boolean;
   /** Stalls are shaded here. */
   shaded?: boolean;
 }
@@ -44,7 +46,7 @@ function draw(view: View): Drawing | null {
   const trials = [...new Set(lines.map(({ line }) => line.trial))].sort((a, b) => a - b);
   const trial = control(view, "5.trial", "trial", trials.map((n) => ({ value: String(n), label: String(n) })), String(trials[0] ?? ""));
   const drawn = lines.filter(({ line }) => line.phase === phase.value && String(line.trial) === trial.value);
-  const panes = panesOf(drawn);
+  const panes = panesOf(drawn, view.work.load);
   if (panes.length === 0) return null;
   return {
     title: "Throughput and the machine over time",
@@ -55,34 +57,51 @@ function draw(view: View): Drawing | null {
   };
 }
 
-function panesOf(drawn: Drawn[]): Pane[] {
+function panesOf(drawn: Drawn[], load: boolean): Pane[] {
   const roles = [...new Set(drawn.flatMap(({ line }) => line.roles.map((role) => role.role)))];
   const panes: Pane[] = roles.map((name) => ({
-    title: `${name}, operations a second`, height: 130, shaded: true,
+    title: `${name}, ${load ? "calls (batches)" : "operations"} a second`, height: 130, shaded: true, mean: true,
     points: (line) => {
       const role = line.roles.find((role) => role.role === name);
       return line.end_s.map((end, at) => [end, role?.ops_per_s[at] ?? null]);
     },
   }));
-  const machine = (title: string, read: (line: TimeLine) => (number | null)[]): Pane => ({
-    title, height: 66,
+  const machine = (title: string, mean: boolean, read: (line: TimeLine) => (number | null)[]): Pane => ({
+    title, height: 66, mean,
     points: (line) => line.machine.at_s.map((at, index) => [at, read(line)[index] ?? null]),
   });
   panes.push(
-    machine("CPU, % of one processor", (line) => line.machine.cpu_percent),
-    machine("read at the drive, MB/s", (line) => line.machine.read_mb_per_s),
-    machine("written at the drive, MB/s", (line) => line.machine.write_mb_per_s),
-    machine("resident memory, MiB", (line) => line.machine.rss_mib),
-    machine("size of the database, MiB", (line) => line.machine.database_mib),
+    machine("CPU, % of one processor", true, (line) => line.machine.cpu_percent),
+    machine("read at the drive, MB/s", true, (line) => line.machine.read_mb_per_s),
+    machine("written at the drive, MB/s", true, (line) => line.machine.write_mb_per_s),
+    machine("resident memory, MiB", false, (line) => line.machine.rss_mib),
+    machine("size of the database, MiB", false, (line) => line.machine.database_mib),
   );
-  return panes.filter((pane) => drawn.some(({ line }) => pane.points(line).some(([, value]) => value != null)));
+  return panes.filter((pane) => drawn.some(({ line }) => known(pane.points(line)).length > 1 || (pane.shaded && pane.points(line).length > 0)));
+}
+
+/** From the phase's begin on: the first mean is of the time before its point. */
+function stepped(points: Points, pane: Pane): Points {
+  const first = points[0];
+  return pane.mean && first ? [[0, first[1]], ...points] : points;
+}
+
+/** Neighbours whose gap cannot be seen, as one. */
+export function merged(spans: [start: number, end: number][], gap: number): [start: number, end: number][] {
+  const out: [number, number][] = [];
+  for (const [start, end] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = out.at(-1);
+    if (last && start - last[1] <= gap) last[1] = Math.max(last[1], end);
+    else out.push([start, end]);
+  }
+  return out;
 }
 
 /** Gaps are no zeros: a value that was not read leaves none. */
 const known = (points: Points): Points => points.filter(([, value]) => value != null);
 
 function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { height: number; option: Option } {
-  const left = 58, right = nameWidth(drawn.map(({ engine }) => engine.name)), gap = 38;
+  const left = 58, right = nameWidth([...drawn.map(({ engine }) => engine.name), ...lanesOf(drawn).map((lane) => LANES[lane.kind])]), gap = 38;
   const lanes = lanesOf(drawn);
   const end = Math.max(...drawn.map(({ line }) => Math.max(line.wall_s, line.end_s.at(-1) ?? 0)));
   let top = 30;
@@ -125,14 +144,15 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
 
 function lineOf({ engine, line }: Drawn, pane: Pane, at: number, theme: Theme): object {
   const colour = colourOf(engine, theme);
-  const stalls = pane.shaded ? line.marks.filter((mark) => mark.kind === "stall" && mark.end_s != null) : [];
+  const spans = line.marks.flatMap((mark): [number, number][] =>
+    pane.shaded && mark.kind === "stall" && mark.end_s != null ? [[mark.start_s, mark.end_s]] : []);
+  const stalls = merged(spans, line.wall_s / 200);
   return {
-    type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at, showSymbol: false, data: known(pane.points(line)),
+    type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at, showSymbol: false, data: stepped(known(pane.points(line)), pane), ...(pane.mean ? { step: "start" } : {}),
     lineStyle: { color: colour, width: 1.6, type: dashOf(engine, theme) }, itemStyle: { color: colour }, emphasis: { disabled: true },
     endLabel: { show: pane.shaded === true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
-    labelLayout: { moveOverlap: "shiftY" },
     ...(stalls.length > 0 ? { markArea: { silent: true, itemStyle: { color: colour, opacity: 0.16 },
-      data: stalls.map((mark) => [{ xAxis: mark.start_s }, { xAxis: mark.end_s }]) } } : {}),
+      data: stalls.map(([start, end]) => [{ xAxis: start }, { xAxis: end }]) } } : {}),
   };
 }
 

@@ -104,12 +104,12 @@ function scatters(price: Price, spots: Spot[], at: number, theme: Theme): object
     const rightmost = own.reduce((best, spot) => (spot.x > best.x ? spot : best));
     return {
       type: "scatter", name: engine.name, xAxisIndex: at, yAxisIndex: at, symbol: markerOf(engine), symbolSize: 11, z: 3, emphasis: { disabled: true },
-      itemStyle: { color: colourOf(engine, theme) },
-      data: own.map((spot) => ({ value: [spot.x, spot.y], spot })),
-      label: { show: true, position: "top", distance: 4, color: colourOf(engine, theme), fontFamily: FONT, fontSize: 11,
-        formatter: (item: { data: { spot: Spot } }) => {
-          const { spot } = item.data;
-          const threads = spot.one.threads == null ? "" : String(spot.one.threads);
+      itemStyle: { color: colourOf(engine, theme), opacity: 1 },
+      data: own.map((spot) => ({ value: [spot.x, spot.y], spot, ...(spot === rightmost ? { label: { align: "right", fontWeight: 600 } } : {}) })),
+      label: { show: true, position: "top", distance: 5, color: colourOf(engine, theme), fontFamily: FONT, fontSize: 11,
+        formatter: (item: { dataIndex: number }) => {
+          const spot = own[item.dataIndex];
+          const threads = spot?.one.threads == null ? "" : String(spot.one.threads);
           return spot === rightmost ? `${cut(engine.name, 16)} ${threads}`.trim() : threads;
         } },
       labelLayout: { hideOverlap: true },

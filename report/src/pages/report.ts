@@ -56,9 +56,8 @@ export function report(root: HTMLElement, data: PageData, json: string): void {
       const drawing = figure.draw(view);
       return drawing ? new Frame(figure, drawing, view, stage).element : null;
     };
-    const name = (view: (typeof views)[number]) => (views.length > 1 ? h("h3", { class: "work" }, view.work.name) : null);
     figures.replaceChildren(
-      sections.section("scoreboard", "Scoreboard", ...views.flatMap((view) => [name(view), frame(view, scoreboard)])),
+      sections.section("scoreboard", "Scoreboard", ...views.map((view) => frame(view, scoreboard))),
       ...views.map((view) => h("section", { "aria-label": view.work.name },
         h("h2", {}, view.work.name[0]?.toUpperCase() + view.work.name.slice(1)),
         view.work.load ? loadTable(view) : null,

@@ -10,7 +10,7 @@ mod words;
 use super::catalogue as c;
 use super::group::{Group, RoleRow};
 use super::metric::Metric;
-use super::summary::Summary;
+use super::summary::{EngineInfo, Summary};
 use crate::units;
 use clause::Standing;
 use schemars::JsonSchema;
@@ -28,32 +28,36 @@ pub struct Answer {
 
 /// An answer for each workload: loads first, in the order of the plan.
 pub fn answers(summary: &Summary) -> Vec<Answer> {
-    let mut loads: Vec<Answer> = Vec::new();
-    let mut runs: Vec<Answer> = Vec::new();
-    for members in settings(&summary.groups) {
-        let first = members[0];
+    let (mut loads, mut runs) = (Vec::new(), Vec::new());
+    for setting in settings(summary) {
+        let first = setting.groups[0];
         let apart = apart(summary, first);
-        if let Some(sentence) = load_sentence(&members) {
+        if let Some(sentence) = setting.load_sentence() {
             let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
             loads.push(Answer { workload: format!("{phase}{apart}"), sentence });
         }
         for (at, run) in first.runs.iter().enumerate() {
-            if let Some(sentence) = run_sentence(&members, at) {
+            if let Some(sentence) = setting.run_sentence(at) {
                 runs.push(Answer { workload: format!("{}{apart}", run.phase), sentence });
             }
         }
     }
-    loads.extend(runs);
+    loads.append(&mut runs);
     loads
 }
 
 /// Groups that do the same work with the same means, numbers of threads and engines aside.
-fn settings(groups: &[Group]) -> Vec<Vec<&Group>> {
-    let mut settings: Vec<Vec<&Group>> = Vec::new();
-    for group in groups.iter().filter(|group| !group.measures_the_harness) {
-        match settings.iter_mut().find(|members| same_setting(members[0], group)) {
-            Some(members) => members.push(group),
-            None => settings.push(vec![group]),
+struct Setting<'s> {
+    summary: &'s Summary,
+    groups: Vec<&'s Group>,
+}
+
+fn settings(summary: &Summary) -> Vec<Setting<'_>> {
+    let mut settings: Vec<Setting<'_>> = Vec::new();
+    for group in summary.groups.iter().filter(|group| !group.measures_the_harness) {
+        match settings.iter_mut().find(|setting| same_setting(setting.groups[0], group)) {
+            Some(setting) => setting.groups.push(group),
+            None => settings.push(Setting { summary, groups: vec![group] }),
         }
     }
     settings
@@ -94,76 +98,82 @@ fn apart(summary: &Summary, group: &Group) -> String {
     text
 }
 
-fn load_sentence(members: &[&Group]) -> Option<String> {
-    let first = members.iter().find(|group| group.load.is_some())?;
-    let peers = members.iter().filter(|group| group.load_peers == first.load_peers);
-    let standings = peers.filter(|group| group.load.is_some()).map(|group| {
-        Standing::new(group, group.load.as_ref().and_then(|l| l.metrics.get(&c::RECORDS_PER_S)))
-    });
-    let text = clause::rates(standings.collect(), &words::LOADS)?;
-    Some(format!("{text}."))
-}
-
-/// At the most threads that the most engines have figures for.
-fn run_sentence(members: &[&Group], at: usize) -> Option<String> {
-    let chosen = by_threads(members).into_iter().max_by_key(|peers| {
-        let threads = peers[0].threads;
-        let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
-        (figures, threads)
-    })?;
-    let roles = &chosen[0].runs.get(at)?.roles;
-    let clauses: Vec<String> =
-        (0..roles.len()).filter_map(|role| role_clause(members, &chosen, at, role)).collect();
-    if clauses.is_empty() {
-        return None;
+impl<'s> Setting<'s> {
+    fn load_sentence(&self) -> Option<String> {
+        let first = self.groups.iter().find(|group| group.load.is_some())?;
+        let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
+        let peers: Vec<&Group> = self.groups.iter().filter(loads).copied().collect();
+        let standings =
+            self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
+        let text = clause::rates(standings, &words::LOADS)?;
+        Some(format!("{text}."))
     }
-    Some(format!("At {}: {}.", words::threads(roles), clauses.join("; ")))
-}
 
-/// Groups that differ in their engine alone, for each number of threads.
-fn by_threads<'g>(members: &[&'g Group]) -> Vec<Vec<&'g Group>> {
-    let mut sets: Vec<Vec<&Group>> = Vec::new();
-    for group in members {
-        match sets.iter_mut().find(|set| set[0].run_peers == group.run_peers) {
-            Some(set) => set.push(group),
-            None => sets.push(vec![group]),
+    /// At the most threads that the most engines have figures for.
+    fn run_sentence(&self, at: usize) -> Option<String> {
+        let chosen = self.by_threads().into_iter().max_by_key(|peers| {
+            let threads = peers[0].threads;
+            let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
+            (figures, threads)
+        })?;
+        let roles = &chosen[0].runs.get(at)?.roles;
+        let clauses: Vec<String> =
+            (0..roles.len()).filter_map(|role| self.role_clause(&chosen, at, role)).collect();
+        if clauses.is_empty() {
+            return None;
         }
+        Some(format!("At {}: {}.", words::threads(roles), clauses.join("; ")))
     }
-    sets
-}
 
-fn role_clause<'g>(
-    members: &[&'g Group],
-    chosen: &[&'g Group],
-    at: usize,
-    role: usize,
-) -> Option<String> {
-    let row = chosen[0].runs.get(at)?.roles.get(role)?;
-    if row.open_loop {
-        let standings = standings(chosen, |group| metric(group, at, role, &c::RESPONSE_P99));
-        return clause::responses(standings, &row.role);
+    /// Groups that differ in their engine alone, for each number of threads.
+    fn by_threads(&self) -> Vec<Vec<&'s Group>> {
+        let mut sets: Vec<Vec<&Group>> = Vec::new();
+        for group in &self.groups {
+            match sets.iter_mut().find(|set| set[0].run_peers == group.run_peers) {
+                Some(set) => set.push(group),
+                None => sets.push(vec![group]),
+            }
+        }
+        sets
     }
-    let rates = |groups: &[&'g Group]| standings(groups, |group| rate(group, at, role));
-    let words = Words::of(&row.mix);
-    let text = clause::rates(rates(chosen), &words)?;
-    let leader = clause::leader(rates(chosen));
-    let reversed = by_threads(members).into_iter().filter(|peers| {
-        let other = clause::leader(rates(peers));
-        leader.is_some() && other.is_some() && other != leader
-    });
-    let threads: Vec<String> =
-        reversed.filter_map(|peers| Some(peers[0].threads?.to_string())).collect();
-    Some(match threads.as_slice() {
-        [] => text,
-        threads => format!("{text} (another leads at {})", words::list(threads)),
-    })
-}
 
-fn standings<'g>(
-    groups: &[&'g Group],
-    figure: impl Fn(&'g Group) -> Option<&'g Metric>,
-) -> Vec<Standing<'g>> {
-    groups.iter().map(|group| Standing::new(group, figure(group))).collect()
+    fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {
+        let row = chosen[0].runs.get(at)?.roles.get(role)?;
+        if row.open_loop {
+            let response = |group| metric(group, at, role, &c::RESPONSE_P99);
+            return clause::responses(self.standings(chosen, response), &row.role);
+        }
+        let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
+        let text = clause::rates(rates(chosen), &Words::of(&row.mix))?;
+        let leader = clause::leader(rates(chosen));
+        let reversed = self.by_threads().into_iter().filter(|peers| {
+            let other = clause::leader(rates(peers));
+            leader.is_some() && other.is_some() && other != leader
+        });
+        let threads: Vec<String> =
+            reversed.filter_map(|peers| Some(peers[0].threads?.to_string())).collect();
+        Some(match threads.as_slice() {
+            [] => text,
+            threads => format!("{text} (another leads at {})", words::list(threads)),
+        })
+    }
+
+    fn standings(
+        &self,
+        groups: &[&'s Group],
+        figure: impl Fn(&'s Group) -> Option<&'s Metric>,
+    ) -> Vec<Standing<'s>> {
+        let standing = |group: &&'s Group| Standing::new(self.name(group), group, figure(group));
+        groups.iter().map(standing).collect()
+    }
+
+    /// As people call the engine, where the suite gave it no label of its own.
+    fn name(&self, group: &'s Group) -> &'s str {
+        let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
+        let info = self.summary.engines.iter().find(own).filter(|_| group.label == group.engine);
+        let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
+        title.unwrap_or(&group.label)
+    }
 }
 
 fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {

@@ -18,8 +18,20 @@ struct Figure {
     n: usize,
 }
 
+impl Figure {
+    /// `12.3 k (11.9 k to 12.6 k)`.
+    fn spread(&self) -> String {
+        let (low, high) = self.range;
+        let spread = match self.n {
+            0 | 1 => "one trial: no spread known".to_owned(),
+            _ => format!("{} to {}", units::si(low), units::si(high)),
+        };
+        format!("{} ({spread})", units::si(self.value))
+    }
+}
+
 impl<'s> Standing<'s> {
-    pub(super) fn new(group: &'s Group, metric: Option<&Metric>) -> Self {
+    pub(super) fn new(label: &'s str, group: &Group, metric: Option<&Metric>) -> Self {
         let figure = metric.and_then(|metric| {
             let value = metric.value?;
             Some(Figure { value, range: metric.range().unwrap_or((value, value)), n: metric.n })
@@ -28,7 +40,7 @@ impl<'s> Standing<'s> {
             let missing = metric.and_then(|metric| metric.missing.clone());
             group.trouble().or(missing).unwrap_or_else(|| "no figure".to_owned())
         };
-        Self { label: &group.label, figure: figure.ok_or_else(why) }
+        Self { label, figure: figure.ok_or_else(why) }
     }
 }
 
@@ -38,18 +50,13 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
     let Words { verb, noun } = words;
     let ((best, figure), others) = ranked.split_first()?;
     let text = match others {
-        [] => {
-            let (value, (low, high)) = (units::si(figure.value), figure.range);
-            let spread = match figure.n {
-                0 | 1 => "one trial: no spread known".to_owned(),
-                _ => format!("{} to {}", units::si(low), units::si(high)),
-            };
-            format!("{best} {verb} {value} ({spread}) {noun} a second")
-        }
+        [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
         [(other, theirs)] => match compared(figure, theirs) {
             Compared::Same => format!(
-                "{best} and {other} cannot be told apart: each {verb} about {} {noun} a second",
-                units::si(figure.value)
+                "{best} and {other} cannot be told apart: {best} {verb} {} {noun} a second, \
+                 {other} {}",
+                figure.spread(),
+                theirs.spread()
             ),
             Compared::None => {
                 format!("{best} {verb} {} {noun} a second, {other} none", units::si(figure.value))
@@ -118,15 +125,16 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
     if other.value <= 0.0 {
         return Compared::None;
     }
-    let ratio = times(best.value / other.value);
+    let ratio = best.value / other.value;
     if best.n < 2 || other.n < 2 {
-        return Compared::Once(ratio);
+        return Compared::Once(times(ratio, ratio));
     }
     if best.range.0 <= other.range.1 {
         return Compared::Same;
     }
-    let (low, high) = (best.range.0 / other.range.1, times(best.range.1 / other.range.0));
-    Compared::Times(format!("{ratio} ({} to {high})", times(low)))
+    let (low, high) = (best.range.0 / other.range.1, best.range.1 / other.range.0);
+    let [middle, low, high] = [ratio, low, high].map(|value| times(value, ratio));
+    Compared::Times(format!("{middle} ({low} to {high})"))
 }
 
 fn beside(best: &Figure, label: &str, other: &Figure) -> String {
@@ -138,9 +146,9 @@ fn beside(best: &Figure, label: &str, other: &Figure) -> String {
     }
 }
 
-/// Two digits are enough to say, three where they are close: `1.04`, `2.1`, `34`.
-fn times(ratio: f64) -> String {
-    match ratio {
+/// With as many digits as `scale` is said with: two are enough, three where it is close.
+fn times(ratio: f64, scale: f64) -> String {
+    match scale {
         ..1.995 => format!("{ratio:.2}"),
         ..9.95 => format!("{ratio:.1}"),
         ..999.5 => format!("{ratio:.0}"),

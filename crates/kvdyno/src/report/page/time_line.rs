@@ -11,6 +11,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 const MEBI: f64 = 1_048_576.0;
+/// Rates over less are noise: the first reading is taken right after the phase's own.
+const RATE_S_MIN: f64 = 0.05;
 
 /// One phase of one trial over time. All times are seconds since the phase began.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -126,16 +128,21 @@ fn operations(slices: &[&Slice], most: usize) -> (Vec<f64>, Vec<RoleLine>) {
     (chunks.iter().map(end_s).collect(), names.iter().map(role).collect())
 }
 
-/// Counters only grow: leaving readings out between two loses nothing of the mean.
+/// Counters only grow: leaving readings out between two loses nothing of the mean. The phase's own
+/// reading at its end is the last.
 fn readings_of(phase: &PhaseRecord, readings: &[&MachineReading], most: usize) -> MachineLine {
     let stride = stride(readings.len(), most);
     let mut line = MachineLine::default();
     let mut before = &phase.before;
-    for chunk in readings.chunks(stride) {
-        let Some(last) = chunk.last() else { continue };
-        let now = &last.reading;
+    let last = (&phase.after, None, phase.database);
+    let chunks = readings.chunks(stride).filter_map(|chunk| {
+        let rss = chunk.iter().filter_map(|reading| reading.rss_bytes).max();
+        let database = chunk.iter().rev().find_map(|reading| reading.database);
+        Some((&chunk.last()?.reading, rss, database))
+    });
+    for (now, rss, database) in chunks.chain([last]) {
         let passed = now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9;
-        if passed <= 0.0 {
+        if passed < RATE_S_MIN {
             continue;
         }
         let since = now.at_unix_ns.saturating_sub(phase.started_unix_ns) as f64 / 1e9;
@@ -147,9 +154,7 @@ fn readings_of(phase: &PhaseRecord, readings: &[&MachineReading], most: usize) -
         line.cpu_percent.push(rate(cpu_ns, 1e7));
         line.read_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.read_bytes), 1e6));
         line.write_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.write_bytes), 1e6));
-        let rss = chunk.iter().filter_map(|reading| reading.rss_bytes).max();
         line.rss_mib.push(rss.map(|bytes| rounded(bytes as f64 / MEBI, 4)));
-        let database = chunk.iter().rev().find_map(|reading| reading.database);
         let allocated = database.map(|size| size.allocated_bytes);
         line.database_mib.push(allocated.map(|bytes| rounded(bytes as f64 / MEBI, 5)));
         before = now;
