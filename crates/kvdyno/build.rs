@@ -1,8 +1,6 @@
 //! Puts the report's page into the program where `report/` was built (`make page`). Without it the
 //! program builds as well, and `kvdyno report` says what to do.
 
-#![expect(clippy::print_stdout, reason = "cargo reads what a build script prints")]
-
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 

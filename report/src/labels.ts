@@ -4,19 +4,32 @@ import type { Chart } from "./echarts";
 
 const APART = 15;
 
-/** Offsets that move positions at least `apart` from each other and their middle not at all. */
-export function spread(positions: number[], apart: number): number[] {
+/** Offsets that move positions at least `apart` from each other, as little as can be, within bounds. */
+export function spread(positions: number[], apart: number, bounds: [low: number, high: number] = [-Infinity, Infinity]): number[] {
   const order = positions.map((at, index) => ({ at, index })).sort((a, b) => a.at - b.at);
+  let groups = order.map((one) => [one]);
+  const middle = (group: typeof order) => {
+    const half = ((group.length - 1) / 2) * apart;
+    const mean = group.reduce((sum, one) => sum + one.at, 0) / group.length;
+    return Math.max(bounds[0] + half, Math.min(bounds[1] - half, mean));
+  };
+  // Groups that would touch become one, until none do.
+  for (let touched = true; touched;) {
+    touched = false;
+    for (let at = 0; at + 1 < groups.length; at += 1) {
+      const [a, b] = [groups[at]!, groups[at + 1]!];
+      if (middle(b) - middle(a) < ((a.length + b.length) / 2) * apart - 1e-9) {
+        groups = [...groups.slice(0, at), [...a, ...b], ...groups.slice(at + 2)];
+        touched = true;
+        break;
+      }
+    }
+  }
   const moved: number[] = [];
-  for (let from = 0; from < order.length;) {
-    let to = from + 1;
-    while (to < order.length && order[to]!.at - order[to - 1]!.at < apart) to += 1;
-    const group = order.slice(from, to);
-    const middle = group.reduce((sum, one) => sum + one.at, 0) / group.length;
+  for (const group of groups) {
     group.forEach((one, at) => {
-      moved[one.index] = middle + (at - (group.length - 1) / 2) * apart - one.at;
+      moved[one.index] = middle(group) + (at - (group.length - 1) / 2) * apart - one.at;
     });
-    from = to;
   }
   return moved;
 }
@@ -39,10 +52,12 @@ export function spreadLabels(chart: Chart): void {
     const y = point?.[1];
     return y == null || Number.isNaN(y) ? [] : [{ index, panel: axis.yAxisIndex, y }];
   });
+  const grids = (chart.getOption()["grid"] ?? []) as { top?: number; height?: number }[];
   const changes: object[] = series.map(() => ({}));
   for (const panel of new Set(ends.map((end) => end.panel))) {
     const own = ends.filter((end) => end.panel === panel);
-    spread(own.map((end) => end.y), APART).forEach((offset, at) => {
+    const top = Number(grids[panel]?.top ?? 0), height = Number(grids[panel]?.height ?? 1e4);
+    spread(own.map((end) => end.y), APART, [top + 2, top + height + 12]).forEach((offset, at) => {
       const end = own[at];
       if (end && Math.abs(offset) > 0.5) changes[end.index] = { endLabel: { offset: [0, offset] } };
     });

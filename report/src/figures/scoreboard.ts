@@ -8,6 +8,7 @@ import { colourOf, type Theme } from "../colour";
 import { h } from "../dom";
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, ratio } from "../format";
+import { cut } from "../layout";
 import { costOf, metricOf, rangeOf, rateOf, roleOf, type Case, type Engine } from "../model";
 import { threadsOf, type View } from "../view";
 
@@ -126,7 +127,7 @@ function board(view: View, rows: Row[], base: Engine, theme: Theme): HTMLElement
     h("th", { scope: "row" }, row.name, h("span", { class: "way" }, way(row))),
     ...view.engines.map((engine) => cell(row, engine, base, most, theme))));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scoreboard" },
-    h("table", { class: "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
+    h("table", { class: view.engines.length > 5 ? "scoreboard many" : "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
 }
 
 function way(row: Row): string {
@@ -138,9 +139,10 @@ function cell(row: Row, engine: Engine, base: Engine, most: number, theme: Theme
   const metric = row.metrics.get(engine.id);
   const of = row.metrics.get(base.id);
   if (metric?.value == null) {
-    return h("td", { class: "missing", title: metric?.missing ?? "not measured" }, NONE);
+    return h("td", { class: "missing", title: metric?.missing ?? "not measured" }, cut(metric?.missing ?? NONE, 18));
   }
-  const absolute = inUnit(metric.value, metric.unit);
+  // The row says what it is per.
+  const absolute = inUnit(metric.value, metric.unit).replace(/\/op$/, "");
   if (of?.value == null || of.value <= 0) return h("td", {}, h("span", { class: "absolute" }, absolute));
   const mark = engine.id === base.id ? "" : sure(metric, of);
   const length = bar(metric.value, of.value, metric.direction, most) * 50;

@@ -33,9 +33,12 @@ pub struct Curve {
     pub points: Vec<(f64, u64)>,
 }
 
-/// Samples by group, phase, role, operation (empty: all) and kind.
+/// Group, phase, role and kind.
+type Tag = (usize, String, String, Kind);
+
+/// Samples of each operation.
 #[derive(Debug, Default)]
-pub(super) struct Samples(BTreeMap<(usize, String, String, String, Kind), Histogram<u64>>);
+pub(super) struct Samples(BTreeMap<Tag, BTreeMap<String, Histogram<u64>>>);
 
 impl Samples {
     /// Adds a case's, as far as they may be believed.
@@ -45,42 +48,46 @@ impl Samples {
             if !believed.is_ok_and(|phase| ["load", "measure"].contains(&phase.kind.as_str())) {
                 continue;
             }
-            let (phase, role) = (interval.phase.clone(), interval.role.clone());
-            for op in [String::new(), interval.op.clone()] {
-                let tag = (group, phase.clone(), role.clone(), op, interval.kind);
-                let all = self.0.entry(tag).or_insert_with(hlog::histogram);
-                if all.add(&interval.histogram).is_err() {
-                    for value in interval.histogram.iter_recorded() {
-                        all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
-                    }
-                }
-            }
+            let tag = (group, interval.phase.clone(), interval.role.clone(), interval.kind);
+            let ops = self.0.entry(tag).or_default();
+            let all = ops.entry(interval.op.clone()).or_insert_with(hlog::histogram);
+            add(all, &interval.histogram);
         }
     }
 
     /// As lines. An operation's own are left out where it is its role's only one.
     pub(super) fn curves(&self, summary: &Summary) -> Vec<Curve> {
         let mut curves = Vec::new();
-        for ((group, phase, role, op, kind), samples) in &self.0 {
-            let alone = |other: &&(usize, String, String, String, Kind)| {
-                (other.0, &other.1, &other.2, other.4) == (*group, phase, role, *kind)
-            };
-            // The role's own line is one of them.
-            if !op.is_empty() && self.0.keys().filter(alone).count() < 3 {
-                continue;
-            }
+        for ((group, phase, role, kind), ops) in &self.0 {
             let longest = longest(summary, *group, phase, role).filter(|_| *kind == Kind::Service);
-            curves.push(Curve {
+            let curve = |op: Option<&String>, samples: &Histogram<u64>| Curve {
                 group: *group,
                 phase: phase.clone(),
                 role: role.clone(),
-                op: (!op.is_empty()).then(|| op.clone()),
+                op: op.cloned(),
                 kind: kind.as_str(),
                 n: samples.len(),
                 points: points(samples, longest.unwrap_or(u64::MAX)),
-            });
+            };
+            let mut all = hlog::histogram();
+            for samples in ops.values() {
+                add(&mut all, samples);
+            }
+            curves.push(curve(None, &all));
+            if ops.len() > 1 {
+                curves.extend(ops.iter().map(|(op, samples)| curve(Some(op), samples)));
+            }
         }
         curves
+    }
+}
+
+/// Both have the record's bounds; what another program wrote outside them is clamped.
+fn add(all: &mut Histogram<u64>, more: &Histogram<u64>) {
+    if all.add(more).is_err() {
+        for value in more.iter_recorded() {
+            all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
+        }
     }
 }
 
@@ -121,7 +128,7 @@ mod tests {
         assert_eq!(ns, samples.value_at_quantile(0.999));
         assert!(line.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
         assert_eq!(
-            line.iter().find(|(nines, _)| *nines == 0.301).map(|(_, ns)| *ns),
+            line.iter().find(|(nines, _)| (nines - 0.301).abs() < 1e-6).map(|(_, ns)| *ns),
             Some(samples.value_at_quantile(0.5))
         );
         assert!(points(&samples, 42).iter().all(|(_, ns)| *ns <= 42));

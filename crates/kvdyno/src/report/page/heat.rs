@@ -97,7 +97,7 @@ fn cells(intervals: &[&Interval], columns: usize) -> (f64, Cells) {
     let length = intervals.iter().map(|interval| interval.length).max().unwrap_or_default();
     let length = length.max(Duration::from_millis(1));
     let slice = |interval: &Interval| {
-        ((interval.start - first).as_secs_f64() / length.as_secs_f64()).round() as usize
+        (interval.start.saturating_sub(first).as_secs_f64() / length.as_secs_f64()).round() as usize
     };
     let slices = intervals.iter().map(|interval| slice(interval) + 1).max().unwrap_or(0);
     let stride = stride(slices, columns);

@@ -38,10 +38,10 @@ fn a_page_holds_all_of_a_frozen_record() {
     let lmdb =
         &data.curves.iter().find(|curve| curve.group == 1 && curve.role == "writer").unwrap();
     assert_eq!((lmdb.n, lmdb.kind, lmdb.op.as_deref()), (26_898, "service", None));
-    let (nines, ns) = *lmdb.points.iter().find(|(nines, _)| *nines == 3.0).unwrap();
+    let (_, ns) = *lmdb.points.iter().find(|(nines, _)| (nines - 3.0).abs() < 1e-6).unwrap();
     let role = &data.summary.groups[1].runs[0].roles[1];
     let p999 = role.metrics.value(&crate::report::catalogue::SERVICE_P999).unwrap();
-    assert_eq!((nines, ns as f64), (3.0, p999));
+    assert!((ns as f64 - p999).abs() < 0.5, "{ns} {p999}");
     // One map for each group, two roles but for loads.
     assert_eq!(data.heats.iter().filter(|heat| heat.group == 1).count(), 2);
     for heat in &data.heats {
