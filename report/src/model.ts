@@ -19,8 +19,12 @@ export interface Work {
   name: string;
   phase: string;
   load: boolean;
-  /** Without RAM and size of the data: what a sweep over those has in common. */
+  /** Without RAM, size of the data and offered rate: what a sweep over those has in common. */
   family: string;
+  /** Size of the data and RAM. */
+  means: string;
+  /** What is asked for each second; of a closed loop none. */
+  rate: number | null;
   roles: string[];
 }
 
@@ -96,6 +100,7 @@ interface Part {
   group: Group;
   family: string;
   means: string;
+  rate: number | null;
 }
 
 function workParts(group: Group): Part[] {
@@ -104,7 +109,8 @@ function workParts(group: Group): Part[] {
   const record = `${group.key_bytes}+${group.value_bytes_mean}`;
   const part = (phase: string, doing: string, load: LoadRow | null, run: RunRow | null): Part => {
     const family = `${phase}|${doing}|${record}`;
-    return { id: `${family}|${means}`, phase, load, run, group, family, means };
+    const rate = run?.roles.map((role) => metricOf(role.metrics, "offered_ops_per_s")?.value).find((value) => value != null) ?? null;
+    return { id: `${family}|${means}|${rate ?? ""}`, phase, load, run, group, family, means, rate };
   };
   const parts = group.runs.map((run) =>
     part(run.phase, run.roles.map((role) => `${role.role}:${role.mix}`).join(","), null, run));
@@ -122,8 +128,11 @@ function makeWork(part: Part, all: Part[]): Work {
   if (varies((g) => g.ram_limit_bytes)) {
     names.push(group.ram_limit_bytes == null ? "no RAM limit" : `RAM ${bytes(group.ram_limit_bytes)}`);
   }
+  if (part.rate != null && all.some((other) => other.family === part.family && other.rate !== part.rate)) {
+    names.push(`${si(part.rate)}/s offered`);
+  }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
-  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, family: part.family, roles };
+  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, family: part.family, means: part.means, rate: part.rate, roles };
 }
 
 export const unique = <T>(items: T[]): T[] => [...new Set(items)];

@@ -3,7 +3,7 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, NONE, ratio, si } from "../format";
-import { costOf, rangeOf, rateOf, unique, type Case } from "../model";
+import { costOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { lineChart, type LinePanel } from "./lines";
 
@@ -15,10 +15,11 @@ const dataToRam = (one: Case): number | null =>
 
 function draw(view: View): Drawing | null {
   // All sizes of the workload, not this one's alone; drawn once, with the first of them.
-  const family = view.model.works.filter((work) => work.family === view.work.family);
+  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate;
+  const family = view.model.works.filter(sibling);
   if (view.work.load || family.length < 2 || family[0]?.id !== view.work.id) return null;
   const names = new Set(view.engines.map((engine) => engine.id));
-  const cases = view.model.cases.filter((one) => one.work.family === view.work.family && names.has(one.engine.id));
+  const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
   const threads = control(view, "10.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);

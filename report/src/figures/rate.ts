@@ -1,11 +1,10 @@
 // Figure 9: latency against the rate that was asked for. Shown where a workload has several.
 
-import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, si } from "../format";
-import { metricOf, rangeOf, roleOf, unique, type Case } from "../model";
+import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { lineChart, type LinePanel } from "./lines";
-import { atThreads, threadsControl } from "./choices";
 
 export const rate: Figure = { number: 9, name: "rate", draw };
 
@@ -15,8 +14,15 @@ const offered = (one: Case, role: string): number | null =>
   metricOf(roleOf(one, role)?.metrics, "offered_ops_per_s")?.value ?? null;
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "9");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  // All rates of the workload, not this one's alone; drawn once, with the first of them.
+  const sibling = (work: Work) => work.family === view.work.family && work.means === view.work.means;
+  const works = view.model.works.filter(sibling);
+  if (works.length < 2 || works[0]?.id !== view.work.id) return null;
+  const engines = new Set(view.engines.map((engine) => engine.id));
+  const all = view.model.cases.filter((one) => sibling(one.work) && engines.has(one.engine.id));
+  const counts = unique(all.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
+  const threads = control(view, "9.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
+  const cases = all.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
   if (roles.length === 0) return null;
   const list: LinePanel[] = roles.flatMap((role) => TAILS.map(([name, title]) => ({
@@ -41,7 +47,7 @@ function draw(view: View): Drawing | null {
     table: () => ({
       head: ["engine", "role", "threads", "offered/s", "done/s", ...TAILS.map(([, title]) => title)],
       words: 2,
-      rows: view.cases.flatMap((one) => roles.map((role) => {
+      rows: all.flatMap((one) => roles.map((role) => {
         const metrics = roleOf(one, role)?.metrics;
         const show = (name: string, format: (value: number) => string) => {
           const value = metricOf(metrics, name)?.value;

@@ -37,11 +37,17 @@ export function report(root: HTMLElement, data: PageData, json: string): void {
     },
   };
 
-  const drawBar = (): void => bar.replaceChildren(filters(whole, choice, theme(), (next) => {
-    remember(next);
-    show();
-  }), themeButton());
-  const themeButton = (): HTMLElement => h("button", { type: "button", class: "theme", "aria-label": "Light or dark", click: () => {
+  const drawBar = (): void => {
+    // The keyboard stays where it was.
+    const focused = (document.activeElement as HTMLElement | null)?.dataset["filter"];
+    bar.replaceChildren(filters(whole, choice, theme(), (next) => {
+      remember(next);
+      show();
+    }), themeButton());
+    const buttons = [...bar.querySelectorAll<HTMLElement>("[data-filter]")];
+    buttons.find((button) => button.dataset["filter"] === focused)?.focus();
+  };
+  const themeButton = (): HTMLElement => h("button", { type: "button", class: "theme", "aria-label": "Light or dark", "data-filter": "theme", click: () => {
     remember({ ...choice, theme: theme().name === "dark" ? "light" : "dark" });
     applyTheme();
     drawBar();

@@ -141,7 +141,8 @@ impl<'s> Setting<'s> {
         let row = chosen[0].runs.get(at)?.roles.get(role)?;
         if row.open_loop {
             let response = |group| metric(group, at, role, &c::RESPONSE_P99);
-            return clause::responses(self.standings(chosen, response), &row.role);
+            let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
+            return clause::responses(self.standings(chosen, response), &row.role, offered);
         }
         let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
         let text = clause::rates(rates(chosen), &Words::of(&row.mix))?;
