@@ -27,7 +27,8 @@ help:
 # The report is written also where an engine failed or findings void the figures: it says so itself.
 demo: build
 	@$(BIN)/kvdyno run quick; ended=$$?; \
-	case $$ended in 0|3|4) echo "The report, to open in a browser:"; $(BIN)/kvdyno report ;; *) exit $$ended ;; esac
+	case $$ended in 0|3|4) echo "The report, to open in a browser:"; $(BIN)/kvdyno report ;; esac; \
+	exit $$ended
 
 build: program engines
 

@@ -57,6 +57,7 @@ export function model(data: PageData): Model {
     const engine = engines.find((engine) => engine.id === engineId(group));
     if (!engine) return;
     for (const part of workParts(group)) {
+      if (isLost(part, parts)) continue;
       const work = works.get(part.id) ?? makeWork(part, parts);
       works.set(part.id, work);
       const threads = part.load ? null : group.threads;
@@ -116,6 +117,12 @@ function workParts(group: Group): Part[] {
     part(run.phase, run.roles.map((role) => `${role.role}:${role.mix}`).join(","), null, run));
   if (group.load) parts.unshift(part(group.load.phase, "load", group.load, null));
   return parts;
+}
+
+/** An open loop that left no figure does not say which of several rates it was. */
+function isLost(part: Part, all: Part[]): boolean {
+  const open = part.run?.roles.some((role) => role.open_loop);
+  return open === true && part.rate == null && all.some((other) => other.family === part.family && other.rate != null);
 }
 
 function makeWork(part: Part, all: Part[]): Work {

@@ -242,7 +242,7 @@ Examples:
 
 The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
 chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
-can be saved as SVG or PNG. Ends like `kvdyno show`.")]
+can be saved as SVG or PNG.")]
 pub struct ReportArgs {
     /// The run.
     #[command(flatten)]

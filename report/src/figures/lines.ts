@@ -3,7 +3,7 @@
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
-import type { Engine } from "../model";
+import { unique, type Engine } from "../model";
 
 export interface Point {
   x: number;
@@ -63,6 +63,11 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
   };
   return { height: place.height, option };
 }
+
+/** All places along the axis, ascending: a sweep's points are chosen by factors, and stand apart
+ * equally. */
+export const valuesOf = (list: LinePanel[]): number[] =>
+  unique(list.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point.x)))).sort((a, b) => a - b);
 
 /** The power of ten below all that is drawn. */
 function floorOf(panel: LinePanel): number {

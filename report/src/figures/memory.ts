@@ -5,7 +5,7 @@ import { better, control, trialsNote, type Drawing, type Figure } from "../drawi
 import { bytes, NONE, ratio, si } from "../format";
 import { costOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
-import { lineChart, type LinePanel } from "./lines";
+import { lineChart, valuesOf, type LinePanel } from "./lines";
 
 export const memory: Figure = { number: 10, name: "memory", draw };
 
@@ -40,7 +40,7 @@ function draw(view: View): Drawing | null {
     note: `Operations a second, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
-      x: { name: "data over RAM", type: "log", format: (value) => `${ratio(value)}×` },
+      x: { name: "data over RAM", type: "category", format: (value) => `${ratio(value)}×`, values: valuesOf(list) },
       y: { name: "operations a second", type: "log", format: si },
     }, width, theme),
     table: () => ({

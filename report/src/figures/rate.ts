@@ -4,7 +4,7 @@ import { better, control, trialsNote, type Drawing, type Figure } from "../drawi
 import { duration, NONE, si } from "../format";
 import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
-import { lineChart, type LinePanel } from "./lines";
+import { lineChart, valuesOf, type LinePanel } from "./lines";
 
 export const rate: Figure = { number: 9, name: "rate", draw };
 
@@ -41,7 +41,7 @@ function draw(view: View): Drawing | null {
     note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}.`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
-      x: { name: "offered operations a second", type: "log", format: si },
+      x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },
       y: { name: "response time", type: "log", format: duration },
     }, width, theme),
     table: () => ({

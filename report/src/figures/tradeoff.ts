@@ -105,14 +105,15 @@ function scatters(price: Price, spots: Spot[], at: number, theme: Theme): object
     return {
       type: "scatter", name: engine.name, xAxisIndex: at, yAxisIndex: at, symbol: markerOf(engine), symbolSize: 11, z: 3, emphasis: { disabled: true },
       itemStyle: { color: colourOf(engine, theme), opacity: 1 },
-      data: own.map((spot) => ({ value: [spot.x, spot.y], spot, ...(spot === rightmost ? { label: { align: "right", fontWeight: 600 } } : {}) })),
+      data: own.map((spot) => ({ value: [spot.x, spot.y], spot, ...(spot === rightmost ? { label: { position: "bottom", align: "right", fontWeight: 600 } } : {}) })),
       label: { show: true, position: "top", distance: 5, color: colourOf(engine, theme), fontFamily: FONT, fontSize: 11,
         formatter: (item: { dataIndex: number }) => {
           const spot = own[item.dataIndex];
           const threads = spot?.one.threads == null ? "" : String(spot.one.threads);
           return spot === rightmost ? `${cut(engine.name, 16)} ${threads}`.trim() : threads;
         } },
-      labelLayout: { hideOverlap: true },
+      // The engine's name stays, whatever else gives way.
+      labelLayout: (label: { dataIndex?: number }) => ({ hideOverlap: own[label.dataIndex ?? -1] !== rightmost }),
       tooltip: { formatter: (item: { data: { spot: Spot } }) => {
         const { spot } = item.data;
         return tip(`${engine.name}, ${spot.one.threads ?? 1} threads`, [["operations a second", si(spot.x), colourOf(engine, theme)], [price.title, price.format(spot.y)]]);
