@@ -14,8 +14,8 @@ fn each_workload_has_its_sentence() {
     assert_eq!(
         sentences(&Fixture::new().summary()),
         [
-            "load: LMDB and RocksDB cannot be told apart: LMDB loads 194 k (192 k to 196 k) records \
-             a second, RocksDB 194 k (192 k to 196 k).",
+            "load: LMDB and RocksDB cannot be told apart: LMDB loads 194 k (192 k to 196 k) \
+             records a second, RocksDB 194 k (192 k to 196 k).",
             "measure: At 1 reader and 1 writer: LMDB reads 1.31 (1.27 to 1.34) times as many keys \
              a second as RocksDB; RocksDB writes 1.45 (1.41 to 1.49) times as many records a \
              second as LMDB.",
