@@ -11,10 +11,11 @@ fail() {
 command -v cargo >/dev/null ||
     fail "Rust is not installed (no cargo on PATH)" "install it from https://rustup.rs, then run this again"
 
+# libclang itself: libclang-cpp, which comes with other packages, is another library.
 has_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    ldconfig -p 2>/dev/null | grep -q 'libclang[-.0-9]*\.so' && return 0
-    compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null
+    ldconfig -p 2>/dev/null | grep -Eq 'libclang(-[0-9][0-9.]*)?\.so' && return 0
+    compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang-[0-9]*.so*' >/dev/null
 }
 
 packages=()
