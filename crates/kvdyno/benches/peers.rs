@@ -275,6 +275,7 @@ fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
         "--compression_type=none",
         "--bloom_bits=10",
         "--cache_size=1073741824",
+        "--cache_type=lru_cache",
     ];
     let Some(text) = output("db_bench", &arguments, folder)? else { return Ok(None) };
     Ok(Some(PeerRates {
