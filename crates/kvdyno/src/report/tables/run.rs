@@ -5,6 +5,7 @@ use super::super::group::{Group, OpRow, RoleRow, RunRow};
 use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
+use crate::findings::Id;
 use super::number::{beside, grouped, spread, time, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
 
@@ -16,6 +17,10 @@ over the first engine's of the same durability class; ~ cannot be told apart; ? 
 
 const OPEN_AID: &str = "\
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";
+
+const SHARED_AID: &str = "\
+Rows of one engine took turns on one database, in this order: the later ones found it older, written
+to by those before. What looks like an effect of threads may be one of age.";
 
 /// A line for each role, its response times and its operations.
 pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -57,7 +62,13 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             lines.add(&mut table);
         }
     }
-    let aid = if open { format!("{RUN_AID}\n{OPEN_AID}") } else { RUN_AID.to_owned() };
+    let mut aid = RUN_AID.to_owned();
+    if open {
+        aid += &format!("\n{OPEN_AID}");
+    }
+    if summary.findings.iter().any(|finding| finding.id == Id::DatabaseShared) {
+        aid += &format!("\n{SHARED_AID}");
+    }
     Titled { title: "Run: what each role got", table, aid }
 }
 
