@@ -17,7 +17,7 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&prepared.plan)?;
     } else {
         printer.heading(&prepared.plan.title);
-        tell(&prepared.plan, |text| printer.data(text), |text| printer.warning(text));
+        tell(&prepared, |text| printer.data(text), |text| printer.warning(text));
         printer.data(&table(&prepared.plan));
         let assumptions = prepared.plan.estimate.assumptions.join("\n  ");
         printer.data(&format!("The estimate rests on:\n  {assumptions}"));

@@ -19,7 +19,7 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let root = Root::system();
     let prepared = prepare(&args.suite, &args.runs.runs, &root)?;
     check_space(&prepared)?;
-    tell(&prepared.plan, |text| printer.note(text), |text| printer.warning(text));
+    tell(&prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = args.runs.runs.join(&id);

@@ -39,6 +39,9 @@ pub struct Group {
     pub user_bytes: u64,
     /// The RAM limit asked for.
     pub ram_limit_bytes: Option<u64>,
+    /// A group of the kernel's held it, in every trial that came to work; null: none was asked for,
+    /// or nothing has come to work yet.
+    pub ram_limit_held: Option<bool>,
     /// Its trials, in order.
     pub trials: Vec<Trial>,
     /// Its load; null where another case's database is used.
@@ -50,7 +53,7 @@ pub struct Group {
     pub(super) load_peers: String,
     /// Cases that do the same work: engines aside.
     #[serde(skip)]
-    pub(super) run_peers: String,
+    pub(crate) run_peers: String,
 }
 
 /// One trial.
@@ -148,13 +151,14 @@ impl Group {
             engine: case.engine.clone(),
             label: case.label.clone(),
             durability: case.options.durability,
-            measures_the_harness: trials.cases.iter().any(|(case, _)| measures_harness(case)),
+            measures_the_harness: trials.cases.iter().any(|(case, _)| case.measures_the_harness()),
             threads: case.threads,
             records: case.data.records,
             key_bytes: case.data.key.bytes,
             value_bytes_mean: case.shape.value_bytes_mean,
             user_bytes: case.shape.user_bytes(),
             ram_limit_bytes: case.ram_limit_bytes,
+            ram_limit_held: ram_limit_held(trials),
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
@@ -175,9 +179,13 @@ impl Group {
     }
 }
 
-fn measures_harness(case: &CaseEvidence) -> bool {
-    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
-    worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+fn ram_limit_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let limits = records
+        .filter(|record| record.worker.is_some() && !record.phases.is_empty())
+        .map(|record| &record.ram_limit)
+        .filter(|limit| limit.requested_bytes.is_some());
+    limits.map(|limit| limit.enforced_by.is_some()).reduce(|all, held| all && held)
 }
 
 fn trial(case: &CaseEvidence) -> Trial {

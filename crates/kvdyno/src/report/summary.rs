@@ -120,7 +120,11 @@ pub struct Harness {
     pub ns_per_op: f64,
     /// Threads it was measured with.
     pub threads: u32,
-    /// The longest operation: what the machine alone does to a tail.
+    /// Taken before the run, with nothing else at work; else from a case of the null engine, whose
+    /// other roles were at work at the same time.
+    pub alone: bool,
+    /// The longest operation of the role it stands for, in the null engine's cases: what the
+    /// machine alone does to a tail.
     pub max_ns: Option<f64>,
 }
 
@@ -265,11 +269,12 @@ fn harness(evidence: &Evidence, groups: &[Group]) -> Option<Harness> {
     let role = roles.min_by_key(|role| role.threads);
     let max_ns = role.and_then(|role| role.metrics.value(&c::SERVICE_MAX));
     if let Some(ns_per_op) = evidence.run.harness_ns_per_op {
-        return Some(Harness { ns_per_op, threads: 1, max_ns });
+        return Some(Harness { ns_per_op, threads: 1, alone: true, max_ns });
     }
     let per_s = role?.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
     let threads = role?.threads;
-    Some(Harness { ns_per_op: f64::from(threads) * 1e9 / per_s, threads, max_ns })
+    let ns_per_op = f64::from(threads) * 1e9 / per_s;
+    Some(Harness { ns_per_op, threads, alone: false, max_ns })
 }
 
 fn not_measured(groups: &[Group]) -> Vec<String> {

@@ -9,6 +9,7 @@ use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
+pub(super) use number::ratio;
 use crate::units;
 
 /// A table with its title and how to read it.
@@ -106,7 +107,9 @@ impl Axes {
             cells.push(data(group));
         }
         if self.ram {
-            cells.push(group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes));
+            let limit = group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
+            let held = group.ram_limit_held != Some(false);
+            cells.push(if held { limit } else { format!("{limit} NOT HELD") });
         }
         cells
     }

@@ -24,6 +24,11 @@ fn shown(summary: &Summary, wide: bool) -> String {
     captured.out()
 }
 
+/// On one line, however it was wrapped.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Writes the frozen record anew. Only while its format has not been released.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
@@ -157,8 +162,9 @@ fn the_harness_is_taken_from_where_it_was_alone() {
     assert!((of_rows.ns_per_op - 21.6).abs() < 0.1, "{of_rows:?}");
     fixture.run.harness_ns_per_op = Some(17.8);
     let summary = fixture.summary();
-    let text = shown(&summary, false);
-    assert!(text.contains("harness   17.8 ns/op in 1 thread (null engine on this host"), "{text}");
+    let text = flat(&shown(&summary, false));
+    assert!(text.contains("harness 17.8 ns/op (null engine, 1 thread alone before"), "{text}");
+    assert!(text.contains("slowest operation in its cases 1.90 us"), "{text}");
     // Without either it says so.
     for case in &mut fixture.cases {
         case.record.worker = None;
@@ -277,4 +283,53 @@ fn an_open_loop_shows_service_and_response_apart() {
         [&c::SERVICE_P99, &c::RESPONSE_P99].map(|definition| metrics.value(definition).unwrap());
     assert!((response / service - 10.0).abs() < 0.1, "{service} {response}");
     insta::assert_snapshot!("open_loop", shown(&summary, false));
+}
+
+#[test]
+fn a_limit_that_was_not_held_is_not_shown_as_one() {
+    let held = flat(&shown(&Fixture::new().summary(), false));
+    assert!(held.contains("RAM limit 28.0 MiB: data is 3.95 x the limit"), "{held}");
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.cases {
+        case.record.ram_limit.enforced_by = None;
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    let line = "RAM limit 28.0 MiB asked for, NOT HELD: data is 0.005 x this machine's";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("(its RAM limit was NOT HELD)"), "{text}");
+    for case in &mut fixture.plan.cases {
+        case.ram_limit_bytes = None;
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("no RAM limit: data is 0.005 x this machine's 24.0 GiB"), "{text}");
+}
+
+#[test]
+fn an_engine_that_has_not_run_is_told_from_one_that_could_not() {
+    let mut fixture = Fixture::new();
+    fixture.cases.retain(|case| case.record.case.engine == "lmdb");
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture.write_partial(&folder.path().join("run"));
+    let text = flat(&shown(&Summary::read(&run).unwrap(), false));
+    assert!(text.contains("engine RocksDB: has not run yet"), "{text}");
+    let mut fixture = Fixture::new();
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb") {
+        case.record.worker = None;
+        let message = "no worker `kvdyno-rocksdb` was found".to_owned();
+        case.record.outcome = Outcome::NotRun { message };
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("RocksDB: no worker `kvdyno-rocksdb` was found"), "{text}");
+}
+
+#[test]
+fn an_engine_without_files_is_no_failure_to_look() {
+    let text = flat(&shown(&Fixture::new().summary(), false));
+    assert!(text.contains("no files: the engine stores nothing in its place"), "{text}");
+    assert!(!text.contains("could not be looked into") && !text.contains("could not be read"));
+    let mut fixture = Fixture::new();
+    fixture.case("lmdb_t1_r1").phase("measure").resident_after = None;
+    fixture.case("lmdb_t1_r2").phase("measure").resident_after = None;
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("the page cache could not be looked into"), "{text}");
 }

@@ -46,7 +46,7 @@ pub fn expand(
     Ok(Plan {
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
-        title: suite.title().to_owned(),
+        title: title(suite),
         sized: sized.notes,
         warnings,
         estimate: estimate::estimate(&cases, &descriptions),
@@ -95,6 +95,14 @@ fn set_up<'a>(
         }
     }
     setups
+}
+
+/// What the suite says of itself. It may promise data larger than RAM: not without its limit.
+fn title(suite: &Suite) -> String {
+    let ram = &suite.typed.ram;
+    let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
+    let without = if suite.no_ram_limit && limited { " (without its RAM limit)" } else { "" };
+    format!("{}{without}", suite.title())
 }
 
 /// The numbers of `run.threads`; one `None` where nothing is swept.

@@ -35,6 +35,7 @@ mod typed;
 mod workload;
 
 pub use builtin::builtin;
+pub use estimate::write_bytes_least;
 pub use expand::expand;
 pub use mistake::{LocatedMistake, SuiteError};
 pub use parse::{Overrides, Suite};

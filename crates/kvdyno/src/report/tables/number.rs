@@ -55,7 +55,7 @@ pub(super) fn whole(number: f64) -> String {
 }
 
 /// Three digits or so: `0.012`, `1.23`, `12.3`, `1234`.
-pub(super) fn ratio(number: f64) -> String {
+pub(crate) fn ratio(number: f64) -> String {
     match number.abs() {
         0.0 => "0".to_owned(),
         n if n < 0.000_5 => format!("{number:.1e}"),
