@@ -255,6 +255,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of cases: `1 case`, `12 cases`.
+pub fn cases(number: usize) -> String {
+    format!("{number} case{}", if number == 1 { "" } else { "s" })
+}
+
 /// Any number in powers of 1000: `1.23 M`; whole numbers below 1000 as they are.
 pub fn si(number: f64) -> String {
     let (text, unit) = scaled(number, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);

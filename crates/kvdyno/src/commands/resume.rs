@@ -1,22 +1,23 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
 use super::finish::{self, Shown};
-use super::prepare::identify;
-use super::run::refused;
+use super::prepare::{identify, limit_not_held, refused};
 use super::runs;
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
-use crate::host::{Place, Root, meter};
+use crate::host::place::left_by;
+use crate::host::{Place, Root, facts, meter};
 use crate::printer::Printer;
 use crate::redact::is_struck_out;
+use crate::report::evidence::Evidence;
 use crate::runner::Interrupt;
-use crate::workers;
+use crate::{units, workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Goes on with a run.
 pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -31,6 +32,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let root = Root::system();
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
+    let left_behind = left_by(Path::new(&run.place), &run.id);
     let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id))
         .map_err(|error| refused(&error))?;
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
@@ -39,8 +41,48 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
     folder.write_run(&run)?;
+    for line in to_do(&Evidence::read(&folder)?, &left_behind) {
+        printer.note(&line);
+    }
+    if let Some(warning) = limit_not_held(&plan, &facts::read(&root, claim.path())) {
+        printer.warning(&warning);
+    }
     let shown = Shown { json: args.json, wide: args.wide };
     finish::run(&folder, &plan, claim, &workers, &interrupt, &shown, printer)
+}
+
+/// What a resumed run is going to do, in lines.
+fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
+    let (left, planned) = (evidence.left(), evidence.cases.len());
+    let again = left.iter().filter(|case| case.record.is_some()).count();
+    let again = if again > 0 { format!(", {again} of them again") } else { String::new() };
+    let mut lines = vec![format!(
+        "resuming {}: {} left of {planned}{again}, about {}",
+        evidence.run.id,
+        units::cases(left.len()),
+        units::duration(expected_ns(evidence, left.len()))
+    )];
+    if !left_behind.is_empty() {
+        let place = &evidence.run.place;
+        let n = left_behind.len();
+        let databases = if n == 1 { "1 database".to_owned() } else { format!("{n} databases") };
+        lines.push(format!("removed from {place}: {databases} that the killed run had left"));
+    }
+    lines
+}
+
+/// As the cases so far took on average; where there are none, as the plan expected.
+fn expected_ns(evidence: &Evidence, left: usize) -> u64 {
+    let took: Vec<u64> = evidence
+        .recorded()
+        .filter(|(case, _)| case.is_done())
+        .map(|(_, record)| record.wall_ns)
+        .collect();
+    let (sum, cases) = match took.len() {
+        0 => (evidence.plan.estimate.wall_ns, evidence.cases.len()),
+        cases => (took.iter().copied().fold(0, u64::saturating_add), cases),
+    };
+    (sum as f64 / cases.max(1) as f64 * left as f64) as u64
 }
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.

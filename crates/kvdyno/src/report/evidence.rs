@@ -3,6 +3,7 @@
 
 use super::metric::Why;
 use super::spent::Spent;
+use crate::runner::is_settled;
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::EngineEvent;
@@ -77,6 +78,18 @@ impl Evidence {
         self.recorded().any(|(case, record)| {
             failed(&record.outcome) && !answered_by_load(case, &record.outcome)
         })
+    }
+
+    /// The cases that `kvdyno resume` would do or try again, by the runner's own rule. A sealed run
+    /// leaves none.
+    pub fn left(&self) -> Vec<&CaseEvidence> {
+        if self.complete {
+            return Vec::new();
+        }
+        let outcomes = self.recorded();
+        let done = outcomes.map(|(case, record)| (case.case.id.clone(), record.outcome.clone()));
+        let done = done.collect();
+        self.cases.iter().filter(|case| !is_settled(&case.case, &done)).collect()
     }
 
     /// The cases that left a record.
