@@ -3,7 +3,7 @@
 
 use crate::cli::SuiteArgs;
 use crate::exit::Complaint;
-use crate::host::{Root, Volume, facts};
+use crate::host::{PlaceError, Root, Volume, facts, place};
 use crate::suite::{self, Overrides, SizingHost, Suite};
 use crate::{units, workers};
 use anyhow::Context as _;
@@ -61,6 +61,7 @@ pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::R
     let at = place.as_deref().unwrap_or(default_place);
     let volume = Volume::at(root, at)
         .with_context(|| format!("failed to look at the place {}", at.display()))?;
+    place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
     let host = facts::read(root, at);
     let sizing = SizingHost {
         memory_bytes: host.machine.memory_bytes,
@@ -87,6 +88,11 @@ fn lies_on(place: &Path, volume: &Volume) -> String {
     let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let free = units::bytes(volume.free_bytes);
     format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
+}
+
+/// A place is named by the user: what is wrong with it is theirs to put right.
+pub fn refused(error: &PlaceError) -> Complaint {
+    Complaint::usage(error.to_string())
 }
 
 /// A worker's file and what it says of itself.
@@ -154,8 +160,11 @@ fn read(name: &str) -> anyhow::Result<(String, String)> {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(error) => {
             let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
+            let meant = suite::closest(name, &names).filter(|_| !Path::new(name).exists());
+            let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+            let what = "a path of a TOML file, or a built-in suite";
             Err(Complaint::usage(format!("failed to read the suite `{name}`: {error}"))
-                .hint(format!("a path of a TOML file, or a built-in suite: {}", names.join(", ")))
+                .hint(format!("{meant}{what}: {}", names.join(", ")))
                 .into())
         }
     }

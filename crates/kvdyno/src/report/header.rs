@@ -23,6 +23,8 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.push(("place".to_owned(), place(summary)));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
+    let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
+    lines.extend(warnings);
     for engine in &summary.engines {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }

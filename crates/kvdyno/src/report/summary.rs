@@ -67,6 +67,8 @@ pub struct RunInfo {
     pub place: String,
     /// Decisions taken from the host, in words.
     pub sized: Vec<String>,
+    /// What was expected not to work out, before it began, in words.
+    pub warnings: Vec<String>,
     /// Everything planned was done.
     pub complete: bool,
     /// Cases in the plan.
@@ -201,6 +203,7 @@ fn run_info(evidence: &Evidence) -> RunInfo {
         ended_unix_ns: run.ended_unix_ns,
         place: run.place.clone(),
         sized: plan.sized.clone(),
+        warnings: plan.warnings.clone(),
         complete: evidence.complete,
         cases_planned: evidence.cases.len(),
         cases_recorded: evidence.recorded().count(),

@@ -333,3 +333,11 @@ fn an_engine_without_files_is_no_failure_to_look() {
     let text = flat(&shown(&fixture.summary(), false));
     assert!(text.contains("the page cache could not be looked into"), "{text}");
 }
+
+#[test]
+fn what_was_warned_of_beforehand_stays_in_sight() {
+    let mut fixture = Fixture::new();
+    fixture.plan.warnings = vec!["RocksDB may not fit its RAM limit of 28.0 MiB".to_owned()];
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("warned RocksDB may not fit its RAM limit of 28.0 MiB"), "{text}");
+}

@@ -66,9 +66,13 @@ fn find_engines<'a>(
         let Some(worker) = engines.get(&name.0) else {
             let message = format!("there is no worker `kvdyno-{}`", name.0);
             mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
-                "found: {}; `kvdyno engines` says where they are looked for, --engine leaves one \
-                 out",
-                known.join(", ")
+                "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where workers \
+                 are looked for, --engine runs the others alone",
+                if known.is_empty() {
+                    "none was found".to_owned()
+                } else {
+                    format!("found: {}", known.join(", "))
+                }
             ));
             continue;
         };
