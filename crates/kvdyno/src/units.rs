@@ -278,6 +278,16 @@ pub fn exact_bytes(number: u64) -> String {
     exact(number, &BYTE_UNITS[8..])
 }
 
+/// Bytes of a setting for people: without loss where a unit fits, as `64 MiB`; else as
+/// [`bytes`], which rounds.
+pub fn bytes_in_words(number: u64) -> String {
+    let text = exact_bytes(number);
+    match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(unit) => format!("{} {}", &text[..unit], &text[unit..]),
+        None => bytes(number),
+    }
+}
+
 /// A count without loss, as a suite would say it: `80M`, `1234`.
 pub fn exact_count(number: u64) -> String {
     exact(number, &COUNT_UNITS[2..])

@@ -126,11 +126,9 @@ pub(super) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Re
     let no_files = phase.database.is_some_and(|database| database.files == 0);
     match residency {
         None if no_files => Err(NO_FILES.into()),
-        Some(residency) => over(
-            100.0 * residency.resident_bytes as f64,
-            residency.file_bytes as f64,
-            NO_FILES,
-        ),
+        Some(residency) => {
+            over(100.0 * residency.resident_bytes as f64, residency.file_bytes as f64, NO_FILES)
+        }
         None => Err("the page cache could not be looked into".into()),
     }
 }

@@ -6,7 +6,8 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
-use kvdyno_record::engine::{Durability, Value};
+use crate::units;
+use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
 use schemars::JsonSchema;
@@ -232,14 +233,16 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
     let options = &case.case.options;
     let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
     let described = worker.map(|worker| &worker.description.engine);
-    let default = |name: &str| {
-        described?.options.iter().find(|option| option.name == name).map(|option| &option.default)
-    };
-    let changed = options
-        .values
-        .iter()
-        .filter(|(name, value)| default(name).is_some_and(|default| default != *value))
-        .map(|(name, value)| format!("{name} = {value}"));
+    let spec = |name: &str| described?.options.iter().find(|option| option.name == name);
+    let changed = options.values.iter().filter_map(|(name, value)| {
+        let spec = spec(name).filter(|spec| spec.default != *value)?;
+        Some(match (&spec.kind, value) {
+            (OptionKind::Bytes, Value::Integer(bytes)) => {
+                format!("{name} = {}", units::bytes_in_words(*bytes))
+            }
+            _ => format!("{name} = {value}"),
+        })
+    });
     EngineInfo {
         label: case.case.label.clone(),
         engine: case.case.engine.clone(),

@@ -9,8 +9,8 @@ use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
-pub(super) use number::ratio;
 use crate::units;
+pub(super) use number::ratio;
 
 /// A table with its title and how to read it.
 #[derive(Clone, Debug)]
@@ -76,22 +76,29 @@ impl<'t> Cells<'t> {
     }
 }
 
-/// What tells groups apart: the engine and its durability class always, the rest where it differs.
+/// What tells groups apart: the engine always, the rest where it differs. (The durability class of
+/// each engine stands above the tables, too. The null engine stores nothing in any class.)
 struct Axes {
+    durability: bool,
     data: bool,
     ram: bool,
 }
 
 impl Axes {
     fn of(groups: &[Group]) -> Self {
+        let real = groups.iter().filter(|group| !group.measures_the_harness);
         Self {
+            durability: several(real.map(|group| group.durability)),
             data: several(groups.iter().map(data)),
             ram: several(groups.iter().map(|group| group.ram_limit_bytes)),
         }
     }
 
     fn columns(&self) -> Vec<(&'static str, Side)> {
-        let mut columns = vec![("engine", Side::Left), ("durability", Side::Left)];
+        let mut columns = vec![("engine", Side::Left)];
+        if self.durability {
+            columns.push(("durability", Side::Left));
+        }
         if self.data {
             columns.push(("data", Side::Right));
         }
@@ -102,7 +109,10 @@ impl Axes {
     }
 
     fn cells(&self, group: &Group) -> Vec<String> {
-        let mut cells = vec![group.label.clone(), group.durability.as_str().to_owned()];
+        let mut cells = vec![group.label.clone()];
+        if self.durability {
+            cells.push(group.durability.as_str().to_owned());
+        }
         if self.data {
             cells.push(data(group));
         }
