@@ -61,13 +61,8 @@ mod tests {
 
     #[test]
     fn the_last_line_says_what_it_comes_to() {
-        let check = |id, severity| Check {
-            id,
-            severity,
-            value: String::new(),
-            why: "",
-            remedy: None,
-        };
+        let check =
+            |id, severity| Check { id, severity, value: String::new(), why: "", remedy: None };
         let fine = [check("ram_limit", Severity::Ok)];
         assert_eq!(in_one_line(&fine), "nothing found that distorts figures; a RAM limit is held");
         let bad = [

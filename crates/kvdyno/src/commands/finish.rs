@@ -91,7 +91,7 @@ fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
     match ended {
         Ended::Complete => printer.note(&format!("complete: {path}")),
         Ended::Partial => {
-            let left = Evidence::read(folder).map(|evidence| evidence.left().len()).unwrap_or(0);
+            let left = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
             let cases = units::cases(left);
             printer.warning(&format!(
                 "{cases} did not come to an end of {} own; the others are kept",

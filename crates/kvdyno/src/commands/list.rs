@@ -65,7 +65,8 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
         (true, 0) => "complete".to_owned(),
         (true, failed) => format!("complete, {failed} not done"),
         (false, _) => {
-            let left_behind = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len() {
+            let left_behind = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len()
+            {
                 0 => String::new(),
                 1 => ", and removes 1 database it left".to_owned(),
                 n => format!(", and removes {n} databases it left"),

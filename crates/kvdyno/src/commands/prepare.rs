@@ -161,7 +161,7 @@ fn read(name: &str) -> anyhow::Result<(String, String)> {
         Err(error) => {
             let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
             let meant = suite::closest(name, &names).filter(|_| !Path::new(name).exists());
-            let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+            let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
             let what = "a path of a TOML file, or a built-in suite";
             Err(Complaint::usage(format!("failed to read the suite `{name}`: {error}"))
                 .hint(format!("{meant}{what}: {}", names.join(", ")))

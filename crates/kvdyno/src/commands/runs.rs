@@ -84,7 +84,7 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
     let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();
     let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
     let meant = closest(&name.run, &names.collect::<Vec<_>>());
-    let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
+    let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
     Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
         .hint(format!("{meant}`kvdyno list` shows what is there"))
 }

@@ -4,11 +4,11 @@ use super::runs;
 use crate::cli::ShowArgs;
 use crate::exit::Exit;
 use crate::findings::Severity;
+use crate::host::place::left_by;
 use crate::printer::{Printer, Tone};
 use crate::report::summary::{Summary, verdict};
 use crate::report::wrap::wrap;
 use crate::report::{header, tables};
-use crate::host::place::left_by;
 use anyhow::Context as _;
 use std::path::Path;
 

@@ -19,7 +19,8 @@ pub fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
             let (_, text) = found.ok_or_else(|| {
                 let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
                 let meant = suite::closest(name, &names);
-                let meant = meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
+                let meant =
+                    meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 Complaint::usage(format!("there is no built-in suite `{name}`"))
                     .hint(format!("{meant}`kvdyno suites` lists them"))
             })?;

@@ -166,7 +166,9 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::CasesNotDone,
         cases,
-        format!("the other cases stand; log.txt in the case's folder has the engine's words; {advice}"),
+        format!(
+            "the other cases stand; log.txt in the case's folder has the engine's words; {advice}"
+        ),
     )
 }
 

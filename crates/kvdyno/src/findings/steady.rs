@@ -23,10 +23,7 @@ const SLICES_MIN: usize = 6;
 /// Engines' own counters of time that writers were held up, by the ends of their names.
 const STALL_MICROS: &str = "stall.micros";
 
-pub(super) fn findings(
-    evidence: &Evidence,
-    groups: &[Group],
-) -> Result<Vec<Finding>, RecordError> {
+pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
     let all = [
         writers_unequal(evidence, groups),
         stalled(evidence)?,
@@ -106,8 +103,8 @@ fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     Ok(Finding::of_cases(
         Id::WritesStalled,
         cases,
-        "not a steady state: its background work does not keep up with its writers; measure longer, \
-         set a rate on the writer, or give it more background threads",
+        "not a steady state: its background work does not keep up with its writers; measure \
+         longer, set a rate on the writer, or give it more background threads",
     ))
 }
 
@@ -261,8 +258,8 @@ fn database_shared(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::DatabaseShared,
         shared.collect::<Vec<_>>(),
-        "thread counts took turns on one database that aged: an effect of threads may be one of age; \
-         `database = \"fresh\"` in [run] gives each case its own load",
+        "thread counts took turns on one database that aged: an effect of threads may be one of \
+         age; `database = \"fresh\"` in [run] gives each case its own load",
     )
 }
 

@@ -239,8 +239,7 @@ fn stalls_are_named_from_events_and_from_counters() {
                  \"detail\":{{\"cur\":\"{cur}\"}}}}\n"
             )
         };
-        let events =
-            event(at, "begin", "stopped") + &event(at + 2 * SECOND, "end", "normal");
+        let events = event(at, "begin", "stopped") + &event(at + 2 * SECOND, "end", "normal");
         std::fs::write(case.join("events.ndjson"), events).unwrap();
     });
     let evidence = by_events.unwrap().evidence;

@@ -54,7 +54,8 @@ pub enum PlaceError {
     },
     /// This user may not write there.
     #[error("{} cannot be written by this user ({}); name another place, or have its owner do: \
-        chown {} {}", place.display(), cause, user(), directory.display())]
+        chown {} {}",
+        place.display(), cause, user(), directory.display())]
     NotWritable {
         /// The path.
         place: PathBuf,
@@ -206,8 +207,23 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
 
 /// Filesystems that show the kernel's state as files.
 const PSEUDO: [&str; 17] = [
-    "proc", "sysfs", "devpts", "cgroup", "cgroup2", "debugfs", "tracefs", "securityfs", "configfs",
-    "bpf", "pstore", "mqueue", "fusectl", "binfmt_misc", "efivarfs", "selinuxfs", "nsfs",
+    "proc",
+    "sysfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "bpf",
+    "pstore",
+    "mqueue",
+    "fusectl",
+    "binfmt_misc",
+    "efivarfs",
+    "selinuxfs",
+    "nsfs",
 ];
 
 /// Refuses a place on a filesystem that keeps no files.

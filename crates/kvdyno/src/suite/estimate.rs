@@ -79,9 +79,11 @@ pub fn write_bytes_least(plan: &Plan) -> u64 {
     let stores = |case: &&Case| {
         plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
     };
-    let loads = plan.cases.iter().filter(stores).filter(|case| {
-        case.phases.iter().any(|phase| matches!(phase.work, Work::Load(_)))
-    });
+    let loads = plan
+        .cases
+        .iter()
+        .filter(stores)
+        .filter(|case| case.phases.iter().any(|phase| matches!(phase.work, Work::Load(_))));
     let bytes = loads.map(|case| case.shape.user_bytes()).fold(0, u64::saturating_add);
     bytes.min(plan.estimate.write_bytes)
 }

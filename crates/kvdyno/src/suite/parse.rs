@@ -125,9 +125,11 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
             let labels: Vec<&str> =
                 typed.engine.iter().map(|engine| engine.label().0.as_str()).collect();
             let meant = closest(name, &labels).map(|label| format!("did you mean `{label}`? "));
-            mistakes
-                .anywhere(format!("--engine: the suite has no engine `{name}`"))
-                .help(format!("{}it has: {}", meant.unwrap_or_default(), labels.join(", ")));
+            mistakes.anywhere(format!("--engine: the suite has no engine `{name}`")).help(format!(
+                "{}it has: {}",
+                meant.unwrap_or_default(),
+                labels.join(", ")
+            ));
         }
     }
     typed.engine.retain(|engine| wanted.iter().any(|name| engine.is_called(name)));
