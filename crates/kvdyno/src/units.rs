@@ -278,13 +278,13 @@ pub fn exact_bytes(number: u64) -> String {
     exact(number, &BYTE_UNITS[8..])
 }
 
-/// Bytes of a setting for people: without loss where a unit fits, as `64 MiB`; else as
+/// Bytes of a setting for people: without loss where that is short, as `64 MiB`; else as
 /// [`bytes`], which rounds.
 pub fn bytes_in_words(number: u64) -> String {
     let text = exact_bytes(number);
     match text.find(|c: char| !c.is_ascii_digit()) {
-        Some(unit) => format!("{} {}", &text[..unit], &text[unit..]),
-        None => bytes(number),
+        Some(unit @ 1..=4) => format!("{} {}", &text[..unit], &text[unit..]),
+        _ => bytes(number),
     }
 }
 
@@ -366,6 +366,12 @@ fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_are_short_and_exact_where_they_can_be() {
+        let words = [64 << 20, 131_068 << 10, 4096, 1000, 0].map(bytes_in_words);
+        assert_eq!(words, ["64 MiB", "128 MiB", "4 KiB", "1000 B", "0 B"]);
+    }
 
     #[test]
     fn counts_are_powers_of_1000() {

@@ -167,15 +167,28 @@ impl Group {
         }
     }
 
-    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)".
+    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
+    /// "2 of 3 not done: 1 interrupted, 1 not done yet".
     pub fn trouble(&self) -> Option<String> {
-        let bad: Vec<&str> =
-            self.trials.iter().filter(|t| !t.done).map(|t| t.outcome.as_str()).collect();
-        let first = *bad.first()?;
-        if bad.len() == self.trials.len() && bad.iter().all(|word| *word == first) {
-            return Some(first.to_owned());
+        let bad = self.trials.iter().filter(|trial| !trial.done);
+        let mut words: Vec<(&str, usize)> = Vec::new();
+        for word in bad.map(|trial| trial.outcome.as_str()) {
+            match words.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, n)) => *n += 1,
+                None => words.push((word, 1)),
+            }
         }
-        Some(format!("{} of {} {first}", bad.len(), self.trials.len()))
+        let all = self.trials.len();
+        let bad: usize = words.iter().map(|(_, n)| n).sum();
+        match words.as_slice() {
+            [] => None,
+            [(word, n)] if *n == all => Some((*word).to_owned()),
+            [(word, n)] => Some(format!("{n} of {all} {word}")),
+            several => {
+                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                Some(format!("{bad} of {all} not done: {}", each.join(", ")))
+            }
+        }
     }
 }
 

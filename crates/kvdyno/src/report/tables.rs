@@ -62,8 +62,14 @@ impl<'t> Cells<'t> {
 
     fn main(&mut self, format: impl Fn(f64) -> String) -> String {
         match self.group.trouble() {
-            Some(trouble) if self.dead => trouble,
-            Some(trouble) => format!("{} ({trouble})", self.figure(self.main, format)),
+            // A word or two stand in the cell, a sentence below the table.
+            Some(trouble) if self.dead && !trouble.contains(" of ") => trouble,
+            Some(trouble) if self.dead => format!("- {}", self.table.footnotes.mark(&trouble)),
+            Some(trouble) => {
+                let figure = self.figure(self.main, format);
+                let mark = self.table.footnotes.mark(&format!("not of all trials: {trouble}"));
+                format!("{figure} {mark}")
+            }
             None => self.figure(self.main, format),
         }
     }

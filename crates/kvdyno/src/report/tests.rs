@@ -371,3 +371,24 @@ fn durability_has_a_column_where_it_differs() {
     let text = flat(&shown(&fixture.summary(), false));
     assert!(text.contains(column), "{text}");
 }
+
+#[test]
+fn a_row_that_is_not_of_all_trials_is_marked() {
+    let mut fixture = Fixture::new();
+    let ended = Outcome::Interrupted { message: "in `measure`".to_owned() };
+    for case in ["lmdb_t1_r1", "rocksdb_t1_r1", "rocksdb_t1_r2"] {
+        fixture.case(case).record.outcome = ended.clone();
+        fixture.case(case).phase("measure").stopped = true;
+    }
+    fixture.case("rocksdb_t1_r2").record.outcome = Outcome::NotRun { message: String::new() };
+    let text = shown(&fixture.summary(), false);
+    let row = |engine: &str, role: &str| {
+        let mut rows = text.lines().filter(|line| line.starts_with(engine) && line.contains(role));
+        rows.next().unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let marked = row("LMDB", "readers");
+    assert!(marked.contains(" [1] ") && text.contains("[1] not of all trials: 1 of 2 interr"));
+    let mixed = "2 of 2 not done: 1 interrupted, 1 not run";
+    assert!(row("RocksDB", "readers").contains("- [") && text.contains(mixed), "{text}");
+    assert!(!row("RocksDB", "readers").contains("8,"), "{text}");
+}

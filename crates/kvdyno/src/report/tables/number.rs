@@ -43,8 +43,9 @@ pub(super) fn microseconds(ns: f64) -> String {
     plain(ns / 1e3)
 }
 
+/// Hundredths: nobody waits for less.
 pub(super) fn seconds(ns: f64) -> String {
-    plain(ns / 1e9)
+    format!("{:.2}", ns / 1e9)
 }
 
 pub(super) fn mebibytes(bytes: f64) -> String {
@@ -95,6 +96,6 @@ mod tests {
             "one unit, however far they lie apart"
         );
         assert_eq!([0.0, 136_314_880.0].map(mebibytes), ["0", "130"]);
-        assert_eq!(seconds(2e9), "2.00");
+        assert_eq!([2e9, 560.0].map(seconds), ["2.00", "0.00"]);
     }
 }
