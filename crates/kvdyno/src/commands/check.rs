@@ -90,6 +90,9 @@ fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     if ok == all {
         return if all == 1 { "it holds".to_owned() } else { format!("all {all} hold") };
     }
+    if ok + failed == 0 {
+        return format!("none of {all}");
+    }
     let failed = (failed > 0).then(|| verb(failed, "fails", "fail"));
     let unknown =
         (not_checkable > 0).then(|| verb(not_checkable, "is not checkable", "are not checkable"));

@@ -4,6 +4,7 @@
 use crate::cli::SuiteArgs;
 use crate::exit::Complaint;
 use crate::host::{PlaceError, Root, Volume, facts, place};
+use crate::report::wrap::wrap;
 use crate::suite::{self, Overrides, SizingHost, Suite};
 use crate::{units, workers};
 use anyhow::Context as _;
@@ -142,7 +143,7 @@ fn outline(plan: &Plan) -> String {
         units::bytes(estimate.write_bytes),
         units::bytes(estimate.space_bytes),
     )];
-    lines.extend(plan.sized.iter().map(|note| format!("  {note}")));
+    lines.extend(plan.sized.iter().map(|note| format!("  {}", wrap(note, 2))));
     lines.join("\n")
 }
 
