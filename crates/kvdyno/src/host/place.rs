@@ -44,8 +44,8 @@ pub enum PlaceError {
         kind: String,
     },
     /// Nothing of it is a file that could be kept.
-    #[error("{} lies on {kind}, which the kernel makes up and which keeps no files; name a place on \
-        a drive's filesystem", place.display())]
+    #[error("{} lies on {kind}, which the kernel makes up and which keeps no files; name a \
+        place on a drive's filesystem", place.display())]
     KeepsNoFiles {
         /// The path.
         place: PathBuf,
