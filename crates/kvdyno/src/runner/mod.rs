@@ -230,7 +230,7 @@ impl Run<'_> {
 }
 
 /// It would end the same way again: on its own, or because its database cannot be had.
-fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
+pub(crate) fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
     match done.get(&case.id) {
         Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
         outcome => outcome.is_some_and(Outcome::is_final),
