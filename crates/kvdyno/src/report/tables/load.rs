@@ -9,15 +9,12 @@ use super::{Axes, Cells, Titled};
 
 const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
-under 100 is waiting. device written and write amp (device bytes / bytes of keys and values) cover
-load and settle, up to the end of a sync; the device counts everybody's writes, and the drive's own
-come on top. x base: records/s over the first engine's of the same durability class.";
+under 100 is waiting. FS in and out are getrusage's 512-byte units: out counts pages made dirty, not
+what the drive wrote, and is here because studies quote it. write amp: device bytes / bytes of keys
+and values, of load and settle, up to the end of a sync; the device counts everybody's writes, and
+the drive's own come on top. x base: records/s over the first engine's of the same durability class.";
 
-const WIDE_AID: &str = "\
-FS in and out are getrusage's 512-byte units: out counts pages made dirty, not what the drive wrote,
-and is here because studies quote it.";
-
-const SHORT_AID: &str = "--wide: user and sys time, context switches, FS in and out, faults, RSS.";
+const SHORT_AID: &str = "--wide: bytes written and read, space amp, settle and sync, faults, RSS.";
 
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -27,30 +24,26 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if swept {
         columns.push(("threads", Right));
     }
-    columns.push(("wall", Right));
-    if wide {
-        columns.extend([("user", Right), ("sys", Right)]);
-    }
-    columns.extend([("CPU\n%", Right), ("size\nMiB", Right)]);
-    if wide {
-        columns.extend([
-            ("ctx\nvol", Right),
-            ("ctx\ninvol", Right),
-            ("FS in", Right),
-            ("FS out", Right),
-            ("FS out\n/record", Right),
-        ]);
-    }
     columns.extend([
-        ("written\nMiB", Right),
+        ("wall", Right),
+        ("user", Right),
+        ("sys", Right),
+        ("CPU\n%", Right),
+        ("size\nMiB", Right),
+        ("ctx\nvol", Right),
+        ("ctx\ninvol", Right),
+        ("FS\nin", Right),
+        ("FS\nout", Right),
         ("write\namp", Right),
-        ("space\namp", Right),
-        ("settle\ns", Right),
         ("records/s", Right),
         ("x base", Right),
     ]);
     if wide {
         columns.extend([
+            ("FS out\n/record", Right),
+            ("written\nMiB", Right),
+            ("space\namp", Right),
+            ("settle\ns", Right),
             ("of it\nload", Right),
             ("of it\nsettle", Right),
             ("sync\ns", Right),
@@ -71,37 +64,32 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             table.row(&cells);
         }
     }
-    let aid = format!("{LOAD_AID}\n{}", if wide { WIDE_AID } else { SHORT_AID });
+    let aid = if wide { LOAD_AID.to_owned() } else { format!("{LOAD_AID}\n{SHORT_AID}") };
     Titled { title: "Load", table, aid }
 }
 
 fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> Vec<String> {
     let mut row = Cells::new(table, group, &load.metrics, &c::WALL);
-    let mut cells = vec![row.main(clock)];
-    if wide {
-        cells.extend([row.figure(&c::CPU_USER, clock), row.figure(&c::CPU_SYSTEM, clock)]);
-    }
-    cells.push(row.figure(&c::CPU_PERCENT, whole));
-    cells.push(row.figure(&c::DATABASE_ALLOCATED, mebibytes));
-    if wide {
-        cells.extend([
-            row.figure(&c::SWITCHES_VOLUNTARY, whole),
-            row.figure(&c::SWITCHES_INVOLUNTARY, whole),
-            row.figure(&c::FS_INPUTS, whole),
-            row.figure(&c::FS_OUTPUTS, whole),
-            row.figure(&c::FS_OUTPUTS_PER_RECORD, ratio),
-        ]);
-    }
-    cells.extend([
-        row.figure(&c::DEVICE_WRITE_BYTES, mebibytes),
+    let mut cells = vec![
+        row.main(clock),
+        row.figure(&c::CPU_USER, clock),
+        row.figure(&c::CPU_SYSTEM, clock),
+        row.figure(&c::CPU_PERCENT, whole),
+        row.figure(&c::DATABASE_ALLOCATED, mebibytes),
+        row.figure(&c::SWITCHES_VOLUNTARY, whole),
+        row.figure(&c::SWITCHES_INVOLUNTARY, whole),
+        row.figure(&c::FS_INPUTS, whole),
+        row.figure(&c::FS_OUTPUTS, whole),
         row.figure(&c::WRITE_AMPLIFICATION, ratio),
-        row.figure(&c::SPACE_AMPLIFICATION, ratio),
-        row.figure(&c::SETTLE_WALL, seconds),
         row.figure(&c::RECORDS_PER_S, grouped),
         beside(load.beside.as_ref()),
-    ]);
+    ];
     if wide {
         cells.extend([
+            row.figure(&c::FS_OUTPUTS_PER_RECORD, ratio),
+            row.figure(&c::DEVICE_WRITE_BYTES, mebibytes),
+            row.figure(&c::SPACE_AMPLIFICATION, ratio),
+            row.figure(&c::SETTLE_WALL, seconds),
             row.figure(&c::DEVICE_WRITE_BYTES_LOAD, mebibytes),
             row.figure(&c::DEVICE_WRITE_BYTES_SETTLE, mebibytes),
             row.figure(&c::SYNC_WALL, seconds),
