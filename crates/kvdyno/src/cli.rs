@@ -3,6 +3,10 @@
 //! These are the words as typed. What they mean (a share, a list of threads, a run's folder) is
 //! found out by the command they are given to.
 
+mod compare;
+
+pub use compare::{CalibrateArgs, CompareArgs};
+
 use crate::printer::Color;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -20,12 +24,13 @@ Examples:
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno show                              the tables of the latest run
   kvdyno check latest                      read its record a second time, independently
+  kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
   0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
   3 an engine failed (other cases are kept)       4 findings make the figures invalid
-  130 interrupted (what was done is kept)";
+  5 compare: a figure regressed past the gate     130 interrupted (what was done is kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and reads
 /// off what they deliver and what that costs.
@@ -65,6 +70,10 @@ pub enum Command {
     Show(ShowArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
+    /// Compare two runs, or two engines of one: what differs, and how sure that is
+    Compare(CompareArgs),
+    /// Measure the smallest difference that this machine can resolve
+    Calibrate(CalibrateArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
     /// List the engines found, or one engine's options

@@ -40,7 +40,8 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run.ended_unix_ns = None;
     folder.write_run(&run)?;
     let shown = Shown { json: args.json, wide: args.wide };
-    finish::run(&folder, &plan, claim, &workers, &interrupt, &shown, printer)
+    let ended = finish::run(&folder, &plan, claim, &workers, &interrupt, printer)?;
+    finish::show(&folder, ended, &shown, printer)
 }
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.

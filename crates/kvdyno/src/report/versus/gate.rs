@@ -52,9 +52,10 @@ impl Gate {
                         let why = row.why.as_deref().unwrap_or_default();
                         not_judged.push(format!("{}: {why}", name()));
                     }
-                    Verdict::WithinNoise => may_hide.extend(hidden(row, allowed).map(|most| {
-                        format!("{} (up to {})", name(), percent(most))
-                    })),
+                    Verdict::WithinNoise => may_hide.extend(
+                        hidden(row, allowed)
+                            .map(|most| format!("{} (up to {})", name(), percent(most))),
+                    ),
                     _ => {}
                 }
             }

@@ -96,8 +96,8 @@ impl Versus {
         let gate = question.gate.map(|allowed| Gate::of(allowed, &paired.pairs, &paired.unpaired));
         Ok(Self {
             method_version: METHOD_VERSION,
-            base: sides.base(),
-            new: sides.new(),
+            base: sides.base_side(),
+            new: sides.new_side(),
             differences: sides.differences(&paired.labels),
             noise: question.noise.clone(),
             counts,

@@ -1,11 +1,11 @@
 //! Which cases stand against each other, and when a comparison is refused.
 
+use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
+use super::super::metric::Metrics;
 use super::Question;
 use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
 use super::sides::{Chosen, Sides};
-use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
-use super::super::metric::Metrics;
 use super::work::{self, Difference};
 use crate::units;
 use kvdyno_record::engine::Durability;
@@ -88,8 +88,7 @@ pub enum Refusal {
 }
 
 fn fields(differences: &[Difference]) -> String {
-    let named: Vec<String> =
-        differences.iter().take(NAMED_MAX).map(Difference::words).collect();
+    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(Difference::words).collect();
     let more = differences.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}", named.join("; "))
@@ -194,7 +193,7 @@ fn compared(base: &Unit<'_>, new: &Unit<'_>, sides: &Sides<'_>, question: &Quest
         question,
         paired: sides.side_by_side(),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
-        rows: Vec::new(),
+        made: Vec::new(),
     };
     if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
         rows.load(base, new);
@@ -218,7 +217,7 @@ fn compared(base: &Unit<'_>, new: &Unit<'_>, sides: &Sides<'_>, question: &Quest
         durability: group.durability,
         threads: group.threads,
         ram_limit_bytes: group.ram_limit_bytes,
-        rows: rows.rows,
+        rows: rows.made,
     }
 }
 
@@ -228,7 +227,7 @@ struct Rows<'q> {
     paired: bool,
     /// The trial behind each value, of both sides.
     numbers: [Vec<u32>; 2],
-    rows: Vec<Row>,
+    made: Vec<Row>,
 }
 
 impl Rows<'_> {
@@ -269,7 +268,7 @@ impl Rows<'_> {
                 paired: self.paired,
                 noise: self.question.noise.of(metric.name),
             };
-            self.rows.extend(bout.row());
+            self.made.extend(bout.row());
         }
     }
 }

@@ -96,7 +96,7 @@ pub(super) struct Chosen<'r> {
 
 impl<'r> Sides<'r> {
     /// The base.
-    pub fn base(&self) -> Side {
+    pub fn base_side(&self) -> Side {
         match self {
             Self::Runs { base, .. } => Side::of(base, None),
             Self::Engines { run, base, .. } => Side::of(run, Some(base)),
@@ -104,7 +104,7 @@ impl<'r> Sides<'r> {
     }
 
     /// The new side.
-    pub fn new(&self) -> Side {
+    pub fn new_side(&self) -> Side {
         match self {
             Self::Runs { new, .. } => Side::of(new, None),
             Self::Engines { run, new, .. } => Side::of(run, Some(new)),
@@ -210,7 +210,7 @@ impl Side {
             host: summary.host.hostname.clone(),
             program: summary.run.program.clone(),
             trials: summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0),
-            invalid: invalid.map(|finding| finding.id.as_str().to_owned()).collect(),
+            invalid: invalid.map(|finding| finding.id.as_str()).collect(),
         }
     }
 }
@@ -276,9 +276,8 @@ fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut V
         record.summary.engines.iter().find(|engine| engine.label == label).cloned()
     };
     let (Some(b), Some(n)) = (info(base, &labels.0), info(new, &labels.1)) else { return };
-    let whose = |what: &str| match labels.0 == labels.1 {
-        true => format!("{}: {what}", labels.0),
-        false => what.to_owned(),
+    let whose = |what: &str| {
+        if labels.0 == labels.1 { format!("{}: {what}", labels.0) } else { what.to_owned() }
     };
     let mut add = |what: &str, base: String, new: String| {
         found.extend(Difference::between(whose(what), base, new));
