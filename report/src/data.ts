@@ -204,4 +204,129 @@ export interface PageData {
   time_lines: TimeLine[];
   ceilings: Ceiling[];
   suite: string;
+  /** Null: the page is a file, and nobody can be asked. */
+  live: Live | null;
 }
+
+export type State = "complete" | "running" | "partial" | "unreadable";
+
+/** schemas/page-live.schema.json */
+export interface Live {
+  state: State;
+  cases_planned: number;
+  cases_recorded: number;
+  cases_done: number;
+  started_unix_ns: number;
+  left_s: number | null;
+  in_flight: InFlight | null;
+}
+
+export interface InFlight {
+  case: string;
+  engine: string;
+  trial: number;
+  threads: number | null;
+  phases: string[];
+  phase: string | null;
+  phase_s: number;
+  end_s: number[];
+  roles: TimeLine["roles"];
+  machine: TimeLine["machine"];
+}
+
+/** schemas/page-runs.schema.json */
+export interface RunsData {
+  kind: "runs";
+  program: string;
+  folder: string;
+  runs: RunEntry[];
+}
+
+export interface RunEntry {
+  name: string;
+  state: State;
+  message: string | null;
+  suite: string;
+  title: string;
+  host: string;
+  started_unix_ns: number | null;
+  ended_unix_ns: number | null;
+  engines: string[];
+  cases_planned: number;
+  cases_recorded: number;
+  cases_done: number;
+  findings: Record<Severity, number>;
+}
+
+/** schemas/page-versus.schema.json */
+export interface VersusData {
+  kind: "versus";
+  program: string;
+  versus: Versus | null;
+  refused: { message: string; hint: string | null } | null;
+  remarks: [word: string, text: string][];
+  definitions: Definition[];
+  /** Null: the page is a file. */
+  between: { base: string; new: string; all: boolean } | null;
+}
+
+export type Judgement = "improved" | "regressed" | "changed" | "within_noise" | "too_few_trials" | "not_comparable";
+
+export interface Sample {
+  median: number | null;
+  n: number;
+  min: number | null;
+  max: number | null;
+}
+
+export interface VersusRow {
+  phase: string;
+  role: string | null;
+  op: string | null;
+  figure: string;
+  unit: string;
+  direction: Direction;
+  base: Sample;
+  new: Sample;
+  paired: boolean;
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  p: number | null;
+  noise: number;
+  verdict: Judgement;
+  why: string | null;
+}
+
+export interface Pair {
+  name: string;
+  base_label: string;
+  new_label: string;
+  durability: string;
+  threads: number | null;
+  rows: VersusRow[];
+}
+
+export interface Side {
+  run: string;
+  label: string | null;
+  suite: string;
+  started_unix_ns: number;
+  host: string;
+  program: string;
+  trials: number;
+  invalid: string[];
+}
+
+export interface Versus {
+  base: Side;
+  new: Side;
+  differences: { what: string; base: string; new: string }[];
+  pairs: Pair[];
+  unpaired: { in_base: boolean; name: string; why: string }[];
+  counts: { judged: number } & Record<Judgement, number>;
+  false_alarms_expected: number;
+  gate: { result: "passed" | "failed" | "cannot_judge" } | null;
+}
+
+export type Page = PageData | RunsData | VersusData;

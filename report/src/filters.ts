@@ -30,13 +30,13 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
   return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
 }
 
-interface Item {
+export interface Item {
   key: string;
   label: Child[];
 }
 
 /** Empty is all: what was left out last comes back when nothing would be left. */
-function group(name: string, items: Item[], chosen: string[], changed: (chosen: string[]) => void): HTMLElement {
+export function group(name: string, items: Item[], chosen: string[], changed: (chosen: string[]) => void): HTMLElement {
   const known = chosen.filter((key) => items.some((item) => item.key === key));
   const on = (key: string) => known.length === 0 || known.includes(key);
   return h("fieldset", {}, h("legend", {}, name), ...items.map((item) =>

@@ -1,6 +1,6 @@
 // Reads the data out of the page: base64, gzip, JSON.
 
-import type { PageData } from "./data";
+import type { Page } from "./data";
 
 export async function unpack(base64: string): Promise<string> {
   const text = atob(base64.trim());
@@ -10,7 +10,7 @@ export async function unpack(base64: string): Promise<string> {
 }
 
 /** The data's text, for the download, and what it says. */
-export async function load(element: HTMLElement | null): Promise<{ json: string; data: PageData }> {
+export async function load(element: HTMLElement | null): Promise<{ json: string; data: Page }> {
   const json = await unpack(element?.textContent ?? "");
-  return { json, data: JSON.parse(json) as PageData };
+  return { json, data: JSON.parse(json) as Page };
 }

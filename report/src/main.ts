@@ -3,6 +3,8 @@
 import { h } from "./dom";
 import { load } from "./load";
 import { report } from "./pages/report";
+import { runs } from "./pages/runs";
+import { versus } from "./pages/versus";
 
 async function main(): Promise<void> {
   const root = document.getElementById("page");
@@ -11,6 +13,8 @@ async function main(): Promise<void> {
     const { json, data } = await load(document.getElementById("data"));
     switch (data.kind) {
       case "report": return report(root, data, json);
+      case "runs": return runs(root, data);
+      case "versus": return versus(root, data, json);
     }
   } catch (error) {
     root.replaceChildren(h("p", { role: "alert" }, `This page cannot be shown: ${String(error)}`));

@@ -8,11 +8,12 @@ import { table } from "./table";
 export const section = (id: string, heading: string, ...children: Child[]): HTMLElement =>
   h("section", { id, "aria-label": heading }, h("h2", {}, heading), ...children);
 
-export function head(data: PageData): HTMLElement {
+export function head(data: PageData, home: Child = null): HTMLElement {
   const { run } = data.summary;
-  const state = run.complete ? `${run.cases_done} of ${run.cases_planned} cases done` : `not complete: ${run.cases_recorded} of ${run.cases_planned} cases`;
+  const state = run.complete ? `${run.cases_done} of ${run.cases_planned} cases done`
+    : `${data.live?.state === "running" ? "at work" : "not complete"}: ${run.cases_recorded} of ${run.cases_planned} cases`;
   return h("header", { class: "head" },
-    h("p", { class: "kicker" }, `kvdyno · ${run.suite} · ${date(run.started_unix_ns)} · ${state}`),
+    h("p", { class: "kicker" }, home, `kvdyno · ${run.suite} · ${date(run.started_unix_ns)} · ${state}`),
     h("h1", {}, run.title || run.suite));
 }
 
@@ -43,7 +44,9 @@ export function findings(data: PageData): HTMLElement {
 
 /** As the terminal says it; engines have a table of their own. */
 export function host(data: PageData): HTMLElement {
-  const lines = data.header.filter(([word]) => !["engine", "not known", "suite"].includes(word));
+  // Of a run at work it says that it did not end; how it gets on stands above.
+  const elsewhere = ["engine", "not known", "suite", data.live?.state === "running" ? "run" : ""];
+  const lines = data.header.filter(([word]) => !elsewhere.includes(word));
   let before = "";
   const rows = lines.flatMap(([word, text]) => {
     const name = word === before ? "" : word;

@@ -4,8 +4,10 @@
 //! found out by the command they are given to.
 
 mod compare;
+mod serve;
 
 pub use compare::{CalibrateArgs, CompareArgs};
+pub use serve::ServeArgs;
 
 use crate::printer::Color;
 use crate::suite;
@@ -26,6 +28,7 @@ Examples:
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno show                              the tables of the latest run
   kvdyno report                            a page of its figures, to open in a browser
+  kvdyno serve                             all runs in a browser, one at work as it gets on
   kvdyno check latest                      read its record a second time, independently
   kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
   kvdyno suites show quick > mine.toml     begin a suite of your own
@@ -73,6 +76,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Write a run's report: one HTML file with figures, tables and raw data
     Report(ReportArgs),
+    /// Show runs, reports and comparisons in a browser on this machine
+    Serve(ServeArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
     /// Compare two runs, or two engines of one: what differs, and how sure that is

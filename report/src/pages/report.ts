@@ -5,6 +5,7 @@ import { THEMES, type Theme } from "../colour";
 import { h } from "../dom";
 import { drawAll, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
 import { filters } from "../filters";
+import { home, watch } from "../live";
 import { FIGURES, scoreboard } from "../figures";
 import { loadTable } from "../loads";
 import { model } from "../model";
@@ -12,8 +13,9 @@ import { download } from "../save";
 import * as sections from "../sections";
 import { chosenWorks, parse, viewOf, write, type Choice } from "../view";
 
-export function report(root: HTMLElement, data: PageData, json: string): void {
-  const whole = model(data);
+export function report(root: HTMLElement, first: PageData, text: string): void {
+  let data = first, json = text;
+  let whole = model(data);
   const dark = matchMedia("(prefers-color-scheme: dark)");
   let choice = parse(location.hash);
   let printing = false;
@@ -70,17 +72,32 @@ export function report(root: HTMLElement, data: PageData, json: string): void {
         ...FIGURES.map((figure) => frame(view, figure)))));
   };
 
-  const raw = h("button", { type: "button", class: "raw", click: () =>
+  const raw = (): HTMLElement => h("button", { type: "button", class: "raw", click: () =>
     download(new Blob([json], { type: "application/json" }), `${data.summary.run.id}.json`) },
   `All figures, curves and time lines as JSON (${Math.ceil(json.length / 1024)} KiB)`);
 
-  document.title = `${data.summary.run.title || data.summary.run.suite}: kvdyno`;
+  const panel = h("div", { id: "live" });
+  const build = (): void => {
+    document.title = `${data.summary.run.title || data.summary.run.suite}: kvdyno`;
+    // Before its first case is done a run has nothing to show but how it gets on.
+    const begun = data.summary.run.cases_recorded > 0;
+    root.replaceChildren(...[
+      sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data),
+      begun ? sections.findings(data) : null, sections.host(data), begun ? bar : null, figures,
+      sections.method(data), sections.again(data), sections.section("raw", "Raw data", raw()),
+    ].filter((part) => part !== null));
+    show();
+  };
   applyTheme();
-  root.replaceChildren(...[
-    sections.head(data), sections.answers(data), sections.findings(data), sections.host(data), bar, figures,
-    sections.method(data), sections.again(data), sections.section("raw", "Raw data", raw),
-  ].filter((part) => part !== null));
-  show();
+  build();
+  if (data.live) watch(panel, data.live, (fresh) => {
+    json = fresh;
+    data = JSON.parse(fresh) as PageData;
+    whole = model(data);
+    const top = scrollY;
+    build();
+    scrollTo(0, top);
+  });
 
   const repaint = (): void => {
     applyTheme();

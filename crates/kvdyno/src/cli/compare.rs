@@ -12,6 +12,7 @@ Examples:
   kvdyno compare runs/before runs/after --gate 5%
   kvdyno compare latest --engines lmdb,rocksdb two engines of one run, trial by trial
   kvdyno compare quick latest --figures ops_per_s,service_ns_p99
+  kvdyno compare quick latest --html change.html
   kvdyno compare quick latest --all --json | jq .counts
 
 Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
@@ -47,6 +48,9 @@ pub struct CompareArgs {
     /// The comparison as JSON
     #[arg(long)]
     pub json: bool,
+    /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
 }
 
 /// `kvdyno calibrate`.

@@ -1,10 +1,11 @@
 //! `kvdyno compare`: two runs, or two engines of one, held against each other.
 
 use super::calibrate::newest;
-use super::runs;
+use super::{report, runs};
 use crate::cli::{CompareArgs, RunName};
 use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
+use crate::report::page::VersusData;
 use crate::report::versus::{
     Figures, GateResult, Noise, Question, Record, Refusal, Sides, UnknownFigure, Versus, text,
 };
@@ -28,6 +29,8 @@ pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let versus = Versus::of(&sides, &Question { figures, noise, gate }).map_err(|r| refused(&r))?;
     if args.json {
         printer.json(&versus)?;
+    } else if let Some(path) = &args.html {
+        report::write(&VersusData::of(Ok(versus.clone())), path, printer)?;
     } else {
         print(&versus, printer);
     }
@@ -85,7 +88,8 @@ fn sides<'r>(
     }
 }
 
-fn refused(refusal: &Refusal) -> Complaint {
+/// Why two runs cannot be compared, and what would help.
+pub(super) fn refused(refusal: &Refusal) -> Complaint {
     let hint = match refusal {
         Refusal::Work { .. } => {
             "only equal work can be compared; `kvdyno show` each of them instead".to_owned()

@@ -58,12 +58,14 @@ fn entry(path: &Path) -> Entry {
 }
 
 fn read(path: &Path) -> anyhow::Result<Entry> {
-    let evidence = Evidence::read(&RunFolder::open(path.to_owned())?)?;
+    let folder = RunFolder::open(path.to_owned())?;
+    let evidence = Evidence::read(&folder)?;
     let done = evidence.cases.iter().filter(|case| case.is_done()).count();
     let failed = evidence.recorded().filter(|(case, _)| !case.is_done()).count();
     let state = match (evidence.complete, failed) {
         (true, 0) => "complete".to_owned(),
         (true, failed) => format!("complete, {failed} not done"),
+        (false, _) if runs::is_at_work(&folder) => "running".to_owned(),
         (false, _) => {
             let left_behind = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len()
             {

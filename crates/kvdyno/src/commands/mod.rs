@@ -16,5 +16,6 @@ pub mod resume;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub mod serve;
 pub mod show;
 pub mod suites;

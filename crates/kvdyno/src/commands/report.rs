@@ -8,31 +8,38 @@ use crate::report::page::{PageData, TEMPLATE, html};
 use crate::report::summary::verdict;
 use anyhow::Context as _;
 use kvdyno_record::files::write_atomic;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Writes the page.
 pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    if TEMPLATE.is_empty() {
-        return Err(no_page().into());
-    }
     let folder = runs::find(&args.name)?;
     let data = PageData::read(&folder)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
-    let page = html(TEMPLATE, &data).context("failed to make the page")?;
-    if args.output.as_deref() == Some(Path::new("-")) {
-        printer.verbatim(page.as_bytes());
-        return Ok(Exit::Ok);
-    }
     let path = args.output.clone().unwrap_or_else(|| beside(&folder.path));
-    write_atomic(&path, page.as_bytes())?;
-    printer.data(&path.display().to_string());
-    if verdict(&data.summary) != Exit::Ok {
+    write(&data, &path, printer)?;
+    if path != Path::new("-") && verdict(&data.summary) != Exit::Ok {
         printer.warning("an engine failed, or findings void figures of this run: the page says so");
     }
     Ok(Exit::Ok)
 }
 
-fn no_page() -> Complaint {
+/// Writes a page to a file and says its path; `-`: the page itself to standard output.
+pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> anyhow::Result<()> {
+    if TEMPLATE.is_empty() {
+        return Err(no_page().into());
+    }
+    let page = html(TEMPLATE, data).context("failed to make the page")?;
+    if path == Path::new("-") {
+        printer.verbatim(page.as_bytes());
+    } else {
+        write_atomic(path, page.as_bytes())?;
+        printer.data(&path.display().to_string());
+    }
+    Ok(())
+}
+
+pub(super) fn no_page() -> Complaint {
     Complaint {
         message: "this build has no report page".to_owned(),
         hint: Some("`make build` makes one that has (it needs Node.js, and gets it)".to_owned()),

@@ -74,7 +74,7 @@ fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
 
 /// Each as those of its engine and thread count took that are done; where there are none, its share
 /// of what the plan expected.
-fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
+pub(super) fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
     let share = evidence.plan.estimate.wall_ns / evidence.cases.len().max(1) as u64;
     let took = |case: &CaseEvidence| {
         let alike = |other: &&CaseEvidence| other.is_done() && other.case.key == case.case.key;

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The run a user means.
 pub fn find(name: &RunName) -> anyhow::Result<RunFolder> {
@@ -33,19 +34,32 @@ pub fn find(name: &RunName) -> anyhow::Result<RunFolder> {
     }
 }
 
+/// How often a lock is tried again that somebody else only looked at, and after how long.
+const TRIES: u32 = 10;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
 /// Takes a run for this process alone, for as long as the file is held: the lock is on the folder
 /// itself, leaves nothing behind, and falls when the process dies.
 pub fn take(run: &RunFolder) -> anyhow::Result<File> {
     let path = run.path.display();
     let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
-    match folder.try_lock() {
-        Err(TryLockError::WouldBlock) => {
-            let message = format!("another kvdyno is at work on {path}");
-            Err(Complaint::usage(message).hint("wait for its end").into())
+    for _ in 0..TRIES {
+        match folder.try_lock() {
+            // `is_at_work` has it for a moment.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
+            // A filesystem without locks has the lock of the place instead.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(folder),
         }
-        // A filesystem without locks has the lock of the place instead.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(folder),
     }
+    let message = format!("another kvdyno is at work on {path}");
+    Err(Complaint::usage(message).hint("wait for its end").into())
+}
+
+/// Whether a program is at work on a run: it then holds the lock. Where a filesystem has no locks,
+/// nobody knows, and the answer is no.
+pub fn is_at_work(run: &RunFolder) -> bool {
+    let Ok(folder) = File::open(&run.path) else { return false };
+    matches!(folder.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// The folders of all runs below `runs`, oldest first: ids begin with the time.
@@ -59,7 +73,8 @@ pub fn folders(runs: &Path) -> Vec<PathBuf> {
     folders
 }
 
-fn id(path: &Path) -> String {
+/// A run's name among the others: its folder's.
+pub fn id(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -123,10 +138,13 @@ mod tests {
     fn a_run_is_taken_once_at_a_time() {
         let path = tempfile::tempdir().unwrap();
         let run = RunFolder { path: path.path().to_owned() };
+        assert!(!is_at_work(&run));
         let first = take(&run).unwrap();
+        assert!(is_at_work(&run));
         let error = take(&run).unwrap_err();
         assert_eq!(exit::of_error(&error), exit::Exit::Usage);
         drop(first);
+        assert!(!is_at_work(&run));
         take(&run).unwrap();
         assert_eq!(std::fs::read_dir(path.path()).unwrap().count(), 0);
     }

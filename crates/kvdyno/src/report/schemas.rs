@@ -1,6 +1,6 @@
 //! The JSON Schemas of what is on disk and in exports, for readers in other languages.
 
-use super::page::PageData;
+use super::page::{Live, PageData, RunsData, VersusData};
 use super::summary::Summary;
 use kvdyno_record::case::{CaseRecord, CounterFile};
 use kvdyno_record::engine::EngineEvent;
@@ -26,6 +26,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
         ("page", schema_for!(PageData)),
+        ("page-runs", schema_for!(RunsData)),
+        ("page-live", schema_for!(Live)),
+        ("page-versus", schema_for!(VersusData)),
     ]
 }
 

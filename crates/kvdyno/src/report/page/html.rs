@@ -1,10 +1,10 @@
 //! The page: the built program with the data put into its one place.
 
-use super::PageData;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use serde::Serialize;
 use std::io::{self, Write as _};
 
 /// The page as `report/` builds it, without data; empty where this program was built without it.
@@ -18,7 +18,7 @@ const PLACEHOLDER: &str = "%KVDYNO_DATA%";
 ///
 /// # Errors
 /// When the template has no place for the data.
-pub fn html(template: &str, data: &PageData) -> io::Result<String> {
+pub fn html(template: &str, data: &impl Serialize) -> io::Result<String> {
     let Some((before, after)) = template.split_once(PLACEHOLDER) else {
         return Err(io::Error::other("the page has no place for its data"));
     };

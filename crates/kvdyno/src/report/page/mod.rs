@@ -7,15 +7,21 @@
 mod curve;
 mod heat;
 mod html;
+mod list;
+mod live;
 mod mark;
 mod thin;
 mod time_line;
+mod versus;
 
 pub use curve::Curve;
 pub use heat::Heat;
 pub use html::{TEMPLATE, html};
+pub use list::{FindingCounts, RunEntry, RunsData};
+pub use live::{InFlight, Live, State};
 pub use mark::Mark;
 pub use time_line::{MachineLine, RoleLine, TimeLine};
+pub use versus::{Between, Refused, VersusData};
 
 use super::answer::{self, Answer};
 use super::catalogue;
@@ -34,6 +40,10 @@ use serde::Serialize;
 pub enum Kind {
     /// One run.
     Report,
+    /// The list of runs.
+    Runs,
+    /// Two runs, or two engines of one.
+    Versus,
 }
 
 /// All that the page of a run shows.
@@ -61,6 +71,8 @@ pub struct PageData {
     pub ceilings: Vec<Ceiling>,
     /// The suite's text.
     pub suite: String,
+    /// How the run gets on, where a server shows it; null: the page is a file.
+    pub live: Option<Live>,
 }
 
 /// What a figure is.
@@ -125,6 +137,7 @@ impl PageData {
             time_lines,
             ceilings: Vec::new(),
             suite: String::from_utf8_lossy(&suite).into_owned(),
+            live: None,
             summary,
         })
     }

@@ -6,7 +6,7 @@ use crate::report::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::series::{MachineReading, Slice};
-use kvdyno_record::usage::Snapshot;
+use kvdyno_record::usage::{DatabaseSize, Snapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -92,14 +92,18 @@ pub(super) fn read(
             wall_s: rounded(phase.wall_ns as f64 / 1e9, 5),
             end_s,
             roles,
-            machine: readings_of(phase, &readings, most),
+            machine: {
+                let last = (&phase.after, None, phase.database);
+                readings_of(began, &phase.before, &readings, Some(last), most)
+            },
             marks: mark::within(&spans, began, began.saturating_add(phase.wall_ns)),
         }
     };
     Ok(record.phases.iter().filter(shown).map(line).collect())
 }
 
-fn operations(slices: &[&Slice], most: usize) -> (Vec<f64>, Vec<RoleLine>) {
+/// When each slice ended, and what each role did in it.
+pub(super) fn operations(slices: &[&Slice], most: usize) -> (Vec<f64>, Vec<RoleLine>) {
     let chunks: Vec<&[&Slice]> = slices.chunks(stride(slices.len(), most)).collect();
     let end = |slice: &Slice| slice.start_ns + slice.length_ns;
     let end_s = |chunk: &&[&Slice]| {
@@ -128,24 +132,31 @@ fn operations(slices: &[&Slice], most: usize) -> (Vec<f64>, Vec<RoleLine>) {
     (chunks.iter().map(end_s).collect(), names.iter().map(role).collect())
 }
 
+/// A reading, the memory resident, the database's size.
+type Reading<'r> = (&'r Snapshot, Option<u64>, Option<DatabaseSize>);
+
 /// Counters only grow: leaving readings out between two loses nothing of the mean. The phase's own
-/// reading at its end is the last.
-fn readings_of(phase: &PhaseRecord, readings: &[&MachineReading], most: usize) -> MachineLine {
+/// reading at its end is the last; while it goes on there is none.
+pub(super) fn readings_of<'r>(
+    began_unix_ns: u64,
+    mut before: &'r Snapshot,
+    readings: &[&'r MachineReading],
+    last: Option<Reading<'r>>,
+    most: usize,
+) -> MachineLine {
     let stride = stride(readings.len(), most);
     let mut line = MachineLine::default();
-    let mut before = &phase.before;
-    let last = (&phase.after, None, phase.database);
     let chunks = readings.chunks(stride).filter_map(|chunk| {
         let rss = chunk.iter().filter_map(|reading| reading.rss_bytes).max();
         let database = chunk.iter().rev().find_map(|reading| reading.database);
         Some((&chunk.last()?.reading, rss, database))
     });
-    for (now, rss, database) in chunks.chain([last]) {
+    for (now, rss, database) in chunks.chain(last) {
         let passed = now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9;
         if passed < RATE_S_MIN {
             continue;
         }
-        let since = now.at_unix_ns.saturating_sub(phase.started_unix_ns) as f64 / 1e9;
+        let since = now.at_unix_ns.saturating_sub(began_unix_ns) as f64 / 1e9;
         line.at_s.push((since * 1e3).round() / 1e3);
         let rate = |read: fn(&Snapshot) -> Option<u64>, unit: f64| {
             let grown = read(now)?.saturating_sub(read(before)?);

@@ -1,0 +1,102 @@
+//! `kvdyno serve`: the runs, their reports and comparisons in a browser on this machine.
+//!
+//! It listens on 127.0.0.1 and nowhere else, and answers from the runs folder: it has no state, and
+//! changes nothing. Who may ask is decided in `guard`, what is asked in `route`, the answer is
+//! made in `site`; this file moves bytes.
+
+mod guard;
+mod reply;
+mod route;
+mod shelf;
+mod site;
+
+use super::report::no_page;
+use crate::cli::ServeArgs;
+use crate::exit::{Complaint, Exit};
+use crate::printer::Printer;
+use crate::report::page::TEMPLATE;
+use crate::runner::Interrupt;
+use anyhow::Context as _;
+use guard::Asked;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use reply::Reply;
+use site::Site;
+use std::convert::Infallible;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{sleep, timeout};
+
+/// How often a wish to end is looked for.
+const TICK: Duration = Duration::from_millis(100);
+/// A request's head comes at once, or its connection is closed.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Records read at the same time: a run may be at work beside.
+const READERS: usize = 2;
+
+/// Answers until it is asked to end.
+pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if TEMPLATE.is_empty() {
+        return Err(no_page().into());
+    }
+    let interrupt = Interrupt::listen()?;
+    let runtime = runtime().context("failed to start the server")?;
+    let listening = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)));
+    let listener = listening.map_err(|error| refused(args.port, &error))?;
+    let port = listener.local_addr()?.port();
+    printer.data(&format!("http://127.0.0.1:{port}/"));
+    printer.note(&format!("shows the runs in {}; Ctrl-C ends it", args.runs.runs.display()));
+    let site = Arc::new(Site::new(args.runs.runs.clone(), port));
+    runtime.block_on(accept(&listener, &site, &interrupt));
+    // A record that is being read for nobody is not waited for.
+    runtime.shutdown_background();
+    Ok(Exit::Ok)
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().max_blocking_threads(READERS).enable_io().enable_time().build()
+}
+
+fn refused(port: u16, error: &io::Error) -> Complaint {
+    let message = format!("failed to listen on 127.0.0.1:{port}: {error}");
+    Complaint::usage(message).hint("`--port 0` takes any port that is free")
+}
+
+async fn accept(listener: &TcpListener, site: &Arc<Site>, interrupt: &Interrupt) {
+    while !interrupt.asked() {
+        match timeout(TICK, listener.accept()).await {
+            Ok(Ok((stream, _))) => drop(tokio::spawn(converse(stream, Arc::clone(site)))),
+            // Out of descriptors, most likely: those of others come back.
+            Ok(Err(_)) => sleep(TICK).await,
+            Err(_) => {}
+        }
+    }
+}
+
+/// One connection, to its end. What goes wrong with it is between it and the browser.
+async fn converse(stream: TcpStream, site: Arc<Site>) {
+    let service = service_fn(move |request| answer(request, Arc::clone(&site)));
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+    let _ = server.serve_connection(TokioIo::new(stream), service).await;
+}
+
+/// Reading a record takes a while: it is done beside, so that others are answered meanwhile.
+async fn answer(
+    request: Request<Incoming>,
+    site: Arc<Site>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let asked = Asked::of(&request);
+    let policy = Arc::clone(&site);
+    let reply = tokio::task::spawn_blocking(move || site.reply(&asked)).await;
+    let reply = reply.unwrap_or_else(|_| Reply::failure("the answer could not be made"));
+    Ok(reply.into_response(&policy.policy))
+}

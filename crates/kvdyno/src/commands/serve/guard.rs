@@ -1,0 +1,104 @@
+//! Who may ask. Any page in any tab of the same browser can send requests to this machine: only
+//! those that were meant for this server are answered, and none can change anything.
+
+use super::reply::Reply;
+use hyper::header::HOST;
+use hyper::{Method, Request, StatusCode};
+
+/// What decides about an answer.
+#[derive(Clone, Debug)]
+pub(super) struct Asked {
+    pub(super) method: Method,
+    /// As the client calls the server; none where it does not say, or says it twice.
+    pub(super) host: Option<String>,
+    pub(super) path: String,
+    pub(super) query: Option<String>,
+}
+
+impl Asked {
+    pub(super) fn of<B>(request: &Request<B>) -> Self {
+        let mut hosts = request.headers().get_all(HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().ok().map(str::to_owned),
+            _ => None,
+        };
+        // `GET http://other/ HTTP/1.1` names a host of its own.
+        let authority = request.uri().authority().map(ToString::to_string);
+        let contradicts = authority.as_ref().is_some_and(|named| Some(named) != host.as_ref());
+        Self {
+            method: request.method().clone(),
+            host: host.filter(|_| !contradicts),
+            path: request.uri().path().to_owned(),
+            query: request.uri().query().map(str::to_owned),
+        }
+    }
+
+    /// Why it is not answered. A name that somebody else's server gave to 127.0.0.1 is not ours:
+    /// a page from there would be let in as one of our own (DNS rebinding).
+    pub(super) fn refusal(&self, port: u16) -> Option<Reply> {
+        let ours = |host: &str| {
+            let names = ["127.0.0.1", "localhost", "[::1]"];
+            // Browsers leave out the port that is HTTP's own.
+            let plain = port == 80 && names.iter().any(|name| host.eq_ignore_ascii_case(name));
+            plain || names.iter().any(|name| host.eq_ignore_ascii_case(&format!("{name}:{port}")))
+        };
+        if !self.host.as_deref().is_some_and(ours) {
+            let text = format!("this server is called 127.0.0.1:{port} or localhost:{port}");
+            return Some(Reply::text(StatusCode::MISDIRECTED_REQUEST, &text));
+        }
+        if self.method != Method::GET && self.method != Method::HEAD {
+            return Some(Reply::text(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD only"));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(method: &str, uri: &str, hosts: &[&str], port: u16) -> Option<u16> {
+        let mut request = Request::builder().method(method).uri(uri);
+        for host in hosts {
+            request = request.header(HOST, *host);
+        }
+        let asked = Asked::of(&request.body(()).unwrap());
+        asked.refusal(port).map(|reply| reply.status.as_u16())
+    }
+
+    #[test]
+    fn only_names_of_this_machine_are_answered() {
+        for host in ["127.0.0.1:7333", "localhost:7333", "LocalHost:7333", "[::1]:7333"] {
+            assert_eq!(status("GET", "/", &[host], 7333), None, "{host}");
+        }
+        let others = [
+            "evil.example:7333",
+            "127.0.0.1",
+            "localhost",
+            "127.0.0.1:7334",
+            "127.0.0.1:7333.evil.example",
+            "localhost.evil.example:7333",
+            "0.0.0.0:7333",
+            "",
+        ];
+        for host in others {
+            assert_eq!(status("GET", "/", &[host], 7333), Some(421), "{host}");
+        }
+        assert_eq!(status("GET", "/", &[], 7333), Some(421));
+        let twice = ["127.0.0.1:7333", "evil.example"];
+        assert_eq!(status("GET", "/", &twice, 7333), Some(421));
+        let ours = ["127.0.0.1:7333"];
+        assert_eq!(status("GET", "http://evil.example/", &ours, 7333), Some(421));
+        assert_eq!(status("GET", "http://127.0.0.1:7333/", &ours, 7333), None);
+        assert_eq!(status("GET", "/", &["localhost"], 80), None);
+    }
+
+    #[test]
+    fn nothing_but_reading_is_answered() {
+        let ours = ["localhost:7333"];
+        assert_eq!(status("HEAD", "/", &ours, 7333), None);
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"] {
+            assert_eq!(status(method, "/", &ours, 7333), Some(405), "{method}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What is asked for, by its path.
+
+use percent_encoding::percent_decode_str;
+
+/// What is asked for. Names are as they came: they are looked up in the list of runs, and never
+/// become part of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Subject {
+    /// The list of runs.
+    Runs,
+    /// A run's report.
+    Report(String),
+    /// How a run gets on.
+    Live(String),
+    /// Two runs: what is compared with, and what is compared.
+    Versus(String, String),
+}
+
+/// How it is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Page,
+    Json,
+}
+
+/// What a path means; none: nothing.
+pub(super) fn route(path: &str) -> Option<(Subject, Form)> {
+    let segments: Vec<String> =
+        path.strip_prefix('/')?.split('/').map(decode).collect::<Option<_>>()?;
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    match segments[..] {
+        [""] => Some((Subject::Runs, Form::Page)),
+        ["runs.json"] => Some((Subject::Runs, Form::Json)),
+        ["runs", name, "live.json"] => Some((Subject::Live(name.to_owned()), Form::Json)),
+        ["runs", last] => {
+            let (name, form) = formed(last);
+            Some((Subject::Report(name), form))
+        }
+        ["compare", base, last] => {
+            let (new, form) = formed(last);
+            Some((Subject::Versus(base.to_owned(), new), form))
+        }
+        _ => None,
+    }
+}
+
+fn decode(segment: &str) -> Option<String> {
+    Some(percent_decode_str(segment).decode_utf8().ok()?.into_owned())
+}
+
+/// A name, and whether `.json` stands behind it.
+fn formed(last: &str) -> (String, Form) {
+    match last.strip_suffix(".json") {
+        Some(name) => (name.to_owned(), Form::Json),
+        None => (last.to_owned(), Form::Page),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_one_meaning_or_none() {
+        let report = |name: &str| Subject::Report(name.to_owned());
+        assert_eq!(route("/"), Some((Subject::Runs, Form::Page)));
+        assert_eq!(route("/runs.json"), Some((Subject::Runs, Form::Json)));
+        assert_eq!(route("/runs/a"), Some((report("a"), Form::Page)));
+        assert_eq!(route("/runs/a.json"), Some((report("a"), Form::Json)));
+        assert_eq!(route("/runs/a%20b"), Some((report("a b"), Form::Page)));
+        let live = Subject::Live("a".to_owned());
+        assert_eq!(route("/runs/a/live.json"), Some((live, Form::Json)));
+        let versus = Subject::Versus("a".to_owned(), "b".to_owned());
+        assert_eq!(route("/compare/a/b.json"), Some((versus, Form::Json)));
+        for nothing in ["", "*", "/runs", "/runs/a/b", "/compare/a", "/favicon.ico", "/runs/%ff"] {
+            assert_eq!(route(nothing), None, "{nothing}");
+        }
+        // Whatever is between two slashes stays one name.
+        assert_eq!(route("/runs/..%2f..%2fetc"), Some((report("../../etc"), Form::Page)));
+    }
+}

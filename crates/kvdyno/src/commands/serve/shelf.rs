@@ -1,0 +1,49 @@
+//! The list of runs, as it lies in the folder now.
+
+use super::super::runs;
+use crate::report::evidence::Evidence;
+use crate::report::page::{RunEntry, State};
+use crate::report::summary::Summary;
+use kvdyno_record::files::RunFolder;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// What was read of sealed runs: nothing changes in them, and the list is asked for every few
+/// seconds. A run that was sealed anew is read anew.
+#[derive(Default)]
+pub(super) struct Shelf(Mutex<BTreeMap<PathBuf, (SystemTime, RunEntry)>>);
+
+impl Shelf {
+    pub(super) fn entries(&self, folders: &[PathBuf]) -> Vec<RunEntry> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|path, _| folders.contains(path));
+        folders.iter().map(|path| entry(path, &mut known)).collect()
+    }
+}
+
+fn entry(path: &Path, known: &mut BTreeMap<PathBuf, (SystemTime, RunEntry)>) -> RunEntry {
+    let sealed = path.join("complete").metadata().and_then(|file| file.modified()).ok();
+    if let Some((at, entry)) = known.get(path)
+        && Some(*at) == sealed
+    {
+        return entry.clone();
+    }
+    let name = runs::id(path);
+    match (read(&name, path), sealed) {
+        (Ok(entry), Some(at)) => {
+            known.insert(path.to_owned(), (at, entry.clone()));
+            entry
+        }
+        (Ok(entry), None) => entry,
+        (Err(error), _) => RunEntry::unreadable(&name, &format!("{error:#}")),
+    }
+}
+
+fn read(name: &str, path: &Path) -> anyhow::Result<RunEntry> {
+    let folder = RunFolder::open(path.to_owned())?;
+    let evidence = Evidence::read(&folder)?;
+    let state = State::of(evidence.complete, runs::is_at_work(&folder));
+    Ok(RunEntry::of(name, &evidence, &Summary::of(&evidence)?, state))
+}

@@ -1,0 +1,113 @@
+//! The answers: each is read from the runs folder when it is asked for.
+
+use super::super::calibrate::newest;
+use super::super::{compare, resume, runs};
+use super::guard::Asked;
+use super::reply::{self, Reply};
+use super::route::{Form, Subject, route};
+use super::shelf::Shelf;
+use crate::report::evidence::Evidence;
+use crate::report::page::{Live, PageData, RunsData, State, TEMPLATE, VersusData, html};
+use crate::report::versus::{Figures, Noise, Question, Record, Sides, Versus};
+use hyper::StatusCode;
+use hyper::header::HeaderValue;
+use kvdyno_record::files::RunFolder;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What is shown, and to whom.
+pub(super) struct Site {
+    runs: PathBuf,
+    port: u16,
+    shelf: Shelf,
+    /// What a browser may do with an answer.
+    pub(super) policy: HeaderValue,
+}
+
+/// A report and a comparison of runs that are there.
+type Read<T> = anyhow::Result<Option<T>>;
+
+impl Site {
+    pub(super) fn new(runs: PathBuf, port: u16) -> Self {
+        Self { runs, port, shelf: Shelf::default(), policy: reply::policy(TEMPLATE) }
+    }
+
+    pub(super) fn reply(&self, asked: &Asked) -> Reply {
+        if let Some(refusal) = asked.refusal(self.port) {
+            return refusal;
+        }
+        let Some((subject, form)) = route(&asked.path) else { return nothing() };
+        let made = match &subject {
+            Subject::Runs => Ok(Some(self.list())).and_then(|data| formed(data, form)),
+            Subject::Report(name) => self.report(name).and_then(|data| formed(data, form)),
+            Subject::Live(name) => self.live(name).and_then(|data| formed(data, form)),
+            Subject::Versus(base, new) => {
+                let all = asked.query.as_deref() == Some("all");
+                self.versus(base, new, all).and_then(|data| formed(data, form))
+            }
+        };
+        match made {
+            Ok(reply) => reply.unwrap_or_else(nothing),
+            Err(error) => Reply::failure(&format!("this cannot be shown: {error:#}")),
+        }
+    }
+
+    /// The run of this name in the list of runs.
+    fn find(&self, name: &str) -> Option<RunFolder> {
+        let folders = runs::folders(&self.runs);
+        let path = folders.into_iter().find(|path| runs::id(path) == name)?;
+        RunFolder::open(path).ok()
+    }
+
+    /// The newest first.
+    fn list(&self) -> RunsData {
+        let mut folders = runs::folders(&self.runs);
+        folders.reverse();
+        let folder = std::path::absolute(&self.runs).unwrap_or_else(|_| self.runs.clone());
+        RunsData::of(&folder, self.shelf.entries(&folders))
+    }
+
+    fn report(&self, name: &str) -> Read<PageData> {
+        let Some(folder) = self.find(name) else { return Ok(None) };
+        // What is asked first is the older news: a case that ends meanwhile is seen next time.
+        let live = live(&folder)?;
+        Ok(Some(PageData { live: Some(live), ..PageData::read(&folder)? }))
+    }
+
+    fn live(&self, name: &str) -> Read<Live> {
+        self.find(name).map(|folder| live(&folder)).transpose()
+    }
+
+    fn versus(&self, base: &str, new: &str, all: bool) -> Read<VersusData> {
+        let (Some(base_folder), Some(new_folder)) = (self.find(base), self.find(new)) else {
+            return Ok(None);
+        };
+        let (base_record, new_record) = (Record::read(&base_folder)?, Record::read(&new_folder)?);
+        let sides = Sides::Runs { base: &base_record, new: &new_record };
+        let noise = Noise::by(newest(&self.runs, &new_record.evidence.run.host_before));
+        let figures = if all { Figures::All } else { Figures::Usual };
+        let question = Question { figures, noise, gate: None };
+        let versus = Versus::of(&sides, &question).map_err(|refusal| compare::refused(&refusal));
+        Ok(Some(VersusData::of(versus).between(base, new, all)))
+    }
+}
+
+/// How a run gets on, by its files and by whether a program is at work on it.
+fn live(folder: &RunFolder) -> anyhow::Result<Live> {
+    let evidence = Evidence::read(folder)?;
+    let state = State::of(evidence.complete, runs::is_at_work(folder));
+    let left_ns = resume::expected_ns(&evidence, &evidence.left());
+    Ok(Live::read(folder, &evidence, state, left_ns)?)
+}
+
+fn formed<T: Serialize>(data: Option<T>, form: Form) -> anyhow::Result<Option<Reply>> {
+    let Some(data) = data else { return Ok(None) };
+    Ok(Some(match form {
+        Form::Page => Reply::page(html(TEMPLATE, &data)?),
+        Form::Json => Reply::json(serde_json::to_vec(&data)?),
+    }))
+}
+
+fn nothing() -> Reply {
+    Reply::text(StatusCode::NOT_FOUND, "there is nothing here; the runs are listed at /")
+}

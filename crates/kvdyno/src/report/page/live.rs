@@ -1,0 +1,155 @@
+//! How a run gets on, by what it has written so far.
+
+use super::thin::rounded;
+use super::time_line::{MachineLine, RoleLine, operations, readings_of};
+use crate::report::evidence::{CaseEvidence, Evidence};
+use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::plan::Case;
+use kvdyno_record::series::{MachineReading, Slice};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Points of a curve that is drawn while it grows.
+const POINTS: usize = 120;
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Everything that was planned was done.
+    Complete,
+    /// A program is at work on it.
+    Running,
+    /// It was interrupted, or killed; it can be resumed.
+    Partial,
+    /// Its record is damaged, or newer than this program.
+    Unreadable,
+}
+
+impl State {
+    /// By the record, and by whether a program is at work on it.
+    pub fn of(complete: bool, at_work: bool) -> Self {
+        match (complete, at_work) {
+            (true, _) => Self::Complete,
+            (false, true) => Self::Running,
+            (false, false) => Self::Partial,
+        }
+    }
+}
+
+/// How a run gets on.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Live {
+    /// How it stands.
+    pub state: State,
+    /// Cases in the plan.
+    pub cases_planned: usize,
+    /// Cases that left a record.
+    pub cases_recorded: usize,
+    /// Cases that ran to their end, every check passed.
+    pub cases_done: usize,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// What is left will take about this long; null: nothing is at work on it.
+    pub left_s: Option<f64>,
+    /// The case at work; null: none is.
+    pub in_flight: Option<InFlight>,
+}
+
+/// The case at work.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct InFlight {
+    /// Its name.
+    pub case: String,
+    /// What tables call its engine.
+    pub engine: String,
+    /// Which trial.
+    pub trial: u32,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// Its phases, in order.
+    pub phases: Vec<String>,
+    /// The phase it is in; null: it is opening the engine.
+    pub phase: Option<String>,
+    /// For how long, at the last reading.
+    pub phase_s: f64,
+    /// When each slice of it ended.
+    pub end_s: Vec<f64>,
+    /// Each role's operations, a value for each slice.
+    pub roles: Vec<RoleLine>,
+    /// The machine's readings.
+    pub machine: MachineLine,
+}
+
+impl Live {
+    /// Reads how a run gets on. `left_ns` is what the cases that are left are expected to take.
+    pub fn read(
+        folder: &RunFolder,
+        evidence: &Evidence,
+        state: State,
+        left_ns: u64,
+    ) -> Result<Self, RecordError> {
+        let running = state == State::Running;
+        let in_flight = if running { in_flight(folder, evidence)? } else { None };
+        Ok(Self {
+            state,
+            cases_planned: evidence.cases.len(),
+            cases_recorded: evidence.recorded().count(),
+            cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
+            started_unix_ns: evidence.run.started_unix_ns,
+            left_s: running.then(|| (left_ns as f64 / 1e9).round()),
+            in_flight,
+        })
+    }
+}
+
+/// The case whose folder has no record yet: cases are done one after the other, so the last of
+/// them. What else has none was killed.
+fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>, RecordError> {
+    let open = |case: &&CaseEvidence| case.record.is_none() && case.damaged.is_none();
+    let begun = folder.cases()?.into_iter().filter(|begun| !begun.path.join("case.json").is_file());
+    let mut found: Option<(&Case, CaseFolder)> = None;
+    for begun in begun {
+        let name = begun.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let of_it = |case: &&CaseEvidence| {
+            let rest = name.strip_prefix(&case.case.id);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("_a"))
+        };
+        // A case that is done again has a record of the time before.
+        let case = evidence.cases.iter().filter(open).find(of_it);
+        let case = case.or_else(|| evidence.cases.iter().find(of_it));
+        found = case.map(|case| (&case.case, begun)).or(found);
+    }
+    found.map(|(case, folder)| read(case, &folder)).transpose()
+}
+
+fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
+    let (series, machine) = (folder.series()?, folder.machine()?);
+    // The machine is read from a phase's beginning on; its first slice is written a second later.
+    let phase = machine.last().map(|reading| reading.phase.clone());
+    let phase = phase.or_else(|| series.last().map(|slice| slice.phase.clone()));
+    let slices: Vec<&Slice> =
+        series.iter().filter(|slice| Some(&slice.phase) == phase.as_ref()).collect();
+    let readings: Vec<&MachineReading> =
+        machine.iter().filter(|reading| Some(&reading.phase) == phase.as_ref()).collect();
+    let (end_s, roles) = operations(&slices, POINTS);
+    let (mut phase_s, mut line) = (end_s.last().copied().unwrap_or(0.0), MachineLine::default());
+    if let ([first, rest @ ..], Some(last)) = (readings.as_slice(), readings.last()) {
+        let began = first.reading.at_unix_ns;
+        let since = last.reading.at_unix_ns.saturating_sub(began) as f64 / 1e9;
+        phase_s = rounded(since.max(phase_s), 4);
+        line = readings_of(began, &first.reading, rest, None, POINTS);
+    }
+    Ok(InFlight {
+        case: case.id.clone(),
+        engine: case.label.clone(),
+        trial: case.trial,
+        threads: case.threads,
+        phases: case.phases.iter().map(|phase| phase.name.clone()).collect(),
+        phase,
+        phase_s,
+        end_s,
+        roles,
+        machine: line,
+    })
+}

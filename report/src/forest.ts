@@ -1,0 +1,81 @@
+// A ratio with its interval, on a logarithmic axis that all rows share: 1 in the middle, the noise
+// shaded, and a marker whose shape and colour say the verdict.
+
+import type { Judgement, VersusRow } from "./data";
+import { svg } from "./dom";
+
+export const WORDS: Record<Judgement, string> = {
+  improved: "improved", regressed: "regressed", changed: "changed", within_noise: "within noise",
+  too_few_trials: "too few trials", not_comparable: "not comparable",
+};
+
+export const JUDGEMENTS = Object.keys(WORDS) as Judgement[];
+
+/** Outlines in a square of 12. */
+const OUTLINES: Record<Judgement, string> = {
+  improved: "M6 .8 11.4 10.6H.6z",
+  regressed: "M6 11.2.6 1.4h10.8z",
+  changed: "M6 .4 11.6 6 6 11.6.4 6z",
+  within_noise: "M6 2.2a3.8 3.8 0 1 0 .01 0z",
+  too_few_trials: "M6 2.2a3.8 3.8 0 1 0 .01 0z",
+  not_comparable: "M2 2l8 8M10 2l-8 8",
+};
+
+export const verdictMark = (verdict: Judgement): SVGElement =>
+  svg("svg", { viewBox: "0 0 12 12", class: `vmark ${verdict}`, "aria-hidden": "true" }, svg("path", { d: OUTLINES[verdict] }));
+
+export interface Scale {
+  /** The axis reaches from one over this to this. */
+  most: number;
+  ticks: number[];
+  /** Of 100: where a ratio stands, held inside the axis. */
+  at: (ratio: number) => number;
+}
+
+const ENDS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 100];
+
+/** As wide as the widest ratio, and as most of the intervals: a few that know nothing do not press all others together. */
+export function scaleOf(rows: VersusRow[]): Scale {
+  const far = (value: number | null) => (value == null || value <= 0 ? [] : [Math.max(value, 1 / value)]);
+  const ratios = rows.flatMap((row) => far(row.ratio));
+  const ends = rows.flatMap((row) => [...far(row.ratio_low), ...far(row.ratio_high)]).sort((a, b) => a - b);
+  const wanted = Math.max(1.02, ...ratios, ends[Math.floor(ends.length * 0.9)] ?? 1) * 1.01;
+  const most = ENDS.find((end) => end >= wanted) ?? 100;
+  const inner = ENDS.filter((end) => end < most && Math.log(end) > Math.log(most) * 0.3).slice(-1);
+  const ticks = [most, ...inner].flatMap((end) => [1 / end, end]);
+  const at = (ratio: number) => 50 + 50 * Math.max(-1, Math.min(1, Math.log(Math.max(ratio, 1e-9)) / Math.log(most)));
+  return { most, ticks: [...ticks, 1].sort((a, b) => a - b), at };
+}
+
+const percent = (value: number): string => `${value.toFixed(2)}%`;
+
+/** The axis itself, for the head of the table. */
+export function axis(scale: Scale): SVGElement {
+  const label = (tick: number) => {
+    const anchor = tick === 1 ? "middle" : scale.at(tick) < 1 ? "start" : scale.at(tick) > 99 ? "end" : "middle";
+    return svg("text", { x: percent(scale.at(tick)), y: "11", "text-anchor": anchor }, `${Number(tick.toPrecision(2))}×`);
+  };
+  return svg("svg", { class: "forest axis", height: "15", "aria-hidden": "true" }, ...scale.ticks.map(label));
+}
+
+export function forest(row: VersusRow, scale: Scale): SVGElement {
+  const line = (x1: number, x2: number, y1: number, y2: number, name: string) =>
+    svg("line", { x1: percent(x1), x2: percent(x2), y1: String(y1), y2: String(y2), class: name });
+  const band = [scale.at(1 / (1 + row.noise)), scale.at(1 + row.noise)] as const;
+  const parts: SVGElement[] = [
+    svg("rect", { x: percent(band[0]), width: percent(band[1] - band[0]), y: "0", height: "26", class: "noise" }),
+    ...scale.ticks.map((tick) => line(scale.at(tick), scale.at(tick), 0, 26, tick === 1 ? "one" : "tick")),
+  ];
+  if (row.ratio_low != null && row.ratio_high != null) {
+    const [low, high] = [scale.at(row.ratio_low), scale.at(row.ratio_high)];
+    parts.push(line(low, high, 13, 13, "interval"));
+    // An end inside the axis has a cap; one outside it does not end here.
+    if (row.ratio_low >= 1 / scale.most) parts.push(line(low, low, 9, 17, "interval"));
+    if (row.ratio_high <= scale.most) parts.push(line(high, high, 9, 17, "interval"));
+  }
+  if (row.ratio != null) {
+    parts.push(svg("svg", { x: percent(scale.at(row.ratio)), y: "7", width: "12", height: "12", overflow: "visible" },
+      svg("path", { d: OUTLINES[row.verdict], transform: "translate(-6 0)", class: "point" })));
+  }
+  return svg("svg", { class: `forest ${row.verdict}`, height: "26", "aria-hidden": "true" }, ...parts);
+}

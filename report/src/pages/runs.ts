@@ -1,0 +1,146 @@
+// The list of runs: which there are, how they stand, and two of them to be compared.
+
+import { appearance, linked, part, type Shade } from "../appearance";
+import type { RunEntry, RunsData, State } from "../data";
+import { h, type Child } from "../dom";
+import { date, duration } from "../format";
+import { poll } from "../poll";
+
+const WORDS: Record<State, string> = { complete: "complete", running: "at work", partial: "partial", unreadable: "cannot be read" };
+const EVERY_MS = { running: 2000, idle: 6000 };
+
+interface Choice {
+  runs: string[];
+  theme: Shade | null;
+}
+
+function parse(hash: string): Choice {
+  const parameters = new URLSearchParams(hash.replace(/^#/, ""));
+  const theme = parameters.get("theme");
+  return { runs: parameters.getAll("run").slice(-2), theme: theme === "light" || theme === "dark" ? theme : null };
+}
+
+function write({ runs, theme }: Choice): string {
+  const parameters = new URLSearchParams(runs.map((run) => ["run", run]));
+  if (theme) parameters.set("theme", theme);
+  const text = parameters.toString();
+  return text ? `#${text}` : "";
+}
+
+export function runs(root: HTMLElement, first: RunsData): void {
+  let data = first, seen = "";
+  let choice = parse(location.hash);
+  const remember = (next: Choice): void => {
+    choice = next;
+    history.replaceState(null, "", write(choice) || location.pathname);
+  };
+  const list = h("div", { id: "runs" }), bar = h("div", { class: "chooser", role: "status" });
+  const missing = h("p", { class: "lost", role: "status", hidden: true }, "The server does not answer. It is asked again every few seconds.");
+
+  const show = (): void => {
+    const focused = (document.activeElement as HTMLElement | null)?.dataset["run"];
+    const there = choice.runs.filter((name) => data.runs.some((run) => run.name === name));
+    if (there.length !== choice.runs.length) remember({ ...choice, runs: there });
+    list.replaceChildren(data.runs.length === 0 ? none(data) : table(data, choice, choose));
+    bar.replaceChildren(...chooser(data, choice, swap));
+    if (focused != null) [...list.querySelectorAll<HTMLElement>("input[data-run]")].find((box) => box.dataset["run"] === focused)?.focus();
+  };
+  // Of three, the one chosen first goes.
+  const choose = (name: string, on: boolean): void => {
+    const others = choice.runs.filter((run) => run !== name);
+    remember({ ...choice, runs: on ? [...others, name].slice(-2) : others });
+    show();
+  };
+  const swap = (): void => {
+    swapped = !swapped;
+    show();
+  };
+  let swapped = false;
+
+  const chooser = (data: RunsData, { runs, theme }: Choice, swap: () => void): HTMLElement[] => {
+    if (data.runs.length < 2) return [];
+    if (runs.length < 2) return [h("p", { class: "note" }, runs.length === 0 ? "Choose two runs to compare them." : "Choose a second run to compare this one with.")];
+    // The older one is what is compared with, unless it is turned round.
+    const order = data.runs.map((run) => run.name);
+    const [base = "", other = ""] = [...runs].sort((a, b) => (order.indexOf(b) - order.indexOf(a)) * (swapped ? -1 : 1));
+    return [
+      h("p", {}, h("span", { class: "faint" }, "base "), base, h("span", { class: "faint" }, " new "), other),
+      h("div", { class: "actions" },
+        h("button", { type: "button", click: swap }, "Swap"),
+        h("a", { class: "go", href: linked(`/compare/${part(base)}/${part(other)}`, theme) }, "Compare")),
+    ];
+  };
+
+  const button = appearance(() => choice.theme, (theme) => {
+    remember({ ...choice, theme });
+    show();
+  });
+  document.title = "Runs: kvdyno";
+  root.replaceChildren(
+    h("header", { class: "head row" }, h("div", {}, h("p", { class: "kicker" }, `kvdyno ${data.program} · ${data.folder}`), h("h1", {}, "Runs")), button),
+    missing, list, bar);
+  show();
+  addEventListener("hashchange", () => {
+    choice = parse(location.hash);
+    show();
+  });
+  const pace = (): number => (data.runs.some((run) => run.state === "running") ? EVERY_MS.running : EVERY_MS.idle);
+  poll("/runs.json", pace, (text) => {
+    if (text !== seen) {
+      seen = text;
+      data = JSON.parse(text) as RunsData;
+      show();
+    }
+    return true;
+  }, (is) => { missing.hidden = !is; });
+}
+
+const none = (data: RunsData): HTMLElement =>
+  h("p", {}, `There are no runs in ${data.folder}. `, h("code", {}, "kvdyno run quick"), " makes one.");
+
+function table(data: RunsData, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
+  const heads = ["", "run", "began (UTC)", "took", "engines", "cases", "findings", "state"];
+  return h("table", { class: "runs" },
+    h("caption", { class: "hidden" }, "Runs, the newest first"),
+    h("thead", {}, h("tr", {}, ...heads.map((text) => h("th", { scope: "col", class: ["took", "cases"].includes(text) ? "number" : "" }, text || h("span", { class: "hidden" }, "choose"))))),
+    h("tbody", {}, ...data.runs.map((run) => row(run, choice, choose))));
+}
+
+function row(run: RunEntry, choice: Choice, choose: (name: string, on: boolean) => void): HTMLElement {
+  const readable = run.state !== "unreadable";
+  const chosen = choice.runs.includes(run.name);
+  const box = h("input", {
+    type: "checkbox", "data-run": run.name, "aria-label": `Compare ${run.name}`, checked: chosen,
+    change: (event) => choose(run.name, (event.target as HTMLInputElement).checked),
+  });
+  const cell = (name: string, ...children: Child[]) => h("td", { class: name, "data-name": name }, ...children);
+  return h("tr", { class: chosen ? "chosen" : "", "data-name": run.name, "data-state": run.state },
+    cell("choose", readable ? box : null),
+    h("th", { scope: "row", class: "run" },
+      readable ? h("a", { href: linked(`/runs/${part(run.name)}`, choice.theme) }, run.title || run.suite) : h("span", {}, run.name),
+      h("span", { class: "sub" }, readable ? run.name : run.message ?? "")),
+    cell("began", run.started_unix_ns == null ? "" : date(run.started_unix_ns).replace(" UTC", ""), run.host ? h("span", { class: "sub" }, run.host) : null),
+    cell("took number", took(run)),
+    cell("engines", run.engines.join(", ")),
+    cell("cases number", readable ? `${run.cases_done}/${run.cases_planned}` : ""),
+    cell("findings", ...findings(run)),
+    cell("state", h("span", { class: `state ${run.state}` }, WORDS[run.state]),
+      run.state === "running" ? h("progress", { max: String(Math.max(1, run.cases_planned)), value: String(run.cases_recorded), "aria-label": "Cases done" }) : null));
+}
+
+/** Of a run at work, how long it has been; of a killed one nobody knows. */
+function took(run: RunEntry): string {
+  if (run.started_unix_ns == null) return "";
+  const end = run.ended_unix_ns ?? (run.state === "running" ? Date.now() * 1e6 : null);
+  return end == null ? "" : duration(Math.max(0, Math.round((end - run.started_unix_ns) / 1e9) * 1e9));
+}
+
+function findings(run: RunEntry): Child[] {
+  const { invalid, warning, info } = run.findings;
+  const words: Child[] = [
+    invalid > 0 ? h("span", { class: "weight invalid" }, `${invalid} invalid`) : null,
+    warning > 0 ? h("span", { class: "weight warning" }, `${warning} warning${warning === 1 ? "" : "s"}`) : null,
+    info > 0 ? h("span", { class: "weight" }, `${info} note${info === 1 ? "" : "s"}`) : null,
+  ];
+  return run.state !== "unreadable" && invalid + warning + info === 0 ? ["none"] : words;
+}
