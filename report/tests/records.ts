@@ -9,12 +9,12 @@ import type { PageData } from "../src/data";
 
 const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
-const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
+export const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 
 export const folder = mkdtempSync(join(tmpdir(), "kvdyno-page-"));
 export const remove = (): void => rmSync(folder, { recursive: true });
 
-type Json = Record<string, any>;
+export type Json = Record<string, any>;
 
 /** What is changed in a copy of the record. */
 export interface Bend {
@@ -27,9 +27,8 @@ export interface Bend {
   files?: Record<string, (text: string, planned: Json) => string | null>;
 }
 
-/** The path of a page. */
-export function page(name: string, bend: Bend = {}): string {
-  const run = join(folder, name);
+/** The folder of a bent record. */
+export function record(run: string, bend: Bend = {}): string {
   cpSync(FROZEN, run, { recursive: true });
   change(join(run, "plan.json"), (plan) => {
     for (const planned of plan["cases"]) bend.case?.(planned);
@@ -51,13 +50,19 @@ export function page(name: string, bend: Bend = {}): string {
       else writeFileSync(join(path, file), now);
     }
   }
+  return run;
+}
+
+/** The path of a page. */
+export function page(name: string, bend: Bend = {}): string {
+  const run = record(join(folder, name), bend);
   const out = join(folder, `${name}.html`);
   const done = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });
   if (done.status === null || ![0, 3, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);
   return out;
 }
 
-function change(path: string, edit: (json: Json) => void): void {
+export function change(path: string, edit: (json: Json) => void): void {
   const json = JSON.parse(readFileSync(path, "utf8")) as Json;
   edit(json);
   writeFileSync(path, JSON.stringify(json));
@@ -166,3 +171,40 @@ export const BARE: Bend = {
   },
   run: (run) => { run["harness_ns_per_op"] = null; run["host_before"]["drive"] = null; run["ended_unix_ns"] = null; },
 };
+
+/** Six trials in place of two, the windows of LMDB's roles as long as `slower` says: something to compare. */
+export function sixTrials(run: string, slower: number): string {
+  const cases = join(run, "cases");
+  const stretch = (record: Json, trial: number): void => {
+    for (const phase of record["phases"]) {
+      for (const role of phase["roles"]) {
+        const factor = role["role"] === "readers" && record["case"]["engine"] === "lmdb" ? slower : 1;
+        role["window_ns"] = Math.round(role["window_ns"] * factor * (1 + 0.004 * ((trial * 7) % 5)));
+      }
+    }
+  };
+  const planned: Json[] = [];
+  change(join(run, "plan.json"), (plan) => {
+    planned.push(...plan["cases"]);
+    for (let trial = 3; trial <= 6; trial += 1) {
+      const like = planned.filter((one) => one["trial"] === (trial % 2) + 1);
+      plan["cases"].push(...like.map((one) => JSON.parse(JSON.stringify(one).replaceAll(`_r${one["trial"]}"`, `_r${trial}"`)) as Json)
+        .map((one) => ({ ...one, trial })));
+    }
+  });
+  for (const one of planned) {
+    const from = join(cases, one["id"]);
+    for (let trial = 3; trial <= 6; trial += 1) {
+      if (one["trial"] !== (trial % 2) + 1) continue;
+      const to = join(cases, String(one["id"]).replace(/_r\d$/, `_r${trial}`));
+      cpSync(from, to, { recursive: true });
+      const path = join(to, "case.json");
+      const record = JSON.parse(readFileSync(path, "utf8").replaceAll(`_r${one["trial"]}"`, `_r${trial}"`)) as Json;
+      record["case"]["trial"] = trial;
+      stretch(record, trial);
+      writeFileSync(path, JSON.stringify(record));
+    }
+    change(join(from, "case.json"), (record) => stretch(record, one["trial"]));
+  }
+  return run;
+}

@@ -20,6 +20,7 @@ mod places;
 mod readme;
 mod report;
 mod scratch;
+mod serve;
 mod strangers;
 mod suites;
 mod workers;

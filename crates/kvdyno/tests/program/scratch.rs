@@ -285,6 +285,11 @@ impl Running {
         fs::read_to_string(&self.outputs[1]).unwrap_or_default()
     }
 
+    /// What it has printed on standard output so far.
+    pub(crate) fn printed(&self) -> String {
+        fs::read_to_string(&self.outputs[0]).unwrap_or_default()
+    }
+
     /// Whether it is still running.
     pub(crate) fn is_running(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()

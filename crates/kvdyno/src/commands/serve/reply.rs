@@ -18,11 +18,7 @@ pub(super) struct Reply {
 
 impl Reply {
     pub(super) fn page(html: String) -> Self {
-        Self {
-            status: StatusCode::OK,
-            kind: "text/html; charset=utf-8",
-            body: html.into_bytes(),
-        }
+        Self { status: StatusCode::OK, kind: "text/html; charset=utf-8", body: html.into_bytes() }
     }
 
     pub(super) fn json(body: Vec<u8>) -> Self {

@@ -1,0 +1,254 @@
+//! `kvdyno serve`: what is in the runs folder, over HTTP, to this machine alone.
+
+use super::scratch::{Running, Scratch, wait_until};
+use super::suites::{GET, reads, suite};
+use super::workers::skipped;
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+
+/// A server that is running.
+struct Server {
+    running: Running,
+    port: u16,
+}
+
+/// What it answered.
+struct Answer {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Server {
+    /// One on a free port; none where the program was built without its page.
+    fn start(scratch: &Scratch, test: &str) -> Option<Self> {
+        let mut running = scratch.start(scratch.kvdyno(&["serve", "--port", "0"]));
+        let mut port = None;
+        wait_until("it says its address", || {
+            let printed = running.printed();
+            let address = printed.trim().strip_prefix("http://127.0.0.1:");
+            port = address.and_then(|rest| rest.strip_suffix('/')?.parse().ok());
+            port.is_some() || !running.is_running()
+        });
+        if port.is_none() {
+            let done = running.wait();
+            done.assert_code(1).assert_says("this build has no report page");
+            skipped(test, "built without report/dist");
+            return None;
+        }
+        port.map(|port| Self { running, port })
+    }
+
+    /// Sends a request as it is written, and reads until the end.
+    fn send(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Answer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+
+    fn ask(&self, method: &str, path: &str, host: &str) -> Answer {
+        self.send(&format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        self.ask("GET", path, &format!("127.0.0.1:{}", self.port))
+    }
+
+    #[track_caller]
+    fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+        serde_json::from_str(&answer.body).unwrap()
+    }
+
+    fn end(self) {
+        self.running.signal(Signal::INT);
+        self.running.wait().assert_code(0);
+    }
+}
+
+fn names(scratch: &Scratch) -> Vec<String> {
+    let name = |path: &std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    scratch.runs().iter().map(name).collect()
+}
+
+#[test]
+fn runs_reports_and_comparisons_are_shown_as_pages_and_as_data() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let test = "runs_reports_and_comparisons_are_shown_as_pages_and_as_data";
+    let Some(server) = Server::start(&scratch, test) else { return };
+    // What comes later is there as well: nothing is kept.
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let [older, newer] = <[String; 2]>::try_from(names(&scratch)).unwrap();
+
+    let list = server.json("/runs.json");
+    let told: Vec<&Value> = list["runs"].as_array().unwrap().iter().collect();
+    assert_eq!(
+        (told[0]["name"].as_str(), told[1]["name"].as_str()),
+        (Some(&*newer), Some(&*older))
+    );
+    assert_eq!(told[0]["state"], "complete");
+    assert_eq!(told[0]["cases_done"], told[0]["cases_planned"]);
+    assert!(told[0]["findings"]["info"].is_u64(), "{list}");
+
+    let report = server.json(&format!("/runs/{older}.json"));
+    assert_eq!(
+        (&report["kind"], &report["summary"]["run"]["id"]),
+        (&"report".into(), &older.as_str().into())
+    );
+    assert_eq!(report["live"]["state"], "complete");
+    let versus = server.json(&format!("/compare/{older}/{newer}.json"));
+    assert_eq!(versus["versus"]["base"]["run"], older.as_str());
+    assert_eq!(versus["between"]["new"], newer.as_str());
+    let refused = server.json(&format!("/compare/{older}/{older}.json"));
+    assert!(refused["versus"].is_null() && refused["refused"]["message"].is_string(), "{refused}");
+
+    for path in ["/", &format!("/runs/{older}"), &format!("/compare/{older}/{newer}")] {
+        let page = server.get(path);
+        assert_eq!(page.status, 200, "{path}");
+        assert!(page.body.starts_with("<!doctype html>") && !page.body.contains("%KVDYNO_DATA%"));
+        assert!(
+            page.head.contains("content-security-policy: default-src 'none'; script-src 'sha256-")
+        );
+        assert!(page.head.contains("x-content-type-options: nosniff"), "{}", page.head);
+        assert!(!page.head.contains("access-control-allow"), "{}", page.head);
+    }
+    let head = server.ask("HEAD", "/runs.json", &format!("localhost:{}", server.port));
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    server.end();
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn what_is_not_meant_for_it_is_refused() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch.run(&["run", "s.toml", "--runs", "others"]).assert_ok();
+    let Some(server) = Server::start(&scratch, "what_is_not_meant_for_it_is_refused") else {
+        return;
+    };
+    let port = server.port;
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1", "localhost:1", ""] {
+        let answer = server.ask("GET", "/runs.json", host);
+        assert_eq!(answer.status, 421, "{host}");
+        assert!(!answer.body.contains("kind"), "{host}: {}", answer.body);
+    }
+    let bare = server.send("GET /runs.json HTTP/1.0\r\n\r\n");
+    assert_eq!(bare.status, 421, "{}", bare.body);
+    let ours = format!("127.0.0.1:{port}");
+    for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
+        let answer = server.ask(method, "/runs.json", &ours);
+        assert_eq!(answer.status, 405, "{method}");
+        assert!(answer.head.contains("allow: get, head"), "{}", answer.head);
+    }
+    let run = names(&scratch).remove(0);
+    let other = super::scratch::list(&scratch.path("others")).remove(0);
+    let outside = [
+        format!("/runs/../others/{other}"),
+        format!("/runs/..%2Fothers%2F{other}"),
+        format!("/runs/..%2Fothers%2F{other}.json"),
+        format!("/runs/{}.json", scratch.path("others").join(&other).display()),
+        format!("/runs/%2Fproc%2F..{}", scratch.path("runs").join(&run).display()),
+        format!("/runs/./{run}"),
+        format!("/runs/{run}/../{run}"),
+        format!("/runs/{run}/plan.json"),
+        format!("/runs/{run}%00.json"),
+        "/runs/..".to_owned(),
+        "/runs/".to_owned(),
+        "//runs.json".to_owned(),
+        "/etc/passwd".to_owned(),
+        format!("/compare/{run}/..%2Fothers%2F{other}"),
+    ];
+    for path in outside {
+        let answer = server.get(&path);
+        assert_eq!(
+            answer.status,
+            404,
+            "{path}: {}",
+            answer.body.chars().take(200).collect::<String>()
+        );
+    }
+    server.end();
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_run_at_work_is_shown_as_it_gets_on() {
+    let scratch = Scratch::new();
+    let long = suite()
+        .run("slice = \"100ms\"")
+        .engine_as("slow", "null", "latency_ns = 1_000_000\nstore = \"memory\"")
+        .load("batch = 500")
+        .measure("duration = \"5m\"")
+        .role("readers", GET);
+    scratch.write("s.toml", &long.text());
+    let Some(server) = Server::start(&scratch, "a_run_at_work_is_shown_as_it_gets_on") else {
+        return;
+    };
+    assert_eq!(server.json("/runs.json")["runs"], Value::Array(Vec::new()));
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+    scratch.wait_for_phase("t1", "measure");
+    let name = names(&scratch).remove(0);
+    let live = || server.json(&format!("/runs/{name}/live.json"));
+    wait_until("a rate is known", || {
+        live()["in_flight"]["roles"][0]["ops_per_s"][0].as_f64().is_some_and(|rate| rate > 0.0)
+    });
+    let now = live();
+    assert_eq!(now["state"], "running");
+    assert_eq!((&now["cases_recorded"], &now["cases_planned"]), (&1.into(), &2.into()));
+    let flight = &now["in_flight"];
+    assert_eq!((&flight["engine"], &flight["phase"]), (&"slow".into(), &"measure".into()));
+    assert_eq!(flight["roles"][0]["role"], "readers");
+    assert_eq!(server.json("/runs.json")["runs"][0]["state"], "running");
+    let report = server.json(&format!("/runs/{name}.json"));
+    assert_eq!(report["live"]["state"], "running");
+    assert_eq!(report["summary"]["run"]["cases_recorded"], 1);
+    scratch.run(&["list"]).assert_code(0).assert_says("running");
+
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    let after = live();
+    assert_eq!((&after["state"], &after["in_flight"]), (&"partial".into(), &Value::Null));
+    scratch.run(&["list"]).assert_code(0).assert_says("partial");
+    server.end();
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_record_that_cannot_be_read_does_not_end_it() {
+    let scratch = Scratch::new();
+    let test = "a_record_that_cannot_be_read_does_not_end_it";
+    let Some(server) = Server::start(&scratch, test) else { return };
+    let run = scratch.path("runs/2026-01-01T00-00-00Z_<script>_0000");
+    fs::create_dir_all(&run).unwrap();
+    fs::write(run.join("run.json"), "{ \"<script>alert(1)</script>\"").unwrap();
+    let list = server.json("/runs.json");
+    assert_eq!(list["runs"][0]["state"], "unreadable");
+    assert!(list["runs"][0]["message"].as_str().unwrap().contains("run.json"), "{list}");
+    let answer = server.get("/runs/2026-01-01T00-00-00Z_%3Cscript%3E_0000");
+    assert_eq!(answer.status, 500);
+    assert!(answer.head.contains("content-type: text/plain; charset=utf-8"), "{}", answer.head);
+    server.end();
+}
+
+#[test]
+fn a_port_that_is_taken_is_said() {
+    let scratch = Scratch::new();
+    let Some(server) = Server::start(&scratch, "a_port_that_is_taken_is_said") else { return };
+    let second = scratch.run(&["serve", "--port", &server.port.to_string()]);
+    second.assert_code(2).assert_says("hint: `--port 0`");
+    server.running.signal(Signal::TERM);
+    server.running.wait().assert_code(0);
+}
