@@ -11,8 +11,8 @@ const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
 const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 
-export const folder = mkdtempSync(join(tmpdir(), "kvdyno-page-"));
-export const remove = (): void => rmSync(folder, { recursive: true });
+let folder: string | null = null;
+export const remove = (): void => { if (folder) rmSync(folder, { recursive: true }); };
 
 type Json = Record<string, any>;
 
@@ -29,6 +29,7 @@ export interface Bend {
 
 /** The path of a page. */
 export function page(name: string, bend: Bend = {}): string {
+  folder ??= mkdtempSync(join(tmpdir(), "kvdyno-page-"));
   const run = join(folder, name);
   cpSync(FROZEN, run, { recursive: true });
   change(join(run, "plan.json"), (plan) => {

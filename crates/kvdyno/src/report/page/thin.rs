@@ -3,11 +3,11 @@
 use crate::report::summary::Summary;
 
 /// All cells of all heat maps together.
-const CELLS: usize = 60_000;
+const CELLS: usize = 50_000;
 /// What a column of a heat map has, about.
 const CELLS_PER_COLUMN: usize = 14;
 /// All numbers of all time lines together.
-const NUMBERS: usize = 160_000;
+const NUMBERS: usize = 120_000;
 /// What a slice of a time line has, about.
 const NUMBERS_PER_SLICE: usize = 10;
 
