@@ -81,7 +81,7 @@ test-engines: build
 	cargo test --release -p kvdyno-rocksdb
 
 bench: build
-	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- --json $(CARGO_TARGET_DIR)/bench.json
+	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json
 
 clean:
 	rm -rf runs report/dist/index.html report/node_modules

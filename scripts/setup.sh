@@ -14,10 +14,11 @@ command -v cargo >/dev/null ||
 
 "$(dirname "$0")/node.sh" >/dev/null
 
+# libclang itself: libclang-cpp, which comes with other packages, is another library.
 has_libclang() {
     [ -n "${LIBCLANG_PATH:-}" ] && return 0
-    ldconfig -p 2>/dev/null | grep -q 'libclang[-.0-9]*\.so' && return 0
-    compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null
+    ldconfig -p 2>/dev/null | grep -Eq 'libclang(-[0-9][0-9.]*)?\.so' && return 0
+    compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null || compgen -G '/usr/lib/llvm-*/lib/libclang-[0-9]*.so*' >/dev/null
 }
 
 packages=()

@@ -4,7 +4,9 @@
 //! found out by the command they are given to.
 
 use crate::printer::Color;
-use clap::{Args, Parser, Subcommand};
+use crate::suite;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 
 /// The version; a build that knows its commit says so, as `0.1.0 (1a2b3c4)`.
@@ -86,6 +88,7 @@ pub enum Command {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SuiteArgs {
     /// A built-in suite's name, or the path of a TOML file
+    #[arg(value_parser = SuiteName, hide_possible_values = true, value_hint = ValueHint::FilePath)]
     pub suite: String,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -109,6 +112,27 @@ pub struct SuiteArgs {
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub no_ram_limit: bool,
+}
+
+/// Any text; shells are told the built-in suites. What it means is found out by the command.
+#[derive(Clone, Copy, Debug)]
+struct SuiteName;
+
+impl TypedValueParser for SuiteName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(suite::builtin().iter().map(|(name, _)| PossibleValue::new(*name))))
+    }
 }
 
 /// Where runs are kept.
@@ -348,6 +372,7 @@ pub enum SuitesAction {
     /// Print a suite's file
     Show {
         /// Its name
+        #[arg(value_parser = SuiteName, hide_possible_values = true)]
         name: String,
     },
 }

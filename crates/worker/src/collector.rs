@@ -80,7 +80,7 @@ impl Collector<'_> {
     fn tell_progress(&self, shared: &Shared, now: u64) -> Result<()> {
         send(&Event::Progress {
             phase: self.task.phase,
-            done: shared.progress.iter().map(|items| items.load(Relaxed)).sum(),
+            done: shared.progress.iter().map(|items| items.0.load(Relaxed)).sum(),
             total: self.task.total,
             elapsed_ns: now.saturating_sub(self.start),
         })

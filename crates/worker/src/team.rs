@@ -75,8 +75,13 @@ pub(crate) struct Shared {
     failure: Mutex<Option<Error>>,
     ready: Barrier,
     /// Items done by each thread, as of its last block.
-    pub(crate) progress: Vec<AtomicU64>,
+    pub(crate) progress: Vec<Padded>,
 }
+
+/// Alone on its cache lines: a thread that tells its progress takes no line from another. Two lines,
+/// because processors fetch them in pairs.
+#[repr(align(128))]
+pub(crate) struct Padded(pub(crate) AtomicU64);
 
 /// Threads that have a place in a team, and what they leave behind.
 struct Left {
@@ -103,7 +108,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         errors: AtomicU64::new(0),
         failure: Mutex::new(None),
         ready: Barrier::new(threads + 1),
-        progress: (0..threads).map(|_| AtomicU64::new(0)).collect(),
+        progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
     };
     let mut roles: Vec<RoleResult> = crews.iter().map(empty_result).collect();
     let names: Vec<String> = crews.iter().map(|crew| crew.name.clone()).collect();
@@ -276,7 +281,7 @@ fn drive<S: kvdyno_engine::Session, C: Clock>(
         count_block(&block, done, &failed, &mut lane.tallies);
         source.settle(&block, done, &failed);
         let items: u64 = lane.tallies.iter().map(Tally::items).sum();
-        shared.progress[seat.thread].store(items, Relaxed);
+        shared.progress[seat.thread].0.store(items, Relaxed);
         if done < block.steps.len() || lane.edge == crate::tally::OVER {
             let end = lane.time.deadline.min(lane.last_end);
             let left = block.due.iter().skip(done).filter(|due| **due < end);

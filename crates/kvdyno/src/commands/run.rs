@@ -1,11 +1,11 @@
 //! `kvdyno run`: a suite from its text to its tables.
 
 use super::finish::{self, Shown};
-use super::prepare::{Prepared, check_space, prepare, tell};
+use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
-use crate::exit::{Complaint, Exit};
-use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
+use crate::exit::Exit;
+use crate::host::{Place, Root, Volume, evidence, facts, meter};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Interrupt, harness_ns_per_op};
@@ -19,7 +19,7 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let root = Root::system();
     let prepared = prepare(&args.suite, &args.runs.runs, &root)?;
     check_space(&prepared)?;
-    tell(&prepared.plan, |text| printer.note(text), |text| printer.warning(text));
+    tell(&prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = args.runs.runs.join(&id);
@@ -43,11 +43,6 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     // The plan as it is: the filed one has its secrets struck out.
     let Prepared { plan, workers, .. } = &prepared;
     finish::run(&folder, plan, claim, workers, &interrupt, &shown, printer)
-}
-
-/// A place is named by the user: what is wrong with it is theirs to put right.
-pub(super) fn refused(error: &PlaceError) -> Complaint {
-    Complaint::usage(error.to_string())
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.

@@ -81,7 +81,8 @@ impl Run<'_> {
                 .iter()
                 .any(|later| later.database.id == case.database.id && !is_settled(later, &done));
             if !needed_later || self.interrupt.asked() {
-                self.drop_database(case, &mut databases)?;
+                // What cannot be removed now is tried again, and told of, when the place is left.
+                let _ = self.drop_database(case, &mut databases);
             }
         }
         let all_settled = plan.cases.iter().all(|case| is_settled(case, &done));
@@ -144,10 +145,7 @@ impl Run<'_> {
             self.file(case::not_run(case, &folder, attempt, None, message)?, done);
             return Ok(());
         };
-        if case.makes_database() {
-            self.drop_database(case, databases)?;
-        }
-        let place = match self.place(case) {
+        let place = match self.place(case, databases) {
             Ok(place) => place,
             Err(error) => {
                 let identity = Some(identity.clone());
@@ -173,9 +171,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The folder of a case's database: made for one that loads, there already for the others.
-    fn place(&mut self, case: &Case) -> Result<PathBuf, PlaceError> {
+    /// The folder of a case's database: made afresh for one that loads, there already for the others.
+    fn place(&mut self, case: &Case, databases: &mut Databases) -> Result<PathBuf, PlaceError> {
         let id = &case.database.id;
+        if case.makes_database() {
+            self.drop_database(case, databases)?;
+        }
         if self.claim.has_database(id) {
             Ok(self.claim.database_path(id))
         } else {
@@ -219,7 +220,7 @@ impl Run<'_> {
         done.insert(record.case.id, record.outcome);
     }
 
-    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> anyhow::Result<()> {
+    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> Result<(), PlaceError> {
         databases.forget(&case.database.id);
         if self.claim.has_database(&case.database.id) {
             self.claim.remove_database(&case.database.id)?;
@@ -229,7 +230,7 @@ impl Run<'_> {
 }
 
 /// It would end the same way again: on its own, or because its database cannot be had.
-fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
+pub(crate) fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
     match done.get(&case.id) {
         Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
         outcome => outcome.is_some_and(Outcome::is_final),

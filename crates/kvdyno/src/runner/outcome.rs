@@ -103,7 +103,7 @@ fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
 
 fn verify_failed(phase: &PhaseRecord) -> Option<String> {
     let verified = phase.verified.as_ref()?;
-    let lost = verified.sampled - verified.found;
+    let lost = verified.sampled.saturating_sub(verified.found);
     if lost > 0 {
         return Some(format!("{lost} of {} sampled keys are not there", verified.sampled));
     }
