@@ -207,6 +207,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.bare);
     await scroll(page);
     expect(await page.locator("#host").textContent()).toContain("no drive known");
+    expect(await page.locator(".head").textContent()).toContain("Its RAM limit was not held");
     expect(await page.locator("#page").textContent()).not.toMatch(/NaN|undefined|Infinity|\[object/);
     expect(wrong).toEqual([]);
   });

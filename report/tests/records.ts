@@ -155,7 +155,8 @@ export const EVIL: Bend = {
 export const BARE: Bend = {
   files: { "latency.hlog": () => null, "series.ndjson": () => null, "counters.json": () => null },
   record: (record) => {
-    record["worker"] = null;
+    if (record["case"]["engine"] === "rocksdb") record["worker"] = null;
+    record["ram_limit"] = { ...record["ram_limit"], enforced_by: null, reason: "not root" };
     for (const phase of record["phases"]) {
       phase["before"]["device"] = null;
       phase["after"]["process"] = null;
