@@ -144,6 +144,8 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
+    // A load has none of the figures of reads.
+    paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
     Ok(paired)
 }

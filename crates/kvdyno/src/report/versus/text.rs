@@ -245,8 +245,8 @@ fn figure(unit: &str, value: f64) -> String {
     }
 }
 
-/// What a calibration says in a sentence for each rate, then as a table.
-pub fn resolution(known: &Calibration) -> Vec<Line> {
+/// What a calibration says in a sentence.
+pub fn resolution(known: &Calibration) -> String {
     let rate = |figure: &str, word: &str| {
         let of_figure = known.resolves.iter().filter(|found| found.figure == figure);
         let share = of_figure.map(|found| found.share).reduce(f64::max)?;
@@ -254,8 +254,9 @@ pub fn resolution(known: &Calibration) -> Vec<Line> {
     };
     let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];
     let rates: Vec<String> = rates.iter().filter_map(|(name, word)| rate(name, word)).collect();
-    let text = format!("{} cannot be told from noise ({})", rates.join(", "), of_what(known));
-    harmless(vec![(Tone::Strong, "this machine, now", format!(": {text}"))])
+    let (rates, of_what) = (rates.join(", "), of_what(known));
+    let text = format!("this machine, now: {rates} cannot be told from noise ({of_what})");
+    one_line(&text).into_owned()
 }
 
 /// What a calibration resolves, figure by figure.
