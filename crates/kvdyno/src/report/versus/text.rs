@@ -2,7 +2,7 @@
 
 use super::super::header::moment;
 use super::super::table::{Side as Column, Table};
-use super::gate::{Gate, GateResult};
+use super::gate::{Gate, GateResult, NotJudged};
 use super::judge::{Row, Sample, Verdict};
 use super::noise::{Noise, Resolution};
 use super::sides::Side;
@@ -147,13 +147,17 @@ fn gate(gate: &Gate) -> Vec<Line> {
             (Tone::Bad, format!("FAILED: regressed past {allowed}: {figures}"))
         }
         GateResult::CannotJudge => {
-            let cases = some(&gate.not_judged);
+            let cases = some(&unjudged(&gate.not_judged));
             (Tone::Bad, format!("CANNOT JUDGE whether anything regressed past {allowed}: {cases}"))
         }
     };
     let mut lines = vec![(tone, "gate", text)];
     if gate.result == GateResult::Failed && !gate.not_judged.is_empty() {
-        lines.push((Tone::Warning, "gate", format!("not judged: {}", some(&gate.not_judged))));
+        lines.push((
+            Tone::Warning,
+            "gate",
+            format!("not judged: {}", some(&unjudged(&gate.not_judged))),
+        ));
     }
     if !gate.may_hide.is_empty() {
         let hidden = some(&gate.may_hide);
@@ -161,6 +165,20 @@ fn gate(gate: &Gate) -> Vec<Line> {
         lines.push((Tone::Warning, "gate", text));
     }
     lines
+}
+
+/// What was not judged, case by case: figures of a case mostly share their reason.
+fn unjudged(list: &[NotJudged]) -> Vec<String> {
+    let alike = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
+    let words = |alike: &[NotJudged]| {
+        let NotJudged { case, why, figure } = &alike[0];
+        match figure {
+            Some(figure) if alike.len() == 1 => format!("{case}, {figure}: {why}"),
+            Some(_) => format!("{case}, {} figures: {why}", alike.len()),
+            None => format!("{case}: {why}"),
+        }
+    };
+    alike.map(words).collect()
 }
 
 fn some(list: &[String]) -> String {
