@@ -3,6 +3,10 @@
 //! These are the words as typed. What they mean (a share, a list of threads, a run's folder) is
 //! found out by the command they are given to.
 
+mod compare;
+
+pub use compare::{CalibrateArgs, CompareArgs};
+
 use crate::printer::Color;
 use crate::suite;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -23,12 +27,13 @@ Examples:
   kvdyno show                              the tables of the latest run
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno check latest                      read its record a second time, independently
+  kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
   0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
   3 an engine failed (other cases are kept)       4 findings make the figures invalid
-  130 interrupted (what was done is kept)";
+  5 compare: a figure regressed past the gate     130 interrupted (what was done is kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and reads
 /// off what they deliver and what that costs.
@@ -70,6 +75,10 @@ pub enum Command {
     Report(ReportArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
+    /// Compare two runs, or two engines of one: what differs, and how sure that is
+    Compare(CompareArgs),
+    /// Measure the smallest difference that this machine can resolve
+    Calibrate(CalibrateArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
     /// List the engines found, or one engine's options

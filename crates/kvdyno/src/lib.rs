@@ -40,6 +40,8 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Show(args) => commands::show::run(args, printer),
         Command::Report(args) => commands::report::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),
+        Command::Compare(args) => commands::compare::run(args, printer),
+        Command::Calibrate(args) => commands::calibrate::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
         Command::Engines(args) => commands::engines::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),

@@ -1,6 +1,8 @@
 //! A file per command: each takes its arguments and the printer, and says how the program ends.
 
+pub mod calibrate;
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod engines;

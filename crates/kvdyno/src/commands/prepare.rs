@@ -38,7 +38,18 @@ pub struct Prepared {
 /// directory; it need not exist.
 pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
-    let suite = Suite::parse(&file, &text, &overrides(args)?)?;
+    prepare_text(&file, text, args, default_place, root)
+}
+
+/// The same for a suite whose text is at hand; `file` is what mistakes call it.
+pub fn prepare_text(
+    file: &str,
+    text: String,
+    args: &SuiteArgs,
+    default_place: &Path,
+    root: &Root,
+) -> anyhow::Result<Prepared> {
+    let suite = Suite::parse(file, &text, &overrides(args)?)?;
     let mut workers = BTreeMap::new();
     for name in suite.engines() {
         // One that is missing is reported under the line that asks for it.
@@ -153,7 +164,8 @@ pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
         .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
 }
 
-fn read(name: &str) -> anyhow::Result<(String, String)> {
+/// A suite's file name and text: of a built-in one, or of a file.
+pub fn read(name: &str) -> anyhow::Result<(String, String)> {
     if let Some((_, text)) = suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }

@@ -48,7 +48,8 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.warning(&warning);
     }
     let shown = Shown { json: args.json, wide: args.wide };
-    finish::run(&folder, &plan, claim, &workers, &interrupt, &shown, printer)
+    let ended = finish::run(&folder, &plan, claim, &workers, &interrupt, printer)?;
+    finish::show(&folder, ended, &shown, printer)
 }
 
 /// What a resumed run is going to do, in lines.

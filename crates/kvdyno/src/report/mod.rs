@@ -21,6 +21,7 @@ pub mod summary;
 pub mod table;
 pub mod tables;
 mod trials;
+pub mod versus;
 pub mod wide;
 pub mod wrap;
 

@@ -2,6 +2,7 @@
 
 use super::page::PageData;
 use super::summary::Summary;
+use super::versus::Versus;
 use kvdyno_record::case::{CaseRecord, CounterFile};
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::plan::Plan;
@@ -26,6 +27,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
         ("page", schema_for!(PageData)),
+        ("versus", schema_for!(Versus)),
     ]
 }
 

@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod compare;
 mod disk_full;
 mod fakes;
 mod figures;
