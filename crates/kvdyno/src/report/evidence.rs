@@ -114,6 +114,11 @@ impl CaseEvidence {
         Self { case: case.clone(), record: None, folder: None, damaged: None }
     }
 
+    /// Where it lies; none where it left no record.
+    pub fn folder(&self) -> Option<&CaseFolder> {
+        self.folder.as_ref()
+    }
+
     /// How it ended, as a table says it: `killed (9)`, `does not fit`.
     pub fn outcome(&self) -> String {
         match (&self.record, &self.damaged) {

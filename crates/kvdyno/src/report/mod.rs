@@ -4,6 +4,7 @@
 //! machine, with no engine installed.
 
 pub mod catalogue;
+pub mod command;
 pub mod comparison;
 mod cost;
 pub mod evidence;
@@ -21,6 +22,7 @@ pub mod tables;
 mod trials;
 pub mod wide;
 pub mod wrap;
+pub mod xlsx;
 
 #[cfg(test)]
 pub(crate) mod fixture;
