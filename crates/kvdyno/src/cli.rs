@@ -253,21 +253,53 @@ pub struct CheckArgs {
 
 /// `kvdyno export`.
 #[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
+#[command(
+    group = clap::ArgGroup::new("output").required(true).multiple(true),
+    after_help = "\
 Examples:
+  kvdyno export --xlsx latest.xlsx  a workbook: the tables, charts, formulas behind what is derived
+  kvdyno export --markdown post.md  tables for a blog post; `-`: on standard output
   kvdyno export --csv figures/      figures.csv, load.csv, run.csv and cost.csv
   kvdyno export --csv -             every figure of every trial, one a row, on standard output
-  kvdyno export 2026-11-20T10 --json > summary.json")]
+  kvdyno export 2026-11-20T10 --json > summary.json
+  kvdyno export quick --all-runs --otava otava/   all runs of a suite, for Apache Otava
+  kvdyno export quick.tar.zst --xlsx quick.xlsx   from a bundle
+
+LibreOffice opens the workbook and saves it as .ods. docs/exports.md describes each format."
+)]
 pub struct ExportArgs {
-    /// The run.
+    /// A run's folder, a bundle, the beginning of an id or of a suite's name, or `latest`; several
+    /// for --otava
+    #[arg(value_name = "RUN")]
+    pub names: Vec<String>,
+    /// Where runs are kept.
     #[command(flatten)]
-    pub name: RunName,
+    pub runs: RunsArgs,
     /// CSV files into this folder; `-`: all figures on standard output
-    #[arg(long, value_name = "DIR", required_unless_present = "json")]
+    #[arg(long, value_name = "DIR", group = "output")]
     pub csv: Option<PathBuf>,
     /// The summary as JSON on standard output
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(long, group = "output")]
     pub json: bool,
+    /// A workbook with tables, charts and formulas
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub xlsx: Option<PathBuf>,
+    /// The tables in GitHub's Markdown; `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub markdown: Option<PathBuf>,
+    /// Files for Apache Otava into this folder: a row for each run, and otava.yaml
+    #[arg(long, value_name = "DIR", group = "output")]
+    pub otava: Option<PathBuf>,
+    /// With --otava: all runs of the same suite
+    #[arg(long, requires = "otava")]
+    pub all_runs: bool,
+}
+
+impl ExportArgs {
+    /// The run, or the first of several.
+    pub fn first(&self) -> &str {
+        self.names.first().map_or("latest", String::as_str)
+    }
 }
 
 /// `kvdyno engines`.

@@ -1,7 +1,9 @@
 //! Every figure of every trial as one long list, for programs: one row per case, phase, role,
-//! operation and figure. Numbers are not rounded; what is missing is empty and says why.
+//! operation and figure. Numbers are not rounded; what is missing is empty and says why. Text that
+//! would be a formula in a spreadsheet is made inert.
 
 use super::group::Group;
+use super::inert;
 use super::metric::{Metric, Metrics};
 use super::summary::{METHOD_VERSION, Summary};
 use serde::Serialize;
@@ -10,16 +12,21 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row<'s> {
     /// The run.
+    #[serde(serialize_with = "inert::field")]
     pub run: &'s str,
     /// How it was computed.
     pub method_version: u32,
     /// The case's id.
+    #[serde(serialize_with = "inert::field")]
     pub case: &'s str,
     /// The case's key: equal over trials.
+    #[serde(serialize_with = "inert::field")]
     pub key: &'s str,
     /// The engine.
+    #[serde(serialize_with = "inert::field")]
     pub engine: &'s str,
     /// What tables call it.
+    #[serde(serialize_with = "inert::field")]
     pub label: &'s str,
     /// The durability class.
     pub durability: &'static str,
@@ -28,12 +35,16 @@ pub struct Row<'s> {
     /// Which repeat.
     pub trial: u32,
     /// How the case ended.
+    #[serde(serialize_with = "inert::field")]
     pub outcome: &'s str,
     /// The phase.
+    #[serde(serialize_with = "inert::field")]
     pub phase: &'s str,
     /// The role; empty for figures of the whole process.
+    #[serde(serialize_with = "inert::field")]
     pub role: &'s str,
     /// The operation; empty for all together.
+    #[serde(serialize_with = "inert::field")]
     pub op: &'s str,
     /// The figure.
     pub metric: &'static str,
@@ -50,6 +61,7 @@ pub struct Row<'s> {
     /// Trials that have a value.
     pub n: usize,
     /// Why it is missing, in one trial at least.
+    #[serde(serialize_with = "inert::optional")]
     pub missing: Option<&'s str>,
 }
 
