@@ -33,7 +33,7 @@ pub fn page(summary: &Summary) -> String {
     }
     for finding in &summary.findings {
         text += &format!(
-            "- **{}** {}: {} {}\n",
+            "- **{}** {}: {}; {}\n",
             header::severity(finding.severity),
             escaped(&finding.id.as_str()),
             escaped(&finding.evidence),
@@ -59,18 +59,27 @@ fn table(table: &Table) -> String {
 
 /// On one line, and with no mark of Markdown's or HTML's in it.
 fn escaped(text: &str) -> String {
+    let text = one_line(text);
     let mut escaped = String::with_capacity(text.len());
-    for c in one_line(text).chars() {
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let inside = |c: char| c.is_alphanumeric();
         match c {
             '&' => escaped += "&amp;",
             '<' => escaped += "&lt;",
             '>' => escaped += "&gt;",
-            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '#' => {
+            // Inside a word it marks nothing.
+            '_' if inside(before) && characters.peek().copied().is_some_and(inside) => {
+                escaped.push(c);
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => {
                 escaped.push('\\');
                 escaped.push(c);
             }
             c => escaped.push(c),
         }
+        before = c;
     }
     escaped
 }
