@@ -20,6 +20,8 @@ Examples:
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno show                              the tables of the latest run
   kvdyno check latest                      read its record a second time, independently
+  kvdyno export --xlsx latest.xlsx         the tables as a workbook, with charts and formulas
+  kvdyno bundle                            the run in one file, to be published and repeated
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
@@ -67,6 +69,10 @@ pub enum Command {
     Check(CheckArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
+    /// Pack a run into one file, to be published and repeated elsewhere
+    Bundle(BundleArgs),
+    /// Repeat a recorded run on this host
+    Rerun(RerunArgs),
     /// List the engines found, or one engine's options
     Engines(EnginesArgs),
     /// Say what this machine can enforce and measure, and what will distort
@@ -125,7 +131,7 @@ impl Default for RunsArgs {
 /// A run, and where runs are kept.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunName {
-    /// A run's folder, the beginning of its id or of its suite's name, or `latest`
+    /// A run's folder, a bundle, the beginning of its id or of its suite's name, or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     /// Where runs are kept.
@@ -300,6 +306,50 @@ impl ExportArgs {
     pub fn first(&self) -> &str {
         self.names.first().map_or("latest", String::as_str)
     }
+}
+
+/// `kvdyno bundle`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno bundle                     the latest run, into ID.tar.zst here
+  kvdyno bundle quick -o quick.tar.zst
+  kvdyno show quick.tar.zst         commands take a bundle in place of a run
+  tar --zstd -tf quick.tar.zst      what is in it
+
+Record, suite, host evidence, tables and checksums. The same record gives the same bytes.")]
+pub struct BundleArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The file, in place of ID.tar.zst in the current folder
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `kvdyno rerun`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno rerun quick.tar.zst --place /mnt/nvme
+  kvdyno rerun 2026-11-20T10        a run of one's own, once more
+
+What is run is the recorded plan: the same records, limits and options, not sized anew from this
+host. What differs here is said before it begins. A bundle can be a stranger's: `kvdyno show` and
+record/suite.toml tell what it would do; its databases lie where --place says, or below runs/.")]
+pub struct RerunArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The folder in which databases are made; emptied of them afterwards
+    #[arg(long, value_name = "DIR")]
+    pub place: Option<PathBuf>,
+    /// The summary as JSON in place of tables
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
 }
 
 /// `kvdyno engines`.

@@ -21,16 +21,15 @@ pub struct Shown {
     pub wide: bool,
 }
 
-/// Does the pending cases of a run, ends its record as far as it goes, and shows it.
+/// Does the pending cases of a run, ends its record as far as it goes, and says how far.
 pub fn run(
     folder: &RunFolder,
     plan: &Plan,
     mut claim: Claim,
     workers: &BTreeMap<String, WorkerIdentity>,
     interrupt: &Interrupt,
-    shown: &Shown,
     printer: &Printer,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<Ended> {
     let root = Root::system();
     // What a killed run could not take away itself.
     group::sweep(&root);
@@ -62,6 +61,16 @@ pub fn run(
     let ended = ended?;
     filed?;
     tell(folder, ended, printer);
+    Ok(ended)
+}
+
+/// Shows a run that was just done, and says how the program ends.
+pub fn show(
+    folder: &RunFolder,
+    ended: Ended,
+    shown: &Shown,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
     let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
     let verdict =
         super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;

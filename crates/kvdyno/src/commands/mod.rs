@@ -1,5 +1,6 @@
 //! A file per command: each takes its arguments and the printer, and says how the program ends.
 
+pub mod bundle;
 pub mod check;
 pub mod completions;
 pub mod doctor;
@@ -9,6 +10,7 @@ pub mod finish;
 pub mod list;
 pub mod plan;
 pub mod prepare;
+pub mod rerun;
 pub mod resume;
 pub mod run;
 pub mod runs;

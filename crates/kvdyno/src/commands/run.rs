@@ -8,7 +8,7 @@ use crate::exit::{Complaint, Exit};
 use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
-use crate::runner::{Interrupt, harness_ns_per_op};
+use crate::runner::{Ended, Interrupt, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_record::run::RunRecord;
@@ -16,19 +16,29 @@ use std::path::{Path, PathBuf};
 
 /// Runs a suite.
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
+    let (folder, ended) = keep(&prepared, &args.runs.runs, printer)?;
+    finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
+}
+
+/// Runs what is prepared into a new folder below `runs`, as far as it comes.
+pub(super) fn keep(
+    prepared: &Prepared,
+    runs: &Path,
+    printer: &Printer,
+) -> anyhow::Result<(RunFolder, Ended)> {
     let root = Root::system();
-    let prepared = prepare(&args.suite, &args.runs.runs, &root)?;
-    check_space(&prepared)?;
+    check_space(prepared)?;
     tell(&prepared.plan, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
-    let path = args.runs.runs.join(&id);
+    let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
     // A place that cannot be had is refused before a run is begun.
     let needed_bytes = prepared.plan.estimate.space_bytes;
     let place =
         Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
-    let folder = create(&path, &args.runs.runs)?;
+    let folder = create(&path, runs)?;
     let _alone = runs::take(&folder)?;
     let claim = place.claim(&id).map_err(|error| {
         give_up(&folder);
@@ -37,12 +47,12 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     for warning in claim.warnings() {
         printer.warning(warning);
     }
-    begin(&folder, &prepared, &id, claim.path(), &root, printer)?;
+    begin(&folder, prepared, &id, claim.path(), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    let shown = Shown { json: args.json, wide: args.wide };
     // The plan as it is: the filed one has its secrets struck out.
-    let Prepared { plan, workers, .. } = &prepared;
-    finish::run(&folder, plan, claim, workers, &interrupt, &shown, printer)
+    let Prepared { plan, workers, .. } = prepared;
+    let ended = finish::run(&folder, plan, claim, workers, &interrupt, printer)?;
+    Ok((folder, ended))
 }
 
 /// A place is named by the user: what is wrong with it is theirs to put right.

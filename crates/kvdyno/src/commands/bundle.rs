@@ -1,0 +1,45 @@
+//! `kvdyno bundle`: a run in one file, to be published and repeated elsewhere.
+
+use super::runs;
+use crate::bundle::{self, ENDING};
+use crate::cli::BundleArgs;
+use crate::exit::{Complaint, Exit};
+use crate::printer::Printer;
+use crate::report::markdown;
+use crate::report::summary::Summary;
+use crate::units;
+use anyhow::Context as _;
+use kvdyno_record::files::RunFolder;
+use std::path::PathBuf;
+
+/// Packs a run, and prints where.
+pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let folder = runs::find(&args.name)?;
+    if folder.is_bundle() {
+        let message = format!("{} is a bundle already", folder.named().display());
+        return Err(Complaint::usage(message).into());
+    }
+    // A run that is at work changes under our hands.
+    let _alone = runs::take(&folder)?;
+    let reading = || format!("failed to read the run in `{}`", folder.path.display());
+    let summary = Summary::read(&folder).with_context(reading)?;
+    let path =
+        args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
+    let packed = bundle::pack(&folder, report(&folder, &summary), &path)
+        .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
+    printer.data(&path.display().to_string());
+    printer.note(&format!(
+        "{} files, {}, packed {}; look through record/host before you publish it: it says much \
+         about the machine",
+        packed.files,
+        units::bytes(packed.bytes),
+        units::bytes(packed.packed_bytes)
+    ));
+    Ok(Exit::Ok)
+}
+
+/// What is made of the record and packed beside it. Whatever else a build can make of a run for
+/// people to read belongs here.
+fn report(_run: &RunFolder, summary: &Summary) -> Vec<(&'static str, Vec<u8>)> {
+    vec![("tables.md", markdown::page(summary).into_bytes())]
+}
