@@ -23,9 +23,10 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&summary)?;
     }
     if let Some(path) = &args.csv {
-        match path == Path::new("-") {
-            true => printer.verbatim(&long::csv(&summary)?),
-            false => csv_folder(&summary, path, printer)?,
+        if path == Path::new("-") {
+            printer.verbatim(&long::csv(&summary)?);
+        } else {
+            csv_folder(&summary, path, printer)?;
         }
     }
     if let Some(path) = &args.xlsx {
@@ -33,9 +34,10 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     if let Some(path) = &args.markdown {
         let page = markdown::page(&summary);
-        match path == Path::new("-") {
-            true => printer.verbatim(page.as_bytes()),
-            false => file(path, page.as_bytes(), printer)?,
+        if path == Path::new("-") {
+            printer.verbatim(page.as_bytes());
+        } else {
+            file(path, page.as_bytes(), printer)?;
         }
     }
     if let Some(path) = &args.otava {

@@ -1,8 +1,9 @@
 //! Text of a record in files that spreadsheets open: a cell that would begin a formula there is
 //! given an apostrophe in front, as OWASP's page on CSV injection advises.
 
-use serde::Serializer;
+use serde::{Serialize, Serializer};
 use std::borrow::Cow;
+use std::ops::Deref;
 
 /// What a spreadsheet takes for the beginning of a formula, full-width forms included.
 const BEGINS: [char; 10] = ['=', '+', '-', '@', '\t', '\r', '＝', '＋', '－', '＠'];
@@ -12,17 +13,22 @@ pub fn inert(text: &str) -> Cow<'_, str> {
     if text.starts_with(BEGINS) { format!("'{text}").into() } else { text.into() }
 }
 
-/// For fields of rows that are written by serde.
-pub(super) fn field<S: Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&inert(text))
+/// A text that is written so by serde.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inert<'t>(pub &'t str);
+
+impl Deref for Inert<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.0
+    }
 }
 
-/// The same for a text that may be missing.
-pub(super) fn optional<S: Serializer>(
-    text: &Option<&str>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    field(text.unwrap_or_default(), serializer)
+impl Serialize for Inert<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&inert(self.0))
+    }
 }
 
 #[cfg(test)]

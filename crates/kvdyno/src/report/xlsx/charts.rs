@@ -18,8 +18,8 @@ use std::collections::BTreeMap;
 const NAME: &str = "Charts";
 
 /// Colours that stay apart for people who see fewer of them (Okabe and Ito, 2008).
-const COLORS: [u32; 8] =
-    [0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x000000, 0xF0E442];
+const COLORS: [&str; 8] =
+    ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442"];
 
 /// Rows that a chart covers.
 const CHART_ROWS: u32 = 18;
@@ -239,7 +239,7 @@ impl Panel<'_> {
             (0..self.series.len()).filter(|at| self.cells.values().any(|row| row.contains_key(at)));
         for at in present {
             let column = at as u16 + 1;
-            let color = Color::RGB(COLORS[at % COLORS.len()]);
+            let color = Color::from(COLORS[at % COLORS.len()]);
             let series = chart.add_series();
             series.set_name((NAME, head, column));
             series.set_categories((NAME, first, 0, last, 0));

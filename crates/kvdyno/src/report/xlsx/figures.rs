@@ -52,23 +52,23 @@ fn cells(row: &Row<'_>) -> Vec<Cell> {
     };
     let missing = if row.value.is_none() { row.missing } else { None };
     vec![
-        Cell::text(row.case),
-        Cell::text(row.key),
-        Cell::text(row.engine),
-        Cell::text(row.label),
+        Cell::text(row.case.0),
+        Cell::text(row.key.0),
+        Cell::text(row.engine.0),
+        Cell::text(row.label.0),
         Cell::text(row.durability),
         Cell::count(row.threads.map(u64::from)),
         Cell::count(Some(row.trial.into())),
-        Cell::text(row.outcome),
-        Cell::text(row.phase),
-        Cell::text(row.role),
-        Cell::text(row.op),
+        Cell::text(row.outcome.0),
+        Cell::text(row.phase.0),
+        Cell::text(row.role.0),
+        Cell::text(row.op.0),
         Cell::text(row.metric),
         Cell::text(row.unit),
         Cell::text(better),
         Cell::text(source),
         Cell::number(row.value),
         Cell::number(row.value_all_trials),
-        missing.map_or(Cell::Empty, Cell::text),
+        missing.map_or(Cell::Empty, |why| Cell::text(why.0)),
     ]
 }

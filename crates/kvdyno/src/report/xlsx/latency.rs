@@ -94,8 +94,8 @@ fn cells(group: &Group, part: &RolePart<'_>, from: &str, times: &[Option<&Metric
         Cell::count(part.metrics.get(&c::OPERATIONS).map(|metric| metric.n as u64)),
         Cell::number(part.metrics.value(&c::OPERATIONS)),
     ];
-    let us = |metric: &Option<&Metric>| metric.and_then(|metric| metric.value).map(|ns| ns / 1e3);
-    cells.extend(times.iter().map(|metric| Cell::number(us(metric))));
+    let us = |metric: Option<&Metric>| metric.and_then(|metric| metric.value).map(|ns| ns / 1e3);
+    cells.extend(times.iter().map(|metric| Cell::number(us(*metric))));
     let why = times.iter().flatten().find_map(|metric| metric.missing.as_deref());
     cells.push(why.map_or(Cell::Empty, Cell::text));
     cells

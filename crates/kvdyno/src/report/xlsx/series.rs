@@ -5,6 +5,7 @@ use super::sheet::{Cell, Heading, Sheet, address, heading};
 use crate::report::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::series::{Slice, SliceCounts};
+use std::collections::BTreeMap;
 
 /// Rows that a viewer still opens. Cases past it are left out whole, and that is said.
 const ROWS_MAX: usize = 200_000;
@@ -42,7 +43,7 @@ pub(super) fn sheet(evidence: &Evidence) -> anyhow::Result<Series> {
     for case in &evidence.cases {
         let slices = case.folder().map_or(Ok(Vec::new()), CaseFolder::series)?;
         let more: usize =
-            slices.iter().flat_map(|slice| slice.roles.values()).map(|ops| ops.len()).sum();
+            slices.iter().flat_map(|slice| slice.roles.values()).map(BTreeMap::len).sum();
         if rows + more > ROWS_MAX {
             cases_left_out += 1;
             continue;

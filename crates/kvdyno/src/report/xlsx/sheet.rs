@@ -89,7 +89,7 @@ impl Cell {
 
 /// A sheet in the making.
 pub(super) struct Sheet {
-    sheet: Worksheet,
+    inner: Worksheet,
     name: &'static str,
     columns: Vec<[Format; 2]>,
     next_row: u32,
@@ -109,9 +109,9 @@ impl Sheet {
             .set_align(FormatAlign::Top)
             .set_border_bottom(FormatBorder::Thin);
         for (column, heading) in (0..).zip(headings) {
-            table.sheet.write_string_with_format(0, column, heading.title, &head)?;
+            table.inner.write_string_with_format(0, column, heading.title, &head)?;
         }
-        table.sheet.set_freeze_panes(1, fixed)?;
+        table.inner.set_freeze_panes(1, fixed)?;
         table.next_row = 1;
         Ok(table)
     }
@@ -126,7 +126,7 @@ impl Sheet {
             let plain = Format::new().set_num_format(heading.show.format());
             columns.push([plain.clone(), plain.set_bold()]);
         }
-        Ok(Self { sheet, name, columns, next_row: 0 })
+        Ok(Self { inner: sheet, name, columns, next_row: 0 })
     }
 
     /// Its name, as formulas and charts refer to it.
@@ -156,14 +156,14 @@ impl Sheet {
             match cell {
                 Cell::Empty => {}
                 Cell::Text(text) => {
-                    self.sheet.write_string_with_format(row, column, shown(text), format)?;
+                    self.inner.write_string_with_format(row, column, shown(text), format)?;
                 }
                 Cell::Number(number) => {
-                    self.sheet.write_number_with_format(row, column, *number, format)?;
+                    self.inner.write_number_with_format(row, column, *number, format)?;
                 }
                 Cell::Formula { formula, result } => {
                     let formula = Formula::new(formula).set_result(result.to_string());
-                    self.sheet.write_formula_with_format(row, column, formula, format)?;
+                    self.inner.write_formula_with_format(row, column, formula, format)?;
                 }
             }
         }
@@ -178,27 +178,27 @@ impl Sheet {
 
     /// Rows that can be folded away below the one before them.
     pub(super) fn fold(&mut self, first: u32, last: u32) -> Result<(), XlsxError> {
-        self.sheet.group_symbols_above(true);
-        self.sheet.group_rows(first, last)?;
+        self.inner.group_symbols_above(true);
+        self.inner.group_rows(first, last)?;
         Ok(())
     }
 
     /// Rows can be chosen by their headings' arrows.
     pub(super) fn filter(&mut self) -> Result<(), XlsxError> {
         let last = u16::try_from(self.columns.len()).unwrap_or(1).saturating_sub(1);
-        self.sheet.autofilter(0, 0, self.next_row.saturating_sub(1), last)?;
+        self.inner.autofilter(0, 0, self.next_row.saturating_sub(1), last)?;
         Ok(())
     }
 
     /// A chart with its corner on a cell.
     pub(super) fn chart(&mut self, row: u32, column: u16, chart: &Chart) -> Result<(), XlsxError> {
-        self.sheet.insert_chart(row, column, chart)?;
+        self.inner.insert_chart(row, column, chart)?;
         Ok(())
     }
 
     /// To go into a workbook.
     pub(super) fn finish(self) -> Worksheet {
-        self.sheet
+        self.inner
     }
 }
 

@@ -2,6 +2,7 @@
 //! them, and no text is a formula.
 
 use super::workbook;
+use crate::report::catalogue as c;
 use crate::report::evidence::Evidence;
 use crate::report::fixture::Fixture;
 use crate::report::summary::Summary;
@@ -11,10 +12,13 @@ use std::io::Cursor;
 
 mod evaluate;
 
+/// A cell's row and column, and its formula.
+type Formula = ((u32, u32), String);
+
 /// The sheets of a workbook: values, and formulas by cell.
 struct Read {
     values: BTreeMap<String, Range<Data>>,
-    formulas: BTreeMap<String, Vec<((u32, u32), String)>>,
+    formulas: BTreeMap<String, Vec<Formula>>,
     bytes: Vec<u8>,
 }
 
@@ -115,7 +119,6 @@ fn numbers_are_those_of_the_summary() {
         summary.groups.iter().find(|group| group.label == "RocksDB" && group.threads == Some(1));
     let role = &rocksdb.unwrap().runs[0].roles[1];
     let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-12;
-    use crate::report::catalogue as c;
     assert!(near(float(line, "ops/s"), role.metrics.value(&c::OPS_PER_S).unwrap()));
     assert!(near(float(line, "x base"), role.beside.as_ref().unwrap().ratio));
     assert!(near(float(line, "% of base"), 100.0 * role.beside.as_ref().unwrap().ratio));

@@ -91,7 +91,10 @@ impl<'t> Reader<'t> {
     }
 }
 
-const FUNCTIONS: [(&str, fn(&[f64]) -> f64); 3] = [
+/// What a function makes of a range.
+type Function = fn(&[f64]) -> f64;
+
+const FUNCTIONS: [(&str, Function); 3] = [
     ("MEDIAN(", |values| crate::stats::median(values).unwrap()),
     ("MAX(", |values| values.iter().copied().fold(f64::MIN, f64::max)),
     ("SUM(", |values| values.iter().sum()),
