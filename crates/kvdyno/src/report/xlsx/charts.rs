@@ -233,7 +233,10 @@ impl Panel<'_> {
         let mut chart = Chart::new(self.kind);
         chart.title().set_name(&self.title);
         chart.x_axis().set_name("threads");
-        chart.y_axis().set_name(self.axis).set_min(0.0).set_num_format("#,##0");
+        chart.y_axis().set_name(self.axis).set_min(0.0);
+        if self.axis == "ops/s" {
+            chart.y_axis().set_num_format("#,##0");
+        }
         chart.set_width(720).set_height(CHART_ROWS * 20);
         let present =
             (0..self.series.len()).filter(|at| self.cells.values().any(|row| row.contains_key(at)));

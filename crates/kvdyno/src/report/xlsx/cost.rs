@@ -139,6 +139,7 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
                 at: None,
                 metrics: &run.metrics,
                 base: None,
+                beside: None,
             });
         }
     }

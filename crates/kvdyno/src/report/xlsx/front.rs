@@ -2,7 +2,7 @@
 //! other sheets are read.
 
 use super::series::Series;
-use super::sheet::Show::Plain;
+use super::sheet::Show::{Plain, Words};
 use super::sheet::{Cell, Heading, Sheet, heading};
 use crate::report::command::command_line;
 use crate::report::header;
@@ -10,9 +10,9 @@ use crate::report::summary::Summary;
 
 const COLUMNS: [Heading; 4] = [
     heading("", 16, Plain),
-    heading("", 70, Plain),
-    heading("", 70, Plain),
-    heading("", 40, Plain),
+    heading("", 80, Words),
+    heading("", 80, Words),
+    heading("", 40, Words),
 ];
 
 const SHEETS: [(&str, &str); 8] = [

@@ -1,12 +1,12 @@
 //! The load sheet, with the columns of the studies.
 
-use super::sheet::Show::{Count, Fine, Ratio, Tenth};
+use super::sheet::Show::{Count, Fine, Plain, Ratio, Tenth};
 use super::trial_table::{Column, Line, Lines, Origin, Placed, column, write};
 use crate::report::catalogue as c;
 
 const S: f64 = 1e-9;
 
-const COLUMNS: [Column; 26] = [
+const COLUMNS: [Column; 27] = [
     column("wall", "wall, s", Fine, Origin::Figure(&c::WALL, S)),
     column("user", "user, s", Fine, Origin::Figure(&c::CPU_USER, S)),
     column("system", "sys, s", Fine, Origin::Figure(&c::CPU_SYSTEM, S)),
@@ -20,6 +20,7 @@ const COLUMNS: [Column; 26] = [
     column("rate", "records/s", Count, Origin::Formula(&c::RECORDS_PER_S, 1.0, "{loaded}/{wall}")),
     column("over", "x base", Ratio, Origin::OverBase("rate", 1.0)),
     column("percent", "% of base", Tenth, Origin::OverBase("rate", 100.0)),
+    column("verdict", "beside the base", Plain, Origin::Verdict),
     column("size", "size, B", Count, Origin::Figure(&c::DATABASE_ALLOCATED, 1.0)),
     column(
         "voluntary",
@@ -108,6 +109,7 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
             at: None,
             metrics: &load.metrics,
             base: (!group.measures_the_harness).then_some(base),
+            beside: load.beside.as_ref(),
         });
     }
     write("Load", &[], &COLUMNS, groups, &lines)

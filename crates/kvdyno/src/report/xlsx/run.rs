@@ -1,6 +1,6 @@
 //! The run sheet: what each role got, and each of its operations.
 
-use super::sheet::Show::{Count, Plain, Ratio, Tenth};
+use super::sheet::Show::{Count, Fine, Plain, Ratio, Tenth};
 use super::sheet::{Cell, heading};
 use super::trial_table::{Column, Line, Lines, Origin, Placed, column, write};
 use crate::report::catalogue as c;
@@ -8,9 +8,9 @@ use crate::report::group::{RoleRow, RunRow};
 use crate::report::metric::Metrics;
 use crate::report::trials::At;
 
-const COLUMNS: [Column; 21] = [
+const COLUMNS: [Column; 22] = [
     column("operations", "operations", Count, Origin::Figure(&c::OPERATIONS, 1.0)),
-    column("window", "window, s", super::sheet::Show::Fine, Origin::Figure(&c::WINDOW, 1e-9)),
+    column("window", "window, s", Fine, Origin::Figure(&c::WINDOW, 1e-9)),
     column("rate", "ops/s", Count, Origin::Formula(&c::OPS_PER_S, 1.0, "{operations}/{window}")),
     column("low", "ops/s, low end of range", Count, Origin::Range(&c::OPS_PER_S, |(low, _)| low)),
     column(
@@ -21,6 +21,7 @@ const COLUMNS: [Column; 21] = [
     ),
     column("over", "x base", Ratio, Origin::OverBase("rate", 1.0)),
     column("percent", "% of base", Tenth, Origin::OverBase("rate", 100.0)),
+    column("verdict", "beside the base", Plain, Origin::Verdict),
     column("items", "records or keys", Count, Origin::Role(|_, op| Ok(op.items as f64))),
     column(
         "items_rate",
@@ -120,6 +121,7 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
                 at: Some(At { phase: &part.run.phase, role: &part.role.role, op: part.op }),
                 metrics: part.metrics,
                 base,
+                beside: part.role.beside.as_ref().filter(|_| part.op.is_none()),
             });
         }
     }

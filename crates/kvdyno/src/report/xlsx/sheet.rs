@@ -14,6 +14,8 @@ const TEXT_MAX: usize = 8_000;
 pub(super) enum Show {
     /// As they are; texts, too.
     Plain,
+    /// Long texts, in several lines.
+    Words,
     /// Whole, in groups of three digits.
     Count,
     /// One digit behind the point.
@@ -27,7 +29,7 @@ pub(super) enum Show {
 impl Show {
     fn format(self) -> &'static str {
         match self {
-            Self::Plain => "General",
+            Self::Plain | Self::Words => "General",
             Self::Count => "#,##0",
             Self::Tenth => "#,##0.0",
             Self::Ratio => "#,##0.00",
@@ -123,7 +125,10 @@ impl Sheet {
         let mut columns = Vec::new();
         for (column, heading) in (0..).zip(headings) {
             sheet.set_column_width(column, heading.width)?;
-            let plain = Format::new().set_num_format(heading.show.format());
+            let mut plain = Format::new().set_num_format(heading.show.format());
+            if heading.show == Show::Words {
+                plain = plain.set_text_wrap().set_align(FormatAlign::Top);
+            }
             columns.push([plain.clone(), plain.set_bold()]);
         }
         Ok(Self { inner: sheet, name, columns, next_row: 0 })

@@ -2,6 +2,7 @@
 //! below it a line for each trial with its counts as recorded and what follows from them.
 
 use super::sheet::{Cell, Heading, Sheet, Show, address, heading};
+use crate::report::comparison::{Beside, Verdict};
 use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::report::group::Group;
 use crate::report::metric::{Combine, Definition, Metric, Metrics, Reading};
@@ -41,6 +42,8 @@ pub(super) enum Origin {
     Formula(&'static Definition, f64, &'static str),
     /// In lines of all trials: this column over the base engine's, times this.
     OverBase(&'static str, f64),
+    /// In lines of all trials: whether it can be told apart from the base, in words.
+    Verdict,
     /// In lines of all trials: an end of the range of a figure.
     Range(&'static Definition, fn((f64, f64)) -> f64),
 }
@@ -76,6 +79,8 @@ pub(super) struct Line<'s> {
     pub(super) metrics: &'s Metrics,
     /// The line that it is put in relation to.
     pub(super) base: Option<usize>,
+    /// What came of that.
+    pub(super) beside: Option<&'s Beside>,
 }
 
 /// By number: a group, its phase, and its role or 0.
@@ -217,6 +222,9 @@ impl Writer<'_> {
         let values: Vec<f64> = readings.iter().flatten().copied().collect();
         let (function, result) = match &column.from {
             Origin::OverBase(of, times) => return self.over_base(at, of, *times, line, lines),
+            Origin::Verdict => {
+                return line.beside.map_or(Cell::Empty, |beside| Cell::text(verdict(beside)));
+            }
             Origin::Range(definition, end) => {
                 let range = line.metrics.get(definition).and_then(Metric::range);
                 return Cell::number(range.map(end));
@@ -317,7 +325,16 @@ fn readings(
             Some(at) => kept(trials.of_role(at, read)),
             None => vec![None; count],
         },
-        Origin::OverBase(..) | Origin::Range(..) => vec![None; count],
+        Origin::OverBase(..) | Origin::Verdict | Origin::Range(..) => vec![None; count],
+    }
+}
+
+fn verdict(beside: &Beside) -> &'static str {
+    match beside.verdict {
+        Verdict::Base => "base",
+        Verdict::Different => "different",
+        Verdict::NotDistinguishable => "~ cannot be told apart",
+        Verdict::SpreadUnknown => "? one trial only",
     }
 }
 
