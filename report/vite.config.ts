@@ -1,5 +1,6 @@
 // Builds the page as one file: scripts and styles go into the HTML itself, so that it needs nothing
-// from anywhere when it is opened.
+// from anywhere when it is opened; and says so to the browser, which then lets nothing else run.
+import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
 function oneFile(): Plugin {
@@ -17,6 +18,7 @@ function oneFile(): Plugin {
           const tag = new RegExp(`<script[^>]*src="[^"]*${file.fileName}"[^>]*></script>`);
           text = text.replace(tag, "").replace("</body>", () =>
             `<script type="module">${code}</script>\n</body>`);
+          text = text.replace("<title>", () => `${policy(code)}\n    <title>`);
           delete bundle[name];
         } else if (name.endsWith(".css")) {
           const tag = new RegExp(`<link[^>]*href="[^"]*${file.fileName}"[^>]*>`);
@@ -27,6 +29,16 @@ function oneFile(): Plugin {
       html.source = text;
     },
   };
+}
+
+/** Only this program, no network, no frames: whatever a record may have put into the page. */
+function policy(code: string): string {
+  const hash = createHash("sha256").update(code).digest("base64");
+  const rules = [
+    "default-src 'none'", `script-src 'sha256-${hash}'`, "style-src 'unsafe-inline'", "img-src data: blob:",
+    "base-uri 'none'", "form-action 'none'",
+  ];
+  return `<meta http-equiv="Content-Security-Policy" content="${rules.join("; ")}" />`;
 }
 
 export default defineConfig({

@@ -71,6 +71,7 @@ export interface Group {
   value_bytes_mean: number;
   user_bytes: number;
   ram_limit_bytes: number | null;
+  ram_limit_held: boolean | null;
   trials: Trial[];
   load: LoadRow | null;
   runs: RunRow[];

@@ -22,6 +22,8 @@ export interface Drawing {
   chart?: (width: number, theme: Theme) => { height: number; option: Option };
   /** ...or an element of its own. */
   element?: (theme: Theme) => HTMLElement;
+  /** What is saved of an element. */
+  picture?: (theme: Theme) => SVGElement;
   table: () => TableData;
 }
 

@@ -37,6 +37,10 @@ export function duration(ns: number): string {
   return pair(Math.floor(seconds / 86400), "d", Math.floor((seconds % 86400) / 3600), "h");
 }
 
+/** A moment of a phase: seconds in the first minute, then hours and minutes. */
+export const clock = (seconds: number): string =>
+  seconds < 60 ? `${Number(seconds.toFixed(3))} s` : duration(seconds * 1e9);
+
 /** A value in the unit of its figure. */
 export function inUnit(value: number | null | undefined, unit: string): string {
   if (value == null) return NONE;

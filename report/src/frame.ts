@@ -37,10 +37,10 @@ export class Frame {
     this.drawing = drawing;
     const tool = (label: string, save: () => void) =>
       h("button", { type: "button", title: `Save this figure as ${label}`, click: save }, label);
-    const tools = drawing.chart
+    const tools = drawing.chart || drawing.picture
       ? h("div", { class: "tools" },
-        tool("SVG", () => saveSvg(this.body, this.name(), stage.theme())),
-        tool("PNG", () => savePng(this.body, this.name(), stage.theme())))
+        tool("SVG", () => saveSvg(this.picture(), this.naming(), stage.theme())),
+        tool("PNG", () => savePng(this.picture(), this.naming(), stage.theme())))
       : null;
     this.element = h("figure", { class: "figure", id: `figure-${figure.number}-${view.model.works.indexOf(view.work)}` },
       h("figcaption", {},
@@ -53,7 +53,21 @@ export class Frame {
     observer.observe(this.element);
   }
 
-  private name = (): string => `${this.figure.number} ${this.drawing.title} (${this.view.work.name})`;
+  private name(): string {
+    const chosen = (this.drawing.controls ?? []).filter((control) => control.options.length > 1)
+      .map((control) => `${control.label} ${control.options.find((option) => option.value === control.value)?.label ?? ""}`);
+    const work = this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
+    const context = [...work, ...chosen].join(", ");
+    return `Figure ${this.figure.number}: ${this.drawing.title}${context ? ` (${context})` : ""}`;
+  }
+
+  private naming(): { title: string; source: string } {
+    return { title: this.name(), source: `kvdyno, run ${this.view.model.data.summary.run.id}` };
+  }
+
+  private picture(): SVGElement | null {
+    return this.drawing.picture?.(this.stage.theme()) ?? this.body.querySelector("svg");
+  }
 
   /** All that needs no drawing: so that the page does not jump when it is drawn. */
   private prepare(): void {

@@ -17,7 +17,7 @@ export function loadTable(view: View): HTMLElement {
   const cases = view.cases.filter((one) => !one.engine.harness);
   const rows = COLUMNS.map(([name, title]) => [title, ...cases.map((one) => {
     const metric = metricOf(one.load?.metrics, name);
-    return metric?.value == null ? NONE : inUnit(metric.value, metric.unit);
+    return metric?.value == null ? NONE : inUnit(metric.value, metric.unit).replace(/\/(s|record)$/, "");
   })]);
   return h("div", { class: "load" },
     h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; what the device wrote is beside them."),

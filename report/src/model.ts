@@ -8,6 +8,7 @@ import { bytes, si } from "./format";
 export interface Engine {
   id: string;
   name: string;
+  durability: string;
   harness: boolean;
   /** Its place among those that are no harness: which colour and marker it has. */
   place: number;
@@ -87,6 +88,7 @@ function enginesOf(data: PageData): Engine[] {
     return {
       id: engineId(info),
       name: isHarness ? "harness" : several ? `${name} (${info.durability})` : name,
+      durability: info.durability,
       harness: isHarness,
       place: isHarness ? -1 : place++,
     };

@@ -4,7 +4,8 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { binaryStep } from "./figures/bars";
 import { columnsOf } from "./figures/heat";
-import { bar, sure } from "./figures/scoreboard";
+import { bar, cellsOf, sure } from "./figures/board";
+import type { Engine } from "./model";
 import { merged } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
@@ -75,6 +76,16 @@ describe("the scoreboard", () => {
     expect(sure(metric(2, 1, 2.9), metric(4, 3, 5))).toBe("");
     expect(sure(metric(2, 2, 2, 1), metric(4, 3, 5))).toBe("?");
   });
+});
+
+test("writes that promise different things have no ratio", () => {
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
+  const value = (value: number): Metric => ({ name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n: 3, min: value, max: value, interval: null, missing: null });
+  const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
+  const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
+  const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);
+  expect(row?.cells.map((cell) => cell.ratio)).toEqual(["1.00", "", "2.00", ""]);
+  expect(row?.cells.map((cell) => cell.missing)).toEqual([null, null, null, NONE]);
 });
 
 describe("drawing", () => {

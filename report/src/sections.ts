@@ -14,7 +14,16 @@ export function head(data: PageData, home: Child = null): HTMLElement {
     : `${data.live?.state === "running" ? "at work" : "not complete"}: ${run.cases_recorded} of ${run.cases_planned} cases`;
   return h("header", { class: "head" },
     h("p", { class: "kicker" }, home, `kvdyno · ${run.suite} · ${date(run.started_unix_ns)} · ${state}`),
-    h("h1", {}, run.title || run.suite));
+    h("h1", {}, run.title || run.suite),
+    notHeld(data) ? h("p", { class: "broken" }, "Its RAM limit was not held: what the title says of RAM is not so.") : null);
+}
+
+const notHeld = (data: PageData): boolean => data.summary.groups.some((group) => group.ram_limit_held === false);
+
+function ramWords(data: PageData): string {
+  if (notHeld(data)) return "; its RAM limit was not held";
+  const limited = data.summary.groups.some((group) => group.ram_limit_bytes != null);
+  return limited ? ", within a RAM limit that holds its page cache as well" : ", without a RAM limit";
 }
 
 export function answers(data: PageData): HTMLElement | null {
@@ -74,7 +83,7 @@ export function method(data: PageData): HTMLElement {
   const cases = summary.groups.flatMap((group) => group.trials).filter((trial) => !trial.done);
   const missing = summary.not_measured;
   return section("method", "Method and limits",
-    h("p", {}, "Each case is a process of its own, with a RAM limit that holds its page cache as well. Values are medians over trials; "
+    h("p", {}, `Each case is a process of its own${ramWords(data)}. Values are medians over trials; `
       + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are read from the "
       + "histograms of all trials together, and only where at least 10 samples lie beyond them. Two figures whose ranges overlap are not told apart. "
       + `Nothing of the harness's own cost is subtracted${summary.harness ? ` (${summary.harness.ns_per_op.toFixed(1)} ns an operation here${summary.harness.max_ns == null ? "" : `, at most ${duration(summary.harness.max_ns)}`})` : ""}. `

@@ -176,6 +176,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const svg = (await saved("SVG")).toString("utf8");
     expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
     expect(svg).toContain("Throughput against threads");
+    const board = page.locator(".figure[data-figure='1'] button").first();
+    const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
+    expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");
     expect((await saved("PNG")).subarray(1, 4).toString()).toBe("PNG");
     expect(JSON.parse((await saved("All figures")).toString("utf8"))).toEqual(dataOf(pages.plain));
     expect(wrong).toEqual([]);
@@ -204,6 +207,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.bare);
     await scroll(page);
     expect(await page.locator("#host").textContent()).toContain("no drive known");
+    expect(await page.locator(".head").textContent()).toContain("Its RAM limit was not held");
     expect(await page.locator("#page").textContent()).not.toMatch(/NaN|undefined|Infinity|\[object/);
     expect(wrong).toEqual([]);
   });

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { VersusData } from "../src/data";
-import { change, EVIL, folder, HOSTILE, PROGRAM, record, remove, sixTrials } from "./records";
+import { change, EVIL, HOSTILE, place, PROGRAM, record, remove, sixTrials } from "./records";
 
 const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
-const RUNS = join(folder, "runs");
+let RUNS: string;
 const OLD = "2026-11-20T10-15-02Z_fixture_7f3a", NEW = "2026-11-21T10-15-02Z_fixture_0001", BAD = "2026-11-19T10-15-02Z_evil<b>_0002";
 let browser: Browser;
 let server: ChildProcess;
@@ -39,6 +39,7 @@ const rename = (name: string) => ({ run: (run: Record<string, unknown>) => { run
 
 describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => {
   beforeAll(async () => {
+    RUNS = join(place(), "runs");
     mkdirSync(RUNS);
     sixTrials(record(join(RUNS, OLD)), 1);
     sixTrials(record(join(RUNS, NEW), rename(NEW)), 1.5);
@@ -128,7 +129,7 @@ describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => 
     const name = "2026-11-22T10-15-02Z_fixture_0003", run = record(join(RUNS, name), rename(name));
     rmSync(join(run, "complete"));
     change(join(run, "run.json"), (json) => { json["ended_unix_ns"] = null; });
-    const last = join(run, "cases/0018_null_t2_r2"), before = join(run, "cases/0017_null_t1_r2"), aside = join(folder, "aside");
+    const last = join(run, "cases/0018_null_t2_r2"), before = join(run, "cases/0017_null_t1_r2"), aside = join(place(), "aside");
     rmSync(last, { recursive: true });
     renameSync(join(before, "case.json"), aside);
     // As the program does while it is at work.

@@ -25,6 +25,11 @@ export function binaryStep(most: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, most) / 3)));
 }
 
+function binaryScale(most: number): { interval: number; max: number } {
+  const interval = binaryStep(most);
+  return { interval, max: Math.max(1, Math.ceil(most / interval)) * interval };
+}
+
 export function barChart(list: BarPanel[], width: number, theme: Theme): { height: number; option: Option } {
   const engines = [...new Set(list.flatMap((panel) => panel.bars.map((bar) => bar.engine)))];
   const longest = Math.max(4, ...engines.map((engine) => cut(engine.name, 18).length));
@@ -35,7 +40,7 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
     grid: place.panels,
     xAxis: list.map((panel, at) => axis(theme, at, {
       type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, panel.format),
-      ...(panel.binary ? { interval: binaryStep(Math.max(...panel.bars.map(sum))) } : {}),
+      ...(panel.binary ? binaryScale(Math.max(...panel.bars.map(sum))) : {}),
     })),
     yAxis: list.map((_, at) => axis(theme, at, {
       type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),

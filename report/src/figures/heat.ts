@@ -4,7 +4,7 @@ import type { Heat } from "../data";
 import type { Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
-import { duration, grouped, NONE } from "../format";
+import { clock, duration, grouped, NONE } from "../format";
 import { axis, axisLabel, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
@@ -63,7 +63,7 @@ export function columnsOf(heat: Heat): Column[] {
 }
 
 function chart(maps: Map[], width: number, theme: Theme): { height: number; option: Option } {
-  const space = { height: 190, least: 250, left: 58, right: 16, most: 3 };
+  const space = { height: 190, least: 250, left: 58, right: 16, bottom: 30, most: 3 };
   const place = panels(maps.length, width, space);
   const rows = maps.flatMap(({ heat }) => heat.cells.map(([, row]) => row));
   const low = Math.min(...rows), high = Math.max(...rows);
@@ -73,8 +73,8 @@ function chart(maps: Map[], width: number, theme: Theme): { height: number; opti
     grid: place.panels,
     xAxis: maps.map(({ heat }, at) => axis(theme, at, {
       type: "category", data: Array.from({ length: heat.columns }, (_, column) => (column * heat.column_s).toFixed(1)),
-      splitLine: { show: false }, name: "seconds", nameGap: 26,
-      axisLabel: axisLabel(theme, (text) => String(Number(text)), { interval: Math.ceil(heat.columns / 6) - 1 }),
+      splitLine: { show: false },
+      axisLabel: axisLabel(theme, (text) => clock(Number(text)), { interval: Math.ceil(heat.columns / 6) - 1 }),
     })),
     yAxis: maps.map(({ heat }, at) => axis(theme, at, {
       type: "category", data: Array.from({ length: high - low + 1 }, (_, row) => String(row + low)), splitLine: { show: false },

@@ -9,7 +9,8 @@ import { lineChart, valuesOf, type LinePanel } from "./lines";
 
 export const memory: Figure = { number: 10, name: "memory", draw };
 
-const dataToRam = (one: Case): number | null =>
+/** Of a limit that was not held nothing is known. */
+const dataToRam = (one: Case): number | null => one.group.ram_limit_held === false ? null :
   costOf(one, "data_to_ram_asked")?.value
   ?? (one.group.ram_limit_bytes ? one.group.user_bytes / one.group.ram_limit_bytes : null);
 

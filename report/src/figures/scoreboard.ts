@@ -4,18 +4,11 @@
 // twice as good is as long as half as good.
 
 import type { Metric } from "../data";
-import { colourOf, type Theme } from "../colour";
-import { h } from "../dom";
 import { trialsNote, type Drawing, type Figure } from "../drawing";
-import { inUnit, NONE, ratio } from "../format";
-import { cut } from "../layout";
+import { inUnit, NONE } from "../format";
+import { boardElement, boardPicture, cellsOf, type Row } from "./board";
 import { costOf, metricOf, rangeOf, rateOf, roleOf, type Case, type Engine } from "../model";
 import { threadsOf, type View } from "../view";
-
-interface Row {
-  name: string;
-  metrics: Map<string, Metric | null>;
-}
 
 type Read = (one: Case) => Metric | null;
 
@@ -28,8 +21,9 @@ function draw(view: View): Drawing | null {
   return {
     title: `${view.work.name}: beside ${base.name} = 1.00`,
     note: "A bar to the right is better, to the left worse, whichever way the figure itself is better; on a scale of factors. "
-      + `~ : cannot be told apart; ? : one trial, spread not known. ${trialsNote(view)}.`,
-    element: (theme) => board(view, rows, base, theme),
+      + `~ : cannot be told apart; ? : one trial, spread not known${view.work.load ? "" : "; @ : the number of threads that is swept"}. ${trialsNote(view)}.`,
+    element: (theme) => boardElement(view.engines, cellsOf(view.engines, rows, base), theme),
+    picture: (theme) => boardPicture(view.engines, cellsOf(view.engines, rows, base), theme),
     table: () => ({
       head: ["figure", "better", ...view.engines.flatMap((engine) => [engine.name, "range", "n"])],
       words: 2,
@@ -95,61 +89,4 @@ function rowsOf(view: View): Row[] {
   add(`read per op${at}`, last, (one) => costOf(one, "device_read_bytes_per_op"));
   add(`space amplification${at}`, last, (one) => costOf(one, "space_amplification"));
   return rows;
-}
-
-/** How far right of the middle a bar goes: -1 to 1. */
-export function bar(value: number, base: number, direction: string, most: number): number {
-  if (!(value > 0) || !(base > 0)) return 0;
-  const factor = Math.log2(value / base) * (direction === "lower" ? -1 : 1);
-  return Math.max(-1, Math.min(1, factor / most));
-}
-
-/** Whether two figures cannot be told apart, as the program decides it. */
-export function sure(own: Metric, base: Metric): "" | "~" | "?" {
-  const a = rangeOf(own), b = rangeOf(base);
-  if (!a || !b) return "?";
-  return a[0] <= b[1] && b[0] <= a[1] ? "~" : "";
-}
-
-function board(view: View, rows: Row[], base: Engine, theme: Theme): HTMLElement {
-  let most = 1;
-  for (const row of rows) {
-    const of = row.metrics.get(base.id)?.value;
-    for (const metric of row.metrics.values()) {
-      if (metric?.value && of) most = Math.max(most, Math.abs(Math.log2(metric.value / of)));
-    }
-  }
-  most = Math.min(most, 7);
-  const head = h("tr", {},
-    h("th", { scope: "col" }, ""),
-    ...view.engines.map((engine) => h("th", { scope: "col" }, engine.name)));
-  const body = rows.map((row) => h("tr", {},
-    h("th", { scope: "row" }, row.name, h("span", { class: "way" }, way(row))),
-    ...view.engines.map((engine) => cell(row, engine, base, most, theme))));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scoreboard" },
-    h("table", { class: view.engines.length > 5 ? "scoreboard many" : "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
-}
-
-function way(row: Row): string {
-  const direction = [...row.metrics.values()].find((metric) => metric)?.direction;
-  return direction === "higher" ? " ↑" : direction === "lower" ? " ↓" : "";
-}
-
-function cell(row: Row, engine: Engine, base: Engine, most: number, theme: Theme): HTMLElement {
-  const metric = row.metrics.get(engine.id);
-  const of = row.metrics.get(base.id);
-  if (metric?.value == null) {
-    return h("td", { class: "missing", title: metric?.missing ?? "not measured" }, cut(metric?.missing ?? NONE, 18));
-  }
-  // The row says what it is per.
-  const absolute = inUnit(metric.value, metric.unit).replace(/\/op$/, "");
-  if (of?.value == null || of.value <= 0) return h("td", {}, h("span", { class: "absolute" }, absolute));
-  const mark = engine.id === base.id ? "" : sure(metric, of);
-  const length = bar(metric.value, of.value, metric.direction, most) * 50;
-  const left = length < 0 ? 50 + length : 50;
-  const style = `left:${left}%;width:${Math.abs(length)}%;background:${colourOf(engine, theme)};opacity:${mark ? 0.45 : 1}`;
-  return h("td", {},
-    h("span", { class: "ratio" }, mark === "~" ? "~" : "", ratio(metric.value / of.value), mark === "?" ? "?" : ""),
-    h("span", { class: "absolute" }, absolute),
-    h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", style })));
 }

@@ -5,7 +5,7 @@ import type { EventKind, Mark, TimeLine } from "../data";
 import { colourOf, dashOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
-import { NONE, si } from "../format";
+import { clock, NONE, si } from "../format";
 import { axis, axisLabel, cut, FONT, nameWidth, tip, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
@@ -125,7 +125,7 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
     axisPointer: { link: [{ xAxisIndex: "all" }], lineStyle: { color: theme.line } },
     xAxis: places.map((_, at) => axis(theme, at, {
       type: "value", min: 0, max: end, splitLine: { show: false }, axisPointer: { label: { show: false } },
-      axisLabel: { ...axisLabel(theme, (seconds) => `${Number(seconds.toFixed(3))} s`), show: at === last },
+      axisLabel: { ...axisLabel(theme, clock), show: at === last },
     })),
     yAxis: places.map((_, at) => at < panes.length
       ? axis(theme, at, { type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, si) })

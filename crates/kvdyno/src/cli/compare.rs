@@ -8,9 +8,9 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno compare 2026-11-19 latest             yesterday's run and the latest
+  kvdyno compare 2026-11-19 latest                yesterday's run and the latest
   kvdyno compare runs/before runs/after --gate 5%
-  kvdyno compare latest --engines lmdb,rocksdb two engines of one run, trial by trial
+  kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
   kvdyno compare quick latest --figures ops_per_s,service_ns_p99
   kvdyno compare quick latest --html change.html
   kvdyno compare quick latest --all --json | jq .counts
@@ -30,7 +30,7 @@ pub struct CompareArgs {
     /// What to compare; left out with --engines
     #[arg(required_unless_present = "engines", conflicts_with = "engines")]
     pub new: Option<String>,
-    /// Two engines of BASE, by label: the first is the base
+    /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Only these figures, by their names in `kvdyno export --csv -`

@@ -69,9 +69,7 @@ fn same_host(one: &Host, other: &Host) -> bool {
 }
 
 fn print(known: &Calibration, all: bool, printer: &Printer) {
-    for (tone, word, text) in text::resolution(known) {
-        printer.marked(tone, word, &wrap(&text, 0));
-    }
+    printer.heading(&wrap(&text::resolution(known), 0));
     printer.data("");
     printer.data(&text::resolutions(known, all).text());
     printer.data(

@@ -77,7 +77,7 @@ fn sides<'r>(
 ) -> Result<Sides<'r>, Complaint> {
     match (new, args.engines.as_slice()) {
         (Some(new), _) => Ok(Sides::Runs { base, new }),
-        (None, [one, other]) => Ok(Sides::Engines { run: base, base: one, new: other }),
+        (None, [one, other]) => Ok(Sides::engines(base, one, other)),
         (None, engines) => {
             let what = format!("--engines takes two engines, and {} came", engines.len());
             let run = &base.summary.run.id;

@@ -88,6 +88,9 @@ fn apart(summary: &Summary, group: &Group) -> String {
     }
     if others().any(|other| other.ram_limit_bytes != group.ram_limit_bytes) {
         text += &match group.ram_limit_bytes {
+            Some(bytes) if group.ram_limit_held == Some(false) => {
+                format!(", RAM {} asked for and not held", units::bytes(bytes))
+            }
             Some(bytes) => format!(", RAM {}", units::bytes(bytes)),
             None => ", no RAM limit".to_owned(),
         };

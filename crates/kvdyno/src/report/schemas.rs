@@ -2,6 +2,7 @@
 
 use super::page::{Live, PageData, RunsData, VersusData};
 use super::summary::Summary;
+use super::versus::Versus;
 use kvdyno_record::case::{CaseRecord, CounterFile};
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::plan::Plan;
@@ -29,6 +30,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("page-runs", schema_for!(RunsData)),
         ("page-live", schema_for!(Live)),
         ("page-versus", schema_for!(VersusData)),
+        ("versus", schema_for!(Versus)),
     ]
 }
 

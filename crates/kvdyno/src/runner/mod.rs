@@ -171,7 +171,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The folder of a case's database: made afresh for one that loads, there already for the others.
+    /// The folder of a case's database: made afresh for one that loads, there already for others.
     fn place(&mut self, case: &Case, databases: &mut Databases) -> Result<PathBuf, PlaceError> {
         let id = &case.database.id;
         if case.makes_database() {

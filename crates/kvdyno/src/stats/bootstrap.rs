@@ -49,7 +49,7 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64], paired: bool) -> Option<Ratio
             one.fill_with(|| base[random.below(base.len())]);
             other.fill_with(|| new[random.below(new.len())]);
         }
-        drawn.push(ratio_of(&one, &other).unwrap_or(f64::INFINITY));
+        drawn.push(ratio_in_place(&mut one, &mut other).unwrap_or(f64::INFINITY));
     }
     let (low, high) = middle(&mut drawn);
     high.is_finite().then_some(RatioInterval { ratio, low, high })
@@ -59,7 +59,7 @@ pub fn ratio_of_medians(base: &[f64], new: &[f64], paired: bool) -> Option<Ratio
 /// random halvings of `first` and `second` together have a ratio within `1 ± chance`. And never
 /// less than what the two were apart when they were taken.
 pub fn chance_ratio(first: &[f64], second: &[f64]) -> Option<f64> {
-    let found = apart(first, second)?;
+    let found = apart(ratio_of(first, second))?;
     let mut all: Vec<f64> = first.iter().chain(second).copied().collect();
     let mut random = Random::new(SEED);
     let mut drawn = Vec::with_capacity(RESAMPLES);
@@ -67,22 +67,31 @@ pub fn chance_ratio(first: &[f64], second: &[f64]) -> Option<f64> {
         for last in (1..all.len()).rev() {
             all.swap(last, random.below(last + 1));
         }
-        let (one, other) = all.split_at(first.len());
-        drawn.push(apart(one, other).unwrap_or(f64::INFINITY));
+        // Sorting a half does not hurt: all are shuffled again.
+        let (one, other) = all.split_at_mut(first.len());
+        drawn.push(apart(ratio_in_place(one, other)).unwrap_or(f64::INFINITY));
     }
     drawn.sort_by(f64::total_cmp);
     let within = drawn[((RESAMPLES as f64 * CONFIDENCE) as usize).min(RESAMPLES - 1)];
     Some(within.max(found)).filter(|chance| chance.is_finite())
 }
 
-fn apart(base: &[f64], new: &[f64]) -> Option<f64> {
-    let ratio = ratio_of(base, new)?;
-    // The two are equals: which of them is called the base must not matter.
-    (ratio > 0.0).then(|| ratio.max(1.0 / ratio) - 1.0)
+/// The two are equals: which of them is called the base must not matter.
+fn apart(ratio: Option<f64>) -> Option<f64> {
+    ratio.filter(|ratio| *ratio > 0.0).map(|ratio| ratio.max(1.0 / ratio) - 1.0)
 }
 
 fn ratio_of(base: &[f64], new: &[f64]) -> Option<f64> {
     let (base, new) = (median(base)?, median(new)?);
+    (base > 0.0).then(|| new / base)
+}
+
+/// The same, thousands of times over: sorts where the values lie. Neither is empty.
+fn ratio_in_place(base: &mut [f64], new: &mut [f64]) -> Option<f64> {
+    let [base, new] = [base, new].map(|values| {
+        values.sort_unstable_by(f64::total_cmp);
+        f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2])
+    });
     (base > 0.0).then(|| new / base)
 }
 

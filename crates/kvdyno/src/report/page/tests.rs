@@ -117,12 +117,3 @@ fn machine_and_engine_stand_on_the_time_line() {
     assert_eq!(line.marks.len(), 1);
     assert_eq!(line.roles.len(), 2);
 }
-
-/// The cap: eight engines and seven numbers of threads, three trials, long phases.
-#[test]
-fn a_large_run_is_thinned() {
-    let mut fixture = Fixture::new();
-    fixture.cases.retain(|case| case.record.case.engine != "rocksdb");
-    let budget = super::thin::Budget::of(&fixture.summary());
-    assert_eq!((budget.heat_columns, budget.slices), (60, 240));
-}

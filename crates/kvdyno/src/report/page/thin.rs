@@ -3,11 +3,11 @@
 use crate::report::summary::Summary;
 
 /// All cells of all heat maps together.
-const CELLS: usize = 60_000;
+const CELLS: usize = 50_000;
 /// What a column of a heat map has, about.
 const CELLS_PER_COLUMN: usize = 14;
 /// All numbers of all time lines together.
-const NUMBERS: usize = 160_000;
+const NUMBERS: usize = 120_000;
 /// What a slice of a time line has, about.
 const NUMBERS_PER_SLICE: usize = 10;
 
@@ -26,6 +26,10 @@ impl Budget {
         };
         let heats: usize = summary.groups.iter().map(roles).sum();
         let cases: usize = summary.groups.iter().map(|group| group.trials.len()).sum();
+        Self::new(heats, cases)
+    }
+
+    fn new(heats: usize, cases: usize) -> Self {
         Self {
             heat_columns: (CELLS / CELLS_PER_COLUMN / heats.max(1)).clamp(8, 60),
             slices: (NUMBERS / NUMBERS_PER_SLICE / cases.max(1)).clamp(12, 240),
@@ -59,6 +63,15 @@ mod tests {
         assert_eq!(rounded(0.012_345, 3).to_string(), "0.0123");
         assert_eq!(rounded(-98.76, 2).to_string(), "-99");
         assert_eq!(rounded(0.0, 3).to_string(), "0");
+    }
+
+    /// Eight engines, seven numbers of threads and a load, two roles, three trials: with these a
+    /// page of such a run is 1.1 MB. A small run is shown in full.
+    #[test]
+    fn a_large_run_is_thinned() {
+        assert_eq!(Budget::new(4, 6), Budget { heat_columns: 60, slices: 240 });
+        assert_eq!(Budget::new(120, 192), Budget { heat_columns: 29, slices: 62 });
+        assert_eq!(Budget::new(5000, 9000), Budget { heat_columns: 8, slices: 12 });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The gate: whether anything got worse by more than may be.
 
-use super::judge::{Row, Verdict};
+use super::judge::Verdict;
 use super::pairing::{Pair, Unpaired};
 use crate::units::percent;
 use schemars::JsonSchema;
@@ -16,10 +16,21 @@ pub struct Gate {
     /// Figures that are certain to have got worse, and by more than that.
     pub regressed: Vec<String>,
     /// Figures and cases that cannot be judged, and why.
-    pub not_judged: Vec<String>,
+    pub not_judged: Vec<NotJudged>,
     /// Figures that passed, but may have got worse by more than that unseen: more trials, or a
     /// quieter machine, would tell.
     pub may_hide: Vec<String>,
+}
+
+/// What a gate could not judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotJudged {
+    /// The case.
+    pub case: String,
+    /// Where the figure stands, and its name; null: the whole case.
+    pub figure: Option<String>,
+    /// Why not.
+    pub why: String,
 }
 
 /// What came of a gate.
@@ -39,29 +50,35 @@ impl Gate {
         let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
         for pair in pairs {
             for row in &pair.rows {
-                let name = || format!("{}, {}: {}", pair.name, row.place(), row.figure);
+                let figure = || format!("{}: {}", row.place(), row.figure);
+                let name = || format!("{}, {}", pair.name, figure());
                 let worse = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
                 match row.verdict {
                     Verdict::Regressed if worse > allowed => {
                         regressed.push(format!("{} by {}", name(), percent(worse)));
                     }
-                    Verdict::TooFewTrials => {
-                        not_judged.push(format!("{}: too few trials", name()));
+                    Verdict::WithinNoise => {
+                        let most = row.worst_by().filter(|most| *most > allowed);
+                        let most = most.map(|most| format!("{} (up to {})", name(), percent(most)));
+                        may_hide.extend(most);
                     }
-                    Verdict::NotComparable if row.new.n == 0 => {
-                        let why = row.why.as_deref().unwrap_or_default();
-                        not_judged.push(format!("{}: {why}", name()));
-                    }
-                    Verdict::WithinNoise => may_hide.extend(
-                        hidden(row, allowed)
-                            .map(|most| format!("{} (up to {})", name(), percent(most))),
-                    ),
-                    _ => {}
+                    // What the base never had is nothing that could have got worse.
+                    Verdict::NotComparable if row.new.n > 0 => {}
+                    Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(NotJudged {
+                        case: pair.name.clone(),
+                        figure: Some(figure()),
+                        why: row.why.clone().unwrap_or_default(),
+                    }),
+                    Verdict::Improved | Verdict::Regressed | Verdict::Changed => {}
                 }
             }
         }
         let lost = unpaired.iter().filter(|case| case.in_base);
-        not_judged.extend(lost.map(|case| format!("{}: {}", case.name, case.why)));
+        not_judged.extend(lost.map(|case| NotJudged {
+            case: case.name.clone(),
+            figure: None,
+            why: case.why.clone(),
+        }));
         let result = match (regressed.as_slice(), not_judged.as_slice()) {
             ([_, ..], _) => GateResult::Failed,
             ([], [_, ..]) => GateResult::CannotJudge,
@@ -69,10 +86,4 @@ impl Gate {
         };
         Self { allowed, result, regressed, not_judged, may_hide }
     }
-}
-
-/// By how much a figure may have got worse unseen, where that is more than is allowed.
-fn hidden(row: &Row, allowed: f64) -> Option<f64> {
-    let worst = row.worst_by()?;
-    (worst > allowed).then_some(worst)
 }

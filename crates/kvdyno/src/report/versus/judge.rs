@@ -183,17 +183,17 @@ impl Bout<'_> {
                 _ => not(format!("NEW: {}", self.new.missing())),
             };
         };
+        row.ratio = (base_median > 0.0).then(|| new_median / base_median);
+        let trials = base.len().min(new.len());
+        if trials < MIN_TRIALS {
+            let why = format!("{trials} of the {MIN_TRIALS} trials that are needed on each side");
+            return (Verdict::TooFewTrials, Some(why));
+        }
         if base_median == 0.0 && new_median == 0.0 {
             return (Verdict::WithinNoise, Some("0 on both sides".to_owned()));
         }
         if base_median <= 0.0 {
             return not("0 in BASE, so there is no ratio".to_owned());
-        }
-        row.ratio = Some(new_median / base_median);
-        let trials = base.len().min(new.len());
-        if trials < MIN_TRIALS {
-            let why = format!("{trials} of the {MIN_TRIALS} trials that are needed on each side");
-            return (Verdict::TooFewTrials, Some(why));
         }
         let Some(interval) = ratio_of_medians(base, new, self.paired) else {
             return not("0 in too many trials of BASE, so there is no ratio".to_owned());

@@ -18,7 +18,7 @@ mod work;
 mod tests;
 
 pub use figures::{Figures, UnknownFigure};
-pub use gate::{Gate, GateResult};
+pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{MIN_TRIALS, Row, Sample, Verdict};
 pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
 pub use pairing::{Pair, Refusal, Unpaired};

@@ -122,7 +122,12 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         let other = free.remove(at);
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
-        paired.pairs.push(compared(unit, other, sides, question));
+        let pair = compared(unit, other, sides, question);
+        if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
+            let why = format!("neither side has its figures: {trouble}");
+            paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
+        }
+        paired.pairs.push(pair);
     }
     paired.labels.dedup();
     for unit in alone {
@@ -144,6 +149,8 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
+    // A load has none of the figures of reads.
+    paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
     Ok(paired)
 }

@@ -95,6 +95,17 @@ pub(super) struct Chosen<'r> {
 }
 
 impl<'r> Sides<'r> {
+    /// Two engines of a run, each by its label or its name.
+    pub fn engines(run: &'r Record, base: &'r str, new: &'r str) -> Self {
+        let label = |typed: &'r str| {
+            let engines = || run.summary.engines.iter();
+            let by_label = engines().find(|engine| engine.label == typed);
+            let found = by_label.or_else(|| engines().find(|engine| engine.engine == typed));
+            found.map_or(typed, |engine| engine.label.as_str())
+        };
+        Self::Engines { run, base: label(base), new: label(new) }
+    }
+
     /// The base.
     pub fn base_side(&self) -> Side {
         match self {

@@ -2,7 +2,7 @@
 
 use super::super::header::moment;
 use super::super::table::{Side as Column, Table};
-use super::gate::{Gate, GateResult};
+use super::gate::{Gate, GateResult, NotJudged};
 use super::judge::{Row, Sample, Verdict};
 use super::noise::{Noise, Resolution};
 use super::sides::Side;
@@ -147,13 +147,17 @@ fn gate(gate: &Gate) -> Vec<Line> {
             (Tone::Bad, format!("FAILED: regressed past {allowed}: {figures}"))
         }
         GateResult::CannotJudge => {
-            let cases = some(&gate.not_judged);
+            let cases = some(&unjudged(&gate.not_judged));
             (Tone::Bad, format!("CANNOT JUDGE whether anything regressed past {allowed}: {cases}"))
         }
     };
     let mut lines = vec![(tone, "gate", text)];
     if gate.result == GateResult::Failed && !gate.not_judged.is_empty() {
-        lines.push((Tone::Warning, "gate", format!("not judged: {}", some(&gate.not_judged))));
+        lines.push((
+            Tone::Warning,
+            "gate",
+            format!("not judged: {}", some(&unjudged(&gate.not_judged))),
+        ));
     }
     if !gate.may_hide.is_empty() {
         let hidden = some(&gate.may_hide);
@@ -161,6 +165,20 @@ fn gate(gate: &Gate) -> Vec<Line> {
         lines.push((Tone::Warning, "gate", text));
     }
     lines
+}
+
+/// What was not judged, case by case: figures of a case mostly share their reason.
+fn unjudged(list: &[NotJudged]) -> Vec<String> {
+    let alike = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
+    let words = |alike: &[NotJudged]| {
+        let NotJudged { case, why, figure } = &alike[0];
+        match figure {
+            Some(figure) if alike.len() == 1 => format!("{case}, {figure}: {why}"),
+            Some(_) => format!("{case}, {} figures: {why}", alike.len()),
+            None => format!("{case}: {why}"),
+        }
+    };
+    alike.map(words).collect()
 }
 
 fn some(list: &[String]) -> String {
@@ -245,8 +263,8 @@ fn figure(unit: &str, value: f64) -> String {
     }
 }
 
-/// What a calibration says in a sentence for each rate, then as a table.
-pub fn resolution(known: &Calibration) -> Vec<Line> {
+/// What a calibration says in a sentence.
+pub fn resolution(known: &Calibration) -> String {
     let rate = |figure: &str, word: &str| {
         let of_figure = known.resolves.iter().filter(|found| found.figure == figure);
         let share = of_figure.map(|found| found.share).reduce(f64::max)?;
@@ -254,8 +272,9 @@ pub fn resolution(known: &Calibration) -> Vec<Line> {
     };
     let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];
     let rates: Vec<String> = rates.iter().filter_map(|(name, word)| rate(name, word)).collect();
-    let text = format!("{} cannot be told from noise ({})", rates.join(", "), of_what(known));
-    harmless(vec![(Tone::Strong, "this machine, now", format!(": {text}"))])
+    let (rates, of_what) = (rates.join(", "), of_what(known));
+    let text = format!("this machine, now: {rates} cannot be told from noise ({of_what})");
+    one_line(&text).into_owned()
 }
 
 /// What a calibration resolves, figure by figure.
