@@ -7,7 +7,7 @@ use super::reply::{self, Reply};
 use super::route::{Form, Subject, route};
 use super::shelf::Shelf;
 use crate::report::evidence::Evidence;
-use crate::report::page::{Live, PageData, RunsData, State, TEMPLATE, VersusData, html};
+use crate::report::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, VersusData, html};
 use crate::report::versus::{Figures, Noise, Question, Record, Sides, Versus};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
@@ -20,16 +20,18 @@ pub(super) struct Site {
     runs: PathBuf,
     port: u16,
     shelf: Shelf,
+    template: String,
     /// What a browser may do with an answer.
     pub(super) policy: HeaderValue,
 }
 
-/// A report and a comparison of runs that are there.
+/// What was read, or made of it; none: there is no such run.
 type Read<T> = anyhow::Result<Option<T>>;
 
 impl Site {
     pub(super) fn new(runs: PathBuf, port: u16) -> Self {
-        Self { runs, port, shelf: Shelf::default(), policy: reply::policy(TEMPLATE) }
+        let (template, policy) = reply::served(TEMPLATE);
+        Self { runs, port, shelf: Shelf::default(), template, policy }
     }
 
     pub(super) fn reply(&self, asked: &Asked) -> Reply {
@@ -38,12 +40,12 @@ impl Site {
         }
         let Some((subject, form)) = route(&asked.path) else { return nothing() };
         let made = match &subject {
-            Subject::Runs => Ok(Some(self.list())).and_then(|data| formed(data, form)),
-            Subject::Report(name) => self.report(name).and_then(|data| formed(data, form)),
-            Subject::Live(name) => self.live(name).and_then(|data| formed(data, form)),
+            Subject::Runs => Ok(Some(self.list())).and_then(|data| self.formed(data, form)),
+            Subject::Report(name) => self.report(name).and_then(|data| self.formed(data, form)),
+            Subject::Live(name) => self.live(name).and_then(|data| self.formed(data, form)),
             Subject::Versus(base, new) => {
                 let all = asked.query.as_deref() == Some("all");
-                self.versus(base, new, all).and_then(|data| formed(data, form))
+                self.versus(base, new, all).and_then(|data| self.formed(data, form))
             }
         };
         match made {
@@ -87,8 +89,19 @@ impl Site {
         let noise = Noise::by(newest(&self.runs, &new_record.evidence.run.host_before));
         let figures = if all { Figures::All } else { Figures::Usual };
         let question = Question { figures, noise, gate: None };
-        let versus = Versus::of(&sides, &question).map_err(|refusal| compare::refused(&refusal));
+        let versus = Versus::of(&sides, &question).map_err(|refusal| Refused {
+            message: refusal.to_string(),
+            hint: compare::refused(&refusal).hint,
+        });
         Ok(Some(VersusData::of(versus).between(base, new, all)))
+    }
+
+    fn formed<T: Serialize>(&self, data: Option<T>, form: Form) -> Read<Reply> {
+        let Some(data) = data else { return Ok(None) };
+        Ok(Some(match form {
+            Form::Page => Reply::page(html(&self.template, &data)?),
+            Form::Json => Reply::json(serde_json::to_vec(&data)?),
+        }))
     }
 }
 
@@ -98,14 +111,6 @@ fn live(folder: &RunFolder) -> anyhow::Result<Live> {
     let state = State::of(evidence.complete, runs::is_at_work(folder));
     let left_ns = resume::expected_ns(&evidence, &evidence.left());
     Ok(Live::read(folder, &evidence, state, left_ns)?)
-}
-
-fn formed<T: Serialize>(data: Option<T>, form: Form) -> anyhow::Result<Option<Reply>> {
-    let Some(data) = data else { return Ok(None) };
-    Ok(Some(match form {
-        Form::Page => Reply::page(html(TEMPLATE, &data)?),
-        Form::Json => Reply::json(serde_json::to_vec(&data)?),
-    }))
 }
 
 fn nothing() -> Reply {

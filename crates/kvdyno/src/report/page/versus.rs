@@ -1,7 +1,6 @@
 //! What the page of a comparison shows.
 
 use super::{DefinitionRow, Kind, definitions};
-use crate::exit::Complaint;
 use crate::report::versus::{Versus, text};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,10 +46,10 @@ pub struct Between {
 
 impl VersusData {
     /// The page of a comparison, or of why there is none.
-    pub fn of(versus: Result<Versus, Complaint>) -> Self {
+    pub fn of(versus: Result<Versus, Refused>) -> Self {
         let (versus, refused) = match versus {
             Ok(versus) => (Some(versus), None),
-            Err(why) => (None, Some(Refused { message: why.message, hint: why.hint })),
+            Err(refused) => (None, Some(refused)),
         };
         let mut shown: Vec<&str> = Vec::new();
         if let Some(versus) = &versus {
