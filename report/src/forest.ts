@@ -32,7 +32,7 @@ export interface Scale {
   at: (ratio: number) => number;
 }
 
-const ENDS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 100];
+const ENDS = [1.05, 1.1, 1.2, 1.5, 2, 3, 5, 10, 30, 100];
 
 /** As wide as the widest ratio, and as most of the intervals: a few that know nothing do not press all others together. */
 export function scaleOf(rows: VersusRow[]): Scale {
@@ -41,7 +41,8 @@ export function scaleOf(rows: VersusRow[]): Scale {
   const ends = rows.flatMap((row) => [...far(row.ratio_low), ...far(row.ratio_high)]).sort((a, b) => a - b);
   const wanted = Math.max(1.02, ...ratios, ends[Math.floor(ends.length * 0.9)] ?? 1) * 1.01;
   const most = ENDS.find((end) => end >= wanted) ?? 100;
-  const inner = ENDS.filter((end) => end < most && Math.log(end) > Math.log(most) * 0.3).slice(-1);
+  // One between, far enough from 1 and from the end for its label.
+  const inner = ENDS.filter((end) => Math.log(end) > Math.log(most) * 0.3 && Math.log(end) < Math.log(most) * 0.6).slice(-1);
   const ticks = [most, ...inner].flatMap((end) => [1 / end, end]);
   const at = (ratio: number) => 50 + 50 * Math.max(-1, Math.min(1, Math.log(Math.max(ratio, 1e-9)) / Math.log(most)));
   return { most, ticks: [...ticks, 1].sort((a, b) => a - b), at };

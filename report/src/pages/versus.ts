@@ -188,7 +188,8 @@ const fine = (value: number): string => (value < 10 ? value.toFixed(3) : ratio(v
 function line(row: VersusRow, scale: Scale, help: string | undefined): HTMLElement {
   const interval = row.ratio_low == null || row.ratio_high == null ? NONE : `${fine(row.ratio_low)} … ${fine(row.ratio_high)}`;
   const number = (text: string, name: string) => h("td", { class: `number ${name}`, "data-name": name }, text);
-  const why: Child = row.why ? h("span", { class: "why" }, row.why) : null;
+  // Too few trials are too few everywhere: that is said once, below.
+  const why: Child = row.why && row.verdict !== "too_few_trials" ? h("span", { class: "why" }, row.why) : null;
   return h("tr", { "data-verdict": row.verdict },
     h("th", { scope: "row", title: help }, h("span", { class: "place" }, place(row)), ` ${titled(row.figure)} `, h("span", { class: "way" }, ARROWS[row.direction])),
     number(sample(row, row.base), "base"), number(sample(row, row.new), "new"),
