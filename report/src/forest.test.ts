@@ -1,3 +1,5 @@
+// The axis that all ratios of a comparison share.
+
 import { describe, expect, test } from "vitest";
 import type { VersusRow } from "./data";
 import { scaleOf } from "./forest";

@@ -4,10 +4,10 @@
 //! found out by the command they are given to.
 
 mod compare;
-mod serve;
+mod show;
 
 pub use compare::{CalibrateArgs, CompareArgs};
-pub use serve::ServeArgs;
+pub use show::{ReportArgs, ServeArgs, ShowArgs};
 
 use crate::printer::Color;
 use crate::suite;
@@ -254,46 +254,6 @@ pub struct ListArgs {
     /// As JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// `kvdyno show`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno show                       the latest run
-  kvdyno show 2026-11-20T10 --wide
-  kvdyno show quick                 the latest run of that suite
-  kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
-pub struct ShowArgs {
-    /// The run.
-    #[command(flatten)]
-    pub name: RunName,
-    /// The summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
-}
-
-/// `kvdyno report`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno report                     the latest run, as a file beside its folder
-  kvdyno report 2026-11-20T10 -o quick.html
-  kvdyno report quick -o - > quick.html
-
-The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
-chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
-can be saved as SVG or PNG.")]
-pub struct ReportArgs {
-    /// The run.
-    #[command(flatten)]
-    pub name: RunName,
-    /// The file to write; `-`: standard output [default: RUN.html, beside the run's folder]
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }
 
 /// `kvdyno check`.

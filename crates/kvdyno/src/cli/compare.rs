@@ -18,7 +18,7 @@ Examples:
 Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
 that did different work are refused, and the difference is named; a different host, drive, version
 or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out, a
-rank test agrees, and it is larger than the noise of this machine, which `kvdyno calibrate` measures.
+rank test agrees, and it is larger than this machine's noise, which `kvdyno calibrate` measures.
 Fewer than four trials a side claim nothing.
 
 Exit codes of the gate:

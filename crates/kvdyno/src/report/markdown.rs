@@ -1,5 +1,5 @@
-//! A run's tables for a blog post or a pull request: GitHub's Markdown, with what has to stand above
-//! them to be believed.
+//! A run's tables for a blog post or a pull request: GitHub's Markdown, with what has to stand
+//! above them to be believed.
 
 use super::command::command_line;
 use super::header;

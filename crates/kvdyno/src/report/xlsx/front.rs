@@ -32,8 +32,8 @@ const SHEETS: [(&str, &str); 8] = [
     ("Figures", "every figure of every trial, one a row"),
 ];
 
-const ROWS: &str = "In Load, Run and Cost a bold line stands for all trials (medians; of operations, \
-errors and the backlog sums; of peaks the largest), its trials folded away below it. Counts and \
+const ROWS: &str = "In Load, Run and Cost a bold line stands for all trials (medians; of \
+operations, errors and the backlog sums; of peaks the largest), its trials folded away below it. Counts and \
 readings are as recorded; what follows from them is a formula. An empty cell was not measured, and \
 the last column says why.";
 

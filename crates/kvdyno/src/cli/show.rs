@@ -1,0 +1,70 @@
+//! `show`, `report` and `serve`: what can be typed.
+
+use super::{RunName, RunsArgs};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `kvdyno show`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno show                       the latest run
+  kvdyno show 2026-11-20T10 --wide
+  kvdyno show quick                 the latest run of that suite
+  kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
+pub struct ShowArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The summary as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+}
+
+/// `kvdyno report`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno report                     the latest run, as a file beside its folder
+  kvdyno report 2026-11-20T10 -o quick.html
+  kvdyno report quick -o - > quick.html
+
+The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
+chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
+can be saved as SVG or PNG.")]
+pub struct ReportArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The file to write; `-`: standard output [default: RUN.html, beside the run's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `kvdyno serve`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno serve                      open http://127.0.0.1:7333/ in a browser
+  kvdyno serve --runs /srv/kvdyno/runs --port 8080
+  kvdyno serve --port 0             any free port; its address is printed
+  ssh -L 7333:127.0.0.1:7333 HOST   and a browser here shows the runs of HOST
+
+Shows the list of runs, the report of each, a run at work as it gets on, and two runs compared. The
+same as data: /runs.json, /runs/RUN.json, /compare/BASE/NEW.json. It keeps nothing and changes
+nothing: every answer is read from the runs folder. Only this machine can reach it, and whoever has
+an account here; there is no option for more. Ctrl-C ends it.
+
+Looking costs CPU: a page of a run at work asks every two seconds. Where that may disturb what is
+being measured, look when it is done.")]
+pub struct ServeArgs {
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// The port; 0: any that is free
+    #[arg(long, value_name = "N", default_value_t = 7333)]
+    pub port: u16,
+}
