@@ -18,6 +18,7 @@ export function appearance(wanted: () => Shade | null, choose: (shade: Shade) =>
     const shade = shadeOf(wanted());
     document.documentElement.dataset["theme"] = shade;
     button.textContent = shade === "dark" ? "light" : "dark";
+    carry(wanted());
   };
   dark.addEventListener("change", apply);
   addEventListener("hashchange", apply);
@@ -27,6 +28,13 @@ export function appearance(wanted: () => Shade | null, choose: (shade: Shade) =>
 
 /** A link inside the server: the shade goes along. */
 export const linked = (path: string, shade: Shade | null): string => (shade ? `${path}#theme=${shade}` : path);
+
+/** The same for the links that are there already. */
+export function carry(shade: Shade | null): void {
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("a[href^='/'], a[href^='?']")) {
+    link.setAttribute("href", linked(link.getAttribute("href")?.replace(/#.*/, "") ?? "", shade));
+  }
+}
 
 /** A part of a path: whatever a name holds, it stays one part. */
 export const part = (name: string): string => encodeURIComponent(name);

@@ -41,7 +41,7 @@ function body(live: Live): HTMLElement | null {
   const left = live.left_s == null ? "" : `, about ${duration(live.left_s * 1e9)} left`;
   return h("section", { class: "live", "aria-label": "Progress" },
     bar,
-    h("p", { class: "stand", role: "status" }, h("strong", {}, `${recorded} of ${planned} cases`), left),
+    h("p", { class: "stand" }, h("strong", {}, `${recorded} of ${planned} cases`), left),
     flight ? atWork(flight) : h("p", { class: "note" }, recorded === planned ? "All cases are done; the record is being sealed." : "Between two cases."));
 }
 

@@ -1,5 +1,6 @@
 // The page of one run.
 
+import { carry } from "../appearance";
 import type { PageData } from "../data";
 import { THEMES, type Theme } from "../colour";
 import { h } from "../dom";
@@ -27,6 +28,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
   };
   const applyTheme = (): void => {
     document.documentElement.dataset["theme"] = theme().name === "dark" ? "dark" : "light";
+    carry(choice.theme);
   };
 
   const bar = h("div", { class: "filterbar" });

@@ -91,6 +91,11 @@ export function runs(root: HTMLElement, first: RunsData): void {
       data = JSON.parse(text) as RunsData;
       show();
     }
+    // Of a run at work nothing may have changed but the time.
+    for (const run of data.runs) {
+      const row = [...list.querySelectorAll<HTMLElement>("tbody tr")].find((row) => row.dataset["name"] === run.name);
+      if (run.state === "running") row?.querySelector(".took")?.replaceChildren(took(run));
+    }
     return true;
   }, (is) => { missing.hidden = !is; });
 }

@@ -164,8 +164,8 @@ function paired(data: VersusData, versus: Versus, choice: Choice): HTMLElement {
     h("th", { scope: "col", class: "plot" }, h("span", { class: "hidden" }, "plot of the ratio"), axis(scale)),
     h("th", { scope: "col", class: "number" }, "new / base"), h("th", { scope: "col", class: "number" }, "95 % interval"), h("th", { scope: "col" }, "verdict"));
   const help = (figure: string) => data.definitions.find((one) => one.name === figure)?.help;
-  const more = data.between && !data.between.all ? h("a", { href: "?all" }, "All figures, and each operation by itself")
-    : data.between ? h("a", { href: location.pathname }, "Only the figures that most questions are about") : null;
+  const more = data.between && !data.between.all ? h("a", { href: linked("?all", choice.theme) }, "All figures, and each operation by itself")
+    : data.between ? h("a", { href: linked(location.pathname, choice.theme) }, "Only the figures that most questions are about") : null;
   return section("figures", "Figures",
     h("p", { class: "note" }, "Medians over trials, and their ratio with its 95 % interval on a logarithmic axis; the shaded band is noise, within which no difference is claimed. ↑ more is better, ↓ less is better. ", more),
     pairs.length === 0 ? h("p", {}, "Nothing is left by these filters.") : h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Figures of both sides" },

@@ -122,6 +122,13 @@ fn runs_reports_and_comparisons_are_shown_as_pages_and_as_data() {
         assert!(page.head.contains("x-content-type-options: nosniff"), "{}", page.head);
         assert!(!page.head.contains("access-control-allow"), "{}", page.head);
     }
+    // The same as a file; a debug build of the null engine makes figures void, and is shown.
+    let done = scratch.run(&["compare", &older, &newer, "--html", "change.html"]);
+    assert!(matches!(done.code, Some(0 | 4)), "{}", done.err);
+    done.assert_says("change.html");
+    let page = fs::read_to_string(scratch.path("change.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && !page.contains("%KVDYNO_DATA%"));
+    assert!(!page.contains("connect-src"), "a file asks nobody");
     let head = server.ask("HEAD", "/runs.json", &format!("localhost:{}", server.port));
     assert_eq!((head.status, head.body.as_str()), (200, ""));
     server.end();

@@ -103,11 +103,13 @@ impl Live {
     }
 }
 
-/// The case whose folder has no record yet: cases are done one after the other, so the last of
-/// them. What else has none was killed.
+/// The case whose folder has no record yet. Others have none either where the program was killed in
+/// them, and a resumed run may be at an earlier one again: the one that was written to last.
 fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>, RecordError> {
     let open = |case: &&CaseEvidence| case.record.is_none() && case.damaged.is_none();
-    let begun = folder.cases()?.into_iter().filter(|begun| !begun.path.join("case.json").is_file());
+    let mut begun = folder.cases()?;
+    begun.retain(|begun| !begun.path.join("case.json").is_file());
+    begun.sort_by_key(|begun| begun.path.metadata().and_then(|folder| folder.modified()).ok());
     let mut found: Option<(&Case, CaseFolder)> = None;
     for begun in begun {
         let name = begun.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -152,4 +154,56 @@ fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
         roles,
         machine: line,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::{Fixture, SECOND};
+    use std::fs;
+
+    #[test]
+    fn the_case_in_flight_is_the_one_that_was_written_to_last() {
+        let mut fixture = Fixture::new();
+        fixture.cases.truncate(4);
+        let scratch = tempfile::tempdir().unwrap();
+        let run = fixture.write_partial(&scratch.path().join("run"));
+        let evidence = Evidence::read(&run).unwrap();
+        let now = |state| Live::read(&run, &evidence, state, 90 * SECOND).unwrap();
+        assert_eq!(now(State::Running).in_flight, None);
+        assert_eq!(
+            (now(State::Running).cases_recorded, now(State::Running).cases_planned),
+            (4, 18)
+        );
+
+        // One that was killed, and an earlier one that is being done again.
+        let killed = run.path.join("cases").join(&fixture.plan.cases[6].id);
+        let again = run.path.join("cases").join(format!("{}_a2", fixture.plan.cases[4].id));
+        let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        fs::create_dir(&killed).unwrap();
+        fs::File::open(&killed).unwrap().set_modified(hour_ago).unwrap();
+        fs::create_dir(&again).unwrap();
+        let flight = now(State::Running).in_flight.unwrap();
+        assert_eq!(flight.case, fixture.plan.cases[4].id);
+        assert_eq!((flight.phase, flight.phase_s), (None, 0.0));
+
+        // Half a line is what a slice looks like while it is being written.
+        let slice = |at: u64| {
+            format!(
+                "{{\"phase\":\"measure\",\"slice\":{at},\"start_ns\":{},\"length_ns\":{SECOND},\
+                 \"roles\":{{\"readers\":{{\"get\":{{\"count\":500,\"service_ns\":1,\
+                 \"service_ns_max\":1,\"errors\":0}}}}}}}}\n",
+                at * SECOND
+            )
+        };
+        let text = slice(0) + &slice(1) + &slice(2)[..40];
+        fs::write(again.join("series.ndjson"), text).unwrap();
+        let flight = now(State::Running).in_flight.unwrap();
+        assert_eq!(flight.phase.as_deref(), Some("measure"));
+        assert_eq!((flight.end_s, flight.phase_s), (vec![1.0, 2.0], 2.0));
+        assert_eq!(flight.roles[0].ops_per_s, [500.0, 500.0]);
+        assert_eq!(now(State::Running).left_s, Some(90.0));
+        let partial = now(State::Partial);
+        assert_eq!((partial.in_flight, partial.left_s), (None, None));
+    }
 }

@@ -33,9 +33,9 @@ const SHEETS: [(&str, &str); 8] = [
 ];
 
 const ROWS: &str = "In Load, Run and Cost a bold line stands for all trials (medians; of \
-operations, errors and the backlog sums; of peaks the largest), its trials folded away below it. Counts and \
-readings are as recorded; what follows from them is a formula. An empty cell was not measured, and \
-the last column says why.";
+operations, errors and the backlog sums; of peaks the largest), its trials folded away below it. \
+Counts and readings are as recorded; what follows from them is a formula. An empty cell was not \
+measured, and the last column says why.";
 
 /// The sheet.
 pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet> {
