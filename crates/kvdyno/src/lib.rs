@@ -38,6 +38,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Resume(args) => commands::resume::run(args, printer),
         Command::List(args) => commands::list::run(args, printer),
         Command::Show(args) => commands::show::run(args, printer),
+        Command::Report(args) => commands::report::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),
         Command::Compare(args) => commands::compare::run(args, printer),
         Command::Calibrate(args) => commands::calibrate::run(args, printer),

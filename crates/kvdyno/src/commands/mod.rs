@@ -11,6 +11,7 @@ pub mod finish;
 pub mod list;
 pub mod plan;
 pub mod prepare;
+pub mod report;
 pub mod resume;
 pub mod run;
 pub mod runs;

@@ -3,6 +3,7 @@
 //! Everything here is a pure function of the files of a run: it can be done years later, on another
 //! machine, with no engine installed.
 
+pub mod answer;
 pub mod catalogue;
 pub mod comparison;
 mod cost;
@@ -12,6 +13,7 @@ pub mod group;
 pub mod header;
 pub mod long;
 pub mod metric;
+pub mod page;
 mod rates;
 pub mod schemas;
 mod spent;

@@ -1,5 +1,6 @@
 //! The JSON Schemas of what is on disk and in exports, for readers in other languages.
 
+use super::page::PageData;
 use super::summary::Summary;
 use super::versus::Versus;
 use kvdyno_record::case::{CaseRecord, CounterFile};
@@ -26,6 +27,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
         ("versus", schema_for!(Versus)),
+        ("page", schema_for!(PageData)),
     ]
 }
 

@@ -19,6 +19,7 @@ mod losses;
 mod mistakes;
 mod places;
 mod readme;
+mod report;
 mod scratch;
 mod strangers;
 mod suites;
