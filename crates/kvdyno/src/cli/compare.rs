@@ -1,7 +1,7 @@
 //! `compare` and `calibrate`: what can be typed.
 
-use super::RunsArgs;
-use clap::Args;
+use super::{RunsArgs, SuiteName};
+use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
 /// `kvdyno compare`.
@@ -66,7 +66,14 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
     /// The suite: built-in, or the path of a TOML file
-    #[arg(long, value_name = "SUITE", default_value = "calibrate")]
+    #[arg(
+        long,
+        value_name = "SUITE",
+        default_value = "calibrate",
+        value_parser = SuiteName,
+        hide_possible_values = true,
+        value_hint = ValueHint::FilePath
+    )]
     pub suite: String,
     /// Trials under each label
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
