@@ -209,7 +209,8 @@ impl Bout<'_> {
             let why = format!("the rank test does not agree: p = {p:.3}");
             return (Verdict::WithinNoise, Some(why));
         }
-        if (interval.ratio - 1.0).abs() <= self.noise {
+        // The larger over the smaller, as noise is taken: a half is as far from 1 as the double.
+        if interval.ratio.max(1.0 / interval.ratio) - 1.0 <= self.noise {
             let why = "certain, but less than this machine's noise";
             return (Verdict::WithinNoise, Some(why.to_owned()));
         }
@@ -319,6 +320,20 @@ mod tests {
         let new = base.map(|value| value * 1.1);
         assert_eq!(row(&c::SERVICE_P50, &base, &new, true).verdict, Verdict::Regressed);
         assert_eq!(row(&c::SERVICE_P50, &base, &new, false).verdict, Verdict::WithinNoise);
+    }
+
+    /// However loud a machine is, a figure that all but vanishes is told.
+    #[test]
+    fn a_loss_is_measured_as_a_gain_is() {
+        let fifth = EIGHT.map(|value| value / 5.0);
+        let metric = |values: [f64; 8]| Metric::new(&c::OPS_PER_S, values.map(Ok).into());
+        let (base, new) = (metric(EIGHT), metric(fifth));
+        let side = |metric| Trials { metric: Some(metric), numbers: &NUMBERS[..8] };
+        let bout = |noise| {
+            let (base, new) = (side(&base), side(&new));
+            Bout { spot: SPOT, base, new, paired: false, noise }.row().unwrap().verdict
+        };
+        assert_eq!((bout(3.9), bout(4.1)), (Verdict::Regressed, Verdict::WithinNoise));
     }
 
     #[test]
