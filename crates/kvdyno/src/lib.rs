@@ -3,6 +3,7 @@
 //! It is not a harness: no operation is timed in this process. Workers do that
 //! (`kvdyno-worker`), one process a case.
 
+pub mod bundle;
 pub mod cli;
 pub mod commands;
 pub mod exit;
@@ -43,6 +44,8 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Compare(args) => commands::compare::run(args, printer),
         Command::Calibrate(args) => commands::calibrate::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
+        Command::Bundle(args) => commands::bundle::run(args, printer),
+        Command::Rerun(args) => commands::rerun::run(args, printer),
         Command::Engines(args) => commands::engines::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),

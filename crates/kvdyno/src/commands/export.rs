@@ -1,38 +1,150 @@
-//! `kvdyno export`: a run's figures for other programs, unrounded.
+//! `kvdyno export`: a run's figures for other programs and for readers elsewhere.
 
 use super::runs;
-use crate::cli::ExportArgs;
-use crate::exit::Exit;
+use crate::cli::{ExportArgs, RunName, RunsArgs};
+use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
+use crate::report::evidence::Evidence;
 use crate::report::summary::Summary;
-use crate::report::{long, wide};
+use crate::report::{long, markdown, otava, wide, xlsx};
 use anyhow::Context as _;
-use kvdyno_record::files::write_atomic;
+use kvdyno_record::files::{RunFolder, write_atomic};
 use std::path::Path;
 
 /// Writes the figures.
 pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let folder = runs::find(&args.name)?;
-    let summary = Summary::read(&folder)
+    check(args)?;
+    let name = RunName { run: args.first().to_owned(), runs: args.runs.clone() };
+    let folder = runs::find(&name)?;
+    let evidence = read(&folder)?;
+    let summary = Summary::of(&evidence)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
-    match &args.csv {
-        None => printer.json(&summary)?,
-        Some(path) if path == Path::new("-") => printer.verbatim(&long::csv(&summary)?),
-        Some(path) => write_folder(&summary, path, printer)?,
+    if args.json {
+        printer.json(&summary)?;
+    }
+    if let Some(path) = &args.csv {
+        if path == Path::new("-") {
+            printer.verbatim(&long::csv(&summary)?);
+        } else {
+            csv_folder(&summary, path, printer)?;
+        }
+    }
+    if let Some(path) = &args.xlsx {
+        file(path, &xlsx::workbook(&evidence, &summary)?, printer)?;
+    }
+    if let Some(path) = &args.markdown {
+        let page = markdown::page(&summary);
+        if path == Path::new("-") {
+            printer.verbatim(page.as_bytes());
+        } else {
+            file(path, page.as_bytes(), printer)?;
+        }
+    }
+    if let Some(path) = &args.otava {
+        otava_folder(args, summary, path, printer)?;
     }
     Ok(Exit::Ok)
 }
 
+/// What the command line's parser cannot know.
+fn check(args: &ExportArgs) -> Result<(), Complaint> {
+    let on_stdout = |path: &Option<_>| path.as_deref() == Some(Path::new("-"));
+    let streams = [args.json, on_stdout(&args.csv), on_stdout(&args.markdown)];
+    if streams.into_iter().filter(|used| *used).count() > 1 {
+        let message = "only one thing can be written to standard output";
+        return Err(Complaint::usage(message).hint("name a file or a folder in place of `-`"));
+    }
+    if let Some(path) = args.xlsx.as_deref().filter(|path| !ends_in_xlsx(path)) {
+        let message =
+            format!("--xlsx writes Excel's format, and `{}` is not named so", path.display());
+        return Err(Complaint::usage(message).hint(
+            "name it FILE.xlsx; LibreOffice opens that, and `soffice --convert-to ods FILE.xlsx` \
+             makes it an .ods",
+        ));
+    }
+    let one_run = args.csv.is_some() || args.json || args.xlsx.is_some() || args.markdown.is_some();
+    if one_run && (args.names.len() > 1 || args.all_runs) {
+        return Err(Complaint::usage("several runs together are for --otava alone")
+            .hint("export the others one by one"));
+    }
+    Ok(())
+}
+
+fn ends_in_xlsx(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("xlsx"))
+}
+
+fn read(folder: &RunFolder) -> anyhow::Result<Evidence> {
+    Evidence::read(folder)
+        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))
+}
+
 /// The long list and a file for each table.
-fn write_folder(summary: &Summary, folder: &Path, printer: &Printer) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("failed to make the folder `{}`", folder.display()))?;
+fn csv_folder(summary: &Summary, folder: &Path, printer: &Printer) -> anyhow::Result<()> {
+    make(folder)?;
     let mut files = vec![("figures", long::csv(summary)?)];
     files.extend(wide::tables(summary)?);
     for (name, csv) in files {
-        let path = folder.join(format!("{name}.csv"));
-        write_atomic(&path, &csv)?;
-        printer.note(&format!("wrote {}", path.display()));
+        file(&folder.join(format!("{name}.csv")), &csv, printer)?;
     }
+    Ok(())
+}
+
+/// A file for each case and role, and the configuration that reads them.
+fn otava_folder(
+    args: &ExportArgs,
+    first: Summary,
+    folder: &Path,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let suite = first.run.suite.clone();
+    let mut summaries = vec![first];
+    for name in args.names.iter().skip(1) {
+        let name = RunName { run: name.clone(), runs: args.runs.clone() };
+        let folder = runs::find(&name)?;
+        summaries.push(Summary::of(&read(&folder)?)?);
+    }
+    if args.all_runs {
+        summaries.extend(others(&args.runs, &suite, printer));
+    }
+    summaries.sort_by(|a, b| a.run.id.cmp(&b.run.id));
+    summaries.dedup_by(|a, b| a.run.id == b.run.id);
+    let series = otava::series(&summaries)?;
+    make(folder)?;
+    for series in &series {
+        write_atomic(&folder.join(format!("{}.csv", series.name)), &series.csv)?;
+    }
+    let config = otava::config(&suite, &series, folder);
+    file(&folder.join("otava.yaml"), config.as_bytes(), printer)?;
+    let most = series.iter().map(|series| series.rows).max().unwrap_or(0);
+    printer.note(&format!("{} series of up to {most} runs beside it", series.len()));
+    let strange = summaries.iter().filter(|summary| !otava::has_a_row(summary, &summaries)).count();
+    if strange > 0 {
+        printer.warning(&format!("{strange} runs did other work than the newest: in no series"));
+    }
+    Ok(())
+}
+
+/// All runs of a suite. One that cannot be read is said and left out.
+fn others(runs: &RunsArgs, suite: &str, printer: &Printer) -> Vec<Summary> {
+    let mut summaries = Vec::new();
+    for path in runs::folders(&runs.runs) {
+        match RunFolder::open(path.clone()).and_then(|folder| Summary::read(&folder)) {
+            Ok(summary) if summary.run.suite == suite => summaries.push(summary),
+            Ok(_) => {}
+            Err(error) => printer.warning(&format!("{} is left out: {error}", path.display())),
+        }
+    }
+    summaries
+}
+
+fn make(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("failed to make the folder `{}`", folder.display()))
+}
+
+fn file(path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
+    write_atomic(path, bytes)?;
+    printer.note(&format!("wrote {}", path.display()));
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A file per command: each takes its arguments and the printer, and says how the program ends.
 
+pub mod bundle;
 pub mod calibrate;
 pub mod check;
 pub mod compare;
@@ -12,6 +13,7 @@ pub mod list;
 pub mod plan;
 pub mod prepare;
 pub mod report;
+pub mod rerun;
 pub mod resume;
 pub mod run;
 pub mod runs;

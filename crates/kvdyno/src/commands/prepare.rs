@@ -92,7 +92,7 @@ pub fn prepare_text(
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
-fn lies_on(place: &Path, volume: &Volume) -> String {
+pub(super) fn lies_on(place: &Path, volume: &Volume) -> String {
     let device = match &volume.device {
         Ok(device) => device.name.clone(),
         Err(reason) => reason.clone(),

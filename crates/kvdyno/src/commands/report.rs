@@ -1,6 +1,7 @@
 //! `kvdyno report`: a run as one page of HTML that needs nothing else.
 
 use super::runs;
+use crate::bundle::ENDING;
 use crate::cli::ReportArgs;
 use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
@@ -23,7 +24,7 @@ pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.verbatim(page.as_bytes());
         return Ok(Exit::Ok);
     }
-    let path = args.output.clone().unwrap_or_else(|| beside(&folder.path));
+    let path = args.output.clone().unwrap_or_else(|| beside(folder.named()));
     write_atomic(&path, page.as_bytes())?;
     printer.data(&path.display().to_string());
     if verdict(&data.summary) != Exit::Ok {
@@ -40,11 +41,11 @@ fn no_page() -> Complaint {
     }
 }
 
-/// Beside the run's folder, not in it: a sealed record stays as it is.
+/// Beside the run's folder or bundle, not in it: a sealed record stays as it is.
 fn beside(run: &Path) -> PathBuf {
-    let mut name = run.file_name().unwrap_or_default().to_owned();
-    name.push(".html");
-    run.with_file_name(name)
+    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(ENDING).unwrap_or(&name);
+    run.with_file_name(format!("{name}.html"))
 }
 
 #[cfg(test)]
@@ -56,5 +57,6 @@ mod tests {
         let path = beside(Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a/"));
         assert_eq!(path, Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a.html"));
         assert_eq!(beside(Path::new("runs/v1.0")), Path::new("runs/v1.0.html"));
+        assert_eq!(beside(Path::new("in/latest.tar.zst")), Path::new("in/latest.html"));
     }
 }

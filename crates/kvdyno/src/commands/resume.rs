@@ -22,7 +22,11 @@ use std::path::{Path, PathBuf};
 /// Goes on with a run.
 pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
-    let folder = RunFolder::open(std::path::absolute(folder.path)?)?;
+    if folder.is_bundle() {
+        let message = format!("{} is a bundle, and stays as it is", folder.named().display());
+        return Err(Complaint::usage(message).hint("`kvdyno rerun` repeats its run here").into());
+    }
+    let folder = RunFolder::open(std::path::absolute(&folder.path)?)?;
     if folder.is_complete() {
         let message = format!("{} is complete: there is nothing to resume", folder.path.display());
         return Err(Complaint::usage(message).hint("`kvdyno show` shows it").into());
@@ -86,7 +90,7 @@ fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
 }
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.
-fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
+pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
     for case in &plan.cases {
         for (name, value) in &case.options.values {
             if matches!(value, Value::Text(text) if is_struck_out(text)) {

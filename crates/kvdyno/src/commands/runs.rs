@@ -1,18 +1,67 @@
-//! Finding a run by what a person types: a folder, the beginning of an id, a suite, `latest`.
+//! Finding a run by what a person types: a folder, a bundle, the beginning of an id, a suite,
+//! `latest`.
 
+use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
 use crate::exit::Complaint;
 use crate::suite::closest;
 use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
 use std::fs::{File, TryLockError};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A run that was found; of a bundle, what it was unpacked into is removed with this.
+#[derive(Debug)]
+pub struct Found {
+    folder: RunFolder,
+    bundle: Option<(PathBuf, TempDir)>,
+}
+
+impl Deref for Found {
+    type Target = RunFolder;
+
+    fn deref(&self) -> &RunFolder {
+        &self.folder
+    }
+}
+
+impl From<RunFolder> for Found {
+    fn from(folder: RunFolder) -> Self {
+        Self { folder, bundle: None }
+    }
+}
+
+impl Found {
+    /// It came out of a bundle: what is written into its folder is lost.
+    pub fn is_bundle(&self) -> bool {
+        self.bundle.is_some()
+    }
+
+    /// What the user knows it by: its folder, or the bundle.
+    pub fn named(&self) -> &Path {
+        self.bundle.as_ref().map_or(&self.folder.path, |(bundle, _)| bundle)
+    }
+
+    /// Unpacks a bundle into a folder of its own.
+    fn unpack(bundle: PathBuf) -> anyhow::Result<Self> {
+        let into = tempfile::Builder::new().prefix("kvdyno-bundle-").tempdir();
+        let into = into.context("failed to make a temporary folder")?;
+        let folder = bundle::unpack(&bundle, into.path(), Limits::default())
+            .with_context(|| format!("failed to open the bundle `{}`", bundle.display()))?;
+        Ok(Self { folder, bundle: Some((bundle, into)) })
+    }
+}
 
 /// The run a user means.
-pub fn find(name: &RunName) -> anyhow::Result<RunFolder> {
+pub fn find(name: &RunName) -> anyhow::Result<Found> {
     let path = PathBuf::from(&name.run);
     if path.join("run.json").is_file() {
-        return Ok(RunFolder::open(path)?);
+        return Ok(RunFolder::open(path)?.into());
+    }
+    if name.run.ends_with(ENDING) {
+        return Found::unpack(path);
     }
     let folders = folders(&name.runs.runs);
     let newest_of = |matches: &dyn Fn(&str) -> bool| {
@@ -28,7 +77,7 @@ pub fn find(name: &RunName) -> anyhow::Result<RunFolder> {
         }
     };
     match found {
-        Some(path) => Ok(RunFolder::open(path)?),
+        Some(path) => Ok(RunFolder::open(path)?.into()),
         None => Err(missing(name, &folders).into()),
     }
 }

@@ -1,7 +1,9 @@
 //! Every figure of every trial as one long list, for programs: one row per case, phase, role,
-//! operation and figure. Numbers are not rounded; what is missing is empty and says why.
+//! operation and figure. Numbers are not rounded; what is missing is empty and says why. Text that
+//! would be a formula in a spreadsheet is made inert.
 
 use super::group::Group;
+use super::inert::Inert;
 use super::metric::{Metric, Metrics};
 use super::summary::{METHOD_VERSION, Summary};
 use serde::Serialize;
@@ -10,17 +12,17 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row<'s> {
     /// The run.
-    pub run: &'s str,
+    pub run: Inert<'s>,
     /// How it was computed.
     pub method_version: u32,
     /// The case's id.
-    pub case: &'s str,
+    pub case: Inert<'s>,
     /// The case's key: equal over trials.
-    pub key: &'s str,
+    pub key: Inert<'s>,
     /// The engine.
-    pub engine: &'s str,
+    pub engine: Inert<'s>,
     /// What tables call it.
-    pub label: &'s str,
+    pub label: Inert<'s>,
     /// The durability class.
     pub durability: &'static str,
     /// The swept number of threads.
@@ -28,13 +30,13 @@ pub struct Row<'s> {
     /// Which repeat.
     pub trial: u32,
     /// How the case ended.
-    pub outcome: &'s str,
+    pub outcome: Inert<'s>,
     /// The phase.
-    pub phase: &'s str,
+    pub phase: Inert<'s>,
     /// The role; empty for figures of the whole process.
-    pub role: &'s str,
+    pub role: Inert<'s>,
     /// The operation; empty for all together.
-    pub op: &'s str,
+    pub op: Inert<'s>,
     /// The figure.
     pub metric: &'static str,
     /// Its unit.
@@ -50,7 +52,7 @@ pub struct Row<'s> {
     /// Trials that have a value.
     pub n: usize,
     /// Why it is missing, in one trial at least.
-    pub missing: Option<&'s str>,
+    pub missing: Option<Inert<'s>>,
 }
 
 /// All rows, in the order of the groups.
@@ -93,19 +95,19 @@ impl<'s> List<'s, '_> {
     fn row(&self, [phase, role, op]: [&'s str; 3], metric: &'s Metric, trial: usize) -> Row<'s> {
         let group = self.group;
         Row {
-            run: self.run,
+            run: Inert(self.run),
             method_version: METHOD_VERSION,
-            case: &group.trials[trial].case,
-            key: &group.key,
-            engine: &group.engine,
-            label: &group.label,
+            case: Inert(&group.trials[trial].case),
+            key: Inert(&group.key),
+            engine: Inert(&group.engine),
+            label: Inert(&group.label),
             durability: group.durability.as_str(),
             threads: group.threads,
             trial: group.trials[trial].trial,
-            outcome: &group.trials[trial].outcome,
-            phase,
-            role,
-            op,
+            outcome: Inert(&group.trials[trial].outcome),
+            phase: Inert(phase),
+            role: Inert(role),
+            op: Inert(op),
             metric: metric.name,
             unit: metric.unit,
             direction: metric.direction,
@@ -113,7 +115,7 @@ impl<'s> List<'s, '_> {
             value: metric.per_trial.get(trial).copied().flatten(),
             value_all_trials: metric.value,
             n: metric.n,
-            missing: metric.missing.as_deref(),
+            missing: metric.missing.as_deref().map(Inert),
         }
     }
 }

@@ -5,14 +5,18 @@
 
 pub mod answer;
 pub mod catalogue;
+pub mod command;
 pub mod comparison;
 mod cost;
 pub mod evidence;
 pub mod footnotes;
 pub mod group;
 pub mod header;
+pub mod inert;
 pub mod long;
+pub mod markdown;
 pub mod metric;
+pub mod otava;
 pub mod page;
 mod rates;
 pub mod schemas;
@@ -24,6 +28,7 @@ mod trials;
 pub mod versus;
 pub mod wide;
 pub mod wrap;
+pub mod xlsx;
 
 #[cfg(test)]
 pub(crate) mod fixture;

@@ -26,8 +26,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("worker-control", schema_for!(Control)),
         ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
-        ("versus", schema_for!(Versus)),
         ("page", schema_for!(PageData)),
+        ("versus", schema_for!(Versus)),
     ]
 }
 

@@ -40,6 +40,16 @@ impl Table {
         self.rows.push(cells.iter().map(|cell| one_line(cell).into_owned()).collect());
     }
 
+    /// Its columns: titles, and the side their cells stand on.
+    pub fn columns(&self) -> &[(String, Side)] {
+        &self.titles
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
     /// No rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

@@ -3,6 +3,7 @@
 
 use super::catalogue;
 use super::group::Group;
+use super::inert::inert;
 use super::metric::Metrics;
 use super::summary::Summary;
 
@@ -86,7 +87,8 @@ fn table(about: &[&str], rows: &[(Vec<String>, &Metrics)]) -> anyhow::Result<Opt
         let value = |figure: &&&super::metric::Definition| {
             metrics.value(figure).map(|value| value.to_string()).unwrap_or_default()
         };
-        writer.write_record(words.iter().cloned().chain(figures.iter().map(value)))?;
+        let words = words.iter().map(|word| inert(word).into_owned());
+        writer.write_record(words.chain(figures.iter().map(value)))?;
     }
     Ok(Some(writer.into_inner()?))
 }

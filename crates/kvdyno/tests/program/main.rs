@@ -6,8 +6,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod bundles;
 mod compare;
 mod disk_full;
+mod exports;
 mod fakes;
 mod figures;
 mod interrupts;

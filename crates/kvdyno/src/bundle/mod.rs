@@ -1,0 +1,53 @@
+//! A run in one file, to be published and repeated elsewhere: `RUN.tar.zst`.
+//!
+//! ```text
+//! 2026-11-20T10-15-02Z_quick_7f3a/
+//!   SHA256SUMS            of every other file: `sha256sum -c SHA256SUMS`
+//!   record/               the run's folder, file by file: suite, plan, host evidence, cases
+//!   report/tables.md      the tables
+//!   report/report.html    the page of its figures
+//! ```
+//!
+//! The same record gives the same bytes: names are sorted, times are the run's, owners are nobody's.
+//! A bundle may come from a stranger: unpacking it writes into one new folder only, and stops at
+//! [`Limits`].
+
+mod count;
+mod names;
+mod pack;
+mod unpack;
+
+pub use names::is_folder_name;
+pub use pack::{Packed, pack};
+pub use unpack::{Refused, unpack};
+
+/// What a bundle's file name ends in.
+pub const ENDING: &str = ".tar.zst";
+
+/// The record's folder in a bundle.
+const RECORD: &str = "record";
+
+/// The checksums.
+const SUMS: &str = "SHA256SUMS";
+
+/// What a bundle may hold at most. Far more than a run comes to, far less than fills a disk unseen.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Files and folders.
+    pub entries: u64,
+    /// Bytes when unpacked.
+    pub bytes: u64,
+    /// Bytes unpacked for each packed one, past `ratio_from`.
+    pub ratio: u64,
+    /// Below this many unpacked bytes any ratio will do.
+    pub ratio_from: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { entries: 100_000, bytes: 8 << 30, ratio: 200, ratio_from: 64 << 20 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

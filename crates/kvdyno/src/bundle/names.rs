@@ -1,0 +1,54 @@
+//! Names that stay where they are put.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Folders inside folders.
+const DEPTH_MAX: usize = 16;
+
+/// No file system takes longer ones.
+const NAME_BYTES_MAX: usize = 255;
+
+/// One folder's name, and nothing that leads elsewhere.
+pub fn is_folder_name(name: &str) -> bool {
+    name.len() <= NAME_BYTES_MAX
+        && !name.chars().any(char::is_control)
+        && Path::new(name).components().eq([Component::Normal(name.as_ref())])
+}
+
+/// A path of such names, or why it is none.
+pub(super) fn path(bytes: &[u8]) -> Result<PathBuf, &'static str> {
+    let text = str::from_utf8(bytes).map_err(|_| "its name is not UTF-8")?;
+    let text = text.strip_suffix('/').unwrap_or(text);
+    if text.starts_with('/') {
+        return Err("its name is absolute");
+    }
+    let names: Vec<&str> = text.split('/').collect();
+    if names.contains(&"..") {
+        return Err("its name leads out of its folder");
+    }
+    if names.len() > DEPTH_MAX || !names.iter().all(|name| is_folder_name(name)) {
+        return Err("its name is none that kvdyno gives");
+    }
+    Ok(PathBuf::from(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_that_stay_below() {
+        assert_eq!(path(b"run/record/run.json"), Ok("run/record/run.json".into()));
+        assert_eq!(path(b"run/record/"), Ok("run/record".into()));
+        assert_eq!(path(b"/etc/passwd"), Err("its name is absolute"));
+        for out in ["..", "../x", "run/../../x", "run/.."] {
+            assert_eq!(path(out.as_bytes()), Err("its name leads out of its folder"), "{out}");
+        }
+        let deep = "a/".repeat(20) + "a";
+        let long = "a".repeat(300);
+        for bad in ["", ".", "./x", "run//x", "run/./x", "run/a\nb", "a\0b", &deep, &long] {
+            assert_eq!(path(bad.as_bytes()), Err("its name is none that kvdyno gives"), "{bad:?}");
+        }
+        assert_eq!(path(b"run/\xff"), Err("its name is not UTF-8"));
+    }
+}

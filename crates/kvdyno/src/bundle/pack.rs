@@ -1,0 +1,175 @@
+//! Making a bundle.
+
+use super::names::is_folder_name;
+use super::{Limits, RECORD, SUMS};
+use anyhow::Context as _;
+use kvdyno_record::files::{RunFolder, sha256, write_atomic};
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Seek as _, Write};
+use std::path::{Path, PathBuf};
+use tar::{Builder, EntryType, Header};
+
+/// What belongs to a record. A run that is at work has its databases beside them.
+const PARTS: [&str; 7] =
+    ["SHA256SUMS", "cases", "complete", "host", "plan.json", "run.json", "suite.toml"];
+
+/// What came of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed {
+    /// Files in it.
+    pub files: usize,
+    /// Their size.
+    pub bytes: u64,
+    /// The bundle's size.
+    pub packed_bytes: u64,
+}
+
+/// What a name in the bundle stands for.
+enum Content {
+    Folder,
+    File(PathBuf),
+    Bytes(Vec<u8>),
+}
+
+/// Packs a run into the file `to`, with a `report` made of it: names and contents.
+pub fn pack(run: &RunFolder, report: Vec<(&str, Vec<u8>)>, to: &Path) -> anyhow::Result<Packed> {
+    let record = run.run()?;
+    anyhow::ensure!(is_folder_name(&record.id), "the run's id is no folder's name");
+    let mut contents = BTreeMap::new();
+    for part in PARTS {
+        collect(&run.path.join(part), &format!("{RECORD}/{part}"), &mut contents)?;
+    }
+    for (name, bytes) in report {
+        contents.insert("report".to_owned(), Content::Folder);
+        contents.insert(format!("report/{name}"), Content::Bytes(bytes));
+    }
+    contents.insert(RECORD.to_owned(), Content::Folder);
+    let sums = sums(&contents)?;
+    contents.insert(SUMS.to_owned(), Content::Bytes(sums));
+    anyhow::ensure!(contents.len() as u64 <= Limits::default().entries, "it has too many files");
+
+    let ended_s = record.ended_unix_ns.unwrap_or(record.started_unix_ns) / 1_000_000_000;
+    let mut archive = tempfile::tempfile().context("failed to make a temporary file")?;
+    let bytes = write(&contents, &record.id, ended_s, &mut archive)?;
+    anyhow::ensure!(bytes <= Limits::default().bytes, "it is larger than a bundle may be");
+    archive.rewind()?;
+    let mut source = Kept { inner: BufReader::new(archive), error: None };
+    let packed = compress_to_vec(&mut source, CompressionLevel::Fastest);
+    source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
+    write_atomic(to, &packed)?;
+    let files = contents.values().filter(|content| !matches!(content, Content::Folder)).count();
+    Ok(Packed { files, bytes, packed_bytes: packed.len() as u64 })
+}
+
+/// The compressor cannot say that its source failed: an error is kept here, and ends the source.
+struct Kept<R> {
+    inner: R,
+    error: Option<io::Error>,
+}
+
+impl<R: Read> Read for Kept<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).or_else(|error| {
+            self.error = Some(error);
+            Ok(0)
+        })
+    }
+}
+
+/// All that is at and below a path. What is neither a file nor a folder has no business in a
+/// record.
+fn collect(
+    path: &Path,
+    name: &str,
+    contents: &mut BTreeMap<String, Content>,
+) -> anyhow::Result<()> {
+    let asked = || format!("failed to read {}", path.display());
+    let kind = match fs::symlink_metadata(path) {
+        // A partial run has no checksums and is not complete.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        metadata => metadata.with_context(asked)?.file_type(),
+    };
+    if kind.is_file() {
+        contents.insert(name.to_owned(), Content::File(path.to_owned()));
+        return Ok(());
+    }
+    anyhow::ensure!(kind.is_dir(), "{} is neither a file nor a folder", path.display());
+    contents.insert(name.to_owned(), Content::Folder);
+    for entry in fs::read_dir(path).with_context(asked)? {
+        let entry = entry.with_context(asked)?;
+        let below = entry.file_name();
+        let below = below.to_str().context("a file's name is not UTF-8").with_context(asked)?;
+        collect(&entry.path(), &format!("{name}/{below}"), contents)?;
+    }
+    Ok(())
+}
+
+/// As sha256sum(1) writes and checks them.
+fn sums(contents: &BTreeMap<String, Content>) -> anyhow::Result<Vec<u8>> {
+    let mut sums = String::new();
+    for (name, content) in contents {
+        let sum = match content {
+            Content::Folder => continue,
+            Content::File(path) => sha256(path)?,
+            Content::Bytes(bytes) => {
+                Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+            }
+        };
+        sums += &format!("{sum}  {name}\n");
+    }
+    Ok(sums.into_bytes())
+}
+
+/// Writes the archive, and says how much was put into it.
+fn write(
+    contents: &BTreeMap<String, Content>,
+    id: &str,
+    time_s: u64,
+    to: impl Write,
+) -> anyhow::Result<u64> {
+    let mut archive = Builder::new(BufWriter::new(to));
+    let mut bytes = 0;
+    append(&mut archive, id, time_s, &Content::Folder)?;
+    for (name, content) in contents {
+        let name = format!("{id}/{name}");
+        bytes += append(&mut archive, &name, time_s, content)
+            .with_context(|| format!("failed to pack {name}"))?;
+    }
+    archive.into_inner()?.flush()?;
+    Ok(bytes)
+}
+
+fn append(
+    archive: &mut Builder<impl Write>,
+    name: &str,
+    time_s: u64,
+    content: &Content,
+) -> anyhow::Result<u64> {
+    let mut header = Header::new_ustar();
+    header.set_path(name)?;
+    header.set_mtime(time_s);
+    header.set_uid(0);
+    header.set_gid(0);
+    let folder = matches!(content, Content::Folder);
+    header.set_entry_type(if folder { EntryType::Directory } else { EntryType::Regular });
+    header.set_mode(if folder { 0o755 } else { 0o644 });
+    let size = match content {
+        Content::Folder => 0,
+        Content::File(path) => fs::metadata(path)?.len(),
+        Content::Bytes(bytes) => bytes.len() as u64,
+    };
+    header.set_size(size);
+    header.set_cksum();
+    match content {
+        Content::Folder => archive.append(&header, io::empty())?,
+        Content::File(path) => {
+            let mut file = File::open(path)?;
+            archive.append(&header, &mut file)?;
+        }
+        Content::Bytes(bytes) => archive.append(&header, bytes.as_slice())?,
+    }
+    Ok(size)
+}

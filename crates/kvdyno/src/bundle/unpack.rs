@@ -1,0 +1,185 @@
+//! Opening a bundle, whoever made it.
+
+use super::count::{Bounded, Counted};
+use super::names::path;
+use super::{Limits, RECORD, SUMS};
+use crate::units;
+use kvdyno_record::files::{RunFolder, sha256};
+use ruzstd::decoding::StreamingDecoder;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tar::{Archive, Entry, EntryType};
+
+/// Why a bundle is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The file cannot be read, or a file of it cannot be written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// It is no archive, or a damaged one, or unpacks to too much.
+    #[error("it cannot be unpacked: {0}")]
+    Unreadable(String),
+    /// Something in it does not belong in a bundle.
+    #[error("`{name}` in it is refused: {why}")]
+    Entry {
+        /// Its name.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// It holds more than a bundle may.
+    #[error("it holds more than {entries} files and folders")]
+    TooMany {
+        /// The limit.
+        entries: u64,
+    },
+    /// A file is not what the checksums say.
+    #[error("`{name}` in it is not what its {SUMS} says: {why}")]
+    Sums {
+        /// Which file.
+        name: String,
+        /// In which way.
+        why: &'static str,
+    },
+    /// There is no record in it.
+    #[error("there is no run in it: a bundle is what `kvdyno bundle` makes")]
+    NoRecord,
+}
+
+/// Unpacks a bundle into the folder `into`, which is there and empty, and says where the run lies
+/// in it. Nothing is written anywhere else; what was written before a refusal stays in `into`.
+pub fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFolder, Refused> {
+    let packed = Rc::new(Cell::new(0));
+    let file = File::open(bundle).map_err(at(bundle))?;
+    let counted = Counted { inner: BufReader::new(file), bytes: Rc::clone(&packed) };
+    let decoder = StreamingDecoder::new(counted).map_err(|error| unreadable(&error))?;
+    let bounded = Bounded { inner: decoder, limits, packed, bytes: 0 };
+    let mut archive = Archive::new(bounded);
+    let mut taken = Taken { into, limits, names: BTreeSet::new(), bytes: 0 };
+    // Raw: names from another entry, links and sparse files are for us to refuse, not to resolve.
+    for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
+        taken.take(entry.map_err(|error| unreadable(&error))?)?;
+    }
+    let top = taken.top()?;
+    check_sums(&top, &taken)?;
+    RunFolder::open(top.join(RECORD)).map_err(|_| Refused::NoRecord)
+}
+
+/// What has been unpacked so far.
+struct Taken<'i> {
+    into: &'i Path,
+    limits: Limits,
+    /// Files and folders.
+    names: BTreeSet<PathBuf>,
+    /// As the headers say.
+    bytes: u64,
+}
+
+impl Taken<'_> {
+    fn take(&mut self, entry: Entry<'_, impl Read>) -> Result<(), Refused> {
+        let bytes = entry.path_bytes().into_owned();
+        let refused = |why: String| {
+            let name = String::from_utf8_lossy(&bytes).chars().take(200).collect();
+            Refused::Entry { name, why }
+        };
+        if self.names.len() as u64 >= self.limits.entries {
+            return Err(Refused::TooMany { entries: self.limits.entries });
+        }
+        let kind = entry.header().entry_type();
+        if let Some(why) = not_ours(kind) {
+            return Err(refused(why.to_owned()));
+        }
+        let name = path(&bytes).map_err(|why| refused(why.to_owned()))?;
+        if !self.names.insert(name.clone()) {
+            return Err(refused("it is there twice".to_owned()));
+        }
+        self.bytes = self.bytes.saturating_add(entry.size());
+        if self.bytes > self.limits.bytes {
+            let most = units::bytes(self.limits.bytes);
+            return Err(refused(format!("with it the bundle unpacks to more than {most}")));
+        }
+        let target = self.into.join(name);
+        match kind {
+            EntryType::Directory => fs::create_dir(&target).map_err(at(&target)),
+            _ => write(entry, &target),
+        }
+    }
+
+    /// The one folder that everything lies in.
+    fn top(&self) -> Result<PathBuf, Refused> {
+        let first =
+            |name: &PathBuf| name.components().next().map(|part| part.as_os_str().to_owned());
+        let tops: BTreeSet<_> = self.names.iter().filter_map(first).collect();
+        match tops.into_iter().collect::<Vec<_>>().as_slice() {
+            [top] => Ok(self.into.join(top)),
+            _ => Err(Refused::NoRecord),
+        }
+    }
+}
+
+/// Why an entry is neither a file nor a folder.
+fn not_ours(kind: EntryType) -> Option<&'static str> {
+    match kind {
+        EntryType::Regular | EntryType::Directory => None,
+        EntryType::Symlink => Some("it is a symbolic link"),
+        EntryType::Link => Some("it is a hard link"),
+        EntryType::Char | EntryType::Block => Some("it is a device"),
+        EntryType::Fifo => Some("it is a pipe"),
+        _ => Some("it is neither a file nor a folder"),
+    }
+}
+
+/// A file that is not there yet.
+fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), Refused> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(target).map_err(at(target))?;
+    let size = entry.size();
+    let written = io::copy(&mut entry, &mut file).map_err(|error| unreadable(&error))?;
+    if written == size { Ok(()) } else { Err(Refused::Unreadable("it ends too early".to_owned())) }
+}
+
+/// Each file is listed, and each that is listed is there, and as it was.
+fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), Refused> {
+    let list = top.join(SUMS);
+    let text = fs::read_to_string(&list).map_err(|_| Refused::NoRecord)?;
+    let mut listed = BTreeSet::new();
+    for line in text.lines() {
+        let (sum, name) = line.split_once("  ").unwrap_or((line, ""));
+        let wrong = |why| Refused::Sums { name: name.to_owned(), why };
+        let file = path(name.as_bytes()).map_err(wrong)?;
+        let file = top.join(file);
+        match sha256(&file) {
+            Ok(found) if found == sum => {}
+            Ok(_) => return Err(wrong("its contents are others")),
+            Err(_) => return Err(wrong("it is missing")),
+        }
+        listed.insert(file);
+    }
+    let names = taken.names.iter().map(|name| taken.into.join(name));
+    let unlisted =
+        names.filter(|file| file.is_file() && *file != list).find(|file| !listed.contains(file));
+    match unlisted {
+        Some(file) => {
+            let name = file.strip_prefix(top).unwrap_or(&file).display().to_string();
+            Err(Refused::Sums { name, why: "it is not listed" })
+        }
+        None => Ok(()),
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> Refused + '_ {
+    move |source| Refused::Io { path: path.to_owned(), source }
+}
+
+fn unreadable(error: &dyn std::fmt::Display) -> Refused {
+    Refused::Unreadable(error.to_string())
+}

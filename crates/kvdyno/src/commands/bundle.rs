@@ -1,0 +1,51 @@
+//! `kvdyno bundle`: a run in one file, to be published and repeated elsewhere.
+
+use super::runs;
+use crate::bundle::{self, ENDING};
+use crate::cli::BundleArgs;
+use crate::exit::{Complaint, Exit};
+use crate::printer::Printer;
+use crate::report::markdown;
+use crate::report::page::{PageData, TEMPLATE, html};
+use crate::report::summary::Summary;
+use crate::units;
+use anyhow::Context as _;
+use kvdyno_record::files::RunFolder;
+use std::path::PathBuf;
+
+/// Packs a run, and prints where.
+pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let folder = runs::find(&args.name)?;
+    if folder.is_bundle() {
+        let message = format!("{} is a bundle already", folder.named().display());
+        return Err(Complaint::usage(message).into());
+    }
+    // A run that is at work changes under our hands.
+    let _alone = runs::take(&folder)?;
+    let reading = || format!("failed to read the run in `{}`", folder.path.display());
+    let summary = Summary::read(&folder).with_context(reading)?;
+    let path =
+        args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
+    let report = report(&folder, &summary).with_context(reading)?;
+    let packed = bundle::pack(&folder, report, &path)
+        .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
+    printer.data(&path.display().to_string());
+    printer.note(&format!(
+        "{} files, {}, packed {}; look through record/host before you publish it: it says much \
+         about the machine",
+        packed.files,
+        units::bytes(packed.bytes),
+        units::bytes(packed.packed_bytes)
+    ));
+    Ok(Exit::Ok)
+}
+
+/// What is made of the record and packed beside it: the tables, and the page where this build has
+/// one.
+fn report(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+    let mut files = vec![("tables.md", markdown::page(summary).into_bytes())];
+    if !TEMPLATE.is_empty() {
+        files.push(("report.html", html(TEMPLATE, &PageData::read(run)?)?.into_bytes()));
+    }
+    Ok(files)
+}

@@ -1,0 +1,179 @@
+//! `kvdyno rerun`: the work of a recorded run once more, on this host.
+//!
+//! The recorded plan is what is run, not the suite sized anew: equal work has equal case keys, and
+//! only then can the two be compared. A plan may come from a stranger's bundle: where its databases
+//! lie is never taken from it, and the names in it are only folders' names.
+
+mod differences;
+
+use super::compare;
+use super::finish::{self, Shown};
+use super::prepare::{Prepared, identify, lies_on};
+use super::resume::check_secrets;
+use super::run;
+use super::runs;
+use crate::bundle::is_folder_name;
+use crate::cli::{CompareArgs, RerunArgs};
+use crate::exit::{Complaint, Exit};
+use crate::host::{Root, Volume, facts};
+use crate::printer::Printer;
+use crate::workers;
+use anyhow::Context as _;
+use differences::{Side, differences};
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::run::RunRecord;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Repeats a run, shows it, and holds it against the first.
+pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let found = runs::find(&args.name)?;
+    let old = found.named().to_owned();
+    let runs = &args.name.runs.runs;
+    let prepared = {
+        let recorded = Recorded::read(&found)
+            .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
+        // A bundle is not left lying unpacked while something is measured.
+        drop(found);
+        let root = Root::system();
+        let at = args.place.as_deref().unwrap_or(runs);
+        let prepared = recorded.prepare(args.place.as_deref(), at, &root)?;
+        recorded.tell(&prepared, printer);
+        prepared
+    };
+    let (folder, ended) = run::keep(&prepared, runs, printer)?;
+    let shown = Shown { json: args.json, wide: args.wide };
+    let exit = finish::show(&folder, ended, &shown, printer)?;
+    compare(&old, &folder, args, printer);
+    Ok(exit)
+}
+
+/// The two beside each other. Where that is refused, for a case that is not done say, the reason is
+/// told and the run stands.
+fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
+    let (old, new) = (old.display().to_string(), new.path.display().to_string());
+    printer.note(&format!("compare {old} {new}"));
+    if !args.json {
+        let question = CompareArgs {
+            base: old,
+            new: Some(new),
+            runs: args.name.runs.clone(),
+            ..CompareArgs::default()
+        };
+        printer.data("");
+        if let Err(error) = compare::run(&question, printer) {
+            printer.error(&error);
+        }
+    }
+}
+
+/// What a run left behind of how it was made.
+struct Recorded {
+    run: RunRecord,
+    plan: Plan,
+    text: String,
+    /// By engine, as the cases found them.
+    workers: BTreeMap<String, WorkerIdentity>,
+}
+
+impl Recorded {
+    fn read(folder: &RunFolder) -> anyhow::Result<Self> {
+        let (run, plan) = (folder.run()?, folder.plan()?);
+        check_names(&plan)?;
+        check_secrets(&plan)?;
+        let text = std::fs::read_to_string(folder.path.join("suite.toml"))?;
+        let records = folder.case_records()?.into_iter();
+        let workers =
+            records.filter_map(|(_, record)| Some((record.case.engine, record.worker?))).collect();
+        Ok(Self { run, plan, text, workers })
+    }
+
+    /// The same work, with the workers that are found here.
+    fn prepare(&self, place: Option<&Path>, at: &Path, root: &Root) -> anyhow::Result<Prepared> {
+        let mut workers = BTreeMap::new();
+        for case in &self.plan.cases {
+            if !workers.contains_key(&case.engine) {
+                workers.insert(case.engine.clone(), identify(workers::find(&case.engine)?)?);
+            }
+            let engine = &workers[&case.engine].description.engine;
+            // A worker would refuse it as well, but only when its turn has come.
+            case.options.clone().resolve(engine).map_err(|error| {
+                Complaint::usage(format!("{} cannot be repeated: {error}", case.id)).hint(format!(
+                    "the run was made with another version of {}; `kvdyno engines {0}` shows \
+                     what is here",
+                    case.engine
+                ))
+            })?;
+        }
+        if !workers.contains_key("null")
+            && let Ok(path) = workers::find("null")
+        {
+            workers.insert("null".to_owned(), identify(path)?);
+        }
+        let volume = Volume::at(root, at)
+            .with_context(|| format!("failed to look at the place {}", at.display()))?;
+        let id = &self.run.id;
+        let mut sized = vec![format!("work, records and limits are those of {id}")];
+        sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
+        let format = kvdyno_record::FORMAT.to_owned();
+        Ok(Prepared {
+            text: self.text.clone(),
+            plan: Plan { format, sized, ..self.plan.clone() },
+            place: place.map(Path::to_owned),
+            workers,
+            free_bytes: volume.free_bytes,
+            lies_on: lies_on(at, &volume),
+            host: facts::read(root, at),
+        })
+    }
+
+    /// Says what differs here before anything begins.
+    fn tell(&self, prepared: &Prepared, printer: &Printer) {
+        let host = &prepared.host;
+        let there = Side {
+            host: &self.run.host_before,
+            program: &self.run.program,
+            workers: &self.workers,
+        };
+        let here = Side { host, program: crate::cli::VERSION, workers: &prepared.workers };
+        let differences = differences(&there, &here, &self.plan);
+        if differences.is_empty() {
+            printer.note(&format!("nothing that a record knows differs from {}", self.run.id));
+        }
+        for difference in differences {
+            printer.note(&format!("differs: {difference}"));
+        }
+        let limits = self.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
+        if limits.max().is_some_and(|limit| limit > host.machine.memory_bytes) {
+            printer.warning("this machine has less memory than the RAM limit of some cases");
+        }
+    }
+}
+
+/// Names in a plan become folders' names.
+fn check_names(plan: &Plan) -> anyhow::Result<()> {
+    let names = plan.cases.iter().flat_map(|case| [&case.id, &case.database.id]);
+    for name in names.chain([&plan.suite]) {
+        anyhow::ensure!(is_folder_name(name), "`{name}` in plan.json is no folder's name");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_names;
+    use crate::report::fixture::Fixture;
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        check_names(&Fixture::new().plan).unwrap();
+        let mut plan = Fixture::new().plan;
+        plan.cases[0].id = "../../outside".to_owned();
+        assert!(check_names(&plan).unwrap_err().to_string().contains("no folder's name"));
+        let mut plan = Fixture::new().plan;
+        plan.suite = "a/b".to_owned();
+        assert!(check_names(&plan).is_err());
+    }
+}

@@ -1,0 +1,127 @@
+//! What is not the same when a run is repeated: machine, volume, program, engines. Each difference
+//! is a sentence.
+
+use crate::units;
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::host::{Drive, Host};
+use kvdyno_record::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a run was made, or is to be.
+pub(super) struct Side<'s> {
+    pub(super) host: &'s Host,
+    pub(super) program: &'s str,
+    /// By engine.
+    pub(super) workers: &'s BTreeMap<String, WorkerIdentity>,
+}
+
+/// All of them; none is good.
+pub(super) fn differences(there: &Side<'_>, here: &Side<'_>, plan: &Plan) -> Vec<String> {
+    let facts = [facts(there), facts(here)];
+    let [there_facts, here_facts] = &facts;
+    let differ = there_facts.iter().zip(here_facts).filter(|(was, is)| was != is);
+    let mut all: Vec<String> =
+        differ.map(|((what, was), (_, is))| format!("{what}: {was} there, {is} here")).collect();
+    let engines: BTreeSet<&String> = plan.cases.iter().map(|case| &case.engine).collect();
+    for engine in engines {
+        let workers = (there.workers.get(engine), here.workers.get(engine));
+        if let (Some(was), Some(is)) = workers {
+            all.extend(of_engine(engine, was, is));
+        }
+    }
+    all.extend(unknown_options(here, plan));
+    all
+}
+
+/// What is compared, in the same order for both.
+fn facts(side: &Side<'_>) -> Vec<(&'static str, String)> {
+    let (host, machine) = (side.host, &side.host.machine);
+    let known = |text: Option<String>| text.unwrap_or_else(|| "not known".to_owned());
+    let filesystem = host.filesystem.as_ref();
+    vec![
+        ("host", host.hostname.clone()),
+        ("processor", machine.cpu_model.clone()),
+        ("processors", machine.cpus.to_string()),
+        ("memory", units::bytes(machine.memory_bytes)),
+        ("swap", units::bytes(machine.swap_bytes)),
+        ("virtual machine", known(machine.virtual_machine.map(|is| is.to_string()))),
+        ("system", format!("{}, Linux {}", host.os, host.kernel)),
+        (
+            "filesystem",
+            known(filesystem.map(|found| format!("{} ({})", found.kind, found.options))),
+        ),
+        ("drive", known(host.drive.as_ref().map(drive))),
+        ("RAM limits", host.ram_limit.detail.clone()),
+        ("kvdyno", side.program.to_owned()),
+    ]
+}
+
+fn drive(drive: &Drive) -> String {
+    let model = drive.model.as_deref().unwrap_or("no model");
+    let scheduler = drive.scheduler.as_deref().unwrap_or("not known");
+    format!("{model}, {}, scheduler {scheduler}", units::bytes(drive.bytes))
+}
+
+fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<String> {
+    let version = |worker: &WorkerIdentity| worker.description.engine.version.clone();
+    if version(was) != version(is) {
+        return Some(format!("{engine}: {} there, {} here", version(was), version(is)));
+    }
+    let built = |worker: &WorkerIdentity| worker.description.engine.build.clone();
+    let how = if built(was) == built(is) { "" } else { ", and built in another way" };
+    (was.sha256 != is.sha256)
+        .then(|| format!("{engine}: the same version {}, another binary{how}", version(is)))
+}
+
+/// Options that an engine has here and the plan does not know.
+fn unknown_options(here: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
+    let mut unknown = BTreeSet::new();
+    for case in &plan.cases {
+        let Some(worker) = here.workers.get(&case.engine) else { continue };
+        for option in &worker.description.engine.options {
+            if !case.options.values.contains_key(&option.name) {
+                unknown.insert(format!(
+                    "{}: option `{}` is new here; its default, {}, is used",
+                    case.engine, option.name, option.default
+                ));
+            }
+        }
+    }
+    unknown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::Fixture;
+
+    #[test]
+    fn each_difference_is_a_sentence_and_sameness_is_silent() {
+        let fixture = Fixture::new();
+        let records = fixture.cases.iter().map(|case| case.record.clone());
+        let workers: BTreeMap<String, WorkerIdentity> =
+            records.map(|record| (record.case.engine, record.worker.unwrap())).collect();
+        let host = &fixture.run.host_before;
+        let there = Side { host, program: "0.1.0", workers: &workers };
+        let same = differences(&there, &there, &fixture.plan);
+        assert_eq!(same.iter().filter(|text| !text.contains("is new here")).count(), 0, "{same:?}");
+
+        let mut other = host.clone();
+        other.machine.cpus = 64;
+        other.drive = None;
+        let mut newer = workers.clone();
+        newer.get_mut("lmdb").unwrap().description.engine.version = "1.0.0".to_owned();
+        newer.get_mut("rocksdb").unwrap().sha256 = "other".to_owned();
+        let here = Side { host: &other, program: "0.2.0", workers: &newer };
+        let all = differences(&there, &here, &fixture.plan).join("\n");
+        for expected in [
+            "processors: 2 there, 64 here",
+            "not known here",
+            "kvdyno: 0.1.0 there, 0.2.0 here",
+            "lmdb: 0.9.70 there, 1.0.0 here",
+            "rocksdb: the same version 11.8.1, another binary",
+        ] {
+            assert!(all.contains(expected), "{expected}: {all}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The command line of a run, as it can be typed again.
+
+/// The words with a shell's quotes where they need them.
+pub fn command_line(words: &[String]) -> String {
+    let quoted = words.iter().enumerate().map(|(at, word)| match at {
+        // Wherever the program lay: its name is what is typed.
+        0 => quoted(word.rsplit('/').next().unwrap_or(word)),
+        _ => quoted(word),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_line;
+
+    #[test]
+    fn words_that_a_shell_would_take_apart_are_quoted() {
+        let words = ["/opt/bin/kvdyno", "run", "quick", "--set", "a=b c", "it's", ""];
+        assert_eq!(
+            command_line(&words.map(str::to_owned)),
+            "kvdyno run quick --set 'a=b c' 'it'\\''s' ''"
+        );
+    }
+}

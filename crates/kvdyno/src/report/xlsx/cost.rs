@@ -1,0 +1,147 @@
+//! The cost sheet: what a measured phase took, all roles together.
+
+use super::sheet::Show::{Count, Fine, Plain, Ratio, Tenth};
+use super::sheet::{Cell, heading};
+use super::trial_table::{Column, Line, Lines, Origin, Placed, column, write};
+use crate::report::catalogue as c;
+
+const S: f64 = 1e-9;
+const KB: f64 = 1e-3;
+
+const COLUMNS: [Column; 35] = [
+    column("wall", "wall, s", Fine, Origin::Figure(&c::WALL, S)),
+    column(
+        "operations",
+        "operations of all roles",
+        Count,
+        Origin::Phase(|spent, _| Ok(spent.operations() as f64)),
+    ),
+    column("user", "user, s", Fine, Origin::Figure(&c::CPU_USER, S)),
+    column("system", "sys, s", Fine, Origin::Figure(&c::CPU_SYSTEM, S)),
+    column(
+        "cpu_each",
+        "CPU, us/op",
+        Ratio,
+        Origin::Formula(&c::CPU_PER_OP, KB, "({user}+{system})*1000000/{operations}"),
+    ),
+    column(
+        "cpu",
+        "CPU, %",
+        Tenth,
+        Origin::Formula(&c::CPU_PERCENT, 1.0, "100*({user}+{system})/{wall}"),
+    ),
+    column(
+        "voluntary",
+        "ctx switches voluntary",
+        Count,
+        Origin::Figure(&c::SWITCHES_VOLUNTARY, 1.0),
+    ),
+    column(
+        "involuntary",
+        "ctx switches involuntary",
+        Count,
+        Origin::Figure(&c::SWITCHES_INVOLUNTARY, 1.0),
+    ),
+    column(
+        "switches_each",
+        "ctx switches/op",
+        Fine,
+        Origin::Formula(&c::SWITCHES_PER_OP, 1.0, "({voluntary}+{involuntary})/{operations}"),
+    ),
+    column("reads", "device reads", Count, Origin::Figure(&c::DEVICE_READS, 1.0)),
+    column(
+        "reads_each",
+        "device reads/op",
+        Fine,
+        Origin::Formula(&c::DEVICE_READS_PER_OP, 1.0, "{reads}/{operations}"),
+    ),
+    column("read", "device read, B", Count, Origin::Figure(&c::DEVICE_READ_BYTES, 1.0)),
+    column(
+        "read_each",
+        "device read, KB/op",
+        Fine,
+        Origin::Formula(&c::DEVICE_READ_BYTES_PER_OP, KB, "{read}/1000/{operations}"),
+    ),
+    column("writes", "device writes", Count, Origin::Figure(&c::DEVICE_WRITES, 1.0)),
+    column(
+        "writes_each",
+        "device writes/op",
+        Fine,
+        Origin::Formula(&c::DEVICE_WRITES_PER_OP, 1.0, "{writes}/{operations}"),
+    ),
+    column("written", "device written, B", Count, Origin::Figure(&c::DEVICE_WRITE_BYTES, 1.0)),
+    column(
+        "written_each",
+        "device written, KB/op",
+        Fine,
+        Origin::Formula(&c::DEVICE_WRITE_BYTES_PER_OP, KB, "{written}/1000/{operations}"),
+    ),
+    column(
+        "shown",
+        "keys+values read, B",
+        Count,
+        Origin::Phase(|spent, _| Ok(spent.read_bytes() as f64)),
+    ),
+    column(
+        "given",
+        "keys+values written, B",
+        Count,
+        Origin::Phase(|spent, _| Ok(spent.written_bytes() as f64)),
+    ),
+    column(
+        "read_amp",
+        "read amplification, B/B",
+        Ratio,
+        Origin::Formula(&c::READ_AMPLIFICATION, 1.0, "{read}/{shown}"),
+    ),
+    column(
+        "write_amp",
+        "write amplification, B/B",
+        Ratio,
+        Origin::Formula(&c::WRITE_AMPLIFICATION, 1.0, "{written}/{given}"),
+    ),
+    column("size", "size, B", Count, Origin::Figure(&c::DATABASE_ALLOCATED, 1.0)),
+    column(
+        "stored",
+        "keys+values stored, B",
+        Count,
+        Origin::Phase(|_, case| Ok(case.case.shape.user_bytes() as f64)),
+    ),
+    column(
+        "space_amp",
+        "space amplification, B/B",
+        Ratio,
+        Origin::Formula(&c::SPACE_AMPLIFICATION, 1.0, "{size}/{stored}"),
+    ),
+    column("cached_before", "cached before, %", Tenth, Origin::Figure(&c::RESIDENT_BEFORE, 1.0)),
+    column("cached_after", "cached after, %", Tenth, Origin::Figure(&c::RESIDENT_AFTER, 1.0)),
+    column("data_ram", "data:RAM, B/B", Ratio, Origin::Figure(&c::DATA_TO_RAM, 1.0)),
+    column("rss", "RSS peak, B", Count, Origin::Figure(&c::RSS_PEAK, 1.0)),
+    column("minor", "minor faults", Count, Origin::Figure(&c::FAULTS_MINOR, 1.0)),
+    column("major", "major faults", Count, Origin::Figure(&c::FAULTS_MAJOR, 1.0)),
+    column("flushes", "device flushes", Count, Origin::Figure(&c::DEVICE_FLUSHES, 1.0)),
+    column("busy", "device busy, %", Tenth, Origin::Figure(&c::DEVICE_BUSY, 1.0)),
+    column("queue", "queue depth, mean", Ratio, Origin::Figure(&c::DEVICE_QUEUE, 1.0)),
+    column("sync", "sync, s", Fine, Origin::Figure(&c::SYNC_WALL, S)),
+    column("steal", "stolen, %", Tenth, Origin::Figure(&c::STEAL, 1.0)),
+];
+
+/// A line for each measured phase.
+pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
+    let mut lines = Vec::new();
+    for (at, (group, _)) in groups.groups.iter().enumerate() {
+        for (run_at, run) in group.runs.iter().enumerate() {
+            lines.push(Line {
+                group: at,
+                place: Some((at, run_at, 0)),
+                about: vec![Cell::text(&run.phase)],
+                phase: &run.phase,
+                at: None,
+                metrics: &run.metrics,
+                base: None,
+                beside: None,
+            });
+        }
+    }
+    write("Cost", &[heading("phase", 12, Plain)], &COLUMNS, groups, &lines)
+}

@@ -1,0 +1,127 @@
+//! Exports of real runs, read back by other programs' libraries.
+
+use super::scratch::{Scratch, list};
+use super::suites::{GET, UPDATE, suite};
+use calamine::{Data, Reader, Xlsx, open_workbook};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// A title that is a formula to a spreadsheet, a tag to a browser and a mark to Markdown.
+const TITLE: &str = "=HYPERLINK(1)|<script>`";
+
+/// A run of two trials with readers and a writer.
+fn ran() -> Scratch {
+    let scratch = Scratch::new();
+    let text = suite()
+        .trials(2)
+        .engine_as("null", "null", "latency_ns = 500")
+        .load("batch = 500")
+        .measure("operations = 20_000")
+        .role("readers", GET)
+        .role("writer", UPDATE)
+        .text();
+    let title = format!("name = \"test\"\ntitle = \"{TITLE}\"");
+    scratch.write("s.toml", &text.replace("name = \"test\"", &title));
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch
+}
+
+/// A sheet's rows by heading.
+fn rows(workbook: &Path, sheet: &str) -> Vec<BTreeMap<String, Data>> {
+    let mut book: Xlsx<_> = open_workbook(workbook).unwrap();
+    let range = book.worksheet_range(sheet).unwrap();
+    let head: Vec<String> = range.rows().next().unwrap().iter().map(Data::to_string).collect();
+    let row = |cells: &[Data]| head.iter().cloned().zip(cells.iter().cloned()).collect();
+    range.rows().skip(1).map(row).collect()
+}
+
+/// A figure of the long list, over all trials.
+fn figure(csv: &str, role: &str, metric: &str) -> f64 {
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    let at = |name: &str| head.iter().position(|column| column == name).unwrap();
+    let row = reader
+        .records()
+        .map(Result::unwrap)
+        .find(|row| (&row[at("role")], &row[at("metric")], &row[at("op")]) == (role, metric, ""));
+    row.unwrap()[at("value_all_trials")].parse().unwrap()
+}
+
+#[test]
+fn a_workbook_has_the_figures_and_the_formulas_behind_them() {
+    let scratch = ran();
+    let csv = scratch.run(&["export", "--csv", "-"]).out;
+    scratch.run(&["export", "--xlsx", "run.xlsx"]).assert_code(0);
+    let path = scratch.path("run.xlsx");
+    let writer = rows(&path, "Run").into_iter().find(|row| {
+        (row["role"].to_string().as_str(), row["trial"].to_string().as_str()) == ("writer", "all")
+    });
+    let Data::Float(rate) = writer.unwrap()["ops/s"] else { panic!("no number") };
+    let expected = figure(&csv, "writer", "ops_per_s");
+    assert!((rate - expected).abs() < expected * 1e-12, "{rate} {expected}");
+
+    let mut book: Xlsx<_> = open_workbook(&path).unwrap();
+    let formulas = |book: &mut Xlsx<_>, sheet: &str| -> Vec<String> {
+        let range = book.worksheet_formula(sheet).unwrap();
+        range.used_cells().map(|(_, _, formula)| formula.clone()).collect()
+    };
+    for sheet in ["Load", "Run", "Cost", "Series"] {
+        let formulas = formulas(&mut book, sheet);
+        assert!(formulas.iter().any(|formula| formula.contains('/')), "{sheet}: {formulas:?}");
+    }
+    assert!(formulas(&mut book, "Run").iter().any(|formula| formula.starts_with("MEDIAN(")));
+    assert_eq!(formulas(&mut book, "Summary"), Vec::<String>::new());
+    let title = book.worksheet_range("Summary").unwrap().get_value((0, 0)).cloned();
+    assert_eq!(title, Some(Data::String(TITLE.to_owned())));
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn markdown_goes_to_a_file_or_to_standard_output() {
+    let scratch = ran();
+    let page = scratch.run(&["export", "--markdown", "-"]).out;
+    assert!(page.starts_with(r"## =HYPERLINK(1)\|&lt;script&gt;\`"), "{page}");
+    assert!(page.contains("### Run: what each role got"), "{page}");
+    assert!(page.contains("\n    kvdyno run s.toml\n"), "{page}");
+    scratch.run(&["export", "--markdown", "post.md"]).assert_code(0).assert_says("wrote post.md");
+    assert_eq!(fs::read_to_string(scratch.path("post.md")).unwrap(), page);
+}
+
+#[test]
+fn otava_has_a_row_for_each_run_of_the_suite() {
+    let scratch = ran();
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    // Other work, the same suite's name.
+    scratch.run(&["run", "s.toml", "--set", "data.records=1000"]).assert_ok();
+    let csv = |name: &str| fs::read_to_string(scratch.path("otava").join(name)).unwrap();
+    let count = |name: &str| csv(name).lines().count() - 1;
+    let runs: Vec<String> =
+        list(&scratch.path("runs")).iter().map(|id| format!("runs/{id}")).collect();
+    let done = scratch.run(&["export", "--all-runs", "--otava", "otava"]);
+    done.assert_code(0).assert_says("2 runs did other work than the newest");
+    let readers = "null-async-t2-measure-readers.csv";
+    assert_eq!(count(readers), 1);
+    scratch.run(&["export", &runs[1], &runs[0], "--otava", "otava"]).assert_code(0);
+    assert_eq!(count(readers), 2);
+    assert!(csv(readers).starts_with("time,run,version,"), "{}", csv(readers));
+    let config = csv("otava.yaml");
+    assert!(config.contains("file: \"otava/null-async-t2-measure-readers.csv\""), "{config}");
+    assert!(config.contains("ops_per_s: {column: ops_per_s, direction: 1, scale: 1}"), "{config}");
+}
+
+#[test]
+fn what_cannot_be_exported_is_said_and_nothing_is_written() {
+    let scratch = ran();
+    let before = list(&scratch.path("."));
+    let ods = scratch.run(&["export", "--xlsx", "run.ods"]);
+    ods.assert_code(2).assert_says("is not named so").assert_says("soffice --convert-to ods");
+    scratch.run(&["export"]).assert_code(2);
+    scratch.run(&["export", "--ods", "run.ods"]).assert_code(2);
+    let both = scratch.run(&["export", "--json", "--markdown", "-"]);
+    both.assert_code(2).assert_says("only one thing can be written to standard output");
+    let several = scratch.run(&["export", "test", "latest", "--csv", "figures"]);
+    several.assert_code(2).assert_says("for --otava alone");
+    scratch.run(&["export", "--csv", "-", "--all-runs"]).assert_code(2);
+    assert_eq!(list(&scratch.path(".")), before);
+}
