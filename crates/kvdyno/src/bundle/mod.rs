@@ -7,7 +7,7 @@
 //!   report/tables.md      the tables
 //! ```
 //!
-//! The same record gives the same bytes: names are sorted, times are the run's, owners are nobody's.
+//! The same record gives the same bytes: names are sorted, times are the run's, owners nobody's.
 //! A bundle may come from a stranger: unpacking it writes into one new folder only, and stops at
 //! [`Limits`].
 
