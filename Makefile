@@ -14,23 +14,43 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup demo build program engines $(ENGINES) test check-style test-rust test-engines bench clean
+.PHONY: help setup demo build page program engines $(ENGINES) test check-style test-rust test-page test-engines \
+	bench clean
 
 help:
 	@echo "make demo    set up, build, and compare LMDB with RocksDB on this machine"
 	@echo "make test    set up, check style, run all tests"
 	@echo "make build   the program and its engines, into $(BIN)"
+	@echo "make page    the report's page alone (build does it, too)"
 	@echo "make bench   the harness and the engines against their peers, as ratios"
 
+# The report is written also where an engine failed or findings void the figures: it says so itself.
 demo: build
-	$(BIN)/kvdyno run quick
+	@$(BIN)/kvdyno run quick; ended=$$?; \
+	case $$ended in 0|3|4) echo "The report, to open in a browser:"; $(BIN)/kvdyno report ;; esac; \
+	exit $$ended
 
 build: program engines
 
 setup:
 	@scripts/setup.sh
 
-program: setup
+# The report's page: TypeScript to one HTML file, which the program's build takes in.
+PAGE := report/dist/index.html
+PAGE_SOURCES := $(shell find report/src -name '*.test.ts' -prune -o -type f -print) \
+	$(addprefix report/,index.html vite.config.ts tsconfig.json)
+NPM = PATH="$$(scripts/node.sh):$$PATH" npm --prefix report
+
+page: $(PAGE)
+
+report/node_modules/.package-lock.json: report/package.json report/package-lock.json | setup
+	$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(PAGE): report/node_modules/.package-lock.json $(PAGE_SOURCES) | setup
+	$(NPM) run --silent build
+
+program: setup page
 	cargo build --release -p kvdyno
 
 engines: $(ENGINES)
@@ -38,7 +58,7 @@ engines: $(ENGINES)
 $(ENGINES): setup
 	cargo build --release -p kvdyno-$@
 
-test: check-style build test-rust test-engines
+test: check-style build test-rust test-page test-engines
 
 check-style: setup
 	cargo fmt --all --check
@@ -50,13 +70,18 @@ check-style: setup
 test-rust: build
 	KVDYNO_ENGINE_PATH=$(BIN) cargo test
 
+# In a browser, on pages of the frozen record; where there is none, only what needs none.
+test-page: program
+	$(NPM) run --silent test
+	KVDYNO=$(BIN)/kvdyno KVDYNO_CHROMIUM="$$(scripts/chromium.sh)" $(NPM) run --silent test:browser
+
 # Engines are tested as they are measured: optimised.
 test-engines: build
 	cargo test --release -p kvdyno-lmdb
 	cargo test --release -p kvdyno-rocksdb
 
 bench: build
-	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- --json $(CARGO_TARGET_DIR)/bench.json
+	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json
 
 clean:
-	rm -rf runs
+	rm -rf runs report/dist/index.html report/node_modules

@@ -3,8 +3,14 @@
 //! These are the words as typed. What they mean (a share, a list of threads, a run's folder) is
 //! found out by the command they are given to.
 
+mod compare;
+
+pub use compare::{CalibrateArgs, CompareArgs};
+
 use crate::printer::Color;
-use clap::{Args, Parser, Subcommand};
+use crate::suite;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand, ValueHint};
 use std::path::PathBuf;
 
 /// The version; a build that knows its commit says so, as `0.1.0 (1a2b3c4)`.
@@ -19,15 +25,17 @@ Examples:
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno show                              the tables of the latest run
+  kvdyno report                            a page of its figures, to open in a browser
   kvdyno check latest                      read its record a second time, independently
   kvdyno export --xlsx latest.xlsx         the tables as a workbook, with charts and formulas
   kvdyno bundle                            the run in one file, to be published and repeated
+  kvdyno compare 2026-11-19 latest         what changed since, and how sure that is
   kvdyno suites show quick > mine.toml     begin a suite of your own
 
 Exit codes:
   0 all is well   1 the program could not go on   2 a mistake on the command line or in the suite
   3 an engine failed (other cases are kept)       4 findings make the figures invalid
-  130 interrupted (what was done is kept)";
+  5 compare: a figure regressed past the gate     130 interrupted (what was done is kept)";
 
 /// A dynamometer for storage engines: puts them under a known load on a known machine, and reads
 /// off what they deliver and what that costs.
@@ -65,8 +73,14 @@ pub enum Command {
     List(ListArgs),
     /// Show a run's tables
     Show(ShowArgs),
+    /// Write a run's report: one HTML file with figures, tables and raw data
+    Report(ReportArgs),
     /// Read a record a second time, independently, and compare
     Check(CheckArgs),
+    /// Compare two runs, or two engines of one: what differs, and how sure that is
+    Compare(CompareArgs),
+    /// Measure the smallest difference that this machine can resolve
+    Calibrate(CalibrateArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
     /// Pack a run into one file, to be published and repeated elsewhere
@@ -89,6 +103,7 @@ pub enum Command {
 #[derive(Clone, Debug, Default, Args)]
 pub struct SuiteArgs {
     /// A built-in suite's name, or the path of a TOML file
+    #[arg(value_parser = SuiteName, hide_possible_values = true, value_hint = ValueHint::FilePath)]
     pub suite: String,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
@@ -112,6 +127,27 @@ pub struct SuiteArgs {
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub no_ram_limit: bool,
+}
+
+/// Any text; shells are told the built-in suites. What it means is found out by the command.
+#[derive(Clone, Copy, Debug)]
+struct SuiteName;
+
+impl TypedValueParser for SuiteName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(suite::builtin().iter().map(|(name, _)| PossibleValue::new(*name))))
+    }
 }
 
 /// Where runs are kept.
@@ -233,6 +269,26 @@ pub struct ShowArgs {
     /// More columns
     #[arg(long, conflicts_with = "json")]
     pub wide: bool,
+}
+
+/// `kvdyno report`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno report                     the latest run, as a file beside its folder
+  kvdyno report 2026-11-20T10 -o quick.html
+  kvdyno report quick -o - > quick.html
+
+The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
+chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
+can be saved as SVG or PNG.")]
+pub struct ReportArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The file to write; `-`: standard output [default: RUN.html, beside the run's folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 /// `kvdyno check`.
@@ -407,6 +463,7 @@ pub enum SuitesAction {
     /// Print a suite's file
     Show {
         /// Its name
+        #[arg(value_parser = SuiteName, hide_possible_values = true)]
         name: String,
     },
 }

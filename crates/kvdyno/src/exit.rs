@@ -17,7 +17,8 @@ pub enum Exit {
     Usage = 2,
     /// An engine failed; the other cases are kept.
     EngineFailed = 3,
-    /// It ran to the end, but findings make the figures invalid.
+    /// It ran to the end, but findings make the figures invalid; or a gate of `compare` has too
+    /// little to judge by.
     Invalid = 4,
     /// `compare` found a regression past the gate.
     Regression = 5,

@@ -255,6 +255,11 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A number of cases: `1 case`, `12 cases`.
+pub fn cases(number: usize) -> String {
+    format!("{number} case{}", if number == 1 { "" } else { "s" })
+}
+
 /// Any number in powers of 1000: `1.23 M`; whole numbers below 1000 as they are.
 pub fn si(number: f64) -> String {
     let (text, unit) = scaled(number, 1000.0, &["", "k", "M", "G", "T", "P", "E"]);
@@ -271,6 +276,16 @@ pub fn bytes(number: u64) -> String {
 /// Bytes without loss, as a suite would say them: `64GiB`, `300000`.
 pub fn exact_bytes(number: u64) -> String {
     exact(number, &BYTE_UNITS[8..])
+}
+
+/// Bytes of a setting for people: without loss where that is short, as `64 MiB`; else as
+/// [`bytes`], which rounds.
+pub fn bytes_in_words(number: u64) -> String {
+    let text = exact_bytes(number);
+    match text.find(|c: char| !c.is_ascii_digit()) {
+        Some(unit @ 1..=4) => format!("{} {}", &text[..unit], &text[unit..]),
+        _ => bytes(number),
+    }
 }
 
 /// A count without loss, as a suite would say it: `80M`, `1234`.
@@ -351,6 +366,12 @@ fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_are_short_and_exact_where_they_can_be() {
+        let words = [64 << 20, 131_068 << 10, 4096, 1000, 0].map(bytes_in_words);
+        assert_eq!(words, ["64 MiB", "128 MiB", "4 KiB", "1000 B", "0 B"]);
+    }
 
     #[test]
     fn counts_are_powers_of_1000() {

@@ -3,6 +3,7 @@
 //! It knows where to look and how to ask a program what it is. Running one is the runner's.
 
 use crate::exit::{Complaint, Exit};
+use crate::suite::closest;
 use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::protocol::WorkerDescription;
@@ -65,9 +66,11 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
     let path = folders.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
     path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
         let known: Vec<String> = find_all_in(folders).into_keys().collect();
-        let found = match known.as_slice() {
-            [] => "no engine was found at all".to_owned(),
-            known => format!("found: {}", known.join(", ")),
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        let found = match (closest(name, &names), names.as_slice()) {
+            (_, []) => "no engine was found at all".to_owned(),
+            (Some(meant), names) => format!("did you mean `{meant}`? found: {}", names.join(", ")),
+            (None, names) => format!("found: {}", names.join(", ")),
         };
         Complaint::usage(format!("there is no program `{PREFIX}{name}` for engine `{name}`")).hint(
             format!(
@@ -195,6 +198,8 @@ mod tests {
         assert_eq!(find_in(&folders, "rocksdb").unwrap(), far);
         let missing = find_in(&folders, "wiredtiger").unwrap_err();
         assert!(missing.hint.unwrap().contains("found: lmdb, rocksdb"));
+        let misspelt = find_in(&folders, "rocksbd").unwrap_err();
+        assert!(misspelt.hint.unwrap().starts_with("did you mean `rocksdb`?"));
         assert!(find_in(&folders, "../evil").is_err());
     }
 

@@ -20,7 +20,8 @@ const WIDE_FILES: [(&str, &str); 1] =
     [("engines/rocksdb/src/describe.rs", "a table of options, one a line, not formatted")];
 
 /// Files that print beside the program's printer, and why.
-const PRINTING: [(&str, &str); 2] = [
+const PRINTING: [(&str, &str); 3] = [
+    ("crates/kvdyno/build.rs", "cargo reads what a build script prints"),
     ("crates/worker/src/output.rs", "a worker talks to the program on its standard output"),
     ("crates/worker/src/lib.rs", "a worker's words to a person who starts it by hand"),
 ];
@@ -45,7 +46,8 @@ fn files(endings: &[&str]) -> Vec<Source> {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if path.is_dir() {
-                let ours = !name.starts_with('.') && !["target", "runs"].contains(&name.as_str());
+                let others = ["target", "runs", "node_modules"];
+                let ours = !name.starts_with('.') && !others.contains(&name.as_str());
                 folders.extend(ours.then_some(path));
             } else if endings.iter().any(|ending| name.ends_with(ending)) {
                 let text = fs::read_to_string(&path).unwrap();
@@ -121,6 +123,21 @@ fn files_have_one_noun() {
         let lines = fs::read_to_string(repository().join(path)).unwrap().lines().count();
         assert!(lines > FILE_LINES_MAX, "{path} is no exception any more");
     }
+}
+
+/// The page's program: a noun a file, and a comment that says what it is for.
+#[test]
+fn scripts_are_short_and_say_what_they_are_for() {
+    let mut found = Vec::new();
+    for Source { path, text } in files(&[".ts"]) {
+        if text.lines().count() > 400 {
+            found.push(format!("{path}: {} lines", text.lines().count()));
+        }
+        if !text.starts_with("// ") {
+            found.push(format!("{path}: begins without a comment"));
+        }
+    }
+    assert_none("scripts of more than 400 lines, or without a word", &found);
 }
 
 #[test]
@@ -250,12 +267,21 @@ fn every_dependency_has_its_line_and_every_line_its_dependency() {
     let text = fs::read_to_string(repository().join("docs/dependencies.md")).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| "));
     let names = rows.filter_map(|row| row.split(" |").next()).flat_map(|cell| cell.split(", "));
-    let told: BTreeSet<String> = names.filter(|name| *name != "crate").map(plain).collect();
+    let told: BTreeSet<String> =
+        names.filter(|name| !["crate", "package"].contains(name)).map(plain).collect();
     let mut used: BTreeSet<String> = BTreeSet::new();
     for Source { path, text } in files(&["Cargo.toml"]) {
         let manifest: toml::Table = text.parse().unwrap_or_else(|error| panic!("{path}: {error}"));
         for name in dependencies(&manifest) {
             used.insert(name);
+        }
+    }
+    for Source { path, text } in files(&["package.json"]) {
+        let manifest: serde_json::Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let kinds = ["dependencies", "devDependencies"];
+        for names in kinds.iter().filter_map(|kind| manifest[kind].as_object()) {
+            used.extend(names.keys().cloned());
         }
     }
     assert!(used.len() > 10, "{used:?}");

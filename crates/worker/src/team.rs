@@ -78,8 +78,8 @@ pub(crate) struct Shared {
     pub(crate) progress: Vec<Padded>,
 }
 
-/// Alone on its cache lines: a thread that tells its progress takes no line from another. Two lines,
-/// because processors fetch them in pairs.
+/// Alone on its cache lines: a thread that tells its progress takes no line from another. Two
+/// lines, because processors fetch them in pairs.
 #[repr(align(128))]
 pub(crate) struct Padded(pub(crate) AtomicU64);
 

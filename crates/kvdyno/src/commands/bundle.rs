@@ -6,6 +6,7 @@ use crate::cli::BundleArgs;
 use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
 use crate::report::markdown;
+use crate::report::page::{PageData, TEMPLATE, html};
 use crate::report::summary::Summary;
 use crate::units;
 use anyhow::Context as _;
@@ -25,7 +26,7 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(&folder).with_context(reading)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
-    let packed = bundle::pack(&folder, report(&folder, &summary), &path)
+    let packed = bundle::pack(&folder, report(&folder, &summary)?, &path)
         .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
     printer.data(&path.display().to_string());
     printer.note(&format!(
@@ -38,8 +39,12 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What is made of the record and packed beside it. Whatever else a build can make of a run for
-/// people to read belongs here.
-fn report(_run: &RunFolder, summary: &Summary) -> Vec<(&'static str, Vec<u8>)> {
-    vec![("tables.md", markdown::page(summary).into_bytes())]
+/// What people read of it, made here and packed beside the record: the tables, and the page where
+/// this build has one.
+fn report(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+    let mut files = vec![("tables.md", markdown::page(summary).into_bytes())];
+    if !TEMPLATE.is_empty() {
+        files.push(("report.html", html(TEMPLATE, &PageData::read(run)?)?.into_bytes()));
+    }
+    Ok(files)
 }

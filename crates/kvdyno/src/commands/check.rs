@@ -75,12 +75,29 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
             (0, 1..) => (Tone::Good, "ok"),
             (0, 0) => (Tone::Warning, "not checkable"),
         };
-        let numbers = format!("{ok} of {}", of_name.len());
+        let numbers = numbers(ok, failed, of_name.len() - ok - failed);
         printer.marked(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
         for check in of_name {
             detail(check, all, printer);
         }
     }
+}
+
+/// `all 36 hold`; `33 of 36 hold, 1 fails, 2 are not checkable`.
+fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
+    let all = ok + failed + not_checkable;
+    let verb = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    if ok == all {
+        return if all == 1 { "it holds".to_owned() } else { format!("all {all} hold") };
+    }
+    if ok + failed == 0 {
+        return format!("none of {all}");
+    }
+    let failed = (failed > 0).then(|| verb(failed, "fails", "fail"));
+    let unknown =
+        (not_checkable > 0).then(|| verb(not_checkable, "is not checkable", "are not checkable"));
+    let rest = [failed, unknown].into_iter().flatten().collect::<Vec<_>>().join(", ");
+    format!("{ok} of {all} hold{}, {rest}", if all == 1 { "s" } else { "" })
 }
 
 fn detail(check: &Check, all: bool, printer: &Printer) {

@@ -18,9 +18,26 @@ pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
         for check in &checks {
             show(check, printer);
         }
+        printer.data("");
+        printer.data(&in_one_line(&checks));
     }
     let distorts = checks.iter().any(|check| check.severity == Severity::Warning);
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })
+}
+
+/// What all of it comes to.
+fn in_one_line(checks: &[Check]) -> String {
+    let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
+    let things = |n: usize| if n == 1 { "1 thing".to_owned() } else { format!("{n} things") };
+    let not_held = checks.iter().any(|c| c.id == "ram_limit" && c.severity == Severity::Warning);
+    let held = if not_held { "; a RAM limit is NOT HELD here" } else { "; a RAM limit is held" };
+    match (count(Severity::Warning), count(Severity::Info)) {
+        (0, 0) => format!("nothing found that distorts figures{held}"),
+        (0, info) => format!("nothing distorts figures, {} worth knowing{held}", things(info)),
+        (bad, info) => {
+            format!("{} will distort figures, {info} more worth knowing{held}", things(bad))
+        }
+    }
 }
 
 fn show(check: &Check, printer: &Printer) {
@@ -35,5 +52,27 @@ fn show(check: &Check, printer: &Printer) {
     }
     if let Some(remedy) = &check.remedy {
         printer.data(&format!("{:26} to change it: {remedy}", ""));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_says_what_it_comes_to() {
+        let check =
+            |id, severity| Check { id, severity, value: String::new(), why: "", remedy: None };
+        let fine = [check("ram_limit", Severity::Ok)];
+        assert_eq!(in_one_line(&fine), "nothing found that distorts figures; a RAM limit is held");
+        let bad = [
+            check("ram_limit", Severity::Warning),
+            check("swap", Severity::Warning),
+            check("kernel", Severity::Info),
+        ];
+        assert_eq!(
+            in_one_line(&bad),
+            "2 things will distort figures, 1 more worth knowing; a RAM limit is NOT HELD here"
+        );
     }
 }

@@ -5,7 +5,9 @@ use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::host::{Claim, Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
+use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Ended, Interrupt, Run};
+use crate::units;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
@@ -98,8 +100,13 @@ fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
     match ended {
         Ended::Complete => printer.note(&format!("complete: {path}")),
         Ended::Partial => {
-            printer.warning("some cases did not come to an end of their own; the others are kept");
-            printer.hint(&format!("`kvdyno resume {path}` tries them again"));
+            let left = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
+            let cases = units::cases(left);
+            printer.warning(&format!(
+                "{cases} did not come to an end of {} own; the others are kept",
+                if left == 1 { "its" } else { "their" }
+            ));
+            printer.hint(&format!("`kvdyno resume {path}` tries {cases} again"));
         }
         Ended::Interrupted => {
             printer.warning("interrupted; what was done is kept");

@@ -3,6 +3,7 @@
 use super::runs;
 use crate::cli::ListArgs;
 use crate::exit::Exit;
+use crate::host::place::left_by;
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
 use crate::report::header::moment;
@@ -63,7 +64,15 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
     let state = match (evidence.complete, failed) {
         (true, 0) => "complete".to_owned(),
         (true, failed) => format!("complete, {failed} not done"),
-        (false, _) => "partial: `kvdyno resume` goes on".to_owned(),
+        (false, _) => {
+            let left_behind = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len()
+            {
+                0 => String::new(),
+                1 => ", and removes 1 database it left".to_owned(),
+                n => format!(", and removes {n} databases it left"),
+            };
+            format!("partial: `kvdyno resume` goes on{left_behind}")
+        }
     };
     Ok(Entry {
         id: evidence.run.id,

@@ -1,7 +1,9 @@
 //! A file per command: each takes its arguments and the printer, and says how the program ends.
 
 pub mod bundle;
+pub mod calibrate;
 pub mod check;
+pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod engines;
@@ -10,6 +12,7 @@ pub mod finish;
 pub mod list;
 pub mod plan;
 pub mod prepare;
+pub mod report;
 pub mod rerun;
 pub mod resume;
 pub mod run;

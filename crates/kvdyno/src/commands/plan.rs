@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::host::Root;
 use crate::printer::Printer;
 use crate::report::table::{Side, Table};
+use crate::report::wrap::wrap;
 use crate::units;
 use kvdyno_record::plan::{Case, Plan};
 use std::path::Path;
@@ -17,10 +18,12 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&prepared.plan)?;
     } else {
         printer.heading(&prepared.plan.title);
-        tell(&prepared.plan, |text| printer.data(text), |text| printer.warning(text));
+        tell(&prepared, |text| printer.data(text), |text| printer.warning(text));
         printer.data(&table(&prepared.plan));
-        let assumptions = prepared.plan.estimate.assumptions.join("\n  ");
-        printer.data(&format!("The estimate rests on:\n  {assumptions}"));
+        let assumptions = &prepared.plan.estimate.assumptions;
+        let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
+        let assumptions = assumptions.join("\n  - ");
+        printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
     }
     check_space(&prepared)?;
     Ok(Exit::Ok)

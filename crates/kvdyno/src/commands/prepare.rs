@@ -3,12 +3,14 @@
 
 use crate::cli::SuiteArgs;
 use crate::exit::Complaint;
-use crate::host::{Root, Volume, facts};
+use crate::host::{PlaceError, Root, Volume, facts, place};
+use crate::report::wrap::wrap;
 use crate::suite::{self, Overrides, SizingHost, Suite};
 use crate::{units, workers};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::sha256;
+use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
@@ -26,13 +28,28 @@ pub struct Prepared {
     pub workers: BTreeMap<String, WorkerIdentity>,
     /// Free on the place's volume.
     pub free_bytes: u64,
+    /// Where the databases are to lie, in words: path, filesystem, device.
+    pub lies_on: String,
+    /// This machine, with what lies under the place.
+    pub host: Host,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
 /// directory; it need not exist.
 pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
-    let suite = Suite::parse(&file, &text, &overrides(args)?)?;
+    prepare_text(&file, text, args, default_place, root)
+}
+
+/// The same for a suite whose text is at hand; `file` is what mistakes call it.
+pub fn prepare_text(
+    file: &str,
+    text: String,
+    args: &SuiteArgs,
+    default_place: &Path,
+    root: &Root,
+) -> anyhow::Result<Prepared> {
+    let suite = Suite::parse(file, &text, &overrides(args)?)?;
     let mut workers = BTreeMap::new();
     for name in suite.engines() {
         // One that is missing is reported under the line that asks for it.
@@ -54,9 +71,7 @@ pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::R
     }
     let place = suite.place().map(Path::to_owned);
     let at = place.as_deref().unwrap_or(default_place);
-    let volume = Volume::at(root, at)
-        .with_context(|| format!("failed to look at the place {}", at.display()))?;
-    let host = facts::read(root, at);
+    let (volume, host) = look(at, root)?;
     let sizing = SizingHost {
         memory_bytes: host.machine.memory_bytes,
         memory_available_bytes: host.machine.memory_available_bytes,
@@ -64,12 +79,59 @@ pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::R
         cpus: host.machine.cpus,
     };
     let plan = suite::expand(&suite, &descriptions, &sizing)?;
+    add_null(&mut workers)?;
+    let lies_on = lies_on(at, &volume);
+    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+}
+
+/// The same for a plan that is there already, with its suite's text: nothing is sized anew.
+pub fn prepare_plan(
+    text: String,
+    plan: Plan,
+    mut workers: BTreeMap<String, WorkerIdentity>,
+    place: Option<PathBuf>,
+    default_place: &Path,
+    root: &Root,
+) -> anyhow::Result<Prepared> {
+    let at = place.as_deref().unwrap_or(default_place);
+    let (volume, host) = look(at, root)?;
+    add_null(&mut workers)?;
+    let lies_on = lies_on(at, &volume);
+    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+}
+
+/// What the databases would lie on, and the machine.
+fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
+    let volume = Volume::at(root, at)
+        .with_context(|| format!("failed to look at the place {}", at.display()))?;
+    place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
+    Ok((volume, facts::read(root, at)))
+}
+
+/// The null engine measures what the harness costs, whether or not it is tested.
+fn add_null(workers: &mut BTreeMap<String, WorkerIdentity>) -> anyhow::Result<()> {
     if !workers.contains_key("null")
         && let Ok(path) = workers::find("null")
     {
         workers.insert("null".to_owned(), identify(path)?);
     }
-    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes })
+    Ok(())
+}
+
+/// `/mnt/data on ext4, vda1, 90.0 GiB free`.
+fn lies_on(place: &Path, volume: &Volume) -> String {
+    let device = match &volume.device {
+        Ok(device) => device.name.clone(),
+        Err(reason) => reason.clone(),
+    };
+    let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
+    let free = units::bytes(volume.free_bytes);
+    format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
+}
+
+/// A place is named by the user: what is wrong with it is theirs to put right.
+pub fn refused(error: &PlaceError) -> Complaint {
+    Complaint::usage(error.to_string())
 }
 
 /// A worker's file and what it says of itself.
@@ -79,23 +141,47 @@ pub fn identify(path: PathBuf) -> anyhow::Result<WorkerIdentity> {
 }
 
 /// Says what a plan does and needs, and what will probably not work out.
-pub fn tell(plan: &Plan, say: impl Fn(&str), warn: impl Fn(&str)) {
+pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
+    let plan = &prepared.plan;
     say(&outline(plan));
+    say(&format!("  place {}", prepared.lies_on));
     plan.warnings.iter().for_each(|warning| warn(warning));
+    if let Some(warning) = limit_not_held(plan, &prepared.host) {
+        warn(&warning);
+    }
+}
+
+/// That the RAM limit of a plan cannot be held on this machine, and what that comes to. To be said
+/// before hours are spent on figures of memory.
+pub fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
+    let limit = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min()?;
+    if host.ram_limit.available {
+        return None;
+    }
+    let memory = host.machine.memory_bytes;
+    let user = plan.cases.iter().map(|case| case.shape.user_bytes()).max().unwrap_or(0);
+    let times = user as f64 / memory.max(1) as f64;
+    Some(format!(
+        "the RAM limit of {} will NOT be held: {}; the data is {times:.2} x this machine's {}",
+        units::bytes(limit),
+        host.ram_limit.detail,
+        units::bytes(memory)
+    ))
 }
 
 /// What a plan does and needs, in a few lines.
 fn outline(plan: &Plan) -> String {
     let estimate = &plan.estimate;
     let mut lines = vec![format!(
-        "{}: {} cases, about {}; writes about {}, needs {} on the volume",
+        "{}: {} cases, about {}; writes {} to {}, needs up to {} on the volume",
         plan.suite,
         plan.cases.len(),
         units::duration(estimate.wall_ns),
+        units::bytes(suite::write_bytes_least(plan)),
         units::bytes(estimate.write_bytes),
         units::bytes(estimate.space_bytes),
     )];
-    lines.extend(plan.sized.iter().map(|note| format!("  {note}")));
+    lines.extend(plan.sized.iter().map(|note| format!("  {}", wrap(note, 2))));
     lines.join("\n")
 }
 
@@ -105,7 +191,8 @@ pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
         .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
 }
 
-fn read(name: &str) -> anyhow::Result<(String, String)> {
+/// A suite's file name and text: of a built-in one, or of a file.
+pub fn read(name: &str) -> anyhow::Result<(String, String)> {
     if let Some((_, text)) = suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
@@ -113,8 +200,11 @@ fn read(name: &str) -> anyhow::Result<(String, String)> {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(error) => {
             let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
+            let meant = suite::closest(name, &names).filter(|_| !Path::new(name).exists());
+            let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
+            let what = "a path of a TOML file, or a built-in suite";
             Err(Complaint::usage(format!("failed to read the suite `{name}`: {error}"))
-                .hint(format!("a path of a TOML file, or a built-in suite: {}", names.join(", ")))
+                .hint(format!("{meant}{what}: {}", names.join(", ")))
                 .into())
         }
     }

@@ -7,25 +7,24 @@
 mod differences;
 
 use super::finish::{self, Shown};
-use super::prepare::{Prepared, identify};
+use super::prepare::{Prepared, identify, prepare_plan};
 use super::resume::check_secrets;
 use super::run;
 use super::runs;
 use crate::bundle::is_folder_name;
-use crate::cli::RerunArgs;
+use crate::cli::{CompareArgs, RerunArgs};
 use crate::exit::{Complaint, Exit};
-use crate::host::{Root, Volume, facts};
+use crate::host::Root;
 use crate::printer::Printer;
 use crate::workers;
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::run::RunRecord;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Repeats a run, shows it, and says how to compare.
 pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -37,24 +36,31 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
-        let root = Root::system();
-        let at = args.place.as_deref().unwrap_or(runs);
-        let host = facts::read(&root, at);
-        let prepared = recorded.prepare(args.place.as_deref(), at, &root)?;
-        recorded.tell(&host, &prepared, printer);
+        let prepared = recorded.prepare(args.place.clone(), runs)?;
+        recorded.tell(&prepared, printer);
         prepared
     };
     let (folder, ended) = run::keep(&prepared, runs, printer)?;
     let shown = Shown { json: args.json, wide: args.wide };
     let exit = finish::show(&folder, ended, &shown, printer)?;
-    compare(&old, &folder, printer);
+    // One JSON document is enough for a program to read.
+    if !args.json && exit != Exit::Interrupted {
+        compare(&old, &folder, args, printer);
+    }
+    let (old, new) = (old.display(), folder.path.display());
+    printer.hint(&format!("`kvdyno compare {old} {new}` puts the two beside each other"));
     Ok(exit)
 }
 
-/// What comes after: the two beside each other.
-fn compare(old: &Path, new: &RunFolder, printer: &Printer) {
-    let (old, new) = (old.display(), new.path.display());
-    printer.hint(&format!("`kvdyno compare {old} {new}` puts the two beside each other"));
+/// The two beside each other. What comes of it does not change how the run itself ended.
+fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
+    let [base, new] = [old, &new.path].map(|path| path.display().to_string());
+    let runs = args.name.runs.clone();
+    let args = CompareArgs { base, new: Some(new), runs, ..CompareArgs::default() };
+    printer.data("");
+    if let Err(error) = super::compare::run(&args, printer) {
+        printer.warning(&format!("the two cannot be compared: {error:#}"));
+    }
 }
 
 /// What a run left behind of how it was made.
@@ -79,7 +85,7 @@ impl Recorded {
     }
 
     /// The same work, with the workers that are found here.
-    fn prepare(&self, place: Option<&Path>, at: &Path, root: &Root) -> anyhow::Result<Prepared> {
+    fn prepare(&self, place: Option<PathBuf>, default_place: &Path) -> anyhow::Result<Prepared> {
         let mut workers = BTreeMap::new();
         for case in &self.plan.cases {
             if !workers.contains_key(&case.engine) {
@@ -89,34 +95,23 @@ impl Recorded {
             // A worker would refuse it as well, but only when its turn has come.
             case.options.clone().resolve(engine).map_err(|error| {
                 Complaint::usage(format!("{} cannot be repeated: {error}", case.id)).hint(format!(
-                    "the run was made with another version of {}; `kvdyno engines {0}` shows \
+                    "the run was made with another version of {0}; `kvdyno engines {0}` shows \
                      what is here",
                     case.engine
                 ))
             })?;
         }
-        if !workers.contains_key("null")
-            && let Ok(path) = workers::find("null")
-        {
-            workers.insert("null".to_owned(), identify(path)?);
-        }
-        let volume = Volume::at(root, at)
-            .with_context(|| format!("failed to look at the place {}", at.display()))?;
         let id = &self.run.id;
         let mut sized = vec![format!("work, records and limits are those of {id}")];
         sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
         let format = kvdyno_record::FORMAT.to_owned();
-        Ok(Prepared {
-            text: self.text.clone(),
-            plan: Plan { format, sized, ..self.plan.clone() },
-            place: place.map(Path::to_owned),
-            workers,
-            free_bytes: volume.free_bytes,
-        })
+        let plan = Plan { format, sized, ..self.plan.clone() };
+        prepare_plan(self.text.clone(), plan, workers, place, default_place, &Root::system())
     }
 
     /// Says what differs here before anything begins.
-    fn tell(&self, host: &Host, prepared: &Prepared, printer: &Printer) {
+    fn tell(&self, prepared: &Prepared, printer: &Printer) {
+        let host = &prepared.host;
         let there = Side {
             host: &self.run.host_before,
             program: &self.run.program,

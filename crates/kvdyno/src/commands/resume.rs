@@ -1,22 +1,23 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
 use super::finish::{self, Shown};
-use super::prepare::identify;
-use super::run::refused;
+use super::prepare::{identify, limit_not_held, refused};
 use super::runs;
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
-use crate::host::{Place, Root, meter};
+use crate::host::place::left_by;
+use crate::host::{Place, Root, facts, meter};
 use crate::printer::Printer;
 use crate::redact::is_struck_out;
+use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::runner::Interrupt;
-use crate::workers;
+use crate::{units, workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Goes on with a run.
 pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -35,6 +36,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let root = Root::system();
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
+    let left_behind = left_by(Path::new(&run.place), &run.id);
     let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id))
         .map_err(|error| refused(&error))?;
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
@@ -43,9 +45,48 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
     folder.write_run(&run)?;
+    for line in to_do(&Evidence::read(&folder)?, &left_behind) {
+        printer.note(&line);
+    }
+    if let Some(warning) = limit_not_held(&plan, &facts::read(&root, claim.path())) {
+        printer.warning(&warning);
+    }
     let shown = Shown { json: args.json, wide: args.wide };
     let ended = finish::run(&folder, &plan, claim, &workers, &interrupt, printer)?;
     finish::show(&folder, ended, &shown, printer)
+}
+
+/// What a resumed run is going to do, in lines.
+fn to_do(evidence: &Evidence, left_behind: &[PathBuf]) -> Vec<String> {
+    let (left, planned) = (evidence.left(), evidence.cases.len());
+    let again = left.iter().filter(|case| case.record.is_some()).count();
+    let again = if again > 0 { format!(", {again} of them again") } else { String::new() };
+    let mut lines = vec![format!(
+        "resuming {}: {} left of {planned}{again}, about {}",
+        evidence.run.id,
+        units::cases(left.len()),
+        units::duration(expected_ns(evidence, &left))
+    )];
+    if !left_behind.is_empty() {
+        let place = &evidence.run.place;
+        let n = left_behind.len();
+        let databases = if n == 1 { "1 database".to_owned() } else { format!("{n} databases") };
+        lines.push(format!("removed from {place}: {databases} that the killed run had left"));
+    }
+    lines
+}
+
+/// Each as those of its engine and thread count took that are done; where there are none, its share
+/// of what the plan expected.
+fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
+    let share = evidence.plan.estimate.wall_ns / evidence.cases.len().max(1) as u64;
+    let took = |case: &CaseEvidence| {
+        let alike = |other: &&CaseEvidence| other.is_done() && other.case.key == case.case.key;
+        let done = evidence.cases.iter().filter(alike);
+        let took = done.filter_map(|other| Some(other.record.as_ref()?.wall_ns)).max();
+        took.unwrap_or(share)
+    };
+    left.iter().map(|case| took(case)).fold(0, u64::saturating_add)
 }
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.
@@ -77,10 +118,12 @@ fn workers_of(
             found.insert(case.engine, identify(path)?);
         }
     }
+    let mut told = BTreeSet::new();
     for (_, record) in folder.case_records()? {
         let Some(before) = record.worker else { continue };
         let now = found.get(&record.case.engine);
-        if now.is_some_and(|now| now.sha256 != before.sha256) {
+        let differs = now.is_some_and(|now| now.sha256 != before.sha256);
+        if differs && told.insert(record.case.engine.clone()) {
             printer.warning(&format!(
                 "kvdyno-{} is not the one that {} was run with",
                 record.case.engine, record.case.id
@@ -88,4 +131,26 @@ fn workers_of(
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::{Fixture, SECOND};
+
+    #[test]
+    fn what_is_left_is_told_with_the_time_that_its_like_took() {
+        let mut fixture = Fixture::new();
+        // The second trial is left: 9 cases, of which one did not fit in the first.
+        fixture.cases.truncate(9);
+        let folder = tempfile::tempdir().unwrap();
+        let run = fixture.write_partial(&folder.path().join("run"));
+        let evidence = Evidence::read(&run).unwrap();
+        let expected = 8 * 20 * SECOND + 900 * SECOND / 18;
+        assert_eq!(expected_ns(&evidence, &evidence.left()), expected);
+        let lines = to_do(&evidence, &[PathBuf::from("/mnt/data/x")]);
+        assert!(lines[0].ends_with("9 cases left of 18, about 3m30s"), "{lines:?}");
+        assert!(lines[1].contains("1 database that the killed run had left"), "{lines:?}");
+        assert_eq!(to_do(&evidence, &[]).len(), 1);
+    }
 }

@@ -1,11 +1,11 @@
 //! `kvdyno run`: a suite from its text to its tables.
 
 use super::finish::{self, Shown};
-use super::prepare::{Prepared, check_space, prepare, tell};
+use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
-use crate::exit::{Complaint, Exit};
-use crate::host::{Place, PlaceError, Root, Volume, evidence, facts, meter};
+use crate::exit::Exit;
+use crate::host::{Place, Root, Volume, evidence, facts, meter};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, harness_ns_per_op};
@@ -29,7 +29,7 @@ pub(super) fn keep(
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let root = Root::system();
     check_space(prepared)?;
-    tell(&prepared.plan, |text| printer.note(text), |text| printer.warning(text));
+    tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = runs.join(&id);
@@ -53,11 +53,6 @@ pub(super) fn keep(
     let Prepared { plan, workers, .. } = prepared;
     let ended = finish::run(&folder, plan, claim, workers, &interrupt, printer)?;
     Ok((folder, ended))
-}
-
-/// A place is named by the user: what is wrong with it is theirs to put right.
-pub(super) fn refused(error: &PlaceError) -> Complaint {
-    Complaint::usage(error.to_string())
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.

@@ -4,6 +4,7 @@
 use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
 use crate::exit::Complaint;
+use crate::suite::closest;
 use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
 use std::fs::{File, TryLockError};
@@ -129,8 +130,12 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
         return Complaint::usage(format!("there are no runs in `{runs}`"))
             .hint("`kvdyno run quick` makes one; `--runs DIR` looks elsewhere");
     }
+    let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();
+    let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
+    let meant = closest(&name.run, &names.collect::<Vec<_>>());
+    let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
     Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
-        .hint("`kvdyno list` shows what is there")
+        .hint(format!("{meant}`kvdyno list` shows what is there"))
 }
 
 #[cfg(test)]

@@ -4,11 +4,13 @@ use super::runs;
 use crate::cli::ShowArgs;
 use crate::exit::Exit;
 use crate::findings::Severity;
+use crate::host::place::left_by;
 use crate::printer::{Printer, Tone};
 use crate::report::summary::{Summary, verdict};
 use crate::report::wrap::wrap;
 use crate::report::{header, tables};
 use anyhow::Context as _;
+use std::path::Path;
 
 /// Prints a run that is kept.
 pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -19,8 +21,21 @@ pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.json(&summary)?;
     } else {
         print(&summary, args.wide, printer);
+        tell_left_behind(&summary, printer);
     }
     Ok(verdict(&summary))
+}
+
+/// What a killed run left in its place: only the machine knows, not the record.
+fn tell_left_behind(summary: &Summary, printer: &Printer) {
+    let run = &summary.run;
+    let left = left_by(Path::new(&run.place), &run.id);
+    if left.is_empty() || run.complete {
+        return;
+    }
+    let left: Vec<String> = left.iter().map(|path| path.display().to_string()).collect();
+    printer.warning(&format!("databases of this run are still in place: {}", left.join(" ")));
+    printer.hint(&format!("`kvdyno resume {}` removes them and does what is left", run.id));
 }
 
 /// Prints a summary: header, tables, findings. `kvdyno run` ends with this, too.

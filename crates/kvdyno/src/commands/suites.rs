@@ -17,8 +17,12 @@ pub fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
         Some(SuitesAction::Show { name }) => {
             let found = suite::builtin().iter().find(|(builtin, _)| builtin == name);
             let (_, text) = found.ok_or_else(|| {
+                let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
+                let meant = suite::closest(name, &names);
+                let meant =
+                    meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 Complaint::usage(format!("there is no built-in suite `{name}`"))
-                    .hint("`kvdyno suites` lists them")
+                    .hint(format!("{meant}`kvdyno suites` lists them"))
             })?;
             printer.verbatim(text.as_bytes());
         }

@@ -161,12 +161,27 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
         let words = case.damaged.clone().filter(|_| case.record.is_none())?;
         Some((case.case.id.clone(), words))
     });
+    let cases: Vec<(String, String)> = ended.into_iter().chain(damaged).collect();
+    let advice = tried_again(evidence, &cases);
     Finding::of_cases(
         Id::CasesNotDone,
-        ended.into_iter().chain(damaged),
-        "the other cases stand; log.txt in the case's folder has the engine's words, and `kvdyno \
-         resume` tries again what was killed, interrupted or not started",
+        cases,
+        format!(
+            "the other cases stand; log.txt in the case's folder has the engine's words; {advice}"
+        ),
     )
+}
+
+/// Which of the cases a resumed run would try again: by the runner's own rule, not by their words.
+fn tried_again(evidence: &Evidence, cases: &[(String, String)]) -> String {
+    let left = evidence.left();
+    let again = |(id, _): &&(String, String)| left.iter().any(|case| case.case.id == *id);
+    let final_ones = "would end the same way again, and stay as they are";
+    match cases.iter().filter(again).count() {
+        0 => format!("they {final_ones}"),
+        n if n == cases.len() => "`kvdyno resume` tries them again".to_owned(),
+        n => format!("`kvdyno resume` tries {n} of them again; the others {final_ones}"),
+    }
 }
 
 fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
@@ -208,13 +223,18 @@ fn not_verified(evidence: &Evidence) -> Option<Finding> {
 }
 
 fn partial(evidence: &Evidence) -> Option<Finding> {
-    let left = evidence.cases.iter().filter(|case| case.record.is_none()).count();
-    (left > 0).then(|| {
-        let planned = evidence.cases.len();
+    let left = evidence.left();
+    let again = left.iter().filter(|case| case.record.is_some()).count();
+    (!left.is_empty()).then(|| {
+        let recorded = evidence.recorded().count();
+        let again = match again {
+            0 => String::new(),
+            n => format!(", {n} of them to be tried again"),
+        };
         Finding::of_run(
             Id::RunPartial,
-            format!("{} of {planned} cases are recorded", planned - left),
-            format!("`kvdyno resume {}` does the rest", evidence.run.id),
+            format!("{recorded} of {} cases are recorded{again}", evidence.cases.len()),
+            format!("`kvdyno resume {}` does the {} left", evidence.run.id, left.len()),
         )
     })
 }

@@ -9,6 +9,7 @@ mod integrity;
 mod machine;
 mod memory;
 mod method;
+mod steady;
 
 use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::report::group::Group;
@@ -71,18 +72,28 @@ kinds! {
     RamLimitNotReal = Invalid;
     /// The RAM limit asked for was not held.
     RamLimitNotHeld = Warning;
+    /// The data lies on a filesystem in memory.
+    PlaceInMemory = Warning;
     /// Cases did not run to their end.
     CasesNotDone = Warning;
     /// An engine does not fit its RAM limit.
     DoesNotFit = Info;
+    /// The run is not complete.
+    RunPartial = Info;
+    /// The drive was not read: figures are of memory.
+    DataAllCached = Info;
     /// Operations failed.
     OperationsFailed = Warning;
     /// An open loop was not kept.
     OpenLoopBehind = Warning;
     /// An engine did not come to rest before it was measured.
     NotSettled = Warning;
-    /// The data lies on a filesystem in memory.
-    PlaceInMemory = Warning;
+    /// Readers are compared beside writers of very different speed.
+    WritersUnequal = Warning;
+    /// An engine delayed or stopped writes while it was measured.
+    WritesStalled = Warning;
+    /// The rate changed while it was measured.
+    NotSteady = Warning;
     /// The data lies on an overlay.
     PlaceOverlay = Warning;
     /// There is no block device under the place, or it has no counters.
@@ -103,14 +114,14 @@ kinds! {
     HarnessShare = Warning;
     /// The drive is virtual: a cache may lie behind it.
     DriveVirtual = Info;
-    /// The drive was not read: figures are of memory.
-    DataAllCached = Info;
     /// The database is small against the drive.
     SmallAgainstDrive = Info;
     /// What the drive itself writes is not in the figures.
     DriveInsideUnseen = Info;
     /// Loaded data was not verified.
     NotVerified = Info;
+    /// Cases worked on a database that others had written to before.
+    DatabaseShared = Info;
     /// Measured for less than a minute.
     ShortMeasure = Info;
     /// Too few slices to see a trend.
@@ -121,8 +132,6 @@ kinds! {
     SlowClock = Info;
     /// Tails that the machine alone would explain.
     TailBelowHarness = Info;
-    /// The run is not complete.
-    RunPartial = Info;
 }
 
 impl Id {
@@ -197,6 +206,7 @@ pub fn judge(
     findings.extend(drive::findings(evidence));
     findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);
+    findings.extend(steady::findings(evidence, groups)?);
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)
 }

@@ -195,3 +195,113 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
         }
     });
 }
+
+#[test]
+fn readers_beside_writers_of_unequal_speed_are_named() {
+    let unequal = found(Id::WritersUnequal, |fixture| {
+        for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
+            let op = fixture.case(trial).op("measure", "writer", "update");
+            (op.count, op.items) = (op.count * 20, op.items * 20);
+        }
+    });
+    assert!(unequal.evidence.contains("LMDB wrote 26,898/s, RocksDB 1,953/s"), "{unequal:?}");
+    assert!(unequal.advice.contains("set a rate on the writer"), "{unequal:?}");
+}
+
+#[test]
+fn a_rate_that_falls_is_not_steady() {
+    let falls = found(Id::NotSteady, |fixture| {
+        for slice in &mut fixture.case("lmdb_t1_r1").slices {
+            let ops = slice.roles.get_mut("readers").unwrap();
+            ops.get_mut("get").unwrap().count /= 1 + slice.slice;
+        }
+    });
+    assert!(falls.evidence.contains("readers: the rate fell by 8"), "{falls:?}");
+    assert!(falls.advice.starts_with("not a steady state"), "{falls:?}");
+}
+
+#[test]
+fn stalls_are_named_from_events_and_from_counters() {
+    let told = |change: &dyn Fn(&std::path::Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Fixture::new().write_partial(&folder.path().join("run"));
+        change(&run.path.join("cases/0005_rocksdb_t1_r1"));
+        let findings = crate::report::summary::Summary::read(&run).unwrap().findings;
+        findings.into_iter().find(|finding| finding.id == Id::WritesStalled)
+    };
+    assert_eq!(told(&|_| {}), None);
+    let began = Fixture::new().case("rocksdb_t1_r1").phase("measure").started_unix_ns;
+    let by_events = told(&|case| {
+        let at = began + SECOND;
+        let event = |at: u64, edge: &str, cur: &str| {
+            format!(
+                "{{\"at_unix_ns\":{at},\"kind\":\"stall\",\"edge\":\"{edge}\",\
+                 \"detail\":{{\"cur\":\"{cur}\"}}}}\n"
+            )
+        };
+        let events = event(at, "begin", "stopped") + &event(at + 2 * SECOND, "end", "normal");
+        std::fs::write(case.join("events.ndjson"), events).unwrap();
+    });
+    let evidence = by_events.unwrap().evidence;
+    assert!(evidence.contains("stopped once, for 2.00 s of 10.0 s"), "{evidence}");
+    let by_counters = told(&|case| {
+        let counters = r#"{"phases":{"measure":{"before":{"rocksdb.stall.micros":5},
+            "after":{"rocksdb.stall.micros":1500005}}}}"#;
+        std::fs::write(case.join("counters.json"), counters).unwrap();
+    });
+    let evidence = by_counters.unwrap().evidence;
+    assert!(evidence.contains("waited for 1.50 s (rocksdb.stall.micros)"), "{evidence}");
+}
+
+#[test]
+fn a_database_that_others_wrote_to_is_named() {
+    let shared = |fixture: &mut Fixture| {
+        let before = ["0001_lmdb_load_r1", "0002_lmdb_t1_r1"].map(str::to_owned).to_vec();
+        fixture.case("lmdb_t2_r1").record.database_used_by = before;
+    };
+    let finding = found(Id::DatabaseShared, shared);
+    assert!(finding.evidence.contains("written to by 0002_lmdb_t1_r1"), "{finding:?}");
+    let mut fixture = Fixture::new();
+    shared(&mut fixture);
+    let summary = fixture.summary();
+    let tables = crate::report::tables::all(&summary, false);
+    assert!(tables.iter().any(|table| table.aid.contains("took turns on one database")));
+}
+
+#[test]
+fn the_worst_comes_first() {
+    let findings = findings(|fixture| {
+        fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 1;
+        fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
+        fixture.run.host_before.machine.swap_bytes = 1;
+    });
+    let ids: Vec<Id> = findings.iter().map(|finding| finding.id).collect();
+    assert_eq!(ids[..3], [Id::KeysMissing, Id::RamLimitNotHeld, Id::SwapOn], "{ids:?}");
+    assert!(findings.is_sorted_by_key(|finding| finding.severity));
+}
+
+#[test]
+fn what_a_resume_tries_again_is_what_it_says() {
+    let advice = |outcomes: &[(&str, Outcome)], sealed: bool| {
+        let mut fixture = Fixture::new();
+        for (case, outcome) in outcomes {
+            fixture.case(case).record.outcome = outcome.clone();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let run = if sealed { fixture.write(&path) } else { fixture.write_partial(&path) };
+        let findings = crate::report::summary::Summary::read(&run).unwrap().findings;
+        let of = |id| findings.iter().find(|finding| finding.id == id).cloned();
+        (of(Id::CasesNotDone).unwrap().advice, of(Id::RunPartial))
+    };
+    let killed = |signal| Outcome::Killed { signal, message: String::new() };
+    let (words, partial) = advice(&[("lmdb_t1_r1", killed(9))], false);
+    assert!(words.contains("`kvdyno resume` tries them again"), "{words}");
+    assert!(partial.unwrap().advice.ends_with("does the 1 left"));
+    let (words, partial) = advice(&[("lmdb_t1_r1", killed(11))], true);
+    assert!(words.contains("they would end the same way again"), "{words}");
+    assert_eq!(partial, None);
+    let both = [("lmdb_t1_r1", killed(9)), ("lmdb_t2_r1", killed(11))];
+    let (words, _) = advice(&both, false);
+    assert!(words.contains("tries 1 of them again; the others would end the same"), "{words}");
+}

@@ -6,6 +6,7 @@ use super::ledger::{self, Ledger};
 use super::{Root, Volume, volume};
 use crate::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::process::{getegid, geteuid};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,9 +43,19 @@ pub enum PlaceError {
         /// Of the filesystem.
         kind: String,
     },
+    /// Nothing of it is a file that could be kept.
+    #[error("{} lies on {kind}, which the kernel makes up and which keeps no files; name a \
+        place on a drive's filesystem", place.display())]
+    KeepsNoFiles {
+        /// The path.
+        place: PathBuf,
+        /// Of the filesystem.
+        kind: String,
+    },
     /// This user may not write there.
     #[error("{} cannot be written by this user ({}); name another place, or have its owner do: \
-        chown $USER {}", place.display(), cause, directory.display())]
+        chown {} {}",
+        place.display(), cause, user(), directory.display())]
     NotWritable {
         /// The path.
         place: PathBuf,
@@ -125,6 +136,16 @@ pub enum PlaceError {
     },
 }
 
+/// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
+/// came by sudo is meant, not root, where root itself is refused (a network filesystem).
+pub(super) fn user() -> String {
+    let effective = (geteuid().as_raw(), getegid().as_raw());
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let by_sudo = number("SUDO_UID").zip(number("SUDO_GID")).filter(|_| effective.0 == 0);
+    let (uid, gid) = by_sudo.unwrap_or(effective);
+    format!("{uid}:{gid}")
+}
+
 impl PlaceError {
     pub(super) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -144,6 +165,7 @@ impl Place {
         let path = std::path::absolute(path).map_err(PlaceError::io("resolve", path))?;
         let exists = is_there(&path)?;
         let volume = Volume::at(root, &path).map_err(PlaceError::io("look at", &path))?;
+        check_keeps_files(&path, &volume)?;
         check_writable(&path, &volume)?;
         if exists {
             check_unclaimed(&path)?;
@@ -181,6 +203,36 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(not_a_directory()),
         Err(error) => Err(PlaceError::io("look at", path)(error)),
     }
+}
+
+/// Filesystems that show the kernel's state as files.
+const PSEUDO: [&str; 17] = [
+    "proc",
+    "sysfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "bpf",
+    "pstore",
+    "mqueue",
+    "fusectl",
+    "binfmt_misc",
+    "efivarfs",
+    "selinuxfs",
+    "nsfs",
+];
+
+/// Refuses a place on a filesystem that keeps no files.
+pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+    let kind = volume.kind().to_owned();
+    if PSEUDO.contains(&kind.as_str()) {
+        return Err(PlaceError::KeepsNoFiles { place: path.to_owned(), kind });
+    }
+    Ok(())
 }
 
 fn check_writable(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
@@ -234,6 +286,14 @@ pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), 
     }
     held.retain(|name| !ledger.databases.contains(name));
     refuse(path, &held)
+}
+
+/// Databases that a run left in its place when it was killed; none while it is at work.
+pub fn left_by(path: &Path, run: &str) -> Vec<PathBuf> {
+    let ledger = Ledger::read(path).ok().flatten().filter(|ledger| ledger.run == run);
+    let Some(ledger) = ledger.filter(|_| !ledger::is_held(path)) else { return Vec::new() };
+    let databases = ledger.databases.iter().map(|database| path.join(database));
+    databases.filter(|database| database.is_dir()).collect()
 }
 
 fn refuse(path: &Path, held: &[String]) -> Result<(), PlaceError> {
@@ -334,13 +394,18 @@ mod tests {
     }
 
     #[test]
-    fn proc_has_no_space() {
-        let place = Path::new("/proc/kvdyno");
-        let error = Place::examine(&Root::system(), place, 1, None).unwrap_err();
-        assert!(matches!(
-            error,
-            PlaceError::TooSmall { free_bytes: 0, .. } | PlaceError::NotWritable { .. }
-        ));
+    fn what_the_kernel_makes_up_is_no_place() {
+        for path in ["/proc", "/proc/kvdyno", "/sys/kvdyno"] {
+            let text = examine(Path::new(path)).unwrap_err().to_string();
+            assert!(text.starts_with(path) && text.contains("keeps no files"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_named_by_numbers() {
+        let user = user();
+        let (uid, gid) = user.split_once(':').unwrap();
+        assert!(uid.parse::<u32>().is_ok() && gid.parse::<u32>().is_ok(), "{user}");
     }
 
     #[test]
@@ -349,7 +414,7 @@ mod tests {
             let error = examine(Path::new("/etc/kvdyno/data")).unwrap_err();
             let text = error.to_string();
             assert!(matches!(error, PlaceError::NotWritable { .. }), "{text}");
-            assert!(text.contains("chown $USER /etc"), "{text}");
+            assert!(text.contains(&format!("chown {} /etc", user())), "{text}");
         } else {
             again_as_nobody("host::place::tests::nobody_cannot_write_everywhere");
         }

@@ -4,11 +4,11 @@
 use super::catalogue as c;
 use super::evidence::CaseEvidence;
 use super::metric::{Definition, Metrics, Reading, Why};
-use super::spent::{Spent, device, over, resident};
+use super::spent::{NO_FILES, Spent, device, over, resident};
 use super::trials::Trials;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::host::Host;
-use kvdyno_record::usage::{DatabaseSize, Snapshot};
+use kvdyno_record::usage::{DatabaseSize, Residency, Snapshot};
 
 /// The figures of a measured phase.
 pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metrics {
@@ -148,20 +148,36 @@ fn common(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) 
 
 /// Memory and space, when the phase was over.
 fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
-    let size = |spent: Spent<'_>| -> Result<DatabaseSize, Why> {
-        spent.phase.database.ok_or_else(|| "the database's size could not be read".into())
+    let size = |spent: Spent<'_>, case: &CaseEvidence| -> Result<DatabaseSize, Why> {
+        match spent.phase.database {
+            Some(size) if size.files > 0 => Ok(size),
+            None if !case.measures_the_harness() => {
+                Err("the database's size could not be read".into())
+            }
+            Some(_) | None => Err(NO_FILES.into()),
+        }
+    };
+    let cached = |spent: Spent<'_>, case: &CaseEvidence, residency: Option<&Residency>| {
+        if case.measures_the_harness() {
+            return Err(NO_FILES.into());
+        }
+        resident(spent.phase, residency)
     };
     let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
         metrics.add(definition, trials.of_phase(phase, read));
     };
-    add(&c::DATABASE_ALLOCATED, &|spent, _| Ok(size(spent)?.allocated_bytes as f64));
-    add(&c::DATABASE_APPARENT, &|spent, _| Ok(size(spent)?.apparent_bytes as f64));
+    add(&c::DATABASE_ALLOCATED, &|spent, case| Ok(size(spent, case)?.allocated_bytes as f64));
+    add(&c::DATABASE_APPARENT, &|spent, case| Ok(size(spent, case)?.apparent_bytes as f64));
     add(&c::SPACE_AMPLIFICATION, &|spent, case| {
         let user = case.case.shape.user_bytes() as f64;
-        over(size(spent)?.allocated_bytes as f64, user, "there is no user data")
+        over(size(spent, case)?.allocated_bytes as f64, user, "there is no user data")
     });
-    add(&c::RESIDENT_BEFORE, &|spent, _| resident(spent.phase.resident_before.as_ref()));
-    add(&c::RESIDENT_AFTER, &|spent, _| resident(spent.phase.resident_after.as_ref()));
+    add(&c::RESIDENT_BEFORE, &|spent, case| {
+        cached(spent, case, spent.phase.resident_before.as_ref())
+    });
+    add(&c::RESIDENT_AFTER, &|spent, case| {
+        cached(spent, case, spent.phase.resident_after.as_ref())
+    });
     add(&c::DATA_TO_RAM_ASKED, &|_, case| match case.case.ram_limit_bytes {
         Some(limit) => over(case.case.shape.user_bytes() as f64, limit as f64, "a limit of zero"),
         None => Err("no RAM limit was asked for".into()),
@@ -170,7 +186,7 @@ fn space(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) {
         let held = case.record.as_ref().filter(|record| record.ram_limit.enforced_by.is_some());
         let limit = held.and_then(|record| record.ram_limit.requested_bytes);
         let ram = limit.unwrap_or(host.machine.memory_bytes) as f64;
-        over(size(spent)?.allocated_bytes as f64, ram, "the machine's memory is not known")
+        over(size(spent, case)?.allocated_bytes as f64, ram, "the machine's memory is not known")
     });
     let peak = trials.of_case(phase, |record| match &record.process {
         Some(process) => Ok(process.rss_peak_bytes as f64),

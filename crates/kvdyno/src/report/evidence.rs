@@ -3,12 +3,15 @@
 
 use super::metric::Why;
 use super::spent::Spent;
+use crate::runner::is_settled;
 use hdrhistogram::Histogram;
-use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord};
+use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
+use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
+use kvdyno_record::series::Slice;
 use std::collections::BTreeMap;
 
 /// A run's record.
@@ -77,6 +80,18 @@ impl Evidence {
         })
     }
 
+    /// The cases that `kvdyno resume` would do or try again, by the runner's own rule. A sealed run
+    /// leaves none.
+    pub fn left(&self) -> Vec<&CaseEvidence> {
+        if self.complete {
+            return Vec::new();
+        }
+        let outcomes = self.recorded();
+        let done = outcomes.map(|(case, record)| (case.case.id.clone(), record.outcome.clone()));
+        let done = done.collect();
+        self.cases.iter().filter(|case| !is_settled(&case.case, &done)).collect()
+    }
+
     /// The cases that left a record.
     pub fn recorded(&self) -> impl Iterator<Item = (&CaseEvidence, &CaseRecord)> {
         self.cases.iter().filter_map(|case| Some((case, case.record.as_ref()?)))
@@ -131,6 +146,12 @@ impl CaseEvidence {
         }
     }
 
+    /// Its engine stores nothing: its figures are the harness's own.
+    pub fn measures_the_harness(&self) -> bool {
+        let worker = self.record.as_ref().and_then(|record| record.worker.as_ref());
+        worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+    }
+
     /// All phases ran and every check passed.
     pub fn is_done(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
@@ -178,11 +199,27 @@ impl CaseEvidence {
     /// How many slices each phase has.
     pub fn slices(&self) -> Result<BTreeMap<String, u64>, RecordError> {
         let mut slices = BTreeMap::new();
-        if let Some(folder) = &self.folder {
-            for slice in folder.series()? {
-                *slices.entry(slice.phase).or_insert(0) += 1;
-            }
+        for slice in self.series()? {
+            *slices.entry(slice.phase).or_insert(0) += 1;
         }
         Ok(slices)
+    }
+
+    /// The slices of all phases, in order.
+    pub fn series(&self) -> Result<Vec<Slice>, RecordError> {
+        self.folder.as_ref().map_or_else(|| Ok(Vec::new()), CaseFolder::series)
+    }
+
+    /// What the engine told of its inside, in order.
+    pub fn events(&self) -> Result<Vec<EngineEvent>, RecordError> {
+        self.folder.as_ref().map_or_else(|| Ok(Vec::new()), CaseFolder::events)
+    }
+
+    /// The engine's own numbers around each phase; none where it left no file of them.
+    pub fn counters(&self) -> Result<CounterFile, RecordError> {
+        match &self.folder {
+            Some(folder) if folder.path.join("counters.json").is_file() => folder.counters(),
+            _ => Ok(CounterFile::default()),
+        }
     }
 }

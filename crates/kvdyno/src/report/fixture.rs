@@ -100,8 +100,13 @@ const ENGINES: [Pace; 3] = [
 
 impl Fixture {
     pub(crate) fn new() -> Self {
+        Self::with_trials(2)
+    }
+
+    /// The same with more or fewer trials.
+    pub(crate) fn with_trials(trials: u32) -> Self {
         let mut cases = Vec::new();
-        for trial in 1..=2 {
+        for trial in 1..=trials {
             for engine in ENGINES {
                 let loader = format!("{:04}_{}_load_r{trial}", cases.len() + 1, engine.name);
                 cases.push(load_case(engine, trial, &loader));

@@ -39,6 +39,9 @@ pub struct Group {
     pub user_bytes: u64,
     /// The RAM limit asked for.
     pub ram_limit_bytes: Option<u64>,
+    /// A group of the kernel's held it, in every trial that came to work; null: none was asked for,
+    /// or nothing has come to work yet.
+    pub ram_limit_held: Option<bool>,
     /// Its trials, in order.
     pub trials: Vec<Trial>,
     /// Its load; null where another case's database is used.
@@ -50,7 +53,7 @@ pub struct Group {
     pub(super) load_peers: String,
     /// Cases that do the same work: engines aside.
     #[serde(skip)]
-    pub(super) run_peers: String,
+    pub(crate) run_peers: String,
 }
 
 /// One trial.
@@ -148,13 +151,14 @@ impl Group {
             engine: case.engine.clone(),
             label: case.label.clone(),
             durability: case.options.durability,
-            measures_the_harness: trials.cases.iter().any(|(case, _)| measures_harness(case)),
+            measures_the_harness: trials.cases.iter().any(|(case, _)| case.measures_the_harness()),
             threads: case.threads,
             records: case.data.records,
             key_bytes: case.data.key.bytes,
             value_bytes_mean: case.shape.value_bytes_mean,
             user_bytes: case.shape.user_bytes(),
             ram_limit_bytes: case.ram_limit_bytes,
+            ram_limit_held: ram_limit_held(trials),
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
@@ -163,21 +167,38 @@ impl Group {
         }
     }
 
-    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)".
+    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
+    /// "2 of 3 not done: 1 interrupted, 1 not done yet".
     pub fn trouble(&self) -> Option<String> {
-        let bad: Vec<&str> =
-            self.trials.iter().filter(|t| !t.done).map(|t| t.outcome.as_str()).collect();
-        let first = *bad.first()?;
-        if bad.len() == self.trials.len() && bad.iter().all(|word| *word == first) {
-            return Some(first.to_owned());
+        let bad = self.trials.iter().filter(|trial| !trial.done);
+        let mut words: Vec<(&str, usize)> = Vec::new();
+        for word in bad.map(|trial| trial.outcome.as_str()) {
+            match words.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, n)) => *n += 1,
+                None => words.push((word, 1)),
+            }
         }
-        Some(format!("{} of {} {first}", bad.len(), self.trials.len()))
+        let all = self.trials.len();
+        let bad: usize = words.iter().map(|(_, n)| n).sum();
+        match words.as_slice() {
+            [] => None,
+            [(word, n)] if *n == all => Some((*word).to_owned()),
+            [(word, n)] => Some(format!("{n} of {all} {word}")),
+            several => {
+                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                Some(format!("{bad} of {all} not done: {}", each.join(", ")))
+            }
+        }
     }
 }
 
-fn measures_harness(case: &CaseEvidence) -> bool {
-    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
-    worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+fn ram_limit_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let limits = records
+        .filter(|record| record.worker.is_some() && !record.phases.is_empty())
+        .map(|record| &record.ram_limit)
+        .filter(|limit| limit.requested_bytes.is_some());
+    limits.map(|limit| limit.enforced_by.is_some()).reduce(|all, held| all && held)
 }
 
 fn trial(case: &CaseEvidence) -> Trial {

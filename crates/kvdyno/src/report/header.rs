@@ -1,8 +1,9 @@
 //! What stands above the tables: which run, which machine, which engines and what their durability
 //! class means; and below them: the findings.
 
+use super::group::Group;
 use super::summary::{EngineInfo, Summary};
-use super::tables::data;
+use super::tables::{data, ratio};
 use super::wrap::wrap;
 use crate::findings::{Finding, Severity};
 use crate::printer::one_line;
@@ -16,36 +17,42 @@ const FINDING_INDENT: usize = 8;
 pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     let mut lines = vec![("run".to_owned(), run(summary))];
     if !summary.run.title.is_empty() {
-        lines.push(("suite".to_owned(), format!("{}: {}", summary.run.suite, summary.run.title)));
+        lines.push(("suite".to_owned(), suite(summary)));
     }
     lines.push(("host".to_owned(), host(&summary.host)));
     lines.push(("place".to_owned(), place(summary)));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
+    let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
+    lines.extend(warnings);
     for engine in &summary.engines {
-        lines.push(("engine".to_owned(), engine_line(engine)));
+        lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
     lines.push(("harness".to_owned(), harness(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
 
-/// The harness's cost in words.
+/// The harness's cost in words. It stands here once, with how it was taken: the null engine's rows
+/// in the tables are of cases like all others, whose threads share the machine.
 pub fn harness(summary: &Summary) -> String {
-    match &summary.harness {
-        Some(harness) => {
-            let max =
-                harness.max_ns.map(|ns| format!(", its slowest {}", units::duration(ns as u64)));
-            format!(
-                "{:.1} ns/op in {} thread{} (null engine on this host{}); not subtracted below",
-                harness.ns_per_op,
-                harness.threads,
-                if harness.threads == 1 { "" } else { "s" },
-                max.unwrap_or_default()
-            )
-        }
-        None => "not measured: the null engine was not in this run".to_owned(),
-    }
+    let Some(harness) = &summary.harness else {
+        return "not measured: the null engine was not in this run".to_owned();
+    };
+    let threads = match harness.threads {
+        1 => "1 thread".to_owned(),
+        n => format!("{n} threads"),
+    };
+    let taken = if harness.alone {
+        format!("{threads} alone before the run; its rows below share the CPUs with other roles")
+    } else {
+        format!("{threads} beside the other roles of its cases")
+    };
+    let max = harness.max_ns.map_or_else(String::new, |ns| {
+        format!("; slowest operation in its cases {}", units::duration(ns as u64))
+    });
+    let ns_per_op = harness.ns_per_op;
+    format!("{ns_per_op:.1} ns/op (null engine, {taken}{max}); not subtracted below")
 }
 
 /// A finding in words: its evidence, its cases, its advice.
@@ -91,6 +98,15 @@ fn run(summary: &Summary) -> String {
         run.cases_planned,
         run.program
     )
+}
+
+/// What the suite says of itself, and what of it does not hold here: a title that promises data
+/// larger than RAM is no longer true where no limit was held.
+fn suite(summary: &Summary) -> String {
+    let run = &summary.run;
+    let open = summary.groups.iter().any(|group| group.ram_limit_held == Some(false));
+    let not_held = if open { " (its RAM limit was NOT HELD)" } else { "" };
+    format!("{}: {}{not_held}", run.suite, run.title)
 }
 
 fn host(host: &Host) -> String {
@@ -147,15 +163,9 @@ fn drive(drive: &Drive) -> String {
 /// A line for each data set and RAM limit.
 fn datasets(summary: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let memory = summary.host.machine.memory_bytes;
     for group in summary.groups.iter().filter(|group| !group.measures_the_harness) {
-        let ram = match group.ram_limit_bytes {
-            Some(limit) => format!(
-                "RAM limit {} ({:.2} x the limit)",
-                units::bytes(limit),
-                group.user_bytes as f64 / limit.max(1) as f64
-            ),
-            None => "no RAM limit".to_owned(),
-        };
+        let ram = ram(group, memory);
         let line =
             format!("{} bytes a record = {}, {ram}", data(group), units::bytes(group.user_bytes));
         if !lines.contains(&line) {
@@ -165,9 +175,38 @@ fn datasets(summary: &Summary) -> Vec<String> {
     lines
 }
 
-fn engine_line(engine: &EngineInfo) -> String {
+/// The RAM that the data was read through: the limit where it was held, else the machine's own.
+fn ram(group: &Group, memory_bytes: u64) -> String {
+    let times = |bytes: u64| ratio(group.user_bytes as f64 / bytes.max(1) as f64);
+    let machine = || {
+        format!("data is {} x this machine's {}", times(memory_bytes), units::bytes(memory_bytes))
+    };
+    match (group.ram_limit_bytes, group.ram_limit_held) {
+        (Some(limit), Some(false)) => {
+            format!("RAM limit {} asked for, NOT HELD: {}", units::bytes(limit), machine())
+        }
+        (Some(limit), Some(true)) => {
+            format!("RAM limit {}: data is {} x the limit", units::bytes(limit), times(limit))
+        }
+        (Some(limit), None) => {
+            format!("RAM limit {} asked for: {} x the limit", units::bytes(limit), times(limit))
+        }
+        (None, _) => format!("no RAM limit: {}", machine()),
+    }
+}
+
+/// Why nothing is known of an engine's worker: it has not run yet, or it could not be started.
+fn without_worker(engine: &EngineInfo, groups: &[Group]) -> String {
+    let of_engine =
+        groups.iter().filter(|g| g.label == engine.label && g.durability == engine.durability);
+    let mut messages =
+        of_engine.flat_map(|group| &group.trials).filter_map(|trial| trial.message.clone());
+    messages.next().unwrap_or_else(|| "has not run yet".to_owned())
+}
+
+fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
     let Some(worker) = &engine.worker else {
-        return format!("{}: no worker was found", engine.label);
+        return format!("{}: {}", engine.label, without_worker(engine, groups));
     };
     let durability = engine.durability.as_str();
     let means = worker.durability_means.as_deref().unwrap_or("not described");

@@ -3,6 +3,7 @@
 //! Everything here is a pure function of the files of a run: it can be done years later, on another
 //! machine, with no engine installed.
 
+pub mod answer;
 pub mod catalogue;
 pub mod command;
 pub mod comparison;
@@ -16,6 +17,7 @@ pub mod long;
 pub mod markdown;
 pub mod metric;
 pub mod otava;
+pub mod page;
 mod rates;
 pub mod schemas;
 mod spent;
@@ -23,6 +25,7 @@ pub mod summary;
 pub mod table;
 pub mod tables;
 mod trials;
+pub mod versus;
 pub mod wide;
 pub mod wrap;
 pub mod xlsx;

@@ -1,6 +1,8 @@
 //! The JSON Schemas of what is on disk and in exports, for readers in other languages.
 
+use super::page::PageData;
 use super::summary::Summary;
+use super::versus::Versus;
 use kvdyno_record::case::{CaseRecord, CounterFile};
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::plan::Plan;
@@ -24,6 +26,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("worker-control", schema_for!(Control)),
         ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
+        ("page", schema_for!(PageData)),
+        ("versus", schema_for!(Versus)),
     ]
 }
 

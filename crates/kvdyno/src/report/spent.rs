@@ -4,6 +4,9 @@ use super::metric::{Reading, Why};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::usage::{DeviceUsage, ProcessUsage, Residency, Snapshot};
 
+/// Of an engine that stores nothing, or nothing below its place.
+pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
+
 /// The readings around a phase.
 #[derive(Clone, Copy)]
 pub(super) struct Spent<'p> {
@@ -118,13 +121,14 @@ pub(super) fn over(above: f64, below: f64, why: &'static str) -> Reading {
 }
 
 /// A share of the database in the page cache, in percent.
-pub(super) fn resident(residency: Option<&Residency>) -> Reading {
+pub(super) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Reading {
+    // Where there are no files to look at, looking has not failed.
+    let no_files = phase.database.is_some_and(|database| database.files == 0);
     match residency {
-        Some(residency) => over(
-            100.0 * residency.resident_bytes as f64,
-            residency.file_bytes as f64,
-            "the database has no files",
-        ),
+        None if no_files => Err(NO_FILES.into()),
+        Some(residency) => {
+            over(100.0 * residency.resident_bytes as f64, residency.file_bytes as f64, NO_FILES)
+        }
         None => Err("the page cache could not be looked into".into()),
     }
 }

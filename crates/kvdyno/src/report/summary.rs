@@ -6,7 +6,8 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
-use kvdyno_record::engine::{Durability, Value};
+use crate::units;
+use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
 use schemars::JsonSchema;
@@ -67,6 +68,8 @@ pub struct RunInfo {
     pub place: String,
     /// Decisions taken from the host, in words.
     pub sized: Vec<String>,
+    /// What was expected not to work out, before it began, in words.
+    pub warnings: Vec<String>,
     /// Everything planned was done.
     pub complete: bool,
     /// Cases in the plan.
@@ -120,7 +123,11 @@ pub struct Harness {
     pub ns_per_op: f64,
     /// Threads it was measured with.
     pub threads: u32,
-    /// The longest operation: what the machine alone does to a tail.
+    /// Taken before the run, with nothing else at work; else from a case of the null engine, whose
+    /// other roles were at work at the same time.
+    pub alone: bool,
+    /// The longest operation of the role it stands for, in the null engine's cases: what the
+    /// machine alone does to a tail.
     pub max_ns: Option<f64>,
 }
 
@@ -197,6 +204,7 @@ fn run_info(evidence: &Evidence) -> RunInfo {
         ended_unix_ns: run.ended_unix_ns,
         place: run.place.clone(),
         sized: plan.sized.clone(),
+        warnings: plan.warnings.clone(),
         complete: evidence.complete,
         cases_planned: evidence.cases.len(),
         cases_recorded: evidence.recorded().count(),
@@ -225,14 +233,16 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
     let options = &case.case.options;
     let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
     let described = worker.map(|worker| &worker.description.engine);
-    let default = |name: &str| {
-        described?.options.iter().find(|option| option.name == name).map(|option| &option.default)
-    };
-    let changed = options
-        .values
-        .iter()
-        .filter(|(name, value)| default(name).is_some_and(|default| default != *value))
-        .map(|(name, value)| format!("{name} = {value}"));
+    let spec = |name: &str| described?.options.iter().find(|option| option.name == name);
+    let changed = options.values.iter().filter_map(|(name, value)| {
+        let spec = spec(name).filter(|spec| spec.default != *value)?;
+        Some(match (&spec.kind, value) {
+            (OptionKind::Bytes, Value::Integer(bytes)) => {
+                format!("{name} = {}", units::bytes_in_words(*bytes))
+            }
+            _ => format!("{name} = {value}"),
+        })
+    });
     EngineInfo {
         label: case.case.label.clone(),
         engine: case.case.engine.clone(),
@@ -265,11 +275,12 @@ fn harness(evidence: &Evidence, groups: &[Group]) -> Option<Harness> {
     let role = roles.min_by_key(|role| role.threads);
     let max_ns = role.and_then(|role| role.metrics.value(&c::SERVICE_MAX));
     if let Some(ns_per_op) = evidence.run.harness_ns_per_op {
-        return Some(Harness { ns_per_op, threads: 1, max_ns });
+        return Some(Harness { ns_per_op, threads: 1, alone: true, max_ns });
     }
     let per_s = role?.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
     let threads = role?.threads;
-    Some(Harness { ns_per_op: f64::from(threads) * 1e9 / per_s, threads, max_ns })
+    let ns_per_op = f64::from(threads) * 1e9 / per_s;
+    Some(Harness { ns_per_op, threads, alone: false, max_ns })
 }
 
 fn not_measured(groups: &[Group]) -> Vec<String> {

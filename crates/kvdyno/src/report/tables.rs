@@ -10,6 +10,7 @@ use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
 use crate::units;
+pub(super) use number::ratio;
 
 /// A table with its title and how to read it.
 #[derive(Clone, Debug)]
@@ -61,8 +62,14 @@ impl<'t> Cells<'t> {
 
     fn main(&mut self, format: impl Fn(f64) -> String) -> String {
         match self.group.trouble() {
-            Some(trouble) if self.dead => trouble,
-            Some(trouble) => format!("{} ({trouble})", self.figure(self.main, format)),
+            // A word or two stand in the cell, a sentence below the table.
+            Some(trouble) if self.dead && !trouble.contains(" of ") => trouble,
+            Some(trouble) if self.dead => format!("- {}", self.table.footnotes.mark(&trouble)),
+            Some(trouble) => {
+                let figure = self.figure(self.main, format);
+                let mark = self.table.footnotes.mark(&format!("not of all trials: {trouble}"));
+                format!("{figure} {mark}")
+            }
             None => self.figure(self.main, format),
         }
     }
@@ -75,22 +82,29 @@ impl<'t> Cells<'t> {
     }
 }
 
-/// What tells groups apart: the engine and its durability class always, the rest where it differs.
+/// What tells groups apart: the engine always, the rest where it differs. (The durability class of
+/// each engine stands above the tables, too. The null engine stores nothing in any class.)
 struct Axes {
+    durability: bool,
     data: bool,
     ram: bool,
 }
 
 impl Axes {
     fn of(groups: &[Group]) -> Self {
+        let real = groups.iter().filter(|group| !group.measures_the_harness);
         Self {
+            durability: several(real.map(|group| group.durability)),
             data: several(groups.iter().map(data)),
             ram: several(groups.iter().map(|group| group.ram_limit_bytes)),
         }
     }
 
     fn columns(&self) -> Vec<(&'static str, Side)> {
-        let mut columns = vec![("engine", Side::Left), ("durability", Side::Left)];
+        let mut columns = vec![("engine", Side::Left)];
+        if self.durability {
+            columns.push(("durability", Side::Left));
+        }
         if self.data {
             columns.push(("data", Side::Right));
         }
@@ -101,12 +115,17 @@ impl Axes {
     }
 
     fn cells(&self, group: &Group) -> Vec<String> {
-        let mut cells = vec![group.label.clone(), group.durability.as_str().to_owned()];
+        let mut cells = vec![group.label.clone()];
+        if self.durability {
+            cells.push(group.durability.as_str().to_owned());
+        }
         if self.data {
             cells.push(data(group));
         }
         if self.ram {
-            cells.push(group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes));
+            let limit = group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
+            let held = group.ram_limit_held != Some(false);
+            cells.push(if held { limit } else { format!("{limit} NOT HELD") });
         }
         cells
     }

@@ -7,7 +7,7 @@ use crate::commands::show;
 use crate::exit::Exit;
 use crate::printer::Printer;
 use kvdyno_record::case::Outcome;
-use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::engine::{Durability, ErrorClass, OptionKind, OptionSpec, Value};
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::workload::{Rate, Schedule, Work};
 use std::path::PathBuf;
@@ -22,6 +22,11 @@ fn shown(summary: &Summary, wide: bool) -> String {
     let (printer, captured) = Printer::captured();
     show::print(summary, wide, &printer);
     captured.out()
+}
+
+/// On one line, however it was wrapped.
+fn flat(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Writes the frozen record anew. Only while its format has not been released.
@@ -59,13 +64,18 @@ fn a_frozen_record_has_the_same_exports_forever() {
 }
 
 #[test]
-fn tables_fit_a_wide_terminal() {
+fn tables_fit_a_terminal_of_100_columns() {
     let summary = Fixture::new().summary();
     let longest = super::tables::all(&summary, false)
         .iter()
-        .flat_map(|titled| titled.table.text().lines().map(str::len).collect::<Vec<_>>())
+        .flat_map(|titled| {
+            format!("{}\n{}", titled.table.text(), titled.aid)
+                .lines()
+                .map(str::len)
+                .collect::<Vec<_>>()
+        })
         .max();
-    assert!(longest <= Some(170), "{longest:?}");
+    assert!(longest <= Some(100), "{longest:?}");
 }
 
 #[test]
@@ -157,8 +167,9 @@ fn the_harness_is_taken_from_where_it_was_alone() {
     assert!((of_rows.ns_per_op - 21.6).abs() < 0.1, "{of_rows:?}");
     fixture.run.harness_ns_per_op = Some(17.8);
     let summary = fixture.summary();
-    let text = shown(&summary, false);
-    assert!(text.contains("harness   17.8 ns/op in 1 thread (null engine on this host"), "{text}");
+    let text = flat(&shown(&summary, false));
+    assert!(text.contains("harness 17.8 ns/op (null engine, 1 thread alone before"), "{text}");
+    assert!(text.contains("slowest operation in its cases 1.90 us"), "{text}");
     // Without either it says so.
     for case in &mut fixture.cases {
         case.record.worker = None;
@@ -277,4 +288,107 @@ fn an_open_loop_shows_service_and_response_apart() {
         [&c::SERVICE_P99, &c::RESPONSE_P99].map(|definition| metrics.value(definition).unwrap());
     assert!((response / service - 10.0).abs() < 0.1, "{service} {response}");
     insta::assert_snapshot!("open_loop", shown(&summary, false));
+}
+
+#[test]
+fn a_limit_that_was_not_held_is_not_shown_as_one() {
+    let held = flat(&shown(&Fixture::new().summary(), false));
+    assert!(held.contains("RAM limit 28.0 MiB: data is 3.95 x the limit"), "{held}");
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.cases {
+        case.record.ram_limit.enforced_by = None;
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    let line = "RAM limit 28.0 MiB asked for, NOT HELD: data is 0.005 x this machine's";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("(its RAM limit was NOT HELD)"), "{text}");
+    for case in &mut fixture.plan.cases {
+        case.ram_limit_bytes = None;
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("no RAM limit: data is 0.005 x this machine's 24.0 GiB"), "{text}");
+}
+
+#[test]
+fn an_engine_that_has_not_run_is_told_from_one_that_could_not() {
+    let mut fixture = Fixture::new();
+    fixture.cases.retain(|case| case.record.case.engine == "lmdb");
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture.write_partial(&folder.path().join("run"));
+    let text = flat(&shown(&Summary::read(&run).unwrap(), false));
+    assert!(text.contains("engine RocksDB: has not run yet"), "{text}");
+    let mut fixture = Fixture::new();
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb") {
+        case.record.worker = None;
+        let message = "no worker `kvdyno-rocksdb` was found".to_owned();
+        case.record.outcome = Outcome::NotRun { message };
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("RocksDB: no worker `kvdyno-rocksdb` was found"), "{text}");
+}
+
+#[test]
+fn an_engine_without_files_is_no_failure_to_look() {
+    let text = flat(&shown(&Fixture::new().summary(), false));
+    assert!(text.contains("no files: the engine stores nothing in its place"), "{text}");
+    assert!(!text.contains("could not be looked into") && !text.contains("could not be read"));
+    let mut fixture = Fixture::new();
+    fixture.case("lmdb_t1_r1").phase("measure").resident_after = None;
+    fixture.case("lmdb_t1_r2").phase("measure").resident_after = None;
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("the page cache could not be looked into"), "{text}");
+}
+
+#[test]
+fn what_was_warned_of_beforehand_stays_in_sight() {
+    let mut fixture = Fixture::new();
+    fixture.plan.warnings = vec!["RocksDB may not fit its RAM limit of 28.0 MiB".to_owned()];
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("warned RocksDB may not fit its RAM limit of 28.0 MiB"), "{text}");
+}
+
+#[test]
+fn bytes_of_options_are_said_in_their_unit() {
+    let mut fixture = Fixture::new();
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "lmdb") {
+        let spec = OptionSpec::new("cache", OptionKind::Bytes, Value::Integer(0), "Its cache.");
+        case.record.worker.as_mut().unwrap().description.engine.options.push(spec);
+        case.record.case.options.values.insert("cache".to_owned(), Value::Integer(64 << 20));
+    }
+    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains("cache = 64 MiB"), "{text}");
+}
+
+#[test]
+fn durability_has_a_column_where_it_differs() {
+    let column = "durability threads role";
+    assert!(!flat(&shown(&Fixture::new().summary(), false)).contains(column));
+    let mut fixture = Fixture::new();
+    for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {
+        case.options.durability = Durability::Async;
+    }
+    let text = flat(&shown(&fixture.summary(), false));
+    assert!(text.contains(column), "{text}");
+}
+
+#[test]
+fn a_row_that_is_not_of_all_trials_is_marked() {
+    let mut fixture = Fixture::new();
+    let ended = Outcome::Interrupted { message: "in `measure`".to_owned() };
+    for case in ["lmdb_t1_r1", "rocksdb_t1_r1", "rocksdb_t1_r2"] {
+        fixture.case(case).record.outcome = ended.clone();
+        fixture.case(case).phase("measure").stopped = true;
+    }
+    fixture.case("rocksdb_t1_r2").record.outcome = Outcome::NotRun { message: String::new() };
+    let text = shown(&fixture.summary(), false);
+    let row = |engine: &str, role: &str| {
+        let mut rows = text.lines().filter(|line| line.starts_with(engine) && line.contains(role));
+        rows.next().unwrap_or_else(|| panic!("{text}")).to_owned()
+    };
+    let marked = row("LMDB", "readers");
+    assert!(marked.contains(" [1] ") && text.contains("[1] not of all trials: 1 of 2 interr"));
+    let mixed = "2 of 2 not done: 1 interrupted, 1 not run";
+    assert!(row("RocksDB", "readers").contains("- [") && text.contains(mixed), "{text}");
+    assert!(!row("RocksDB", "readers").contains("8,"), "{text}");
 }

@@ -42,7 +42,7 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
                 let line =
                     |op: &str| [about.clone(), vec![role.role.clone(), op.to_owned()]].concat();
                 let ops = role.ops.iter().map(|op| (line(&op.op), &op.metrics));
-                std::iter::once((line(""), &role.metrics)).chain(ops.collect::<Vec<_>>())
+                std::iter::once((line(&role.mix), &role.metrics)).chain(ops.collect::<Vec<_>>())
             })
         })
     });

@@ -1,7 +1,7 @@
 //! Long sentences in lines that can be read: broken between words, later lines indented.
 
 /// As wide as a page of prose gets here.
-pub const WIDTH: usize = 120;
+pub const WIDTH: usize = 100;
 
 /// `text` in lines of at most [`WIDTH`], its beginning standing after `indent` columns and its
 /// later lines indented by as many. Words that are longer stay whole.
@@ -36,7 +36,7 @@ mod tests {
         let text = "word ".repeat(40);
         let wrapped = wrap(text.trim(), 10);
         let lines: Vec<&str> = wrapped.lines().collect();
-        assert_eq!(lines.len(), 2);
+        assert_eq!(lines.len(), 3);
         assert!(lines[0].len() + 10 <= WIDTH && lines[1].starts_with("          word"));
         assert_eq!(wrapped.split_whitespace().count(), 40);
         assert_eq!(wrap("short", 10), "short");

@@ -171,7 +171,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The folder of a case's database: made afresh for one that loads, there already for the others.
+    /// The folder of a case's database: made afresh for one that loads, there already for others.
     fn place(&mut self, case: &Case, databases: &mut Databases) -> Result<PathBuf, PlaceError> {
         let id = &case.database.id;
         if case.makes_database() {
@@ -230,7 +230,7 @@ impl Run<'_> {
 }
 
 /// It would end the same way again: on its own, or because its database cannot be had.
-fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
+pub(crate) fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
     match done.get(&case.id) {
         Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
         outcome => outcome.is_some_and(Outcome::is_final),

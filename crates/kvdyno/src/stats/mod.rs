@@ -1,8 +1,14 @@
 //! Pure numbers: what a handful of trials says, and how sure it is. It knows nothing of records,
 //! units or engines.
 
+mod bootstrap;
 mod median;
+mod normal;
 mod quantile;
+mod random;
+mod rank;
 
+pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
 pub use median::{Interval, median, median_interval};
 pub use quantile::{SAMPLES_BEYOND, quantile, samples_needed};
+pub use rank::{RankTest, mann_whitney, signed_rank};

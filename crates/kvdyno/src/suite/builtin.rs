@@ -1,7 +1,8 @@
 //! The suites that the program brings along, each also a file to copy: `suites/`.
 
 /// Name and text of each.
-const SUITES: [(&str, &str); 2] = [
+const SUITES: [(&str, &str); 3] = [
+    ("calibrate", include_str!("../../../../suites/calibrate.toml")),
     ("quick", include_str!("../../../../suites/quick.toml")),
     ("readwhilewriting", include_str!("../../../../suites/readwhilewriting.toml")),
 ];

@@ -46,7 +46,7 @@ pub fn expand(
     Ok(Plan {
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
-        title: suite.title().to_owned(),
+        title: title(suite),
         sized: sized.notes,
         warnings,
         estimate: estimate::estimate(&cases, &descriptions),
@@ -66,9 +66,13 @@ fn find_engines<'a>(
         let Some(worker) = engines.get(&name.0) else {
             let message = format!("there is no worker `kvdyno-{}`", name.0);
             mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
-                "found: {}; `kvdyno engines` says where they are looked for, --engine leaves one \
-                 out",
-                known.join(", ")
+                "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where workers \
+                 are looked for, --engine runs the others alone",
+                if known.is_empty() {
+                    "none was found".to_owned()
+                } else {
+                    format!("found: {}", known.join(", "))
+                }
             ));
             continue;
         };
@@ -95,6 +99,14 @@ fn set_up<'a>(
         }
     }
     setups
+}
+
+/// What the suite says of itself. It may promise data larger than RAM: not without its limit.
+fn title(suite: &Suite) -> String {
+    let ram = &suite.typed.ram;
+    let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
+    let without = if suite.no_ram_limit && limited { " (without its RAM limit)" } else { "" };
+    format!("{}{without}", suite.title())
 }
 
 /// The numbers of `run.threads`; one `None` where nothing is swept.

@@ -5,6 +5,9 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Na
 use std::fmt;
 use std::sync::Arc;
 
+/// More mistakes than this are not read: a file that is no suite has one in every line.
+const RENDERED_MAX: usize = 10;
+
 /// Everything that is wrong with a suite, in the order of its text.
 #[derive(Clone, Debug)]
 pub struct SuiteError {
@@ -33,10 +36,15 @@ impl SuiteError {
             if colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
         let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
         let mut text = String::new();
-        for (at, mistake) in self.mistakes.iter().enumerate() {
+        for (at, mistake) in self.mistakes.iter().take(RENDERED_MAX).enumerate() {
             text += if at > 0 { "\n" } else { "" };
             // Writing to a String cannot fail.
             let _ = handler.render_report(&mut text, mistake);
+        }
+        let more = self.mistakes.len().saturating_sub(RENDERED_MAX);
+        if more > 0 {
+            text += &format!("\n  and {more} more");
+            text += if more == 1 { " mistake\n" } else { " mistakes\n" };
         }
         text
     }
@@ -162,7 +170,7 @@ impl Mistakes {
 
 /// The known name that was probably meant: at most a third of its letters differ, or one of both
 /// is in the other.
-fn closest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn closest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let is_near = |known: &&str| {
         let inside = name.len() >= 3 && (known.contains(name) || name.contains(known));
         inside || distance(name, known) <= known.chars().count().div_ceil(3)

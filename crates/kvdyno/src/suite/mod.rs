@@ -35,8 +35,9 @@ mod typed;
 mod workload;
 
 pub use builtin::builtin;
+pub use estimate::write_bytes_least;
 pub use expand::expand;
-pub use mistake::{LocatedMistake, SuiteError};
+pub use mistake::{LocatedMistake, SuiteError, closest};
 pub use parse::{Overrides, Suite};
 pub use schema::schema;
 pub use sizing::SizingHost;

@@ -1,7 +1,7 @@
 //! The first gate: from text and arguments to a suite that makes sense on any machine.
 
 use super::check::check;
-use super::mistake::{Mistakes, SuiteError};
+use super::mistake::{Mistakes, SuiteError, closest};
 use super::read::{FromToml, Toml};
 use super::set::Argument;
 use super::source::Source;
@@ -124,9 +124,12 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
         if !is_here {
             let labels: Vec<&str> =
                 typed.engine.iter().map(|engine| engine.label().0.as_str()).collect();
-            mistakes
-                .anywhere(format!("--engine: the suite has no engine `{name}`"))
-                .help(format!("it has: {}", labels.join(", ")));
+            let meant = closest(name, &labels).map(|label| format!("did you mean `{label}`? "));
+            mistakes.anywhere(format!("--engine: the suite has no engine `{name}`")).help(format!(
+                "{}it has: {}",
+                meant.unwrap_or_default(),
+                labels.join(", ")
+            ));
         }
     }
     typed.engine.retain(|engine| wanted.iter().any(|name| engine.is_called(name)));

@@ -34,7 +34,7 @@ fn slow_reads() -> Suite {
 fn assert_resumable(scratch: &Scratch, killed: &str) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
-    scratch.run(&["show"]).assert_says("killed");
+    scratch.run(&["show"]).assert_says("killed").assert_says("tries them again");
     scratch.run(&["list"]).assert_says("partial: `kvdyno resume` goes on");
     scratch.run(&["check"]).assert_code(0);
     let attempts = record(&run, killed).attempt;
@@ -148,17 +148,23 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
         skipped(test, "no memory group can be made here: none is left to be swept");
     }
 
-    scratch.run(&["list"]).assert_code(0).assert_says("partial");
-    scratch.run(&["show"]).assert_says(" of 4 cases done");
+    let listed = scratch.run(&["list"]);
+    listed.assert_code(0).assert_says("partial").assert_says("removes 1 database it left");
+    let shown = scratch.run(&["show"]);
+    shown.assert_says(" of 4 cases done").assert_says("databases of this run are still in place");
+    shown.assert_says("removes them and does what is left");
     scratch.run(&["check"]).assert_code(0);
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
     let refused = scratch.run(&["run", "s.toml", "--place", "place"]);
     refused.assert_code(2).assert_says(&format!("holds databases of run {id}, which was killed"));
 
     let before = records(&scratch.only_run());
-    scratch.run(&["resume"]).assert_ok();
+    let resumed = scratch.run(&["resume"]);
+    resumed.assert_ok().assert_says(" left of 4").assert_says("about ");
+    resumed.assert_says("1 database that the killed run had left");
     let run = scratch.only_run();
     assert!(run.is_complete());
+    scratch.run(&["list"]).assert_says("complete");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     for (id, record) in before {
         if id.contains("_t1") {

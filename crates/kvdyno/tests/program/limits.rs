@@ -112,3 +112,28 @@ fn assert_not_held(scratch: &Scratch, why: &str) {
     scratch.run(&["show"]).assert_says("not held");
     scratch.assert_nothing_left();
 }
+
+#[test]
+fn a_limit_that_cannot_be_held_is_said_before_anything_runs() {
+    let test = "a_limit_that_cannot_be_held_is_said_before_anything_runs";
+    if !needs_root(test) {
+        return;
+    }
+    let scratch = Scratch::of_nobody();
+    scratch.write("s.toml", &limited().text());
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    for command in ["plan", "run"] {
+        let done = scratch.start(scratch.kvdyno_by(&nobody, &[command, "s.toml"])).wait();
+        let said = done.err.find("warning: the RAM limit of 64.0 MiB will NOT be held");
+        let began = done.err.find("null_load").unwrap_or(usize::MAX);
+        assert!(said.is_some_and(|said| said < began), "{}", done.err);
+    }
+}
+
+#[test]
+fn without_its_limit_a_suite_does_not_claim_it() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &limited().text().replace("[data]", "title = \"4x\"\n[data]"));
+    let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+    done.assert_ok().assert_says("4x (without its RAM limit)");
+}

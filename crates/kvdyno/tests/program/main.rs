@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
 mod bundles;
+mod compare;
 mod disk_full;
 mod exports;
 mod fakes;
@@ -20,6 +21,7 @@ mod losses;
 mod mistakes;
 mod places;
 mod readme;
+mod report;
 mod scratch;
 mod strangers;
 mod suites;

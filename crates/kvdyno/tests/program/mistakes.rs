@@ -61,6 +61,43 @@ fn an_unknown_option_is_named_with_what_was_meant() {
     refuse(&scratch, &["s.toml"]).assert_says("tape").assert_says("memory");
 }
 
+#[test]
+fn names_that_were_nearly_right_are_told() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    refuse(&scratch, &["quik"]).assert_says("hint: did you mean `quick`?");
+    refuse(&scratch, &["s.toml", "--engine", "nul"]).assert_says("did you mean `null`?");
+    scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
+    refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");
+    scratch.run(&["suites", "show", "quik"]).assert_code(2).assert_says("did you mean `quick`?");
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch.run(&["show", "lastest"]).assert_code(2).assert_says("did you mean `latest`?");
+    scratch.run(&["show", "tset"]).assert_code(2).assert_says("did you mean `test`?");
+}
+
+#[test]
+fn a_file_that_is_no_suite_is_not_answered_with_a_page_for_each_line() {
+    let scratch = Scratch::new();
+    scratch.write("README.md", &"# What it is\n\nIt *is* what it is.\n".repeat(30));
+    let done = scratch.run(&["plan", "README.md"]);
+    done.assert_code(2).assert_says(" more mistakes");
+    assert_eq!(done.err.matches("this is not TOML").count(), 10, "{}", done.err);
+}
+
+#[test]
+fn a_missing_worker_says_what_builds_it() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("sqlite").text());
+    refuse(&scratch, &["s.toml"]).assert_says("`make engines` builds LMDB and RocksDB");
+}
+
+#[test]
+fn shells_are_told_the_suites() {
+    let scratch = Scratch::new();
+    let done = scratch.run(&["completions", "bash"]);
+    assert!(done.assert_code(0).out.contains("quick readwhilewriting"), "{}", done.out);
+}
+
 /// The null engine takes no space, so another is described that does.
 #[test]
 fn more_data_than_the_volume_has_room_for_is_refused() {

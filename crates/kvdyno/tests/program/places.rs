@@ -137,3 +137,23 @@ pub(crate) fn can_mount(test: &str) -> bool {
     }
     can
 }
+
+#[test]
+fn what_the_kernel_makes_up_is_refused_as_a_place() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    for command in ["plan", "run"] {
+        let done = scratch.run(&[command, "s.toml", "--place", "/proc/kvdyno"]);
+        done.assert_code(2).assert_says("/proc/kvdyno lies on proc, which the kernel makes up");
+    }
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_plan_says_where_the_data_would_lie() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    let place = scratch.path("data").display().to_string();
+    let done = scratch.run(&["plan", "s.toml", "--place", &place]);
+    done.assert_code(0).assert_says(&format!("place {place} on ")).assert_says(" free");
+}

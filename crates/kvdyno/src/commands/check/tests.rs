@@ -148,3 +148,12 @@ fn files_that_cannot_be_read_are_found() {
     assert!(failed.iter().any(|text| text.contains("0001_lmdb_load_r1/case.json")), "{failed:?}");
     assert!(failed.iter().any(|text| text.contains("not an interval log")), "{failed:?}");
 }
+
+#[test]
+fn counts_say_what_became_of_the_rest() {
+    assert_eq!(super::numbers(36, 0, 0), "all 36 hold");
+    assert_eq!(super::numbers(1, 0, 0), "it holds");
+    assert_eq!(super::numbers(33, 1, 2), "33 of 36 hold, 1 fails, 2 are not checkable");
+    assert_eq!(super::numbers(0, 1, 0), "0 of 1 holds, 1 fails");
+    assert_eq!(super::numbers(0, 0, 3), "none of 3", "not checkable");
+}

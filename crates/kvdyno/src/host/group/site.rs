@@ -141,7 +141,7 @@ fn denied(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unav
         ),
         (Errno::ACCESS | Errno::PERM, Version::V1) => Unavailable::new(
             format!("{group} belongs to another user"),
-            format!("run as root, or let root do: chown -R $USER {group}"),
+            format!("run as root, or let root do: chown -R {} {group}", crate::host::place::user()),
         ),
         (Errno::ACCESS | Errno::PERM, Version::V2) => {
             Unavailable::new(format!("{group} belongs to another user"), ALONE)

@@ -4,15 +4,15 @@ use super::super::catalogue as c;
 use super::super::group::{Group, RunRow};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{bytes, ratio, trials, whole};
+use super::number::{mebibytes, ratio, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
 
 const COST_AID: &str = "\
 Costs are the whole process's and the device's, so they are of all roles together: /op is per
-operation of any role, background work and the harness included. write amp and read amp: device
-bytes / bytes of keys and values. cached: share of the database in the page cache before > after.
-data:RAM: allocated bytes / RAM limit in force (without one: the machine's memory). The device
-counts everybody's reads and writes.";
+operation of any role, background work and the harness included. reads, read and written are the
+device's, which counts everybody's. write amp: device bytes / bytes of keys and values. cached:
+share of the database in the page cache before > after. data:RAM: allocated bytes / RAM limit in
+force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes.";
 
 /// A line for each measured phase.
 pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -23,26 +23,27 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if phases {
         columns.push(("phase", Left));
     }
+    columns.extend([("CPU\nus/op", Right), ("CPU\n%", Right)]);
+    if wide {
+        columns.push(("ctx\n/op", Right));
+    }
+    columns.extend([("reads\n/op", Right), ("read\nKB/op", Right), ("written\nKB/op", Right)]);
+    if wide {
+        columns.push(("read\namp", Right));
+    }
     columns.extend([
-        ("CPU\nus/op", Right),
-        ("CPU\n%", Right),
-        ("ctx\n/op", Right),
-        ("device\nreads/op", Right),
-        ("KB read\n/op", Right),
-        ("KB written\n/op", Right),
-        ("read\namp", Right),
         ("write\namp", Right),
         ("space\namp", Right),
-        ("cached %", Right),
-        ("data:RAM", Right),
-        ("RSS\npeak", Right),
+        ("cached\n%", Right),
+        ("data\n:RAM", Right),
+        ("RSS\nMiB", Right),
     ]);
     if wide {
         columns.extend([
             ("faults\nmajor", Right),
-            ("device\nwrites/op", Right),
-            ("device\nwritten", Right),
-            ("device\nread", Right),
+            ("writes\n/op", Right),
+            ("written\nMiB", Right),
+            ("read\nMiB", Right),
             ("flushes", Right),
             ("busy\n%", Right),
             ("queue", Right),
@@ -73,26 +74,31 @@ fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec
         [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
         _ => row.figure(&c::RESIDENT_AFTER, whole),
     };
-    let mut cells = vec![
-        row.main(|ns| ratio(ns / 1e3)),
-        row.figure(&c::CPU_PERCENT, whole),
-        row.figure(&c::SWITCHES_PER_OP, ratio),
+    let mut cells = vec![row.main(|ns| ratio(ns / 1e3)), row.figure(&c::CPU_PERCENT, whole)];
+    if wide {
+        cells.push(row.figure(&c::SWITCHES_PER_OP, ratio));
+    }
+    cells.extend([
         row.figure(&c::DEVICE_READS_PER_OP, ratio),
         row.figure(&c::DEVICE_READ_BYTES_PER_OP, |bytes| ratio(bytes / 1e3)),
         row.figure(&c::DEVICE_WRITE_BYTES_PER_OP, |bytes| ratio(bytes / 1e3)),
-        row.figure(&c::READ_AMPLIFICATION, ratio),
+    ]);
+    if wide {
+        cells.push(row.figure(&c::READ_AMPLIFICATION, ratio));
+    }
+    cells.extend([
         row.figure(&c::WRITE_AMPLIFICATION, ratio),
         row.figure(&c::SPACE_AMPLIFICATION, ratio),
         cached(&mut row),
         row.figure(&c::DATA_TO_RAM, ratio),
-        row.figure(&c::RSS_PEAK, bytes),
-    ];
+        row.figure(&c::RSS_PEAK, mebibytes),
+    ]);
     if wide {
         cells.extend([
             row.figure(&c::FAULTS_MAJOR, whole),
             row.figure(&c::DEVICE_WRITES_PER_OP, ratio),
-            row.figure(&c::DEVICE_WRITE_BYTES, bytes),
-            row.figure(&c::DEVICE_READ_BYTES, bytes),
+            row.figure(&c::DEVICE_WRITE_BYTES, mebibytes),
+            row.figure(&c::DEVICE_READ_BYTES, mebibytes),
             row.figure(&c::DEVICE_FLUSHES, whole),
             row.figure(&c::DEVICE_BUSY, ratio),
             row.figure(&c::DEVICE_QUEUE, ratio),

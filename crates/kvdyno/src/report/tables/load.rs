@@ -4,16 +4,18 @@ use super::super::catalogue as c;
 use super::super::group::{Group, LoadRow};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{beside, bytes, clock, grouped, ratio, time, trials, whole};
+use super::number::{beside, clock, grouped, mebibytes, ratio, seconds, trials, whole};
 use super::{Axes, Cells, Titled};
 
 const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
 under 100 is waiting. FS in and out are getrusage's 512-byte units: out counts pages made dirty, not
-what the drive wrote, and is here because studies quote it. device written and write amp (device
-bytes / bytes of keys and values) cover load and settle, up to the end of a sync; the device counts
-everybody's writes, and the drive's own come on top. x base: records/s over the first engine's of
-the same durability class.";
+what the drive wrote, and is here because studies quote it. write amp: device bytes / bytes of keys
+and values, of load and settle, up to the end of a sync; the device counts everybody's writes, and
+the drive's own come on top. x base: records/s over those of the first engine of the same durability
+class.";
+
+const SHORT_AID: &str = "--wide: bytes written and read, space amp, settle and sync, faults, RSS.";
 
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -28,27 +30,27 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         ("user", Right),
         ("sys", Right),
         ("CPU\n%", Right),
-        ("size", Right),
+        ("size\nMiB", Right),
         ("ctx\nvol", Right),
         ("ctx\ninvol", Right),
-        ("FS in", Right),
-        ("FS out", Right),
-        ("FS out\n/record", Right),
-        ("device\nwritten", Right),
+        ("FS\nin", Right),
+        ("FS\nout", Right),
         ("write\namp", Right),
-        ("settle", Right),
         ("records/s", Right),
         ("x base", Right),
     ]);
     if wide {
         columns.extend([
+            ("FS out\n/record", Right),
+            ("written\nMiB", Right),
+            ("space\namp", Right),
+            ("settle\ns", Right),
             ("of it\nload", Right),
             ("of it\nsettle", Right),
-            ("sync", Right),
-            ("device\nread", Right),
-            ("space\namp", Right),
+            ("sync\ns", Right),
+            ("read\nMiB", Right),
             ("faults\nmajor", Right),
-            ("RSS\npeak", Right),
+            ("RSS\nMiB", Right),
             ("n", Right),
         ]);
     }
@@ -63,7 +65,8 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             table.row(&cells);
         }
     }
-    Titled { title: "Load", table, aid: LOAD_AID.to_owned() }
+    let aid = if wide { LOAD_AID.to_owned() } else { format!("{LOAD_AID}\n{SHORT_AID}") };
+    Titled { title: "Load", table, aid }
 }
 
 fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> Vec<String> {
@@ -73,27 +76,27 @@ fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> V
         row.figure(&c::CPU_USER, clock),
         row.figure(&c::CPU_SYSTEM, clock),
         row.figure(&c::CPU_PERCENT, whole),
-        row.figure(&c::DATABASE_ALLOCATED, bytes),
+        row.figure(&c::DATABASE_ALLOCATED, mebibytes),
         row.figure(&c::SWITCHES_VOLUNTARY, whole),
         row.figure(&c::SWITCHES_INVOLUNTARY, whole),
         row.figure(&c::FS_INPUTS, whole),
         row.figure(&c::FS_OUTPUTS, whole),
-        row.figure(&c::FS_OUTPUTS_PER_RECORD, ratio),
-        row.figure(&c::DEVICE_WRITE_BYTES, bytes),
         row.figure(&c::WRITE_AMPLIFICATION, ratio),
-        row.figure(&c::SETTLE_WALL, time),
         row.figure(&c::RECORDS_PER_S, grouped),
         beside(load.beside.as_ref()),
     ];
     if wide {
         cells.extend([
-            row.figure(&c::DEVICE_WRITE_BYTES_LOAD, bytes),
-            row.figure(&c::DEVICE_WRITE_BYTES_SETTLE, bytes),
-            row.figure(&c::SYNC_WALL, time),
-            row.figure(&c::DEVICE_READ_BYTES, bytes),
+            row.figure(&c::FS_OUTPUTS_PER_RECORD, ratio),
+            row.figure(&c::DEVICE_WRITE_BYTES, mebibytes),
             row.figure(&c::SPACE_AMPLIFICATION, ratio),
+            row.figure(&c::SETTLE_WALL, seconds),
+            row.figure(&c::DEVICE_WRITE_BYTES_LOAD, mebibytes),
+            row.figure(&c::DEVICE_WRITE_BYTES_SETTLE, mebibytes),
+            row.figure(&c::SYNC_WALL, seconds),
+            row.figure(&c::DEVICE_READ_BYTES, mebibytes),
             row.figure(&c::FAULTS_MAJOR, whole),
-            row.figure(&c::RSS_PEAK, bytes),
+            row.figure(&c::RSS_PEAK, mebibytes),
             trials(load.metrics.get(&c::WALL)),
         ]);
     }

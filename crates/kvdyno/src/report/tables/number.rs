@@ -4,13 +4,13 @@ use super::super::comparison::Beside;
 use super::super::metric::Metric;
 use crate::units;
 
-/// How far the range of a figure lies around it: `-3 +5 %`.
+/// How far the range of a figure lies around it, in percent: `-3 +5`.
 pub(super) fn spread(metric: Option<&Metric>) -> String {
     let Some(metric) = metric.filter(|metric| metric.n > 1) else { return "-".to_owned() };
     match (metric.value.filter(|value| *value > 0.0), metric.range()) {
         (Some(value), Some((low, high))) => {
             let percent = |end: f64| 100.0 * (end - value) / value;
-            format!("-{:.0} +{:.0} %", percent(low).abs(), percent(high).abs())
+            format!("-{:.0} +{:.0}", percent(low).abs(), percent(high).abs())
         }
         _ => "-".to_owned(),
     }
@@ -38,12 +38,23 @@ pub(super) fn clock(ns: f64) -> String {
     }
 }
 
-pub(super) fn time(ns: f64) -> String {
-    units::duration(ns.max(0.0) as u64)
+/// In columns whose title names the unit, so that figures can be compared at a glance.
+pub(super) fn microseconds(ns: f64) -> String {
+    plain(ns / 1e3)
 }
 
-pub(super) fn bytes(number: f64) -> String {
-    units::bytes(number.max(0.0) as u64)
+/// Hundredths: nobody waits for less.
+pub(super) fn seconds(ns: f64) -> String {
+    format!("{:.2}", ns / 1e9)
+}
+
+pub(super) fn mebibytes(bytes: f64) -> String {
+    plain(bytes / f64::from(1 << 20))
+}
+
+/// Three digits, or all of them: `0.018`, `78.7`, `64,660`.
+fn plain(number: f64) -> String {
+    if number < 1000.0 { ratio(number) } else { units::grouped(number.round() as u64) }
 }
 
 pub(super) fn grouped(number: f64) -> String {
@@ -55,7 +66,7 @@ pub(super) fn whole(number: f64) -> String {
 }
 
 /// Three digits or so: `0.012`, `1.23`, `12.3`, `1234`.
-pub(super) fn ratio(number: f64) -> String {
+pub(crate) fn ratio(number: f64) -> String {
     match number.abs() {
         0.0 => "0".to_owned(),
         n if n < 0.000_5 => format!("{number:.1e}"),
@@ -79,5 +90,12 @@ mod tests {
             [0.0, 0.000_04, 0.0123, 1.234, 12.34, 1234.5].map(ratio),
             ["0", "4.0e-5", "0.012", "1.23", "12.3", "1234"]
         );
+        assert_eq!(
+            [18.0, 78_700.0, 64_660_000.0].map(microseconds),
+            ["0.018", "78.7", "64,660"],
+            "one unit, however far they lie apart"
+        );
+        assert_eq!([0.0, 136_314_880.0].map(mebibytes), ["0", "130"]);
+        assert_eq!([2e9, 560.0].map(seconds), ["2.00", "0.00"]);
     }
 }

@@ -5,8 +5,9 @@ use super::super::group::{Group, OpRow, RoleRow, RunRow};
 use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{beside, grouped, spread, time, trials, whole};
+use super::number::{beside, grouped, microseconds, spread, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
+use crate::findings::Id;
 
 const RUN_AID: &str = "\
 Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
@@ -16,6 +17,10 @@ over the first engine's of the same durability class; ~ cannot be told apart; ? 
 
 const OPEN_AID: &str = "\
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";
+
+const SHARED_AID: &str = "\
+Rows of one engine took turns on one database, in this order: the later ones found it older, written
+to by those before. What looks like an effect of threads may be one of age.";
 
 /// A line for each role, its response times and its operations.
 pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -27,22 +32,22 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if phases {
         columns.push(("phase", Left));
     }
-    columns.extend([("role", Left), ("op", Left), ("ops/s", Right), ("spread", Right)]);
-    columns.push(("x base", Right));
+    columns.extend([("role", Left), ("op", Left), ("ops/s", Right), ("spread\n%", Right)]);
+    columns.push(("x\nbase", Right));
     if open {
         columns.push(("time", Left));
     }
     columns.extend([
-        ("p50", Right),
-        ("p99", Right),
-        ("p99.9", Right),
-        ("p99.99", Right),
-        ("max", Right),
+        ("p50\nus", Right),
+        ("p99\nus", Right),
+        ("p99.9\nus", Right),
+        ("p99.99\nus", Right),
+        ("max\nus", Right),
     ]);
     if wide {
         columns.extend([
-            ("mean", Right),
-            ("p90", Right),
+            ("mean\nus", Right),
+            ("p90\nus", Right),
             ("items/s", Right),
             ("found\n%", Right),
             ("errors", Right),
@@ -57,7 +62,13 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             lines.add(&mut table);
         }
     }
-    let aid = if open { format!("{RUN_AID}\n{OPEN_AID}") } else { RUN_AID.to_owned() };
+    let mut aid = RUN_AID.to_owned();
+    if open {
+        aid += &format!("\n{OPEN_AID}");
+    }
+    if summary.findings.iter().any(|finding| finding.id == Id::DatabaseShared) {
+        aid += &format!("\n{SHARED_AID}");
+    }
     Titled { title: "Run: what each role got", table, aid }
 }
 
@@ -127,9 +138,9 @@ impl RoleLines<'_> {
         if self.open {
             cells.push(if role.open_loop { kind.to_owned() } else { "service".to_owned() });
         }
-        cells.extend(times[..5].iter().map(|definition| row.figure(definition, time)));
+        cells.extend(times[..5].iter().map(|definition| row.figure(definition, microseconds)));
         if self.wide {
-            cells.extend(times[5..].iter().map(|definition| row.figure(definition, time)));
+            cells.extend(times[5..].iter().map(|definition| row.figure(definition, microseconds)));
             cells.extend([
                 row.figure(&c::ITEMS_PER_S, grouped),
                 row.figure(&c::FOUND, |percent| format!("{percent:.2}")),

@@ -238,3 +238,22 @@ fn set_changes_takes_away_and_adds() {
     assert_eq!(case.options.integer("block_cache"), Ok(128 << 20));
     assert_eq!(case.data.records, GIB / 116);
 }
+
+#[test]
+fn what_is_written_is_a_range_with_how_it_was_got() {
+    let plan = plan(builtin_text("quick"), &[]);
+    let user = plan.cases[0].shape.user_bytes();
+    // Two engines that store something, three trials.
+    assert_eq!(write_bytes_least(&plan), 6 * user);
+    assert!(plan.estimate.write_bytes > 6 * user && plan.estimate.write_bytes < 20 * user);
+    let words = plan.estimate.assumptions.join("\n");
+    assert!(words.contains("the least: each load's user data once"), "{words}");
+    assert!(words.contains("10.0 k/s for each thread, a round figure"), "{words}");
+}
+
+#[test]
+fn a_title_does_not_promise_a_limit_that_was_switched_off() {
+    let overrides = Overrides { no_ram_limit: true, ..Overrides::default() };
+    let plan = plan_of(builtin_text("quick"), &overrides).unwrap();
+    assert!(plan.title.ends_with("(without its RAM limit)"), "{}", plan.title);
+}

@@ -1,0 +1,92 @@
+//! `compare` and `calibrate`: what can be typed.
+
+use super::RunsArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// `kvdyno compare`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno compare 2026-11-19 latest                yesterday's run and the latest
+  kvdyno compare runs/before runs/after --gate 5%
+  kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
+  kvdyno compare quick latest --figures ops_per_s,service_ns_p99
+  kvdyno compare quick latest --all --json | jq .counts
+
+Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
+that did different work are refused, and the difference is named; a different host, drive, version
+or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out, a
+rank test agrees, and it is larger than the noise of this machine, which `kvdyno calibrate` measures.
+Fewer than four trials a side claim nothing.
+
+Exit codes of the gate:
+  5 a figure shown regressed past it
+  4 none is known to have, but a figure or case could not be judged; or the figures are invalid")]
+pub struct CompareArgs {
+    /// What to compare with: a run's folder, the beginning of its id or suite, or `latest`
+    pub base: String,
+    /// What to compare; left out with --engines
+    #[arg(required_unless_present = "engines", conflicts_with = "engines")]
+    pub new: Option<String>,
+    /// Two engines of BASE, by label or name: the first is the base
+    #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
+    pub engines: Vec<String>,
+    /// Only these figures, by their names in `kvdyno export --csv -`
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub figures: Vec<String>,
+    /// All figures, and each operation by itself
+    #[arg(long, conflicts_with = "figures")]
+    pub all: bool,
+    /// End with 5 when a figure regressed by more than this, as `5%`
+    #[arg(long, value_name = "SHARE")]
+    pub gate: Option<String>,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// The comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `kvdyno calibrate`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno calibrate                             a minute or two: LMDB against itself
+  kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
+  kvdyno calibrate --engine null               the machine and the harness alone, no drive
+  kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
+
+One engine runs under two labels, interleaved in a random order like any two engines. What the two
+differ by is noise. The run is kept as any other, and `kvdyno compare` takes the newest complete one
+of its host: differences below what it resolves are not claimed.")]
+pub struct CalibrateArgs {
+    /// The engine; LMDB where it is found, else null
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// The suite: built-in, or the path of a TOML file
+    #[arg(long, value_name = "SUITE", default_value = "calibrate")]
+    pub suite: String,
+    /// Trials under each label
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
+    pub trials: Option<u32>,
+    /// Change one value of the suite, as `data.records=8M`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// The folder in which databases are made; emptied of them afterwards
+    #[arg(long, value_name = "DIR")]
+    pub place: Option<PathBuf>,
+    /// Do not limit RAM, whatever the suite says
+    #[arg(long)]
+    pub no_ram_limit: bool,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// All figures
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    /// What is resolved as JSON
+    #[arg(long)]
+    pub json: bool,
+}

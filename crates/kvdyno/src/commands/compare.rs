@@ -1,0 +1,115 @@
+//! `kvdyno compare`: two runs, or two engines of one, held against each other.
+
+use super::calibrate::newest;
+use super::runs;
+use crate::cli::{CompareArgs, RunName};
+use crate::exit::{Complaint, Exit};
+use crate::printer::Printer;
+use crate::report::versus::{
+    Figures, GateResult, Noise, Question, Record, Refusal, Sides, UnknownFigure, Versus, text,
+};
+use crate::report::wrap::wrap;
+use crate::units;
+use anyhow::Context as _;
+
+/// How far in the text stands after the word that a line begins with.
+const INDENT: usize = 10;
+
+/// Compares, prints, and says what came of the gate.
+pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let figures = figures(args)?;
+    let gate = args.gate.as_deref().map(units::parse_share).transpose();
+    let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
+    let base = read(args, &args.base)?;
+    let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
+    let sides = sides(args, &base, new.as_ref())?;
+    let host = &new.as_ref().unwrap_or(&base).evidence.run.host_before;
+    let noise = Noise::by(newest(&args.runs.runs, host));
+    let versus = Versus::of(&sides, &Question { figures, noise, gate }).map_err(|r| refused(&r))?;
+    if args.json {
+        printer.json(&versus)?;
+    } else {
+        print(&versus, printer);
+    }
+    Ok(verdict(&versus))
+}
+
+/// How the program ends: a regression past the gate goes before figures that are void, and before
+/// a gate that cannot judge.
+fn verdict(versus: &Versus) -> Exit {
+    let invalid = !versus.base.invalid.is_empty() || !versus.new.invalid.is_empty();
+    match versus.gate.as_ref().map(|gate| gate.result) {
+        Some(GateResult::Failed) => Exit::Regression,
+        Some(GateResult::CannotJudge) => Exit::Invalid,
+        _ if invalid => Exit::Invalid,
+        Some(GateResult::Passed) | None => Exit::Ok,
+    }
+}
+
+fn figures(args: &CompareArgs) -> anyhow::Result<Figures> {
+    if args.all {
+        return Ok(Figures::All);
+    }
+    if args.figures.is_empty() {
+        return Ok(Figures::Usual);
+    }
+    Figures::named(&args.figures).map_err(|error| {
+        let UnknownFigure { known, .. } = &error;
+        let hint = format!("one of: {}", known.join(", "));
+        Complaint::usage(format!("--figures: {error}")).hint(hint).into()
+    })
+}
+
+fn read(args: &CompareArgs, name: &str) -> anyhow::Result<Record> {
+    let name = RunName { run: name.to_owned(), runs: args.runs.clone() };
+    let folder = runs::find(&name)?;
+    Record::read(&folder)
+        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))
+}
+
+fn sides<'r>(
+    args: &'r CompareArgs,
+    base: &'r Record,
+    new: Option<&'r Record>,
+) -> Result<Sides<'r>, Complaint> {
+    match (new, args.engines.as_slice()) {
+        (Some(new), _) => Ok(Sides::Runs { base, new }),
+        (None, [one, other]) => Ok(Sides::engines(base, one, other)),
+        (None, engines) => {
+            let what = format!("--engines takes two engines, and {} came", engines.len());
+            let run = &base.summary.run.id;
+            let labels: Vec<&str> =
+                base.summary.engines.iter().map(|engine| engine.label.as_str()).collect();
+            Err(Complaint::usage(what).hint(format!("run {run} has: {}", labels.join(", "))))
+        }
+    }
+}
+
+fn refused(refusal: &Refusal) -> Complaint {
+    let hint = match refusal {
+        Refusal::Work { .. } => {
+            "only equal work can be compared; `kvdyno show` each of them instead".to_owned()
+        }
+        Refusal::Method(_) => "run the older one again with this version".to_owned(),
+        Refusal::NoCommonEngine { .. } => {
+            "`--engines A,B` compares two engines of one run".to_owned()
+        }
+        Refusal::Same(_) => "name two; `kvdyno list` shows the runs".to_owned(),
+        Refusal::NoEngine { known, .. } => format!("it has: {}", known.join(", ")),
+    };
+    Complaint::usage(format!("these cannot be compared: {refusal}")).hint(hint)
+}
+
+fn print(versus: &Versus, printer: &Printer) {
+    let lines = |lines: Vec<text::Line>| {
+        for (tone, word, text) in lines {
+            printer.marked(tone, &format!("{word:<INDENT$}"), &wrap(&text, INDENT));
+        }
+    };
+    lines(text::header(versus));
+    printer.data("");
+    printer.data(&text::table(versus).text());
+    printer.data(text::aid());
+    printer.data("");
+    lines(text::footer(versus));
+}

@@ -1,0 +1,62 @@
+//! `kvdyno report`: a run as one page of HTML that needs nothing else.
+
+use super::runs;
+use crate::bundle::ENDING;
+use crate::cli::ReportArgs;
+use crate::exit::{Complaint, Exit};
+use crate::printer::Printer;
+use crate::report::page::{PageData, TEMPLATE, html};
+use crate::report::summary::verdict;
+use anyhow::Context as _;
+use kvdyno_record::files::write_atomic;
+use std::path::{Path, PathBuf};
+
+/// Writes the page.
+pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if TEMPLATE.is_empty() {
+        return Err(no_page().into());
+    }
+    let folder = runs::find(&args.name)?;
+    let data = PageData::read(&folder)
+        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    let page = html(TEMPLATE, &data).context("failed to make the page")?;
+    if args.output.as_deref() == Some(Path::new("-")) {
+        printer.verbatim(page.as_bytes());
+        return Ok(Exit::Ok);
+    }
+    let path = args.output.clone().unwrap_or_else(|| beside(folder.named()));
+    write_atomic(&path, page.as_bytes())?;
+    printer.data(&path.display().to_string());
+    if verdict(&data.summary) != Exit::Ok {
+        printer.warning("an engine failed, or findings void figures of this run: the page says so");
+    }
+    Ok(Exit::Ok)
+}
+
+fn no_page() -> Complaint {
+    Complaint {
+        message: "this build has no report page".to_owned(),
+        hint: Some("`make build` makes one that has (it needs Node.js, and gets it)".to_owned()),
+        exit: Exit::Failure,
+    }
+}
+
+/// Beside the run's folder or its bundle, not in it: a sealed record stays as it is.
+fn beside(run: &Path) -> PathBuf {
+    let name = run.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.strip_suffix(ENDING).unwrap_or(&name);
+    run.with_file_name(format!("{name}.html"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_lies_beside_its_run() {
+        let path = beside(Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a/"));
+        assert_eq!(path, Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a.html"));
+        assert_eq!(beside(Path::new("runs/v1.0")), Path::new("runs/v1.0.html"));
+        assert_eq!(beside(Path::new("a/quick.tar.zst")), Path::new("a/quick.html"));
+    }
+}

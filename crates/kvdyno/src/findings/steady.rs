@@ -1,0 +1,293 @@
+//! Whether what was measured lasted, and whether it was the same for every engine: writers of equal
+//! speed, no stalls, a rate that stays, a database that nobody had worked on.
+
+use super::{Finding, Id, Measured, measured};
+use crate::report::catalogue as c;
+use crate::report::evidence::Evidence;
+use crate::report::group::{Group, RunRow};
+use crate::units::{duration, grouped, percent};
+use kvdyno_record::engine::{Edge, EngineEvent, EventKind, Value};
+use kvdyno_record::files::RecordError;
+use kvdyno_record::series::Slice;
+use kvdyno_record::workload::{Drive, Role, Work};
+
+/// Past this ratio of the writers' rates, readers do not have the same neighbour.
+const WRITERS_RATIO_MAX: f64 = 2.0;
+
+/// A rate that falls below this share of what it was, or rises as far, is not steady.
+const STEADY: f64 = 0.75;
+
+/// Thirds of at least two slices each.
+const SLICES_MIN: usize = 6;
+
+/// Engines' own counters of time that writers were held up, by the ends of their names.
+const STALL_MICROS: &str = "stall.micros";
+
+pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
+    let all = [
+        writers_unequal(evidence, groups),
+        stalled(evidence)?,
+        not_steady(evidence)?,
+        database_shared(evidence),
+    ];
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// What an engine's writers did beside its readers.
+struct Writers<'g> {
+    group: &'g Group,
+    phase: &'g str,
+    per_s: f64,
+}
+
+fn writers_unequal(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
+    let real = groups.iter().filter(|group| !group.measures_the_harness);
+    let all: Vec<Writers<'_>> = real
+        .flat_map(|group| group.runs.iter().filter_map(|run| writers(evidence, group, run)))
+        .collect();
+    let mut unequal = Vec::new();
+    for (at, one) in all.iter().enumerate() {
+        let peer = |other: &&Writers<'_>| {
+            other.group.run_peers == one.group.run_peers && other.phase == one.phase
+        };
+        // Each comparison once, told at its first engine.
+        if all[..at].iter().any(|other| peer(&other)) {
+            continue;
+        }
+        let by_rate = |a: &&Writers<'_>, b: &&Writers<'_>| a.per_s.total_cmp(&b.per_s);
+        let slow = all.iter().filter(peer).min_by(by_rate)?;
+        let fast = all.iter().filter(peer).max_by(by_rate)?;
+        if fast.per_s > slow.per_s * WRITERS_RATIO_MAX {
+            let words = format!(
+                "readers are compared beside writers of unequal speed: {} wrote {}/s, {} {}/s",
+                fast.group.label,
+                grouped(fast.per_s.round() as u64),
+                slow.group.label,
+                grouped(slow.per_s.round() as u64)
+            );
+            unequal.push((one.group.trials[0].case.clone(), words));
+        }
+    }
+    Finding::of_cases(
+        Id::WritersUnequal,
+        unequal,
+        "set a rate on the writer to compare readers alone: \
+         `rate = { per_second = N }`, below what the slowest can do",
+    )
+}
+
+/// The writers' rate, where there are readers beside them and no rate was set.
+fn writers<'g>(evidence: &Evidence, group: &'g Group, run: &'g RunRow) -> Option<Writers<'g>> {
+    let case = evidence.cases.iter().find(|case| case.case.key == group.key)?;
+    let phase = case.case.phases.iter().find(|phase| phase.name == run.phase)?;
+    let Work::Measure(drive) = &phase.work else { return None };
+    let writes = |role: &Role| role.mix.iter().any(|entry| entry.op.writes());
+    let closed = |role: &&Role| writes(role) && role.rate.is_none();
+    if drive.roles.iter().all(writes) || !drive.roles.iter().any(|role| closed(&role)) {
+        return None;
+    }
+    let rate = |role: &Role| {
+        run.roles.iter().find(|row| row.role == role.name)?.metrics.value(&c::OPS_PER_S)
+    };
+    let per_s = drive.roles.iter().filter(closed).map(rate).sum::<Option<f64>>()?;
+    Some(Writers { group, phase: &run.phase, per_s })
+}
+
+fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    let mut cases = Vec::new();
+    for at in measured(evidence) {
+        if let Some(words) = stalls(&at)? {
+            cases.push((at.id(), words));
+        }
+    }
+    Ok(Finding::of_cases(
+        Id::WritesStalled,
+        cases,
+        "not a steady state: its background work does not keep up with its writers; measure \
+         longer, set a rate on the writer, or give it more background threads",
+    ))
+}
+
+/// What the engine told of stalls while a phase was measured, or what its counters say.
+fn stalls(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
+    let begin = at.phase.started_unix_ns;
+    let window = (begin, begin.saturating_add(at.phase.wall_ns));
+    let told = Stalls::of(&at.case.events()?, window);
+    if let Some(words) = told.words(at.phase.wall_ns) {
+        return Ok(Some(words));
+    }
+    let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
+        return Ok(None);
+    };
+    let grown = counters.after.iter().filter(|(name, _)| name.ends_with(STALL_MICROS));
+    let mut grown = grown.filter_map(|(name, after)| {
+        let before = counters.before.get(name).and_then(integer).unwrap_or(0);
+        Some((name, integer(after)?.checked_sub(before).filter(|micros| *micros > 0)?))
+    });
+    Ok(grown.next().map(|(name, micros)| {
+        format!("writers waited for {} ({name})", duration(micros.saturating_mul(1000)))
+    }))
+}
+
+fn integer(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// Stalls inside a window of time.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stalls {
+    delayed: u64,
+    stopped: u64,
+    lasted_ns: u64,
+}
+
+impl Stalls {
+    /// One that began before the window counts from its beginning, and one that has not ended, to
+    /// its end.
+    fn of(events: &[EngineEvent], (begin, end): (u64, u64)) -> Self {
+        let mut stalls = Self::default();
+        let mut open: Option<(u64, bool)> = None;
+        let mut close = |open: Option<(u64, bool)>, at: u64| {
+            let Some((since, stopped)) = open else { return };
+            let lasted = at.min(end).saturating_sub(since.max(begin));
+            if lasted > 0 {
+                stalls.lasted_ns += lasted;
+                let count = if stopped { &mut stalls.stopped } else { &mut stalls.delayed };
+                *count += 1;
+            }
+        };
+        for event in events.iter().filter(|event| event.kind == EventKind::Stall) {
+            close(open.take(), event.at_unix_ns);
+            if event.edge == Edge::Begin {
+                let condition = event.detail.get("cur");
+                let stopped = condition == Some(&Value::Text("stopped".to_owned()));
+                open = Some((event.at_unix_ns, stopped));
+            }
+        }
+        close(open, u64::MAX);
+        stalls
+    }
+
+    fn words(&self, window_ns: u64) -> Option<String> {
+        let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+        let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
+        let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
+        let how: Vec<String> = [delayed, stopped].into_iter().flatten().collect();
+        (!how.is_empty()).then(|| {
+            format!(
+                "the engine held writers up: {}, for {} of {}",
+                how.join(", "),
+                duration(self.lasted_ns),
+                duration(window_ns)
+            )
+        })
+    }
+}
+
+fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    let mut cases = Vec::new();
+    for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
+        let mut series = at.case.series()?;
+        series.retain(|slice| slice.phase == at.phase.name);
+        for role in at.drive.roles.iter().filter(|role| role.rate.is_none()) {
+            if let Some(words) = drift(&series, &role.name) {
+                cases.push((at.id(), words));
+            }
+        }
+    }
+    Ok(Finding::of_cases(
+        Id::NotSteady,
+        cases,
+        "not a steady state: the figure depends on when it was taken; a longer warmup and a longer \
+         phase, until the thirds agree",
+    ))
+}
+
+/// How a role's rate in the last third of the slices differs from that in the first.
+fn drift(series: &[Slice], role: &str) -> Option<String> {
+    if series.len() < SLICES_MIN {
+        return None;
+    }
+    let third = series.len() / 3;
+    let rate = |slices: &[Slice]| {
+        let ops = slices.iter().filter_map(|slice| slice.roles.get(role));
+        let count: u64 = ops.flat_map(|ops| ops.values()).map(|counts| counts.count).sum();
+        let length: u64 = slices.iter().map(|slice| slice.length_ns).sum();
+        count as f64 * 1e9 / length.max(1) as f64
+    };
+    let (first, last) = (rate(&series[..third]), rate(&series[series.len() - third..]));
+    let word = if last < first * STEADY {
+        "fell"
+    } else if last * STEADY > first {
+        "rose"
+    } else {
+        return None;
+    };
+    let change = (last - first).abs() / first.max(1.0);
+    Some(format!(
+        "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, {}/s)",
+        percent(change),
+        grouped(first.round() as u64),
+        grouped(last.round() as u64)
+    ))
+}
+
+fn database_shared(evidence: &Evidence) -> Option<Finding> {
+    let writes = |drive: &Drive| {
+        drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op.writes())
+    };
+    let wrote = |id: &str| {
+        let case = evidence.cases.iter().find(|case| case.case.id == id);
+        case.is_some_and(|case| {
+            case.case.phases.iter().any(|phase| match &phase.work {
+                Work::Warmup(drive) | Work::Measure(drive) => writes(drive),
+                _ => false,
+            })
+        })
+    };
+    let shared = measured(evidence).filter(|at| !at.of_harness()).filter_map(|at| {
+        let before = at.record.database_used_by.iter();
+        let before: Vec<&str> = before.map(String::as_str).filter(|id| wrote(id)).collect();
+        (!before.is_empty()).then(|| {
+            (at.id(), format!("its database had been written to by {}", before.join(", ")))
+        })
+    });
+    Finding::of_cases(
+        Id::DatabaseShared,
+        shared.collect::<Vec<_>>(),
+        "thread counts took turns on one database that aged: an effect of threads may be one of \
+         age; `database = \"fresh\"` in [run] gives each case its own load",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stall(at_unix_ns: u64, condition: &str) -> EngineEvent {
+        let edge = if condition == "normal" { Edge::End } else { Edge::Begin };
+        let detail = [("cur".to_owned(), Value::Text(condition.to_owned()))].into();
+        EngineEvent { at_unix_ns, kind: EventKind::Stall, edge, detail }
+    }
+
+    #[test]
+    fn stalls_count_as_far_as_they_lie_in_the_window() {
+        let events = [
+            stall(10, "delayed"),
+            stall(20, "normal"),
+            stall(90, "delayed"),
+            stall(120, "stopped"),
+            stall(150, "normal"),
+            stall(190, "stopped"),
+        ];
+        let stalls = Stalls::of(&events, (100, 200));
+        assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });
+        let words = stalls.words(100).unwrap();
+        assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
+        assert_eq!(Stalls::of(&events, (30, 80)).words(50), None);
+        assert_eq!(Stalls::of(&[], (0, 1)), Stalls::default());
+    }
+}

@@ -1,0 +1,165 @@
+//! One comparison in words.
+
+use super::words::{Words, list};
+use crate::report::group::Group;
+use crate::report::metric::Metric;
+use crate::units;
+
+/// An engine's figure, or why it has none.
+pub(super) struct Standing<'s> {
+    label: &'s str,
+    figure: Result<Figure, String>,
+}
+
+#[derive(Clone, Copy)]
+struct Figure {
+    value: f64,
+    range: (f64, f64),
+    n: usize,
+}
+
+impl Figure {
+    /// `12.3 k (11.9 k to 12.6 k)`.
+    fn spread(&self) -> String {
+        let (low, high) = self.range;
+        let spread = match self.n {
+            0 | 1 => "one trial: no spread known".to_owned(),
+            _ => format!("{} to {}", units::si(low), units::si(high)),
+        };
+        format!("{} ({spread})", units::si(self.value))
+    }
+}
+
+impl<'s> Standing<'s> {
+    pub(super) fn new(label: &'s str, group: &Group, metric: Option<&Metric>) -> Self {
+        let figure = metric.and_then(|metric| {
+            let value = metric.value?;
+            Some(Figure { value, range: metric.range().unwrap_or((value, value)), n: metric.n })
+        });
+        let why = || {
+            let missing = metric.and_then(|metric| metric.missing.clone());
+            group.trouble().or(missing).unwrap_or_else(|| "no figure".to_owned())
+        };
+        Self { label, figure: figure.ok_or_else(why) }
+    }
+}
+
+/// `LMDB reads 2.1 (1.9 to 2.3) times as many keys a second as RocksDB`; none without a figure.
+pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<String> {
+    let (ranked, without) = ranked(standings, |a, b| b.total_cmp(&a));
+    let Words { verb, noun } = words;
+    // Where nobody did anything there is nothing to compare.
+    ranked.first().filter(|(_, figure)| figure.value > 0.0)?;
+    let ((best, figure), others) = ranked.split_first()?;
+    let text = match others {
+        [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
+        [(other, theirs)] => match compared(figure, theirs) {
+            Compared::Same => format!(
+                "{best} and {other} cannot be told apart: {best} {verb} {} {noun} a second, \
+                 {other} {}",
+                figure.spread(),
+                theirs.spread()
+            ),
+            Compared::None => {
+                format!("{best} {verb} {} {noun} a second, {other} none", units::si(figure.value))
+            }
+            Compared::Times(times) => {
+                format!("{best} {verb} {times} times as many {noun} a second as {other}")
+            }
+            Compared::Once(times) => format!(
+                "{best} {verb} {times} times as many {noun} a second as {other} \
+                 (one trial: no spread known)"
+            ),
+        },
+        several => {
+            let each: Vec<String> =
+                several.iter().map(|(other, theirs)| beside(figure, other, theirs)).collect();
+            format!("{best} {verb} the most {noun} a second: {}", list(&each))
+        }
+    };
+    Some(text + &without)
+}
+
+/// Who is surely ahead of all others.
+pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
+    let (ranked, _) = ranked(standings, |a, b| b.total_cmp(&a));
+    let [(best, figure), (_, second), ..] = ranked.as_slice() else { return None };
+    matches!(compared(figure, second), Compared::Times(_)).then_some(*best)
+}
+
+/// `readers, 2.00 k/s asked for, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
+pub(super) fn responses(
+    standings: Vec<Standing<'_>>,
+    role: &str,
+    offered: Option<f64>,
+) -> Option<String> {
+    let (ranked, without) = ranked(standings, |a, b| a.total_cmp(&b));
+    if ranked.is_empty() {
+        return None;
+    }
+    let time = |figure: &Figure| units::duration(figure.value as u64);
+    let each: Vec<String> =
+        ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
+    let (each, rate) =
+        (list(&each), offered.map(|rate| format!(", {} asked for,", units::rate(rate))));
+    let rate = rate.unwrap_or_default();
+    Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
+}
+
+/// Those with figures, the best first; and the others in words.
+fn ranked(
+    standings: Vec<Standing<'_>>,
+    order: impl Fn(f64, f64) -> std::cmp::Ordering,
+) -> (Vec<(&str, Figure)>, String) {
+    let (mut ranked, mut without) = (Vec::new(), String::new());
+    for standing in standings {
+        match standing.figure {
+            Ok(figure) => ranked.push((standing.label, figure)),
+            Err(why) => without += &format!(" ({}: {why})", standing.label),
+        }
+    }
+    ranked.sort_by(|(_, a), (_, b)| order(a.value, b.value));
+    (ranked, without)
+}
+
+enum Compared {
+    Same,
+    None,
+    Times(String),
+    Once(String),
+}
+
+fn compared(best: &Figure, other: &Figure) -> Compared {
+    if other.value <= 0.0 {
+        return Compared::None;
+    }
+    let ratio = best.value / other.value;
+    if best.n < 2 || other.n < 2 {
+        return Compared::Once(times(ratio, ratio));
+    }
+    if best.range.0 <= other.range.1 {
+        return Compared::Same;
+    }
+    let (low, high) = (best.range.0 / other.range.1, best.range.1 / other.range.0);
+    let [middle, low, high] = [ratio, low, high].map(|value| times(value, ratio));
+    Compared::Times(format!("{middle} ({low} to {high})"))
+}
+
+fn beside(best: &Figure, label: &str, other: &Figure) -> String {
+    match compared(best, other) {
+        Compared::Same => format!("not to be told apart from {label}"),
+        Compared::None => format!("{label} none"),
+        Compared::Times(times) => format!("{times} times {label}"),
+        Compared::Once(times) => format!("{times} times {label} (one trial: no spread known)"),
+    }
+}
+
+/// With as many digits as `scale` is said with: two are enough, three where it is close.
+fn times(ratio: f64, scale: f64) -> String {
+    match scale {
+        ..1.995 => format!("{ratio:.2}"),
+        ..9.95 => format!("{ratio:.1}"),
+        ..999.5 => format!("{ratio:.0}"),
+        _ => units::grouped(ratio.min(u64::MAX as f64) as u64),
+    }
+}

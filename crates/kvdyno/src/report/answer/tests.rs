@@ -1,0 +1,62 @@
+//! Answers of the hand-made run.
+
+use super::answers;
+use crate::report::fixture::Fixture;
+use crate::report::summary::Summary;
+use kvdyno_record::engine::Durability;
+
+fn sentences(summary: &Summary) -> Vec<String> {
+    answers(summary).into_iter().map(|a| format!("{}: {}", a.workload, a.sentence)).collect()
+}
+
+#[test]
+fn each_workload_has_its_sentence() {
+    assert_eq!(
+        sentences(&Fixture::new().summary()),
+        [
+            "load: LMDB and RocksDB cannot be told apart: LMDB loads 194 k (192 k to 196 k) \
+             records a second, RocksDB 194 k (192 k to 196 k).",
+            "measure: At 1 reader and 1 writer: LMDB reads 1.31 (1.27 to 1.34) times as many keys \
+             a second as RocksDB; RocksDB writes 1.45 (1.41 to 1.49) times as many records a \
+             second as LMDB.",
+        ]
+    );
+}
+
+#[test]
+fn one_trial_has_no_spread() {
+    let mut fixture = Fixture::new();
+    fixture.cases.retain(|case| case.record.case.trial == 1);
+    fixture.plan.cases.retain(|case| case.trial == 1);
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("as RocksDB (one trial: no spread known)"), "{text}");
+}
+
+#[test]
+fn other_durability_classes_are_other_workloads() {
+    let mut fixture = Fixture::new();
+    for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "rocksdb") {
+        case.options.durability = Durability::Async;
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("measure, durability async: At 1 reader"), "{text}");
+    assert!(!text.contains("times as many"), "{text}");
+}
+
+#[test]
+fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.cases {
+        if case.record.case.engine == "null" {
+            let worker = case.record.worker.as_mut().unwrap();
+            worker.description.engine.capabilities.measures_the_harness = false;
+        }
+    }
+    for case in &mut fixture.plan.cases {
+        case.options.durability = Durability::Commit;
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("null reads the most keys a second: "), "{text}");
+    assert!(text.contains(" times LMDB and "), "{text}");
+    assert!(text.contains("(RocksDB: does not fit)") || text.contains(" times RocksDB"), "{text}");
+}

@@ -1,0 +1,29 @@
+//! The page: the built program with the data put into its one place.
+
+use super::PageData;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::{self, Write as _};
+
+/// The page as `report/` builds it, without data; empty where this program was built without it.
+pub const TEMPLATE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
+
+/// Where the data goes.
+const PLACEHOLDER: &str = "%KVDYNO_DATA%";
+
+/// The page with its data: compressed JSON in base64, in which nothing can end the element it
+/// stands in.
+///
+/// # Errors
+/// When the template has no place for the data.
+pub fn html(template: &str, data: &PageData) -> io::Result<String> {
+    let Some((before, after)) = template.split_once(PLACEHOLDER) else {
+        return Err(io::Error::other("the page has no place for its data"));
+    };
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(&serde_json::to_vec(data)?)?;
+    let data = STANDARD.encode(gzip.finish()?);
+    Ok([before, &data, after].concat())
+}

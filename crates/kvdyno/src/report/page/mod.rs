@@ -1,0 +1,157 @@
+//! What the report's page is made from: the summary, and the curves, maps and time lines behind it,
+//! thinned so that the page stays small; and the page itself, one file of HTML.
+//!
+//! A pure function of a run's folder. The page's program (`report/` in the repository) draws it;
+//! nothing here knows how.
+
+mod curve;
+mod heat;
+mod html;
+mod mark;
+mod thin;
+mod time_line;
+
+pub use curve::Curve;
+pub use heat::Heat;
+pub use html::{TEMPLATE, html};
+pub use mark::Mark;
+pub use time_line::{MachineLine, RoleLine, TimeLine};
+
+use super::answer::{self, Answer};
+use super::catalogue;
+use super::evidence::{CaseEvidence, Evidence};
+use super::group::Group;
+use super::header;
+use super::metric::{Combine, Direction, Source};
+use super::summary::Summary;
+use kvdyno_record::files::{RecordError, RunFolder};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One run.
+    Report,
+}
+
+/// All that the page of a run shows.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PageData {
+    /// What it shows.
+    pub kind: Kind,
+    /// The program that made the page.
+    pub program: String,
+    /// A sentence for each workload.
+    pub answers: Vec<Answer>,
+    /// What was measured where, as the terminal says it: a word, and what it stands for.
+    pub header: Vec<(String, String)>,
+    /// All figures.
+    pub summary: Summary,
+    /// What each figure is.
+    pub definitions: Vec<DefinitionRow>,
+    /// Latencies by percentile, all trials together.
+    pub curves: Vec<Curve>,
+    /// Latencies over time, of the trial nearest to the median.
+    pub heats: Vec<Heat>,
+    /// What operations and machine did over time, each trial.
+    pub time_lines: Vec<TimeLine>,
+    /// What the drive itself can do.
+    pub ceilings: Vec<Ceiling>,
+    /// The suite's text.
+    pub suite: String,
+}
+
+/// What a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DefinitionRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whom it is from.
+    pub source: Source,
+    /// How trials are combined.
+    pub combine: Combine,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+}
+
+/// What the drive itself can do, measured bare.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Ceiling {
+    /// The role of a workload that it bounds; null: all.
+    pub role: Option<String>,
+    /// Threads it was measured with; null: any.
+    pub threads: Option<u32>,
+    /// Operations a second.
+    pub ops_per_s: f64,
+    /// How it was measured.
+    pub source: String,
+}
+
+impl PageData {
+    /// Reads a run, and all that its page shows.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        let evidence = Evidence::read(folder)?;
+        let summary = Summary::of(&evidence)?;
+        let path = folder.path.join("suite.toml");
+        let suite = std::fs::read(&path).unwrap_or_default();
+        let mut curves = curve::Samples::default();
+        let mut heats = Vec::new();
+        let mut time_lines = Vec::new();
+        let budget = thin::Budget::of(&summary);
+        for case in &evidence.cases {
+            let Some(group) = group_of(&summary.groups, case) else { continue };
+            let Some(folder) = case.folder() else { continue };
+            let intervals = folder.latency()?;
+            curves.add(group, case, &intervals);
+            if heat::is_typical(&summary.groups[group], case) {
+                heats.extend(heat::read(group, case, &intervals, budget.heat_columns));
+            }
+            time_lines.extend(time_line::read(group, case, folder, budget.slices)?);
+        }
+        Ok(Self {
+            kind: Kind::Report,
+            program: crate::cli::VERSION.to_owned(),
+            answers: answer::answers(&summary),
+            header: header(&summary),
+            definitions: definitions(),
+            curves: curves.curves(&summary),
+            heats,
+            time_lines,
+            ceilings: Vec::new(),
+            suite: String::from_utf8_lossy(&suite).into_owned(),
+            summary,
+        })
+    }
+}
+
+/// A case's place among the groups.
+fn group_of(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
+    groups.iter().position(|group| group.key == case.case.key)
+}
+
+/// A line without a word of its own goes on with the word above it.
+fn header(summary: &Summary) -> Vec<(String, String)> {
+    let lines = header::lines(summary).into_iter();
+    lines.map(|(word, text)| (word.trim().to_owned(), text)).collect()
+}
+
+fn definitions() -> Vec<DefinitionRow> {
+    let row = |definition: &&super::metric::Definition| DefinitionRow {
+        name: definition.name,
+        unit: definition.unit,
+        direction: definition.direction,
+        source: definition.source,
+        combine: definition.combine,
+        help: definition.help(),
+    };
+    catalogue::ALL.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

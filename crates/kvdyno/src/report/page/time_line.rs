@@ -1,0 +1,196 @@
+//! What operations and machine did over a phase.
+
+use super::mark::{self, Mark};
+use super::thin::{rounded, stride};
+use crate::report::evidence::CaseEvidence;
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::series::{MachineReading, Slice};
+use kvdyno_record::usage::Snapshot;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+const MEBI: f64 = 1_048_576.0;
+/// Rates over less are noise: the first reading is taken right after the phase's own.
+const RATE_S_MIN: f64 = 0.05;
+
+/// One phase of one trial over time. All times are seconds since the phase began.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct TimeLine {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// Which trial.
+    pub trial: u32,
+    /// The phase.
+    pub phase: String,
+    /// `load`, `settle`, `measure`.
+    pub kind: String,
+    /// Its length.
+    pub wall_s: f64,
+    /// When each slice ended.
+    pub end_s: Vec<f64>,
+    /// Each role's operations, a value for each slice.
+    pub roles: Vec<RoleLine>,
+    /// The machine's readings.
+    pub machine: MachineLine,
+    /// What the engine did inside.
+    pub marks: Vec<Mark>,
+}
+
+/// A role's operations.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RoleLine {
+    /// The role.
+    pub role: String,
+    /// Operations a second.
+    pub ops_per_s: Vec<f64>,
+    /// The longest service time; null: there was no operation.
+    pub max_ns: Vec<Option<u64>>,
+}
+
+/// The machine's readings; null: not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct MachineLine {
+    /// When each was taken. Rates are since the one before.
+    pub at_s: Vec<f64>,
+    /// CPU time of the process over wall time.
+    pub cpu_percent: Vec<Option<f64>>,
+    /// Read at the device, in 10^6 bytes.
+    pub read_mb_per_s: Vec<Option<f64>>,
+    /// Written at the device, in 10^6 bytes.
+    pub write_mb_per_s: Vec<Option<f64>>,
+    /// Memory resident in the process.
+    pub rss_mib: Vec<Option<f64>>,
+    /// Bytes allocated on the volume.
+    pub database_mib: Vec<Option<f64>>,
+}
+
+/// The time lines of a case's phases; of a case that failed as well: that is where it shows.
+pub(super) fn read(
+    group: usize,
+    case: &CaseEvidence,
+    folder: &CaseFolder,
+    most: usize,
+) -> Result<Vec<TimeLine>, RecordError> {
+    let Some(record) = &case.record else { return Ok(Vec::new()) };
+    let (series, machine) = (folder.series()?, folder.machine()?);
+    let spans = mark::spans(&folder.events()?);
+    let shown = |phase: &&PhaseRecord| {
+        ["load", "settle", "measure"].contains(&phase.kind.as_str()) && phase.wall_ns > 0
+    };
+    let line = |phase: &PhaseRecord| {
+        let slices: Vec<&Slice> = series.iter().filter(|slice| slice.phase == phase.name).collect();
+        let readings: Vec<&MachineReading> =
+            machine.iter().filter(|reading| reading.phase == phase.name).collect();
+        let (end_s, roles) = operations(&slices, most);
+        let began = phase.started_unix_ns;
+        TimeLine {
+            group,
+            trial: case.case.trial,
+            phase: phase.name.clone(),
+            kind: phase.kind.clone(),
+            wall_s: rounded(phase.wall_ns as f64 / 1e9, 5),
+            end_s,
+            roles,
+            machine: readings_of(phase, &readings, most),
+            marks: mark::within(&spans, began, began.saturating_add(phase.wall_ns)),
+        }
+    };
+    Ok(record.phases.iter().filter(shown).map(line).collect())
+}
+
+fn operations(slices: &[&Slice], most: usize) -> (Vec<f64>, Vec<RoleLine>) {
+    let chunks: Vec<&[&Slice]> = slices.chunks(stride(slices.len(), most)).collect();
+    let end = |slice: &Slice| slice.start_ns + slice.length_ns;
+    let end_s = |chunk: &&[&Slice]| {
+        let last = chunk.iter().map(|slice| end(slice)).max().unwrap_or(0);
+        rounded(last as f64 / 1e9, 6)
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for name in slices.iter().flat_map(|slice| slice.roles.keys()) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let role = |name: &&str| {
+        let (mut ops_per_s, mut max_ns) = (Vec::new(), Vec::new());
+        for chunk in &chunks {
+            let length: u64 = chunk.iter().map(|slice| slice.length_ns).sum();
+            let ops =
+                || chunk.iter().filter_map(|slice| slice.roles.get(*name)).flat_map(|r| r.values());
+            let count: u64 = ops().map(|op| op.count).sum();
+            ops_per_s.push(rounded(count as f64 * 1e9 / length.max(1) as f64, 4));
+            let longest = ops().filter(|op| op.count > 0).map(|op| op.service_ns_max).max();
+            max_ns.push(longest.map(|ns| rounded(ns as f64, 3) as u64));
+        }
+        RoleLine { role: (*name).to_owned(), ops_per_s, max_ns }
+    };
+    (chunks.iter().map(end_s).collect(), names.iter().map(role).collect())
+}
+
+/// Counters only grow: leaving readings out between two loses nothing of the mean. The phase's own
+/// reading at its end is the last.
+fn readings_of(phase: &PhaseRecord, readings: &[&MachineReading], most: usize) -> MachineLine {
+    let stride = stride(readings.len(), most);
+    let mut line = MachineLine::default();
+    let mut before = &phase.before;
+    let last = (&phase.after, None, phase.database);
+    let chunks = readings.chunks(stride).filter_map(|chunk| {
+        let rss = chunk.iter().filter_map(|reading| reading.rss_bytes).max();
+        let database = chunk.iter().rev().find_map(|reading| reading.database);
+        Some((&chunk.last()?.reading, rss, database))
+    });
+    for (now, rss, database) in chunks.chain([last]) {
+        let passed = now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9;
+        if passed < RATE_S_MIN {
+            continue;
+        }
+        let since = now.at_unix_ns.saturating_sub(phase.started_unix_ns) as f64 / 1e9;
+        line.at_s.push((since * 1e3).round() / 1e3);
+        let rate = |read: fn(&Snapshot) -> Option<u64>, unit: f64| {
+            let grown = read(now)?.saturating_sub(read(before)?);
+            Some(rounded(grown as f64 / unit / passed, 4))
+        };
+        line.cpu_percent.push(rate(cpu_ns, 1e7));
+        line.read_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.read_bytes), 1e6));
+        line.write_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.write_bytes), 1e6));
+        line.rss_mib.push(rss.map(|bytes| rounded(bytes as f64 / MEBI, 4)));
+        let allocated = database.map(|size| size.allocated_bytes);
+        line.database_mib.push(allocated.map(|bytes| rounded(bytes as f64 / MEBI, 5)));
+        before = now;
+    }
+    line
+}
+
+fn cpu_ns(snapshot: &Snapshot) -> Option<u64> {
+    let process = snapshot.process.as_ref()?;
+    Some(process.user_ns + process.system_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::series::SliceCounts;
+
+    fn slice(at: u64, count: u64, max: u64) -> Slice {
+        let counts = SliceCounts { count, service_ns_max: max, ..SliceCounts::default() };
+        Slice {
+            phase: "measure".to_owned(),
+            slice: at,
+            start_ns: at * 1_000_000_000,
+            length_ns: 1_000_000_000,
+            roles: [("readers".to_owned(), [("get".to_owned(), counts)].into())].into(),
+        }
+    }
+
+    #[test]
+    fn slices_that_become_one_keep_their_mean_and_their_longest() {
+        let slices: Vec<Slice> = (0..10).map(|at| slice(at, at * 10, at * 100)).collect();
+        let slices: Vec<&Slice> = slices.iter().collect();
+        let (end_s, roles) = operations(&slices, 5);
+        assert_eq!(end_s, [2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(roles[0].ops_per_s, [5.0, 25.0, 45.0, 65.0, 85.0]);
+        assert_eq!(roles[0].max_ns[0], Some(100));
+        assert_eq!(roles[0].max_ns[4], Some(900));
+    }
+}

@@ -1,0 +1,77 @@
+//! Which figures a comparison shows.
+
+use super::super::catalogue as c;
+use super::super::metric::{Definition, Direction, Metric};
+
+/// Which figures a comparison shows.
+#[derive(Clone, Debug, Default)]
+pub enum Figures {
+    /// Those that most questions are about.
+    #[default]
+    Usual,
+    /// All of which more or less is better, and each operation by itself.
+    All,
+    /// These.
+    Named(Vec<&'static Definition>),
+}
+
+/// There is no figure of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no figure `{name}`")]
+pub struct UnknownFigure {
+    /// As typed.
+    pub name: String,
+    /// Names that have a part of it in them; all, where none has.
+    pub known: Vec<&'static str>,
+}
+
+/// Where a figure stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seat {
+    Load,
+    Phase,
+    Role { open_loop: bool },
+    Op,
+}
+
+const LOAD: [&Definition; 2] = [&c::RECORDS_PER_S, &c::DATABASE_ALLOCATED];
+const PHASE: [&Definition; 3] =
+    [&c::DEVICE_WRITE_BYTES_PER_OP, &c::CPU_PER_OP, &c::DATABASE_ALLOCATED];
+const CLOSED: [&Definition; 4] =
+    [&c::OPS_PER_S, &c::SERVICE_P50, &c::SERVICE_P99, &c::SERVICE_P999];
+/// On a schedule, what an operation waited before it began counts.
+const OPEN: [&Definition; 4] =
+    [&c::OPS_PER_S, &c::RESPONSE_P50, &c::RESPONSE_P99, &c::RESPONSE_P999];
+
+impl Figures {
+    /// The figures of these names.
+    pub fn named(names: &[String]) -> Result<Self, UnknownFigure> {
+        let named = names.iter().map(|name| find(name)).collect::<Result<_, _>>()?;
+        Ok(Self::Named(named))
+    }
+
+    pub(super) fn wants(&self, metric: &Metric, seat: Seat) -> bool {
+        let among = |wanted: &[&Definition]| wanted.iter().any(|figure| figure.name == metric.name);
+        match (self, seat) {
+            (Self::All, _) => metric.direction != Direction::Neither,
+            (Self::Named(_) | Self::Usual, Seat::Op) => false,
+            (Self::Named(wanted), _) => among(wanted),
+            (Self::Usual, Seat::Load) => among(&LOAD),
+            (Self::Usual, Seat::Phase) => among(&PHASE),
+            (Self::Usual, Seat::Role { open_loop: false }) => among(&CLOSED),
+            (Self::Usual, Seat::Role { open_loop: true }) => among(&OPEN),
+        }
+    }
+}
+
+fn find(name: &str) -> Result<&'static Definition, UnknownFigure> {
+    let found = c::ALL.iter().find(|definition| definition.name == name);
+    found.copied().ok_or_else(|| {
+        let all = || c::ALL.iter().map(|definition| definition.name);
+        let mut known: Vec<&str> = all().filter(|known| known.contains(name)).collect();
+        if known.is_empty() {
+            known = all().collect();
+        }
+        UnknownFigure { name: name.to_owned(), known }
+    })
+}

@@ -1,0 +1,89 @@
+//! The gate: whether anything got worse by more than may be.
+
+use super::judge::Verdict;
+use super::pairing::{Pair, Unpaired};
+use crate::units::percent;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What came of the gate.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Gate {
+    /// The share by which a figure may get worse.
+    pub allowed: f64,
+    /// What came of it.
+    pub result: GateResult,
+    /// Figures that are certain to have got worse, and by more than that.
+    pub regressed: Vec<String>,
+    /// Figures and cases that cannot be judged, and why.
+    pub not_judged: Vec<NotJudged>,
+    /// Figures that passed, but may have got worse by more than that unseen: more trials, or a
+    /// quieter machine, would tell.
+    pub may_hide: Vec<String>,
+}
+
+/// What a gate could not judge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct NotJudged {
+    /// The case.
+    pub case: String,
+    /// Where the figure stands, and its name; null: the whole case.
+    pub figure: Option<String>,
+    /// Why not.
+    pub why: String,
+}
+
+/// What came of a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateResult {
+    /// Every figure was judged, and none is certain to have got worse by more than may be.
+    Passed,
+    /// At least one is.
+    Failed,
+    /// None is, but not all could be judged.
+    CannotJudge,
+}
+
+impl Gate {
+    pub(super) fn of(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
+        let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
+        for pair in pairs {
+            for row in &pair.rows {
+                let figure = || format!("{}: {}", row.place(), row.figure);
+                let name = || format!("{}, {}", pair.name, figure());
+                let worse = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
+                match row.verdict {
+                    Verdict::Regressed if worse > allowed => {
+                        regressed.push(format!("{} by {}", name(), percent(worse)));
+                    }
+                    Verdict::WithinNoise => {
+                        let most = row.worst_by().filter(|most| *most > allowed);
+                        let most = most.map(|most| format!("{} (up to {})", name(), percent(most)));
+                        may_hide.extend(most);
+                    }
+                    // What the base never had is nothing that could have got worse.
+                    Verdict::NotComparable if row.new.n > 0 => {}
+                    Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(NotJudged {
+                        case: pair.name.clone(),
+                        figure: Some(figure()),
+                        why: row.why.clone().unwrap_or_default(),
+                    }),
+                    Verdict::Improved | Verdict::Regressed | Verdict::Changed => {}
+                }
+            }
+        }
+        let lost = unpaired.iter().filter(|case| case.in_base);
+        not_judged.extend(lost.map(|case| NotJudged {
+            case: case.name.clone(),
+            figure: None,
+            why: case.why.clone(),
+        }));
+        let result = match (regressed.as_slice(), not_judged.as_slice()) {
+            ([_, ..], _) => GateResult::Failed,
+            ([], [_, ..]) => GateResult::CannotJudge,
+            ([], []) => GateResult::Passed,
+        };
+        Self { allowed, result, regressed, not_judged, may_hide }
+    }
+}

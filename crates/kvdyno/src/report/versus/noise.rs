@@ -1,0 +1,204 @@
+//! What a machine can resolve: how far apart its figures lie when nothing differs.
+//!
+//! A calibration is a run of one engine under two labels, interleaved like any two engines. What
+//! its halves differ by is noise; a difference below that is not claimed of two other runs either.
+
+use super::super::group::Group;
+use super::super::metric::{Direction, Metric, Metrics};
+use super::MIN_TRIALS;
+use super::figures::{Figures, Seat};
+use super::sides::Record;
+use crate::stats::chance_ratio;
+use kvdyno_record::plan::{Case, Plan};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Without a calibration differences below this share are not claimed.
+pub const DEFAULT_NOISE: f64 = 0.02;
+
+/// However quiet a machine was when it was calibrated: below this, what differs between two runs
+/// of one program (where it lies in memory, what its environment is) is not told from a change.
+pub const LEAST_NOISE: f64 = 0.01;
+
+/// What a comparison takes for noise.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Noise {
+    /// Of figures that were not calibrated: a share.
+    pub default: f64,
+    /// Of figures that were: at least this share.
+    pub least: f64,
+    /// The newest calibration of the host; null: there is none.
+    pub calibration: Option<Calibration>,
+}
+
+/// What a run of one engine against itself says of the machine.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Calibration {
+    /// The run.
+    pub run: String,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// The host's name.
+    pub host: String,
+    /// The drive under the databases, where one is known.
+    pub drive: Option<String>,
+    /// The engine with its version.
+    pub engine: String,
+    /// Trials under each label.
+    pub trials: [usize; 2],
+    /// What it resolves, by figure and place.
+    pub resolves: Vec<Resolution>,
+}
+
+/// What differences of a figure can be told from noise.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Resolution {
+    /// The case: `t2`, or `load`.
+    pub case: String,
+    /// The phase or the role.
+    pub place: String,
+    /// The figure.
+    pub figure: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// One of those that a comparison shows unasked.
+    pub usual: bool,
+    /// The median of the first label's trials.
+    pub first: f64,
+    /// The median of the second's.
+    pub second: f64,
+    /// Differences below this share cannot be told from noise.
+    pub share: f64,
+}
+
+impl Default for Noise {
+    fn default() -> Self {
+        Self { default: DEFAULT_NOISE, least: LEAST_NOISE, calibration: None }
+    }
+}
+
+impl Noise {
+    /// By a calibration, or without one.
+    pub fn by(calibration: Option<Calibration>) -> Self {
+        Self { calibration, ..Self::default() }
+    }
+
+    /// The share below which a difference of a figure is not claimed.
+    pub fn of(&self, figure: &str) -> f64 {
+        let calibrated = self.calibration.as_ref().and_then(|known| known.share(figure));
+        calibrated.map_or(self.default, |share| share.max(self.least))
+    }
+}
+
+impl Calibration {
+    /// Reads a run as a calibration; none where it is not one, or has too few trials.
+    pub fn of(record: &Record) -> Option<Self> {
+        let summary = &record.summary;
+        let (first, second) = twins(&record.evidence.plan)?;
+        let of_label = |label: &str| {
+            let label = label.to_owned();
+            summary.groups.iter().filter(move |group| group.label == label)
+        };
+        let mut resolves = Vec::new();
+        for group in of_label(&first) {
+            let twin = |other: &&Group| {
+                (&other.load_peers, &other.run_peers, other.threads)
+                    == (&group.load_peers, &group.run_peers, group.threads)
+            };
+            if let Some(other) = of_label(&second).find(twin) {
+                compare(group, other, &mut resolves);
+            }
+        }
+        let info = summary.engines.iter().find(|engine| engine.label == first)?;
+        let engine = info.worker.as_ref().map_or_else(
+            || info.engine.clone(),
+            |worker| format!("{} {}", worker.title, worker.version),
+        );
+        let trials = |label: &str| of_label(label).map(|group| group.trials.len()).max();
+        let drive = summary.host.drive.as_ref().map(|drive| drive.name.clone());
+        (!resolves.is_empty()).then_some(Self {
+            run: summary.run.id.clone(),
+            started_unix_ns: summary.run.started_unix_ns,
+            host: summary.host.hostname.clone(),
+            drive,
+            engine,
+            trials: [trials(&first)?, trials(&second)?],
+            resolves,
+        })
+    }
+
+    /// What is resolved of a figure, wherever it was taken: the worst place counts.
+    fn share(&self, figure: &str) -> Option<f64> {
+        let of_figure = self.resolves.iter().filter(|known| known.figure == figure);
+        of_figure.map(|known| known.share).reduce(f64::max)
+    }
+}
+
+/// The two labels of a plan in which one engine runs against itself: `lmdb-a` and `lmdb-b`, the
+/// same in all but the label.
+pub fn twins(plan: &Plan) -> Option<(String, String)> {
+    let mut labels: Vec<&str> = plan.cases.iter().map(|case| case.label.as_str()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    let [first, second] = labels[..] else { return None };
+    if first.strip_suffix("-a")? != second.strip_suffix("-b")? {
+        return None;
+    }
+    let cases = |label: &str| {
+        let mut cases: Vec<&Case> = plan.cases.iter().filter(|case| case.label == label).collect();
+        // Shuffled within each trial.
+        cases.sort_by_key(|case| (case.trial, case.threads, case.ram_limit_bytes));
+        cases
+    };
+    let (one, other) = (cases(first), cases(second));
+    let equal = |(a, b): (&&Case, &&Case)| {
+        a.engine == b.engine && a.options == b.options && a.data == b.data && a.phases == b.phases
+    };
+    (one.len() == other.len() && one.iter().zip(&other).all(equal))
+        .then(|| (first.to_owned(), second.to_owned()))
+}
+
+fn compare(first: &Group, second: &Group, resolves: &mut Vec<Resolution>) {
+    let case = first.threads.map_or_else(|| "load".to_owned(), |threads| format!("t{threads}"));
+    let mut add = |place: &str, seat: Seat, one: &Metrics, other: &Metrics| {
+        for metric in one.0.iter().filter(|metric| metric.direction != Direction::Neither) {
+            let twin = other.0.iter().find(|other| other.name == metric.name);
+            let usual = Figures::Usual.wants(metric, seat);
+            resolves.extend(twin.and_then(|twin| resolution(&case, place, usual, metric, twin)));
+        }
+    };
+    if let (Some(one), Some(other)) = (&first.load, &second.load) {
+        add(&one.phase, Seat::Load, &one.metrics, &other.metrics);
+    }
+    for (one, other) in first.runs.iter().zip(&second.runs) {
+        for (role, twin) in one.roles.iter().zip(&other.roles) {
+            let seat = Seat::Role { open_loop: role.open_loop };
+            add(&role.role, seat, &role.metrics, &twin.metrics);
+        }
+        add(&one.phase, Seat::Phase, &one.metrics, &other.metrics);
+    }
+}
+
+fn resolution(
+    case: &str,
+    place: &str,
+    usual: bool,
+    first: &Metric,
+    second: &Metric,
+) -> Option<Resolution> {
+    let values = |metric: &Metric| metric.per_trial.iter().flatten().copied().collect();
+    let (one, other): (Vec<f64>, Vec<f64>) = (values(first), values(second));
+    if one.len().min(other.len()) < MIN_TRIALS {
+        return None;
+    }
+    Some(Resolution {
+        case: case.to_owned(),
+        place: place.to_owned(),
+        figure: first.name,
+        unit: first.unit,
+        usual,
+        first: crate::stats::median(&one)?,
+        second: crate::stats::median(&other)?,
+        share: chance_ratio(&one, &other)?,
+    })
+}

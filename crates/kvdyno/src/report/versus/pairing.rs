@@ -1,0 +1,281 @@
+//! Which cases stand against each other, and when a comparison is refused.
+
+use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
+use super::super::metric::Metrics;
+use super::Question;
+use super::figures::{Figures, Seat};
+use super::judge::{Bout, Row, Spot, Trials};
+use super::sides::{Chosen, Sides};
+use super::work::{self, Difference};
+use crate::units;
+use kvdyno_record::engine::Durability;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Fields of a workload that are named when they differ; more are only counted.
+const NAMED_MAX: usize = 6;
+
+/// Two cases that do equal work, with their figures.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Pair {
+    /// The case in a few words: `lmdb t4`.
+    pub name: String,
+    /// The base's label.
+    pub base_label: String,
+    /// The new side's label.
+    pub new_label: String,
+    /// The base's case key.
+    pub base_key: String,
+    /// The new side's case key: equal, unless engine, label or options differ.
+    pub new_key: String,
+    /// What "done" meant for a write.
+    pub durability: Durability,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// The RAM limit asked for.
+    pub ram_limit_bytes: Option<u64>,
+    /// Its figures.
+    pub rows: Vec<Row>,
+}
+
+/// A case without a counterpart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unpaired {
+    /// It is the base's; else the new side's.
+    pub in_base: bool,
+    /// The case in a few words.
+    pub name: String,
+    /// Why it has none.
+    pub why: String,
+}
+
+/// Why a comparison would mean nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// They did different work.
+    #[error("the workloads differ ({case}): {}", fields(.differences))]
+    Work {
+        /// The case in which that was seen.
+        case: String,
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// They were measured or computed by different methods.
+    #[error("the methods differ: {}", .0.words())]
+    Method(Difference),
+    /// No engine is in both.
+    #[error("no engine is in both: BASE has {base}, NEW has {new}")]
+    NoCommonEngine {
+        /// Labels of the base.
+        base: String,
+        /// Labels of the new side.
+        new: String,
+    },
+    /// Both sides are the same.
+    #[error("both sides are {0}")]
+    Same(String),
+    /// An engine that the run does not have.
+    #[error("there is no engine `{label}` in run {run}")]
+    NoEngine {
+        /// As typed.
+        label: String,
+        /// The run.
+        run: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+}
+
+fn fields(differences: &[Difference]) -> String {
+    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(Difference::words).collect();
+    let more = differences.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", named.join("; "))
+}
+
+/// What came of the pairing.
+pub(super) struct Paired {
+    pub(super) pairs: Vec<Pair>,
+    pub(super) unpaired: Vec<Unpaired>,
+    /// Labels that stand against each other.
+    pub(super) labels: Vec<(String, String)>,
+}
+
+/// A case with its figures.
+struct Unit<'r> {
+    group: &'r Group,
+    work: Value,
+    name: String,
+}
+
+pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
+    sides.check()?;
+    let (base, new) = (units(&sides.chosen_base()), units(&sides.chosen_new()));
+    let mut free: Vec<&Unit<'_>> = new.iter().collect();
+    let mut paired = Paired { pairs: Vec::new(), unpaired: Vec::new(), labels: Vec::new() };
+    let mut alone = Vec::new();
+    for unit in &base {
+        let Some(at) = counterpart(unit, &free, sides) else {
+            alone.push(unit);
+            continue;
+        };
+        let other = free.remove(at);
+        paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
+        let pair = compared(unit, other, sides, question);
+        if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
+            let why = format!("neither side has its figures: {trouble}");
+            paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
+        }
+        paired.pairs.push(pair);
+    }
+    paired.labels.dedup();
+    for unit in alone {
+        let same_place = |other: &&&Unit<'_>| {
+            sides.may_stand_beside(&unit.group.label, &other.group.label)
+                && other.group.threads == unit.group.threads
+        };
+        if let Some(other) = free.iter().find(same_place) {
+            let differences = work::differences(&unit.work, &other.work);
+            return Err(Refusal::Work { case: unit.name.clone(), differences });
+        }
+        paired.unpaired.push(unit.alone(true));
+    }
+    if paired.pairs.is_empty() {
+        let labels = |units: &[Unit<'_>]| {
+            let mut labels: Vec<&str> = units.iter().map(|u| u.group.label.as_str()).collect();
+            labels.dedup();
+            labels.join(", ")
+        };
+        return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
+    }
+    // A load has none of the figures of reads.
+    paired.pairs.retain(|pair| !pair.rows.is_empty());
+    paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
+    Ok(paired)
+}
+
+/// The case that did the same: by its key, else by its work under the same label, with other
+/// options. That is then told above the table.
+fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option<usize> {
+    let same_key = |other: &&Unit<'_>| other.group.key == unit.group.key;
+    let same_work = |other: &&Unit<'_>| {
+        sides.may_stand_beside(&unit.group.label, &other.group.label) && other.work == unit.work
+    };
+    free.iter().position(same_key).or_else(|| free.iter().position(same_work))
+}
+
+fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
+    let several_rams = {
+        let mut limits = chosen.groups.iter().map(|group| group.ram_limit_bytes);
+        let first = limits.next();
+        limits.any(|limit| Some(limit) != first)
+    };
+    let unit = |group: &&'r Group| {
+        let id = &group.trials.first()?.case;
+        let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
+        let mut name = match group.threads {
+            Some(threads) => format!("{} t{threads}", group.label),
+            None => format!("{} load", group.label),
+        };
+        if several_rams {
+            let ram = group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
+            name += &format!(" RAM {ram}");
+        }
+        Some(Unit { group, work: work::of(case, &chosen.record.evidence.plan), name })
+    };
+    chosen.groups.iter().filter_map(unit).collect()
+}
+
+impl Unit<'_> {
+    fn alone(&self, in_base: bool) -> Unpaired {
+        let other = if in_base { "NEW" } else { "BASE" };
+        Unpaired { in_base, name: self.name.clone(), why: format!("{other} has no such case") }
+    }
+}
+
+fn compared(base: &Unit<'_>, new: &Unit<'_>, sides: &Sides<'_>, question: &Question) -> Pair {
+    let group = base.group;
+    let mut rows = Rows {
+        question,
+        paired: sides.side_by_side(),
+        numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
+        made: Vec::new(),
+    };
+    if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
+        rows.load(base, new);
+    }
+    for run in &group.runs {
+        if let Some(other) = new.group.runs.iter().find(|other| other.phase == run.phase) {
+            rows.run(run, other);
+        }
+    }
+    let name = if base.group.label == new.group.label {
+        base.name.clone()
+    } else {
+        base.name.replacen(&base.group.label, &new.group.label, 1)
+    };
+    Pair {
+        name,
+        base_label: group.label.clone(),
+        new_label: new.group.label.clone(),
+        base_key: group.key.clone(),
+        new_key: new.group.key.clone(),
+        durability: group.durability,
+        threads: group.threads,
+        ram_limit_bytes: group.ram_limit_bytes,
+        rows: rows.made,
+    }
+}
+
+/// The rows of two cases in the making.
+struct Rows<'q> {
+    question: &'q Question,
+    paired: bool,
+    /// The trial behind each value, of both sides.
+    numbers: [Vec<u32>; 2],
+    made: Vec<Row>,
+}
+
+impl Rows<'_> {
+    fn load(&mut self, base: &LoadRow, new: &LoadRow) {
+        let spot = Spot { phase: &base.phase, role: None, op: None };
+        self.add(spot, Seat::Load, &base.metrics, &new.metrics);
+    }
+
+    fn run(&mut self, base: &RunRow, new: &RunRow) {
+        for role in &base.roles {
+            if let Some(other) = new.roles.iter().find(|other| other.role == role.role) {
+                self.role(&base.phase, role, other);
+            }
+        }
+        let spot = Spot { phase: &base.phase, role: None, op: None };
+        self.add(spot, Seat::Phase, &base.metrics, &new.metrics);
+    }
+
+    fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
+        let spot = Spot { phase, role: Some(&base.role), op: None };
+        let seat = Seat::Role { open_loop: base.open_loop };
+        self.add(spot, seat, &base.metrics, &new.metrics);
+        for OpRow { op, metrics, .. } in &base.ops {
+            if let Some(other) = new.ops.iter().find(|other| other.op == *op) {
+                self.add(Spot { op: Some(op), ..spot }, Seat::Op, metrics, &other.metrics);
+            }
+        }
+    }
+
+    fn add(&mut self, spot: Spot<'_>, seat: Seat, base: &Metrics, new: &Metrics) {
+        let figures: &Figures = &self.question.figures;
+        for metric in base.0.iter().filter(|metric| figures.wants(metric, seat)) {
+            let other = new.0.iter().find(|other| other.name == metric.name);
+            let bout = Bout {
+                spot,
+                base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
+                new: Trials { metric: other, numbers: &self.numbers[1] },
+                paired: self.paired,
+                noise: self.question.noise.of(metric.name),
+            };
+            self.made.extend(bout.row());
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! A comparison on a terminal: what stands against what, what differs, the table, what it comes to.
+
+use super::super::header::moment;
+use super::super::table::{Side as Column, Table};
+use super::gate::{Gate, GateResult, NotJudged};
+use super::judge::{Row, Sample, Verdict};
+use super::noise::{Noise, Resolution};
+use super::sides::Side;
+use super::{Calibration, Versus};
+use crate::printer::{Tone, one_line};
+use crate::units;
+
+/// More of a list than this is only counted.
+const LISTED_MAX: usize = 8;
+
+/// A line: how its first word is coloured, the word, and what it says.
+pub type Line = (Tone, &'static str, String);
+
+const AID: &str = "\
+base and new: medians over trials (of percentiles, too, each trial's own). ratio: new over base, with
+the 95 % interval of its bootstrap. improved and regressed: the interval leaves 1 out, a rank test
+says p < 0.05, and the difference is larger than the noise. ~: cannot be told apart, which is not
+the same as equal: the interval says how far apart they may be.";
+
+/// The lines above the table.
+pub fn header(versus: &Versus) -> Vec<Line> {
+    let mut lines = vec![
+        (Tone::Strong, "base", side(&versus.base)),
+        (Tone::Strong, "new", side(&versus.new)),
+        (Tone::Strong, "noise", noise(&versus.noise)),
+    ];
+    for (word, side) in [("BASE", &versus.base), ("NEW", &versus.new)] {
+        if !side.invalid.is_empty() {
+            let text = format!(
+                "the figures of {word} are void: {}; `kvdyno show {}` says why",
+                side.invalid.join(", "),
+                side.run
+            );
+            lines.push((Tone::Bad, "INVALID", text));
+        }
+    }
+    let differences = versus.differences.iter();
+    lines.extend(differences.map(|found| (Tone::Warning, "differs", found.words())));
+    harmless(lines)
+}
+
+/// The table: a line for each figure.
+pub fn table(versus: &Versus) -> Table {
+    let mut table = Table::new([
+        ("case", Column::Left),
+        ("of", Column::Left),
+        ("figure", Column::Left),
+        ("base", Column::Right),
+        ("new", Column::Right),
+        ("ratio", Column::Right),
+        ("95 % interval", Column::Right),
+        ("verdict", Column::Left),
+    ]);
+    for pair in &versus.pairs {
+        for row in &pair.rows {
+            let verdict = verdict(&mut table, row);
+            table.row(&[
+                pair.name.clone(),
+                row.place(),
+                row.figure.to_owned(),
+                sample(row, &row.base),
+                sample(row, &row.new),
+                row.ratio.map_or_else(|| "-".to_owned(), ratio),
+                match (row.ratio_low, row.ratio_high) {
+                    (Some(low), Some(high)) => format!("{} .. {}", ratio(low), ratio(high)),
+                    _ => "-".to_owned(),
+                },
+                verdict,
+            ]);
+        }
+    }
+    table
+}
+
+/// How to read the table.
+pub fn aid() -> &'static str {
+    AID
+}
+
+/// The lines below the table: what it comes to, what was left out, the gate.
+pub fn footer(versus: &Versus) -> Vec<Line> {
+    let mut lines = vec![total(versus)];
+    if versus.counts.judged > 0 {
+        lines.push((Tone::Strong, "chance", chance(versus)));
+    }
+    if versus.counts.too_few_trials > 0 {
+        let text = format!(
+            "{} figures: below {} trials a side nothing can be claimed; ranges are shown. \
+             `--trials 6` or more when they are run",
+            versus.counts.too_few_trials,
+            super::MIN_TRIALS
+        );
+        lines.push((Tone::Warning, "too few", text));
+    }
+    for case in versus.unpaired.iter().take(LISTED_MAX) {
+        lines.push((Tone::Warning, "left out", format!("{}: {}", case.name, case.why)));
+    }
+    if versus.unpaired.len() > LISTED_MAX {
+        let more = versus.unpaired.len() - LISTED_MAX;
+        lines.push((Tone::Warning, "left out", format!("and {more} more cases")));
+    }
+    lines.extend(versus.gate.as_ref().map(gate).unwrap_or_default());
+    harmless(lines)
+}
+
+fn total(versus: &Versus) -> Line {
+    let counts = &versus.counts;
+    let mut words = vec![
+        format!("{} improved", counts.improved),
+        format!("{} regressed", counts.regressed),
+        format!("{} within noise", counts.within_noise),
+    ];
+    let more = [
+        (counts.changed, "changed"),
+        (counts.too_few_trials, "with too few trials"),
+        (counts.not_comparable, "not comparable"),
+    ];
+    words.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
+    let tone = match (counts.regressed, counts.improved) {
+        (1.., _) => Tone::Bad,
+        (0, 1..) => Tone::Good,
+        (0, 0) => Tone::Strong,
+    };
+    (tone, "result", words.join(", "))
+}
+
+fn chance(versus: &Versus) -> String {
+    format!(
+        "{} figures were judged, each at 95 %: if nothing differed, chance alone would call about \
+         {:.1} of them different, or fewer (noise is taken off). One lonely verdict among many \
+         wants a second run",
+        versus.counts.judged, versus.false_alarms_expected
+    )
+}
+
+fn gate(gate: &Gate) -> Vec<Line> {
+    let allowed = units::percent(gate.allowed);
+    let (tone, text) = match gate.result {
+        GateResult::Passed => (Tone::Good, format!("passed: nothing regressed past {allowed}")),
+        GateResult::Failed => {
+            let figures = some(&gate.regressed);
+            (Tone::Bad, format!("FAILED: regressed past {allowed}: {figures}"))
+        }
+        GateResult::CannotJudge => {
+            let cases = some(&unjudged(&gate.not_judged));
+            (Tone::Bad, format!("CANNOT JUDGE whether anything regressed past {allowed}: {cases}"))
+        }
+    };
+    let mut lines = vec![(tone, "gate", text)];
+    if gate.result == GateResult::Failed && !gate.not_judged.is_empty() {
+        lines.push((
+            Tone::Warning,
+            "gate",
+            format!("not judged: {}", some(&unjudged(&gate.not_judged))),
+        ));
+    }
+    if !gate.may_hide.is_empty() {
+        let hidden = some(&gate.may_hide);
+        let text = format!("may have regressed past it unseen (more trials tell): {hidden}");
+        lines.push((Tone::Warning, "gate", text));
+    }
+    lines
+}
+
+/// What was not judged, case by case: figures of a case mostly share their reason.
+fn unjudged(list: &[NotJudged]) -> Vec<String> {
+    let alike = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
+    let words = |alike: &[NotJudged]| {
+        let NotJudged { case, why, figure } = &alike[0];
+        match figure {
+            Some(figure) if alike.len() == 1 => format!("{case}, {figure}: {why}"),
+            Some(_) => format!("{case}, {} figures: {why}", alike.len()),
+            None => format!("{case}: {why}"),
+        }
+    };
+    alike.map(words).collect()
+}
+
+fn some(list: &[String]) -> String {
+    let shown: Vec<&str> = list.iter().take(LISTED_MAX).map(String::as_str).collect();
+    let more = list.len().saturating_sub(LISTED_MAX);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join("; "))
+}
+
+fn side(side: &Side) -> String {
+    let label = side.label.as_ref().map(|label| format!("{label} in ")).unwrap_or_default();
+    let plural = if side.trials == 1 { "" } else { "s" };
+    format!(
+        "{label}{}, {}, {} trial{plural}, {}, kvdyno {}",
+        side.run,
+        moment(side.started_unix_ns),
+        side.trials,
+        side.host,
+        side.program
+    )
+}
+
+fn noise(noise: &Noise) -> String {
+    let default = units::percent(noise.default);
+    match &noise.calibration {
+        None => format!(
+            "this host was not calibrated: differences below {default} are not claimed \
+             (`kvdyno calibrate` measures what it resolves)"
+        ),
+        Some(known) => format!(
+            "as calibrated by {} ({}), at least {}; figures it does not have: {default}",
+            known.run,
+            of_what(known),
+            units::percent(noise.least)
+        ),
+    }
+}
+
+fn of_what(known: &Calibration) -> String {
+    let [first, second] = known.trials;
+    let drive = known.drive.as_ref().map(|drive| format!(" on {drive}")).unwrap_or_default();
+    format!("{first} + {second} trials of {}{drive}", known.engine)
+}
+
+fn verdict(table: &mut Table, row: &Row) -> String {
+    match row.verdict {
+        Verdict::Improved => "improved".to_owned(),
+        Verdict::Regressed => "regressed".to_owned(),
+        Verdict::Changed => "changed".to_owned(),
+        Verdict::WithinNoise => "~ within noise".to_owned(),
+        Verdict::TooFewTrials => "too few trials".to_owned(),
+        Verdict::NotComparable => {
+            let why = row.why.as_deref().unwrap_or("not known why");
+            format!("not comparable {}", table.footnotes.mark(why))
+        }
+    }
+}
+
+/// The median; where nothing can be claimed, the range.
+fn sample(row: &Row, sample: &Sample) -> String {
+    let number = |value| figure(row.unit, value);
+    match (row.verdict, sample.min, sample.max) {
+        (Verdict::TooFewTrials, Some(min), Some(max)) if sample.n > 1 => {
+            format!("{} .. {}", number(min), number(max))
+        }
+        _ => sample.median.map_or_else(|| "-".to_owned(), number),
+    }
+}
+
+fn ratio(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.3}") } else { format!("{ratio:.1}") }
+}
+
+/// A figure in its unit.
+fn figure(unit: &str, value: f64) -> String {
+    match unit {
+        "1/s" => units::grouped(value.max(0.0).round() as u64),
+        "ns" => units::duration(value.max(0.0) as u64),
+        "B" => units::bytes(value.max(0.0) as u64),
+        "%" => format!("{} %", units::si(value)),
+        _ => units::si(value),
+    }
+}
+
+/// What a calibration says in a sentence.
+pub fn resolution(known: &Calibration) -> String {
+    let rate = |figure: &str, word: &str| {
+        let of_figure = known.resolves.iter().filter(|found| found.figure == figure);
+        let share = of_figure.map(|found| found.share).reduce(f64::max)?;
+        Some(format!("{word} differences below {}", units::percent(share)))
+    };
+    let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];
+    let rates: Vec<String> = rates.iter().filter_map(|(name, word)| rate(name, word)).collect();
+    let (rates, of_what) = (rates.join(", "), of_what(known));
+    let text = format!("this machine, now: {rates} cannot be told from noise ({of_what})");
+    one_line(&text).into_owned()
+}
+
+/// What a calibration resolves, figure by figure.
+pub fn resolutions(known: &Calibration, all: bool) -> Table {
+    let mut table = Table::new([
+        ("case", Column::Left),
+        ("of", Column::Left),
+        ("figure", Column::Left),
+        ("first label", Column::Right),
+        ("second", Column::Right),
+        ("apart", Column::Right),
+        ("resolves", Column::Right),
+    ]);
+    for found in known.resolves.iter().filter(|found| all || found.usual) {
+        table.row(&resolution_cells(found));
+    }
+    table
+}
+
+fn resolution_cells(found: &Resolution) -> [String; 7] {
+    let Resolution { case, place, figure: name, unit, first, second, share, .. } = found;
+    let apart = 100.0 * (second / first - 1.0);
+    [
+        case.clone(),
+        place.clone(),
+        (*name).to_owned(),
+        figure(unit, *first),
+        figure(unit, *second),
+        format!("{apart:+.1} %"),
+        units::percent(*share),
+    ]
+}
+
+/// Names in a record are anybody's: nothing of them reaches the terminal but letters.
+fn harmless(lines: Vec<Line>) -> Vec<Line> {
+    let clean = |(tone, word, text): Line| (tone, word, one_line(&text).into_owned());
+    lines.into_iter().map(clean).collect()
+}

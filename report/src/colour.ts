@@ -1,0 +1,82 @@
+// One colour and one marker per engine, the same throughout. Okabe and Ito's colours, which people
+// with any colour vision can tell apart, darkened or lightened for their ground.
+
+import type { Engine } from "./model";
+
+export interface Theme {
+  name: "light" | "dark" | "print";
+  ground: string;
+  text: string;
+  faint: string;
+  line: string;
+  grid: string;
+  harness: string;
+  engines: readonly string[];
+  /** From few to many. */
+  heat: readonly string[];
+}
+
+const LIGHT: Theme = {
+  name: "light",
+  ground: "#ffffff",
+  text: "#1d232b",
+  faint: "#5d6773",
+  line: "#b9c1ca",
+  grid: "#e9edf1",
+  harness: "#8b949e",
+  engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e"],
+  heat: ["#eaf2f9", "#b7d6ec", "#7ab3dc", "#3f87bd", "#1a5c93", "#0b3560"],
+};
+
+const DARK: Theme = {
+  name: "dark",
+  ground: "#171b21",
+  text: "#e4e8ec",
+  faint: "#9aa5b1",
+  line: "#4a535e",
+  grid: "#272d35",
+  harness: "#79828d",
+  engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684"],
+  heat: ["#1c2a38", "#1d4468", "#22659c", "#3f8fcc", "#85bfea", "#dcf0ff"],
+};
+
+const PRINT: Theme = { ...LIGHT, name: "print" };
+
+export const THEMES = { light: LIGHT, dark: DARK, print: PRINT };
+
+const MARKERS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow", "circle"] as const;
+
+export function colourOf(engine: Engine, theme: Theme): string {
+  if (engine.harness) return theme.harness;
+  return theme.engines[engine.place % theme.engines.length] ?? theme.text;
+}
+
+export const markerOf = (engine: Engine): string =>
+  engine.harness ? "none" : MARKERS[engine.place % MARKERS.length] ?? "circle";
+
+/** Half way to the ground: the second part of a bar. */
+export function pale(colour: string, theme: Theme): string {
+  const channel = (text: string, at: number) => parseInt(text.slice(at, at + 2), 16);
+  const mixed = [1, 3, 5].map((at) => Math.round((channel(colour, at) + channel(theme.ground, at)) / 2));
+  return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
+}
+
+/** Engines past the palette share a colour with another, and have another line. */
+export function dashOf(engine: Engine, theme: Theme): "solid" | "dashed" | "dotted" {
+  if (engine.harness) return "dotted";
+  return engine.place < theme.engines.length ? "solid" : "dashed";
+}
+
+/** Outlines of the markers in a square of 10, for the legend. */
+const OUTLINES: Record<string, string> = {
+  circle: "M5 1a4 4 0 1 0 .01 0z",
+  rect: "M1.5 1.5h7v7h-7z",
+  triangle: "M5 1 9 9H1z",
+  diamond: "M5 .5 9 5 5 9.5 1 5z",
+  roundRect: "M3 1.5h4a1.5 1.5 0 0 1 1.5 1.5v4A1.5 1.5 0 0 1 7 8.5H3A1.5 1.5 0 0 1 1.5 7V3A1.5 1.5 0 0 1 3 1.5z",
+  pin: "M5 9.5C3 7 1.8 5.5 1.8 3.8a3.2 3.2 0 0 1 6.4 0C8.2 5.5 7 7 5 9.5z",
+  arrow: "M5 1 9 9 5 7 1 9z",
+  none: "M0 4.5h10v1H0z",
+};
+
+export const outlineOf = (engine: Engine): string => OUTLINES[markerOf(engine)] ?? OUTLINES["circle"] ?? "";

@@ -1,0 +1,208 @@
+// What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
+// is missing, never zero.
+
+export type Direction = "higher" | "lower" | "neither";
+export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
+export type Severity = "invalid" | "warning" | "info";
+export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
+
+export interface Metric {
+  name: string;
+  unit: string;
+  direction: Direction;
+  source: string;
+  combine: string;
+  value: number | null;
+  per_trial: (number | null)[];
+  n: number;
+  min: number | null;
+  max: number | null;
+  interval: { low: number; high: number; confidence: number } | null;
+  missing: string | null;
+}
+
+export interface Beside {
+  base: string;
+  ratio: number;
+  verdict: Verdict;
+}
+
+export interface RoleRow {
+  role: string;
+  threads: number;
+  open_loop: boolean;
+  mix: string;
+  metrics: Metric[];
+  beside: Beside | null;
+  ops: { op: string; metrics: Metric[] }[];
+}
+
+export interface RunRow {
+  phase: string;
+  metrics: Metric[];
+  roles: RoleRow[];
+}
+
+export interface LoadRow {
+  phase: string;
+  threads: number;
+  metrics: Metric[];
+  beside: Beside | null;
+}
+
+export interface Trial {
+  case: string;
+  trial: number;
+  done: boolean;
+  outcome: string;
+  message: string | null;
+  not_measured: string[];
+}
+
+export interface Group {
+  key: string;
+  engine: string;
+  label: string;
+  durability: string;
+  measures_the_harness: boolean;
+  threads: number | null;
+  records: number;
+  key_bytes: number;
+  value_bytes_mean: number;
+  user_bytes: number;
+  ram_limit_bytes: number | null;
+  ram_limit_held: boolean | null;
+  trials: Trial[];
+  load: LoadRow | null;
+  runs: RunRow[];
+}
+
+export interface EngineInfo {
+  label: string;
+  engine: string;
+  durability: string;
+  options: Record<string, unknown>;
+  changed: string[];
+  worker: {
+    title: string;
+    version: string;
+    build: Record<string, string>;
+    durability_means: string | null;
+    path: string;
+    sha256: string;
+    measures_the_harness: boolean;
+  } | null;
+}
+
+export interface Finding {
+  id: string;
+  severity: Severity;
+  evidence: string;
+  advice: string;
+  cases: string[];
+}
+
+export interface Summary {
+  method_version: number;
+  run: {
+    id: string;
+    suite: string;
+    title: string;
+    program: string;
+    format: string;
+    command: string[];
+    started_unix_ns: number;
+    ended_unix_ns: number | null;
+    place: string;
+    sized: string[];
+    complete: boolean;
+    cases_planned: number;
+    cases_recorded: number;
+    cases_done: number;
+  };
+  engines: EngineInfo[];
+  harness: { ns_per_op: number; threads: number; max_ns: number | null } | null;
+  groups: Group[];
+  not_measured: string[];
+  findings: Finding[];
+}
+
+export interface Definition {
+  name: string;
+  unit: string;
+  direction: Direction;
+  source: string;
+  combine: string;
+  help: string;
+}
+
+export interface Curve {
+  group: number;
+  phase: string;
+  role: string;
+  op: string | null;
+  kind: "service" | "response";
+  n: number;
+  points: [nines: number, ns: number][];
+}
+
+export interface Heat {
+  group: number;
+  trial: number;
+  phase: string;
+  role: string;
+  kind: "service" | "response";
+  column_s: number;
+  columns: number;
+  rows_per_decade: number;
+  cells: [column: number, row: number, count: number][];
+}
+
+export interface Mark {
+  kind: EventKind;
+  start_s: number;
+  end_s: number | null;
+  detail: string;
+}
+
+type Line = (number | null)[];
+
+export interface TimeLine {
+  group: number;
+  trial: number;
+  phase: string;
+  kind: string;
+  wall_s: number;
+  end_s: number[];
+  roles: { role: string; ops_per_s: number[]; max_ns: Line }[];
+  machine: {
+    at_s: number[];
+    cpu_percent: Line;
+    read_mb_per_s: Line;
+    write_mb_per_s: Line;
+    rss_mib: Line;
+    database_mib: Line;
+  };
+  marks: Mark[];
+}
+
+export interface Ceiling {
+  role: string | null;
+  threads: number | null;
+  ops_per_s: number;
+  source: string;
+}
+
+export interface PageData {
+  kind: "report";
+  program: string;
+  answers: { workload: string; sentence: string }[];
+  header: [word: string, text: string][];
+  summary: Summary;
+  definitions: Definition[];
+  curves: Curve[];
+  heats: Heat[];
+  time_lines: TimeLine[];
+  ceilings: Ceiling[];
+  suite: string;
+}

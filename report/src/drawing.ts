@@ -1,0 +1,59 @@
+// What a figure is before it is drawn.
+
+import type { Theme } from "./colour";
+import type { Option } from "./echarts";
+import type { TableData } from "./table";
+import type { View } from "./view";
+
+/** A choice inside a figure. */
+export interface Control {
+  name: string;
+  label: string;
+  options: { value: string; label: string }[];
+  value: string;
+}
+
+export interface Drawing {
+  title: string;
+  /** Which way is better, unit, n, trials: what must be known to read it. */
+  note: string;
+  controls?: Control[];
+  /** Drawn by ECharts... */
+  chart?: (width: number, theme: Theme) => { height: number; option: Option };
+  /** ...or an element of its own. */
+  element?: (theme: Theme) => HTMLElement;
+  /** What is saved of an element. */
+  picture?: (theme: Theme) => SVGElement;
+  table: () => TableData;
+}
+
+export interface Figure {
+  number: number;
+  name: string;
+  /** Null where the view has nothing to show in it. */
+  draw: (view: View) => Drawing | null;
+}
+
+/** The value chosen inside a figure, as far as it is one of the options. */
+export function control(
+  view: View,
+  name: string,
+  label: string,
+  options: { value: string; label: string }[],
+  fallback: string,
+): Control {
+  const wanted = view.inside[name];
+  const value = options.some((option) => option.value === wanted) ? wanted ?? fallback : fallback;
+  return { name, label, options, value };
+}
+
+export const better = (direction: string): string =>
+  direction === "higher" ? "higher is better" : direction === "lower" ? "lower is better" : "neither way is better";
+
+export function trialsNote(view: View): string {
+  const counts = [...new Set(view.cases.filter((one) => !one.engine.harness).map((one) => one.group.trials.length))];
+  const low = Math.min(...counts), high = Math.max(...counts);
+  if (!Number.isFinite(low)) return "no trials";
+  const count = low === high ? `${low}` : `${low} to ${high}`;
+  return high === 1 ? "1 trial: no spread known" : `${count} trials`;
+}

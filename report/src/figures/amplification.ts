@@ -1,0 +1,47 @@
+// Figure 6: how much more the drive wrote, read and holds than keys and values.
+
+import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { inUnit, NONE } from "../format";
+import { costOf, rangeOf } from "../model";
+import type { View } from "../view";
+import { barChart, type BarPanel } from "./bars";
+import { atThreads, threadsControl } from "./choices";
+
+export const amplification: Figure = { number: 6, name: "amplification", draw };
+
+const KINDS = [["write_amplification", "write"], ["read_amplification", "read"], ["space_amplification", "space"]] as const;
+
+function draw(view: View): Drawing | null {
+  const threads = threadsControl(view, "6");
+  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const list: BarPanel[] = KINDS.map(([name, title]) => ({
+    title: `${title} amplification`,
+    format: (value: number) => `${inUnit(value, "B/B")}×`,
+    bars: cases.flatMap((one) => {
+      const metric = costOf(one, name);
+      return metric?.value == null ? [] : [{ engine: one.engine, parts: [{ name: title, value: metric.value }], range: rangeOf(metric) }];
+    }),
+  })).filter((panel) => panel.bars.length > 0);
+  if (list.length === 0) return null;
+  const help = KINDS.map(([name, title]) => {
+    const definition = view.model.data.definitions.find((definition) => definition.name === name);
+    return definition ? `${title[0]?.toUpperCase()}${title.slice(1)}: ${definition.help[0]?.toLowerCase()}${definition.help.slice(1)}` : "";
+  });
+  return {
+    title: "Amplification",
+    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}. ${help.filter(Boolean).join(" ")} Sources: kernel and block device over what the harness counted.`,
+    controls: [threads],
+    chart: (width, theme) => barChart(list, width, theme),
+    table: () => ({
+      head: ["engine", "threads", ...KINDS.flatMap(([, title]) => [title, "range", "n"])],
+      rows: view.cases.filter((one) => !one.engine.harness).map((one) => [
+        one.engine.name, String(one.threads ?? NONE),
+        ...KINDS.flatMap(([name]) => {
+          const metric = costOf(one, name), range = rangeOf(metric);
+          return [metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "B/B"),
+            range ? `${inUnit(range[0], "B/B")} to ${inUnit(range[1], "B/B")}` : NONE, String(metric?.n ?? 0)];
+        }),
+      ]),
+    }),
+  };
+}

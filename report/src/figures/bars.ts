@@ -1,0 +1,77 @@
+// Bars from the left, one a engine, in panels beside each other: what costs are drawn with.
+
+import { colourOf, pale, type Theme } from "../colour";
+import type { Option } from "../echarts";
+import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
+import type { Engine } from "../model";
+
+/** A bar of one or two parts that add up. */
+export interface Bar {
+  engine: Engine;
+  parts: { name: string; value: number }[];
+  range: [low: number, high: number] | null;
+}
+
+export interface BarPanel {
+  title: string;
+  bars: Bar[];
+  format: (value: number) => string;
+  /** Bytes have marks at powers of two. */
+  binary?: boolean;
+}
+
+/** A distance between an axis's marks that is a whole number of KiB, MiB... */
+export function binaryStep(most: number): number {
+  return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, most) / 3)));
+}
+
+function binaryScale(most: number): { interval: number; max: number } {
+  const interval = binaryStep(most);
+  return { interval, max: Math.max(1, Math.ceil(most / interval)) * interval };
+}
+
+export function barChart(list: BarPanel[], width: number, theme: Theme): { height: number; option: Option } {
+  const engines = [...new Set(list.flatMap((panel) => panel.bars.map((bar) => bar.engine)))];
+  const longest = Math.max(4, ...engines.map((engine) => cut(engine.name, 18).length));
+  const space = { height: engines.length * 30 + 6, least: 150, left: longest * 6.8 + 14, right: 74, top: 34, bottom: 30, most: 3 };
+  const place = panels(list.length, width, space);
+  const option: Option = {
+    title: list.map((panel, at) => title(panel.title, place.panels[at]!, space.left, theme)),
+    grid: place.panels,
+    xAxis: list.map((panel, at) => axis(theme, at, {
+      type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, panel.format),
+      ...(panel.binary ? binaryScale(Math.max(...panel.bars.map(sum))) : {}),
+    })),
+    yAxis: list.map((_, at) => axis(theme, at, {
+      type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),
+      axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", 18)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
+    })),
+    tooltip: tooltip(theme, { trigger: "item" }),
+    series: list.flatMap((panel, at) => seriesOf(panel, at, engines, theme)),
+  };
+  return { height: place.height, option };
+}
+
+const sum = (bar: Bar): number => bar.parts.reduce((sum, part) => sum + part.value, 0);
+
+function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme): object[] {
+  const parts = Math.max(0, ...panel.bars.map((bar) => bar.parts.length));
+  return Array.from({ length: parts }, (_, order) => ({
+    type: "bar", stack: `panel ${at}`, xAxisIndex: at, yAxisIndex: at, barWidth: 16, emphasis: { disabled: true },
+    data: engines.map((engine) => {
+      const bar = panel.bars.find((bar) => bar.engine === engine);
+      return { value: bar?.parts[order]?.value ?? 0, bar, itemStyle: { color: order === 0 ? colourOf(engine, theme) : pale(colourOf(engine, theme), theme) } };
+    }),
+    label: order === parts - 1 ? {
+      show: true, position: "right", distance: 6, color: theme.text, fontFamily: FONT, fontSize: 12,
+      formatter: (item: { data: { bar?: Bar } }) => (item.data.bar ? panel.format(sum(item.data.bar)) : "not known"),
+    } : { show: false },
+    tooltip: { formatter: (item: { data: { bar?: Bar } }) => {
+      const { bar } = item.data;
+      if (!bar) return "";
+      const range = bar.range ? `${panel.format(bar.range[0])} to ${panel.format(bar.range[1])}` : "one trial";
+      const single = bar.parts.length < 2 ? [] : bar.parts.map((part): [string, string] => [part.name, panel.format(part.value)]);
+      return tip(`${bar.engine.name}: ${panel.title}`, [["median", panel.format(sum(bar)), colourOf(bar.engine, theme)], ...single, ["range", range]]);
+    } },
+  }));
+}

@@ -1,0 +1,80 @@
+// Figure 7: what one operation costs: CPU, I/Os, bytes, context switches.
+
+import { better, trialsNote, type Drawing, type Figure } from "../drawing";
+import { bytes, duration, inUnit, NONE, si } from "../format";
+import { costOf, rangeOf, type Case } from "../model";
+import type { View } from "../view";
+import { barChart, type Bar, type BarPanel } from "./bars";
+import { atThreads, threadsControl } from "./choices";
+
+export const cost: Figure = { number: 7, name: "cost", draw };
+
+type Read = (one: Case) => Pick<Bar, "parts" | "range"> | null;
+
+const FIGURES = [
+  "cpu_ns_per_op", "device_reads_per_op", "device_writes_per_op", "device_read_bytes_per_op",
+  "device_write_bytes_per_op", "context_switches_per_op",
+] as const;
+
+/** Two figures that add up; without the second the first alone. */
+function both(names: [figure: string, called: string][]): Read {
+  return (one) => {
+    const metrics = names.map(([figure, name]) => ({ metric: costOf(one, figure), name }));
+    const parts = metrics.flatMap(({ metric, name }) => (metric?.value == null ? [] : [{ name, value: metric.value }]));
+    const ranges = metrics.map(({ metric }) => rangeOf(metric));
+    const range = names.length === 1 ? ranges[0] ?? null : null;
+    return parts.length === names.length ? { parts, range } : null;
+  };
+}
+
+/** The process's time in both modes is known; their shares divide the time of an operation. */
+function cpu(one: Case): Pick<Bar, "parts" | "range"> | null {
+  const whole = costOf(one, "cpu_ns_per_op");
+  const user = costOf(one, "cpu_user_ns")?.value, system = costOf(one, "cpu_system_ns")?.value;
+  if (whole?.value == null) return null;
+  if (user == null || system == null || user + system === 0) return { parts: [{ name: "CPU", value: whole.value }], range: rangeOf(whole) };
+  const share = user / (user + system);
+  return {
+    parts: [{ name: "user", value: whole.value * share }, { name: "system", value: whole.value * (1 - share) }],
+    range: rangeOf(whole),
+  };
+}
+
+const PANELS: { title: string; read: Read; format: (value: number) => string; binary?: boolean }[] = [
+  { title: "CPU time an operation (pale: system)", read: cpu, format: duration },
+  { title: "I/Os an operation (pale: writes)", read: both([["device_reads_per_op", "reads"], ["device_writes_per_op", "writes"]]), format: si },
+  { title: "bytes read an operation", read: both([["device_read_bytes_per_op", "read"]]), format: bytes, binary: true },
+  { title: "bytes written an operation", read: both([["device_write_bytes_per_op", "written"]]), format: bytes, binary: true },
+  { title: "context switches an operation", read: both([["context_switches_per_op", "switches"]]), format: si },
+];
+
+function draw(view: View): Drawing | null {
+  if (view.work.load) return null;
+  const threads = threadsControl(view, "7");
+  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const list: BarPanel[] = PANELS.map(({ title, read, format, binary }) => ({
+    title, format, binary: binary ?? false,
+    bars: cases.flatMap((one) => {
+      const bar = read(one);
+      return bar ? [{ engine: one.engine, ...bar }] : [];
+    }),
+  })).filter((panel) => panel.bars.length > 0);
+  if (list.length === 0) return null;
+  return {
+    title: "Cost of an operation",
+    note: `What process and drive did, over the operations of all roles, background work included; ${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes counted up to the end of a sync.`,
+    controls: [threads],
+    chart: (width, theme) => barChart(list, width, theme),
+    table: () => ({
+      head: ["engine", "threads", "CPU/op", "user", "system", "reads/op", "writes/op", "read/op", "written/op", "switches/op", "n"],
+      rows: view.cases.map((one) => {
+        const split = cpu(one)?.parts ?? [];
+        const figures = FIGURES.map((name) => costOf(one, name));
+        const cells = figures.map((metric) => (metric?.value == null ? NONE : inUnit(metric.value, metric.unit)));
+        const part = (name: string) => split.find((part) => part.name === name);
+        const time = (name: string) => { const found = part(name); return found ? duration(found.value) : NONE; };
+        return [one.engine.name, String(one.threads ?? NONE), cells[0] ?? NONE, time("user"), time("system"), ...cells.slice(1), String(figures[0]?.n ?? 0)];
+      }),
+    }),
+  };
+}

@@ -1,0 +1,20 @@
+// The figures, in the order of their numbers.
+
+import type { Figure } from "../drawing";
+import { amplification } from "./amplification";
+import { cost } from "./cost";
+import { efficiency } from "./efficiency";
+import { heat } from "./heat";
+import { memory } from "./memory";
+import { percentiles } from "./percentiles";
+import { rate } from "./rate";
+import { scoreboard } from "./scoreboard";
+import { throughput } from "./throughput";
+import { timeline } from "./timeline";
+import { tradeoff } from "./tradeoff";
+
+export { scoreboard };
+
+export const FIGURES: Figure[] = [
+  throughput, percentiles, heat, timeline, amplification, cost, efficiency, rate, memory, tradeoff,
+];

@@ -1,0 +1,153 @@
+// Lines with whiskers, one panel beside the other: what several figures are drawn with.
+
+import { colourOf, dashOf, markerOf, type Theme } from "../colour";
+import type { Option } from "../echarts";
+import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
+import { unique, type Engine } from "../model";
+
+export interface Point {
+  x: number;
+  y: number;
+  range: [low: number, high: number] | null;
+  /** What else a tooltip says. */
+  detail: string;
+}
+
+export interface Line {
+  engine: Engine;
+  points: Point[];
+  /** Beside the engine's name where an engine has several lines. */
+  suffix?: string;
+  dash?: "dashed" | "dotted";
+}
+
+export interface LinePanel {
+  title: string;
+  lines: Line[];
+  /** Lines across: what the drive can do. */
+  ceilings?: { at: number; label: string }[];
+}
+
+export interface Axes {
+  x: { name: string; type: "category" | "log" | "value"; format: (value: number) => string; values?: number[] };
+  y: { name: string; type: "log" | "value"; format: (value: number) => string };
+}
+
+export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: Theme): { height: number; option: Option } {
+  const names = list.flatMap((panel) => panel.lines.map((line) => nameOf(line)));
+  const space = { height: 230, least: 230, left: 58, right: nameWidth(names), most: 2 };
+  const place = panels(list.length, width, space);
+  const categories = axes.x.values ?? [];
+  const category = axes.x.type === "category";
+  const option: Option = {
+    title: list.map((panel, at) => title(panel.title, place.panels[at]!, space.left, theme)),
+    grid: place.panels.map((panel) => ({ ...panel, containLabel: false })),
+    xAxis: list.map((_, at) => axis(theme, at, {
+      type: axes.x.type,
+      ...(category ? { data: categories.map(String), boundaryGap: true } : { scale: true }),
+      name: axes.x.name,
+      nameGap: 26,
+      splitLine: { show: false },
+      axisLabel: axisLabel(theme, (value) => axes.x.format(Number(value))),
+    })),
+    yAxis: list.map((panel, at) => axis(theme, at, {
+      type: axes.y.type,
+      axisLine: { show: false },
+      splitNumber: 4,
+      ...(axes.y.type === "log" ? { min: floorOf(panel) } : {}),
+      axisLabel: axisLabel(theme, axes.y.format),
+    })),
+    tooltip: tooltip(theme, { trigger: "item" }),
+    series: list.flatMap((panel, at) => panel.lines.flatMap((line, order) =>
+      seriesOf(line, at, axes, categories, theme, order === 0 ? panel.ceilings ?? [] : []))),
+  };
+  return { height: place.height, option };
+}
+
+/** All places along the axis, ascending: a sweep's points are chosen by factors, and stand apart
+ * equally. */
+export const valuesOf = (list: LinePanel[]): number[] =>
+  unique(list.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point.x)))).sort((a, b) => a - b);
+
+/** The power of ten below all that is drawn. */
+function floorOf(panel: LinePanel): number {
+  const lows = panel.lines.flatMap((line) => line.points.map((point) => point.range?.[0] || point.y)).filter((value) => value > 0);
+  return 10 ** Math.floor(Math.log10(Math.min(...lows, 1e15)));
+}
+
+const nameOf = (line: Line): string => line.engine.name + (line.suffix ?? "");
+
+function seriesOf(line: Line, at: number, axes: Axes, categories: number[], theme: Theme, ceilings: { at: number; label: string }[]): object[] {
+  const colour = colourOf(line.engine, theme);
+  const category = axes.x.type === "category";
+  const position = (point: Point) => (category ? categories.indexOf(point.x) : point.x);
+  const data = line.points.map((point) => ({ value: [position(point), point.y], point }));
+  const drawn = {
+    type: "line",
+    name: nameOf(line),
+    xAxisIndex: at,
+    yAxisIndex: at,
+    data,
+    symbol: line.engine.harness ? "none" : markerOf(line.engine),
+    symbolSize: 8,
+    showAllSymbol: true,
+    itemStyle: { color: colour },
+    lineStyle: { color: colour, width: 2, type: line.dash ?? dashOf(line.engine, theme) },
+    emphasis: { disabled: true },
+    endLabel: {
+      show: true,
+      formatter: () => cut(nameOf(line)),
+      color: colour,
+      fontFamily: FONT,
+      fontSize: 12,
+      fontWeight: 600,
+      distance: 8,
+    },
+    z: line.engine.harness ? 1 : 3,
+    tooltip: {
+      formatter: (item: { data: { point: Point } }) => {
+        const { point } = item.data;
+        const range = point.range ? `${axes.y.format(point.range[0])} to ${axes.y.format(point.range[1])}` : "one trial";
+        return tip(`${nameOf(line)}, ${axes.x.name} ${axes.x.format(point.x)}`, [
+          [axes.y.name, axes.y.format(point.y), colour], ["range", range], ["", point.detail],
+        ]);
+      },
+    },
+    ...(ceilings.length > 0 ? { markLine: {
+      silent: true, symbol: "none",
+      lineStyle: { color: theme.faint, type: "dashed" },
+      data: ceilings.map((ceiling) => ({ yAxis: ceiling.at, label: { formatter: () => ceiling.label, position: "insideStartTop", color: theme.faint } })),
+    } } : {}),
+  };
+  return [drawn, whiskers(line, at, position, colour)];
+}
+
+interface Api {
+  value: (dimension: number) => number;
+  coord: (point: [number, number]) => [number, number];
+}
+
+/** From the smallest to the largest trial, or the interval. */
+function whiskers(line: Line, at: number, position: (point: Point) => number, colour: string): object {
+  const data = line.points
+    .filter((point) => point.range)
+    .map((point) => [position(point), point.range?.[0], point.range?.[1]]);
+  return {
+    type: "custom",
+    silent: true,
+    xAxisIndex: at,
+    yAxisIndex: at,
+    encode: { x: 0, y: [1, 2] },
+    data,
+    z: 2,
+    renderItem: (_: unknown, api: Api) => {
+      const [x, low] = api.coord([api.value(0), api.value(1)]);
+      const [, high] = api.coord([api.value(0), api.value(2)]);
+      const stroke = { stroke: colour, lineWidth: 1.5, fill: "none" };
+      const across = (y: number) => ({ type: "line", shape: { x1: x - 4, x2: x + 4, y1: y, y2: y }, style: stroke });
+      return { type: "group", children: [
+        { type: "line", shape: { x1: x, x2: x, y1: low, y2: high }, style: stroke }, across(low), across(high),
+      ] };
+    },
+  };
+}

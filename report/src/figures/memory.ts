@@ -1,0 +1,57 @@
+// Figure 10: throughput against how much larger than its RAM the data is. Shown where a run has
+// several sizes of either.
+
+import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
+import { bytes, NONE, ratio, si } from "../format";
+import { costOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
+import type { View } from "../view";
+import { lineChart, valuesOf, type LinePanel } from "./lines";
+
+export const memory: Figure = { number: 10, name: "memory", draw };
+
+/** Of a limit that was not held nothing is known. */
+const dataToRam = (one: Case): number | null => one.group.ram_limit_held === false ? null :
+  costOf(one, "data_to_ram_asked")?.value
+  ?? (one.group.ram_limit_bytes ? one.group.user_bytes / one.group.ram_limit_bytes : null);
+
+function draw(view: View): Drawing | null {
+  // All sizes of the workload, not this one's alone; drawn once, with the first of them.
+  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate;
+  const family = view.model.works.filter(sibling);
+  if (view.work.load || family.length < 2 || family[0]?.id !== view.work.id) return null;
+  const names = new Set(view.engines.map((engine) => engine.id));
+  const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
+  const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
+  const threads = control(view, "10.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
+  const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
+  if (unique(chosen.map(dataToRam).filter((value) => value != null)).length < 2) return null;
+  const list: LinePanel[] = view.work.roles.map((role) => ({
+    title: role,
+    lines: view.engines.map((engine) => ({
+      engine,
+      points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
+        const metric = rateOf(one, role), x = dataToRam(one);
+        return metric?.value == null || x == null ? [] : [{ x, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
+      }).sort((a, b) => a.x - b.x),
+    })).filter((line) => line.points.length > 0),
+  })).filter((panel) => panel.lines.length > 0);
+  if (list.length === 0) return null;
+  return {
+    title: "Throughput against data over RAM",
+    note: `Operations a second, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.`,
+    controls: [threads],
+    chart: (width, theme) => lineChart(list, {
+      x: { name: "data over RAM", type: "category", format: (value) => `${ratio(value)}×`, values: valuesOf(list) },
+      y: { name: "operations a second", type: "log", format: si },
+    }, width, theme),
+    table: () => ({
+      head: ["engine", "threads", "data", "RAM limit", "data/RAM", ...view.work.roles.map((role) => `${role} ops/s`)],
+      rows: cases.map((one) => {
+        const over = dataToRam(one);
+        return [one.engine.name, String(one.threads ?? NONE), bytes(one.group.user_bytes),
+          one.group.ram_limit_bytes == null ? NONE : bytes(one.group.ram_limit_bytes), over == null ? NONE : ratio(over),
+          ...view.work.roles.map((role) => { const value = rateOf(one, role)?.value; return value == null ? NONE : si(value); })];
+      }),
+    }),
+  };
+}

@@ -1,0 +1,60 @@
+// Figure 9: latency against the rate that was asked for. Shown where a workload has several.
+
+import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
+import { duration, NONE, si } from "../format";
+import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
+import type { View } from "../view";
+import { lineChart, valuesOf, type LinePanel } from "./lines";
+
+export const rate: Figure = { number: 9, name: "rate", draw };
+
+const TAILS = [["response_ns_p50", "p50"], ["response_ns_p99", "p99"], ["response_ns_p99_9", "p99.9"]] as const;
+
+const offered = (one: Case, role: string): number | null =>
+  metricOf(roleOf(one, role)?.metrics, "offered_ops_per_s")?.value ?? null;
+
+function draw(view: View): Drawing | null {
+  // All rates of the workload, not this one's alone; drawn once, with the first of them.
+  const sibling = (work: Work) => work.family === view.work.family && work.means === view.work.means;
+  const works = view.model.works.filter(sibling);
+  if (works.length < 2 || works[0]?.id !== view.work.id) return null;
+  const engines = new Set(view.engines.map((engine) => engine.id));
+  const all = view.model.cases.filter((one) => sibling(one.work) && engines.has(one.engine.id));
+  const counts = unique(all.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
+  const threads = control(view, "9.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
+  const cases = all.filter((one) => one.threads == null || String(one.threads) === threads.value);
+  const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
+  if (roles.length === 0) return null;
+  const list: LinePanel[] = roles.flatMap((role) => TAILS.map(([name, title]) => ({
+    title: `${role}, ${title} of the response time`,
+    lines: view.engines.map((engine) => ({
+      engine,
+      points: cases.filter((one) => one.engine.id === engine.id).flatMap((one) => {
+        const metric = metricOf(roleOf(one, role)?.metrics, name), x = offered(one, role);
+        return metric?.value == null || x == null ? [] : [{ x, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
+      }).sort((a, b) => a.x - b.x),
+    })).filter((line) => line.points.length > 0),
+  }))).filter((panel) => panel.lines.length > 0);
+  if (list.length === 0) return null;
+  return {
+    title: "Latency against offered rate",
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}.`,
+    controls: [threads],
+    chart: (width, theme) => lineChart(list, {
+      x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },
+      y: { name: "response time", type: "log", format: duration },
+    }, width, theme),
+    table: () => ({
+      head: ["engine", "role", "threads", "offered/s", "done/s", ...TAILS.map(([, title]) => title)],
+      words: 2,
+      rows: all.flatMap((one) => roles.map((role) => {
+        const metrics = roleOf(one, role)?.metrics;
+        const show = (name: string, format: (value: number) => string) => {
+          const value = metricOf(metrics, name)?.value;
+          return value == null ? NONE : format(value);
+        };
+        return [one.engine.name, role, String(one.threads ?? NONE), show("offered_ops_per_s", si), show("ops_per_s", si), ...TAILS.map(([name]) => show(name, duration))];
+      })),
+    }),
+  };
+}

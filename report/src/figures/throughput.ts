@@ -1,0 +1,63 @@
+// Figure 2: throughput against threads, a panel for each role.
+
+import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
+import { inUnit, NONE, si } from "../format";
+import { rangeOf, rateOf } from "../model";
+import { threadsOf, type View } from "../view";
+import { lineChart, type LinePanel } from "./lines";
+
+export const throughput: Figure = { number: 2, name: "throughput", draw };
+
+function draw(view: View): Drawing | null {
+  const threads = threadsOf(view);
+  if (view.work.load || threads.length === 0) return null;
+  const list = view.work.roles.map((role) => panel(view, role)).filter((panel) => panel.lines.length > 0);
+  if (list.length === 0) return null;
+  const values = list.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point.y))).filter((value) => value > 0);
+  const far = Math.max(...values) > 30 * Math.min(...values);
+  const scale = control(view, "2.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
+  const harness = view.model.data.summary.harness;
+  const floor = harness ? ` The harness alone needs ${harness.ns_per_op.toFixed(1)} ns an operation.` : "";
+  return {
+    title: "Throughput against threads",
+    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, whiskers over trials.${floor}`,
+    controls: [scale],
+    chart: (width, theme) => lineChart(list, {
+      x: { name: "threads", type: "category", format: String, values: threads },
+      y: { name: "operations a second", type: scale.value === "log" ? "log" : "value", format: si },
+    }, width, theme),
+    table: () => ({
+      head: ["engine", "role", "threads", "ops/s", "range", "trials", "beside the base"],
+      words: 2,
+      rows: view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => {
+        const metric = rateOf(one, row.role);
+        const range = rangeOf(metric);
+        return [
+          one.engine.name, row.role, String(one.threads ?? row.threads),
+          metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "1/s"),
+          range ? `${si(range[0])} to ${si(range[1])}` : NONE,
+          String(metric?.n ?? 0),
+          row.beside ? row.beside.ratio.toFixed(2) : NONE,
+        ];
+      })),
+    }),
+  };
+}
+
+function panel(view: View, role: string): LinePanel {
+  const lines = view.engines.map((engine) => ({
+    engine,
+    points: view.cases
+      .filter((one) => one.engine.id === engine.id && one.threads != null)
+      .sort((a, b) => (a.threads ?? 0) - (b.threads ?? 0))
+      .flatMap((one) => {
+        const metric = rateOf(one, role);
+        if (metric?.value == null || one.threads == null) return [];
+        return [{ x: one.threads, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
+      }),
+  }));
+  const ceilings = view.model.data.ceilings
+    .filter((ceiling) => ceiling.role == null || ceiling.role === role)
+    .map((ceiling) => ({ at: ceiling.ops_per_s, label: `drive: ${si(ceiling.ops_per_s)}/s` }));
+  return { title: role, lines: lines.filter((line) => line.points.length > 0), ceilings };
+}

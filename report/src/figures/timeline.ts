@@ -1,0 +1,218 @@
+// Figure 5: what happened over time: operations with stalls shaded, what engines did inside, and
+// below them CPU, drive, memory and size, all on one time axis.
+
+import type { EventKind, Mark, TimeLine } from "../data";
+import { colourOf, dashOf, type Theme } from "../colour";
+import { control, type Drawing, type Figure } from "../drawing";
+import type { Option } from "../echarts";
+import { clock, NONE, si } from "../format";
+import { axis, axisLabel, cut, FONT, nameWidth, tip, tooltip } from "../layout";
+import type { Engine } from "../model";
+import type { View } from "../view";
+import { atThreads, threadsControl } from "./choices";
+
+export const timeline: Figure = { number: 5, name: "timeline", draw };
+
+interface Drawn {
+  engine: Engine;
+  line: TimeLine;
+}
+
+type Points = [seconds: number, value: number | null][];
+
+interface Pane {
+  title: string;
+  height: number;
+  points: (line: TimeLine) => Points;
+  /** A mean since the point before, not a reading of that moment. */
+  mean?: boolean;
+  /** Stalls are shaded here. */
+  shaded?: boolean;
+}
+
+const LANES: Record<EventKind, string> = {
+  stall: "stall", flush: "flush", compaction: "compaction", checkpoint: "checkpoint", other: "other",
+};
+
+function draw(view: View): Drawing | null {
+  const threads = threadsControl(view, "5");
+  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
+  const lines = cases.flatMap((one) => view.model.data.time_lines
+    .filter((line) => line.group === one.index && phases.includes(line.phase))
+    .map((line) => ({ engine: one.engine, line })));
+  const phase = control(view, "5.phase", "phase",
+    phases.filter((name) => lines.some(({ line }) => line.phase === name)).map((name) => ({ value: name, label: name })), view.work.phase);
+  const trials = [...new Set(lines.map(({ line }) => line.trial))].sort((a, b) => a - b);
+  const trial = control(view, "5.trial", "trial", trials.map((n) => ({ value: String(n), label: String(n) })), String(trials[0] ?? ""));
+  const drawn = lines.filter(({ line }) => line.phase === phase.value && String(line.trial) === trial.value);
+  const panes = panesOf(drawn, view.work.load);
+  if (panes.length === 0) return null;
+  return {
+    title: "Throughput and the machine over time",
+    note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, drive, memory and space.",
+    controls: [threads, phase, trial],
+    chart: (width, theme) => chart(drawn, panes, width, theme),
+    table: () => tableOf(drawn, panes),
+  };
+}
+
+function panesOf(drawn: Drawn[], load: boolean): Pane[] {
+  const roles = [...new Set(drawn.flatMap(({ line }) => line.roles.map((role) => role.role)))];
+  const panes: Pane[] = roles.map((name) => ({
+    title: `${name}, ${load ? "calls (batches)" : "operations"} a second`, height: 130, shaded: true, mean: true,
+    points: (line) => {
+      const role = line.roles.find((role) => role.role === name);
+      return line.end_s.map((end, at) => [end, role?.ops_per_s[at] ?? null]);
+    },
+  }));
+  const machine = (title: string, mean: boolean, read: (line: TimeLine) => (number | null)[]): Pane => ({
+    title, height: 66, mean,
+    points: (line) => line.machine.at_s.map((at, index) => [at, read(line)[index] ?? null]),
+  });
+  panes.push(
+    machine("CPU, % of one processor", true, (line) => line.machine.cpu_percent),
+    machine("read at the drive, MB/s", true, (line) => line.machine.read_mb_per_s),
+    machine("written at the drive, MB/s", true, (line) => line.machine.write_mb_per_s),
+    machine("resident memory, MiB", false, (line) => line.machine.rss_mib),
+    machine("size of the database, MiB", false, (line) => line.machine.database_mib),
+  );
+  return panes.filter((pane) => drawn.some(({ line }) => known(pane.points(line)).length > 1 || (pane.shaded && pane.points(line).length > 0)));
+}
+
+/** From the phase's begin on: the first mean is of the time before its point. */
+function stepped(points: Points, pane: Pane): Points {
+  const first = points[0];
+  return pane.mean && first ? [[0, first[1]], ...points] : points;
+}
+
+/** Neighbours whose gap cannot be seen, as one. */
+export function merged(spans: [start: number, end: number][], gap: number): [start: number, end: number][] {
+  const out: [number, number][] = [];
+  for (const [start, end] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = out.at(-1);
+    if (last && start - last[1] <= gap) last[1] = Math.max(last[1], end);
+    else out.push([start, end]);
+  }
+  return out;
+}
+
+/** Gaps are no zeros: a value that was not read leaves none. */
+const known = (points: Points): Points => points.filter(([, value]) => value != null);
+
+function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { height: number; option: Option } {
+  const left = 58, right = nameWidth([...drawn.map(({ engine }) => engine.name), ...lanesOf(drawn).map((lane) => LANES[lane.kind])]), gap = 38;
+  const lanes = lanesOf(drawn);
+  const end = Math.max(...drawn.map(({ line }) => Math.max(line.wall_s, line.end_s.at(-1) ?? 0)));
+  let top = 30;
+  const places = panes.map((pane) => {
+    const place = { left, top, width: width - left - right, height: pane.height };
+    top += pane.height + gap;
+    return place;
+  });
+  if (lanes.length > 0) {
+    places.push({ left, top, width: width - left - right, height: lanes.length * 20 });
+    top += lanes.length * 20 + gap;
+  }
+  const last = places.length - 1;
+  const heading = (text: string, at: number) => ({
+    text, left: 2, top: places[at]!.top - 24, padding: 0,
+    textStyle: { color: theme.text, fontSize: 12, fontWeight: 600, fontFamily: FONT },
+  });
+  const option: Option = {
+    title: [...panes.map((pane, at) => heading(pane.title, at)), ...(lanes.length > 0 ? [heading("inside the engines", last)] : [])],
+    grid: places,
+    axisPointer: { link: [{ xAxisIndex: "all" }], lineStyle: { color: theme.line } },
+    xAxis: places.map((_, at) => axis(theme, at, {
+      type: "value", min: 0, max: end, splitLine: { show: false }, axisPointer: { label: { show: false } },
+      axisLabel: { ...axisLabel(theme, clock), show: at === last },
+    })),
+    yAxis: places.map((_, at) => at < panes.length
+      ? axis(theme, at, { type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, si) })
+      : axis(theme, at, { type: "category", inverse: true, data: lanes.map((_, lane) => String(lane)), splitLine: { show: false }, axisLabel: { show: false }, axisLine: { show: false } })),
+    tooltip: tooltip(theme, { trigger: "axis",
+      formatter: (items: { seriesName: string; color: string; value: [number, number]; axisIndex: number }[]) =>
+        tip(`${(items[0]?.value[0] ?? 0).toFixed(1)} s`, items.filter((item) => item.axisIndex < panes.length).map((item) =>
+          [`${item.seriesName}: ${panes[item.axisIndex]?.title ?? ""}`, si(item.value[1]), item.color])) }),
+    series: [
+      ...panes.flatMap((pane, at) => drawn.map((one) => lineOf(one, pane, at, theme))),
+      ...(lanes.length > 0 ? lanes.map((lane, row) => laneOf(lane, row, last, theme)) : []),
+    ],
+  };
+  return { height: top - 8, option };
+}
+
+function lineOf({ engine, line }: Drawn, pane: Pane, at: number, theme: Theme): object {
+  const colour = colourOf(engine, theme);
+  const spans = line.marks.flatMap((mark): [number, number][] =>
+    pane.shaded && mark.kind === "stall" && mark.end_s != null ? [[mark.start_s, mark.end_s]] : []);
+  const stalls = merged(spans, line.wall_s / 200);
+  return {
+    type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at, showSymbol: false, data: stepped(known(pane.points(line)), pane), ...(pane.mean ? { step: "start" } : {}),
+    lineStyle: { color: colour, width: 1.6, type: dashOf(engine, theme) }, itemStyle: { color: colour }, emphasis: { disabled: true },
+    endLabel: { show: pane.shaded === true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
+    ...(stalls.length > 0 ? { markArea: { silent: true, itemStyle: { color: colour, opacity: 0.16 },
+      data: stalls.map(([start, end]) => [{ xAxis: start }, { xAxis: end }]) } } : {}),
+  };
+}
+
+interface Lane {
+  engine: Engine;
+  kind: EventKind;
+  marks: Mark[];
+}
+
+function lanesOf(drawn: Drawn[]): Lane[] {
+  const kinds = Object.keys(LANES) as EventKind[];
+  return drawn.flatMap(({ engine, line }) => kinds
+    .map((kind) => ({ engine, kind, marks: line.marks.filter((mark) => mark.kind === kind) }))
+    .filter((lane) => lane.marks.length > 0));
+}
+
+interface Api {
+  value: (dimension: number) => number;
+  coord: (point: [number, number]) => [number, number];
+}
+
+/** A row of marks: as long as they took, or a tick. */
+function laneOf(lane: Lane, row: number, at: number, theme: Theme): object {
+  const colour = colourOf(lane.engine, theme);
+  return {
+    type: "custom", name: `${lane.engine.name}, ${LANES[lane.kind]}`, xAxisIndex: at, yAxisIndex: at,
+    encode: { x: [0, 2], y: 1 },
+    data: lane.marks.map((mark) => ({ value: [mark.start_s, row, mark.end_s ?? mark.start_s], mark })),
+    tooltip: { trigger: "item", formatter: (item: { data: { mark: Mark } }) => {
+      const { mark } = item.data;
+      const length = mark.end_s == null ? "" : ` for ${(mark.end_s - mark.start_s).toFixed(2)} s`;
+      return tip(`${lane.engine.name}: ${LANES[lane.kind]}`, [[`at ${mark.start_s.toFixed(2)} s${length}`, ""], [mark.detail, ""]]);
+    } },
+    renderItem: (parameters: { dataIndex: number; coordSys: { x: number; width: number } }, api: Api) => {
+      const [start, y] = api.coord([api.value(0), api.value(1)]);
+      const [end] = api.coord([api.value(2), api.value(1)]);
+      const shape = { x: start, y: y - 5, width: Math.max(2, end - start), height: 10 };
+      const bar = { type: "rect", shape, style: { fill: colour, opacity: lane.kind === "stall" ? 1 : 0.6 } };
+      if (parameters.dataIndex > 0) return bar;
+      const name = { type: "text", silent: true, style: { text: LANES[lane.kind], fill: colour, font: `600 11px ${FONT}`,
+        x: parameters.coordSys.x + parameters.coordSys.width + 6, y: y - 5 } };
+      return { type: "group", children: [bar, name] };
+    },
+  };
+}
+
+function tableOf(drawn: Drawn[], panes: Pane[]) {
+  const rows = drawn.flatMap(({ engine, line }) => [
+    ...panes.map((pane) => {
+      const values = known(pane.points(line)).map(([, value]) => value ?? 0);
+      const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+      const cells = values.length === 0 ? [NONE, NONE, NONE] : [Math.min(...values), mean, Math.max(...values)].map(si);
+      return [engine.name, pane.title, ...cells, String(values.length)];
+    }),
+    ...(Object.keys(LANES) as EventKind[]).flatMap((kind) => {
+      const marks = line.marks.filter((mark) => mark.kind === kind);
+      const lengths = marks.flatMap((mark) => (mark.end_s == null ? [] : [mark.end_s - mark.start_s]));
+      const sum = lengths.reduce((sum, length) => sum + length, 0);
+      return marks.length === 0 ? [] : [[engine.name, `${kind}, seconds`, NONE, `${si(sum)} in all`, lengths.length ? si(Math.max(...lengths)) : NONE, String(marks.length)]];
+    }),
+  ]);
+  return { head: ["engine", "what", "least", "mean", "most", "points"], words: 2, rows };
+}

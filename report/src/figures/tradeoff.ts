@@ -1,0 +1,123 @@
+// Figure 11: what throughput is paid for with: space, tail, CPU. The front joins the points that no
+// other beats in both.
+
+import { colourOf, markerOf, type Theme } from "../colour";
+import { trialsNote, type Drawing, type Figure } from "../drawing";
+import type { Option } from "../echarts";
+import { duration, NONE, ratio, si } from "../format";
+import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
+import { costOf, metricOf, rateOf, roleOf, type Case } from "../model";
+import type { View } from "../view";
+import { roleControl } from "./choices";
+
+export const tradeoff: Figure = { number: 11, name: "tradeoff", draw };
+
+interface Spot {
+  one: Case;
+  x: number;
+  y: number;
+}
+
+interface Price {
+  title: string;
+  type: "log" | "value";
+  read: (one: Case, role: string) => number | null;
+  format: (value: number) => string;
+}
+
+const PRICES: Price[] = [
+  { title: "space amplification", type: "value", read: (one) => costOf(one, "space_amplification")?.value ?? null, format: (value) => `${ratio(value)}×` },
+  { title: "p99.9", type: "log", read: (one, role) => {
+    const row = roleOf(one, role);
+    return metricOf(row?.metrics, `${row?.open_loop ? "response" : "service"}_ns_p99_9`)?.value ?? null;
+  }, format: duration },
+  { title: "CPU time an operation", type: "value", read: (one) => costOf(one, "cpu_ns_per_op")?.value ?? null, format: duration },
+];
+
+/** Points that no other beats in both: more throughput (x) and a lower price (y); from left to right. */
+export function front<P extends { x: number; y: number }>(points: P[]): P[] {
+  const best: P[] = [];
+  for (const point of [...points].sort((a, b) => b.x - a.x || a.y - b.y)) {
+    const last = best.at(-1);
+    if (!last || point.y < last.y) best.push(point);
+  }
+  return best.reverse();
+}
+
+function draw(view: View): Drawing | null {
+  if (view.work.load) return null;
+  const role = roleControl(view, "11");
+  const cases = view.cases.filter((one) => !one.engine.harness);
+  const list = PRICES.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
+    const x = rateOf(one, role.value)?.value, y = price.read(one, role.value);
+    return x == null || y == null || x <= 0 ? [] : [{ one, x, y }];
+  }) })).filter((panel) => panel.spots.length > 1);
+  if (list.length === 0) return null;
+  return {
+    title: "Trade-offs",
+    note: `Operations a second of ${role.value} (to the right is better) against what they cost (lower is better); a point for each engine and number of threads (written beside it); the grey line joins those that no other beats in both. ${trialsNote(view)}.`,
+    controls: [role],
+    chart: (width, theme) => chart(list, width, theme),
+    table: () => ({
+      head: ["engine", "threads", `${role.value} ops/s`, ...PRICES.map((price) => price.title)],
+      rows: cases.map((one) => {
+        const rate = rateOf(one, role.value)?.value;
+        return [one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...PRICES.map((price) => {
+          const value = price.read(one, role.value);
+          return value == null ? NONE : price.format(value);
+        })];
+      }),
+    }),
+  };
+}
+
+function chart(list: { price: Price; spots: Spot[] }[], width: number, theme: Theme): { height: number; option: Option } {
+  const space = { height: 230, least: 200, left: 58, right: 22, most: 3 };
+  const place = panels(list.length, width, space);
+  const option: Option = {
+    title: list.map(({ price }, at) => title(price.title, place.panels[at]!, space.left, theme)),
+    grid: place.panels,
+    xAxis: list.map((_, at) => axis(theme, at, {
+      type: "value", min: 0, splitNumber: 3, splitLine: { show: false }, name: "operations a second →", nameGap: 26, axisLabel: axisLabel(theme, si),
+    })),
+    yAxis: list.map(({ price }, at) => axis(theme, at, {
+      type: price.type, ...(price.type === "value" ? { min: 0 } : {}), splitNumber: 4, axisLine: { show: false }, axisLabel: axisLabel(theme, price.format),
+    })),
+    tooltip: tooltip(theme, { trigger: "item" }),
+    series: list.flatMap(({ price, spots }, at) => [frontOf(spots, at, theme), ...scatters(price, spots, at, theme)]),
+  };
+  return { height: place.height, option };
+}
+
+function frontOf(spots: Spot[], at: number, theme: Theme): object {
+  return {
+    type: "line", silent: true, xAxisIndex: at, yAxisIndex: at, symbol: "none", z: 1,
+    data: front(spots).map(({ x, y }) => [x, y]),
+    lineStyle: { color: theme.line, width: 2, type: "dashed" }, tooltip: { show: false },
+  };
+}
+
+function scatters(price: Price, spots: Spot[], at: number, theme: Theme): object[] {
+  const engines = [...new Set(spots.map((spot) => spot.one.engine))];
+  return engines.map((engine) => {
+    const own = spots.filter((spot) => spot.one.engine === engine);
+    const rightmost = own.reduce((best, spot) => (spot.x > best.x ? spot : best));
+    return {
+      type: "scatter", name: engine.name, xAxisIndex: at, yAxisIndex: at, symbol: markerOf(engine), symbolSize: 11, z: 3, emphasis: { disabled: true },
+      itemStyle: { color: colourOf(engine, theme), opacity: 1 },
+      data: own.map((spot) => ({ value: [spot.x, spot.y], spot, ...(spot === rightmost ? { label: { position: "bottom", align: "right", fontWeight: 600 } } : {}) })),
+      label: { show: true, position: "top", distance: 5, color: colourOf(engine, theme), fontFamily: FONT, fontSize: 11,
+        formatter: (item: { dataIndex: number }) => {
+          const spot = own[item.dataIndex];
+          const threads = spot?.one.threads == null ? "" : String(spot.one.threads);
+          return spot === rightmost ? `${cut(engine.name, 16)} ${threads}`.trim() : threads;
+        } },
+      // The engine's name stays, whatever else gives way.
+      labelLayout: (label: { dataIndex?: number }) => ({ hideOverlap: own[label.dataIndex ?? -1] !== rightmost }),
+      tooltip: { formatter: (item: { data: { spot: Spot } }) => {
+        const { spot } = item.data;
+        return tip(`${engine.name}, ${spot.one.threads ?? 1} threads`, [["operations a second", si(spot.x), colourOf(engine, theme)], [price.title, price.format(spot.y)]]);
+      } },
+    };
+  });
+}

@@ -1,0 +1,54 @@
+// The bar that stays on top: which engines, workloads and threads are shown. It is the legend, too.
+
+import { colourOf, outlineOf, type Theme } from "./colour";
+import { h, svg, type Child } from "./dom";
+import type { Engine, Model } from "./model";
+import type { Choice } from "./view";
+
+export function legendMark(engine: Engine, theme: Theme): SVGElement {
+  return svg("svg", { viewBox: "0 0 10 10", class: "mark", "aria-hidden": "true" },
+    svg("path", { d: outlineOf(engine), fill: colourOf(engine, theme) }));
+}
+
+/** Calls `changed` with the choice as it is after a click. */
+export function filters(model: Model, choice: Choice, theme: Theme, changed: (choice: Choice) => void): HTMLElement {
+  const engines = model.engines.filter((engine) => !engine.harness);
+  const groups: (HTMLElement | null)[] = [
+    group("Engines", engines.map((engine) => ({
+      key: engine.name, label: [legendMark(engine, theme), engine.name],
+    })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
+    model.works.length < 2 ? null : group("Workloads", model.works.map((work) => ({
+      key: work.name, label: [work.name],
+    })), choice.works, (chosen) => changed({ ...choice, works: chosen })),
+    model.threads.length < 2 ? null : group("Threads", model.threads.map((count) => ({
+      key: String(count), label: [String(count)],
+    })), choice.threads.map(String), (chosen) => changed({ ...choice, threads: chosen.map(Number) })),
+  ];
+  const harness = model.engines.find((engine) => engine.harness);
+  const floor = harness ? h("span", { class: "floor", title: "The null engine: what the harness alone costs. No competitor." },
+    legendMark(harness, theme), "harness") : null;
+  return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
+}
+
+interface Item {
+  key: string;
+  label: Child[];
+}
+
+/** Empty is all: what was left out last comes back when nothing would be left. */
+function group(name: string, items: Item[], chosen: string[], changed: (chosen: string[]) => void): HTMLElement {
+  const known = chosen.filter((key) => items.some((item) => item.key === key));
+  const on = (key: string) => known.length === 0 || known.includes(key);
+  return h("fieldset", {}, h("legend", {}, name), ...items.map((item) =>
+    h("button", {
+      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.key,
+      click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
+    }, ...item.label)));
+}
+
+/** The choice after a click: from all to all but this one; all again when it is complete or empty. */
+export function toggled(all: string[], chosen: string[], key: string): string[] {
+  const before = chosen.length === 0 ? all : chosen;
+  const after = before.includes(key) ? before.filter((other) => other !== key) : all.filter((other) => before.includes(other) || other === key);
+  return after.length === all.length ? [] : after;
+}

@@ -1,0 +1,164 @@
+// A figure on the page: caption, choices, drawing, the table behind it, and ways to save it. Drawn
+// only when it comes into view, so that a thousand cases open as fast as one.
+
+import { THEMES, type Theme } from "./colour";
+import { h } from "./dom";
+import type { Control, Drawing, Figure } from "./drawing";
+import { init, type Chart } from "./echarts";
+import { spreadLabels } from "./labels";
+import { savePng, saveSvg } from "./save";
+import { table } from "./table";
+import type { View } from "./view";
+
+export interface Stage {
+  theme: () => Theme;
+  /** A choice inside a figure was made. */
+  choose: (name: string, value: string) => void;
+}
+
+const frames = new Set<Frame>();
+
+export class Frame {
+  readonly element: HTMLElement;
+  private chart: Chart | null = null;
+  private drawn = false;
+  private drawing: Drawing;
+  private readonly body = h("div", { class: "drawing" });
+  private readonly controls = h("div", { class: "controls" });
+  private readonly details = h("details", {}, h("summary", {}, "Table"));
+  private readonly note = h("p", { class: "note" });
+
+  constructor(
+    private readonly figure: Figure,
+    drawing: Drawing,
+    private view: View,
+    private readonly stage: Stage,
+  ) {
+    this.drawing = drawing;
+    const tool = (label: string, save: () => void) =>
+      h("button", { type: "button", title: `Save this figure as ${label}`, click: save }, label);
+    const tools = drawing.chart || drawing.picture
+      ? h("div", { class: "tools" },
+        tool("SVG", () => saveSvg(this.picture(), this.naming(), stage.theme())),
+        tool("PNG", () => savePng(this.picture(), this.naming(), stage.theme())))
+      : null;
+    this.element = h("figure", { class: "figure", id: `figure-${figure.number}-${view.model.works.indexOf(view.work)}` },
+      h("figcaption", {},
+        h("h3", {}, h("span", { class: "ordinal" }, `Figure ${figure.number}`), drawing.title),
+        tools, this.note),
+      this.controls, this.body, this.details);
+    this.element.dataset["figure"] = String(figure.number);
+    this.prepare();
+    frames.add(this);
+    observer.observe(this.element);
+  }
+
+  private name(): string {
+    const chosen = (this.drawing.controls ?? []).filter((control) => control.options.length > 1)
+      .map((control) => `${control.label} ${control.options.find((option) => option.value === control.value)?.label ?? ""}`);
+    const work = this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
+    const context = [...work, ...chosen].join(", ");
+    return `Figure ${this.figure.number}: ${this.drawing.title}${context ? ` (${context})` : ""}`;
+  }
+
+  private naming(): { title: string; source: string } {
+    return { title: this.name(), source: `kvdyno, run ${this.view.model.data.summary.run.id}` };
+  }
+
+  private picture(): SVGElement | null {
+    return this.drawing.picture?.(this.stage.theme()) ?? this.body.querySelector("svg");
+  }
+
+  /** All that needs no drawing: so that the page does not jump when it is drawn. */
+  private prepare(): void {
+    this.note.textContent = this.drawing.note;
+    this.controls.replaceChildren(...(this.drawing.controls ?? [])
+      .filter((control) => control.options.length > 1)
+      .map((control) => this.select(control)));
+    const { chart } = this.drawing;
+    if (chart && !this.drawn) this.body.style.minHeight = `${chart(this.width(), this.stage.theme()).height}px`;
+  }
+
+  private select(control: Control): HTMLElement {
+    const select = h("select", {
+      change: (event) => this.stage.choose(control.name, (event.target as HTMLSelectElement).value),
+    }, ...control.options.map((option) =>
+      h("option", { value: option.value, selected: option.value === control.value }, option.label)));
+    return h("label", {}, control.label, " ", select);
+  }
+
+  private width(): number {
+    const width = this.body.clientWidth || this.element.clientWidth || 720;
+    return this.stage.theme().name === "print" ? Math.min(width, 690) : width;
+  }
+
+  draw(): void {
+    if (this.drawn || !this.element.isConnected) return;
+    this.drawn = true;
+    this.paint();
+  }
+
+  private paint(): void {
+    const theme = this.stage.theme();
+    const { chart, element } = this.drawing;
+    if (chart) {
+      const width = this.width();
+      const { height, option } = chart(width, theme);
+      this.body.style.minHeight = "";
+      if (this.chart && (this.chart.getWidth() !== width || this.chart.getHeight() !== height)) {
+        this.chart.resize({ width, height });
+      }
+      this.chart ??= init(this.body, null, { renderer: "svg", width, height });
+      this.chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, { notMerge: true });
+      spreadLabels(this.chart);
+      const picture = this.body.querySelector("svg");
+      picture?.setAttribute("role", "img");
+      picture?.setAttribute("aria-label", `${this.name()}. ${this.drawing.note}. The table below holds its figures.`);
+    } else if (element) {
+      this.body.replaceChildren(element(theme));
+    }
+    const [summary] = this.details.children;
+    if (summary) this.details.replaceChildren(summary, table(this.drawing.table(), this.name()));
+    this.element.dataset["drawn"] = theme.name;
+  }
+
+  /** Another choice inside; null where there is nothing to show any more. */
+  update(inside: Record<string, string>): void {
+    this.view = { ...this.view, inside };
+    const drawing = this.figure.draw(this.view);
+    if (!drawing) return;
+    this.drawing = drawing;
+    this.prepare();
+    if (this.drawn) this.paint();
+  }
+
+  /** The width or the theme changed. */
+  refresh(): void {
+    if (this.drawn) this.paint();
+    else this.prepare();
+  }
+
+  remove(): void {
+    observer.unobserve(this.element);
+    this.chart?.dispose();
+    frames.delete(this);
+  }
+}
+
+const byElement = (element: Element): Frame | undefined =>
+  [...frames].find((frame) => frame.element === element);
+
+const observer = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    if (!entry.isIntersecting) continue;
+    observer.unobserve(entry.target);
+    byElement(entry.target)?.draw();
+  }
+}, { rootMargin: "400px" });
+
+export const removeFrames = (): void => frames.forEach((frame) => frame.remove());
+export const updateFrames = (inside: Record<string, string>): void =>
+  frames.forEach((frame) => frame.update(inside));
+export const refreshFrames = (): void => frames.forEach((frame) => frame.refresh());
+export const drawAll = (): void => frames.forEach((frame) => frame.draw());
+export const PRINT = THEMES.print;

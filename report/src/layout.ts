@@ -1,0 +1,102 @@
+// Where panels, axes and tooltips of a figure stand.
+
+import type { Child } from "./dom";
+import { h } from "./dom";
+import type { Theme } from "./colour";
+
+export interface Panel {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+export interface Space {
+  /** Of one panel, without its title and axis. */
+  height: number;
+  /** The narrowest panel that can be read. */
+  least: number;
+  left: number;
+  right: number;
+  /** Title above, axis below. */
+  top?: number;
+  bottom?: number;
+  most?: number;
+}
+
+/** Panels side by side as far as the width allows. */
+export function panels(count: number, width: number, space: Space): { panels: Panel[]; height: number } {
+  const { top = 34, bottom = 44 } = space;
+  const whole = space.left + space.right + space.least;
+  const across = Math.max(1, Math.min(count, space.most ?? 3, Math.floor(width / whole)));
+  const each = width / across;
+  const row = top + space.height + bottom;
+  const list = Array.from({ length: count }, (_, at) => ({
+    left: (at % across) * each + space.left,
+    top: Math.floor(at / across) * row + top,
+    width: each - space.left - space.right,
+    height: space.height,
+  }));
+  return { panels: list, height: Math.ceil(count / across) * row };
+}
+
+export const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+
+/** A panel's title, above its axis. */
+export function title(text: string, panel: Panel, left: number, theme: Theme): object {
+  return {
+    text: cut(text, Math.max(16, Math.floor((panel.width + left) / 6.6))),
+    left: panel.left - left + 2,
+    top: panel.top - 32,
+    padding: 0,
+    textStyle: { color: theme.text, fontSize: 13, fontWeight: 600, fontFamily: FONT },
+  };
+}
+
+/** What all axes have in common. */
+export function axis(theme: Theme, at: number, more: object): object {
+  return {
+    gridIndex: at,
+    axisLine: { show: true, lineStyle: { color: theme.line } },
+    axisTick: { show: false },
+    splitLine: { show: true, lineStyle: { color: theme.grid } },
+    axisLabel: { color: theme.faint, fontSize: 11, fontFamily: FONT, hideOverlap: true },
+    nameTextStyle: { color: theme.faint, fontSize: 11, fontFamily: FONT },
+    nameLocation: "middle",
+    ...more,
+  };
+}
+
+export function axisLabel(theme: Theme, formatter: (value: number) => string, more: object = {}): object {
+  return { color: theme.faint, fontSize: 11, fontFamily: FONT, hideOverlap: true, formatter, ...more };
+}
+
+/** Whatever a name is, it does not fill a figure. */
+export const cut = (text: string, most = 22): string =>
+  text.length > most ? `${text.slice(0, most - 1)}…` : text;
+
+/** Room for names at the end of lines. */
+export const nameWidth = (names: string[]): number =>
+  Math.min(150, Math.max(24, ...names.map((name) => cut(name).length * 7.4 + 14)));
+
+export function tooltip(theme: Theme, more: object = {}): object {
+  return {
+    confine: true,
+    backgroundColor: theme.ground,
+    borderColor: theme.line,
+    borderWidth: 1,
+    padding: [6, 9],
+    textStyle: { color: theme.text, fontSize: 12, fontFamily: FONT },
+    transitionDuration: 0,
+    ...more,
+  };
+}
+
+/** A tooltip's content: elements, never markup. */
+export function tip(heading: string, lines: [word: string, value: string, colour?: string][]): HTMLElement {
+  const rows = lines.map(([word, value, colour]): Child =>
+    h("tr", {},
+      h("td", {}, colour ? h("span", { class: "dot", style: `background:${colour}` }) : "", word),
+      h("td", { class: "number" }, value)));
+  return h("div", { class: "tip" }, h("strong", {}, heading), h("table", {}, h("tbody", {}, ...rows)));
+}

@@ -1,0 +1,16 @@
+// Reads the data out of the page: base64, gzip, JSON.
+
+import type { PageData } from "./data";
+
+export async function unpack(base64: string): Promise<string> {
+  const text = atob(base64.trim());
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+/** The data's text, for the download, and what it says. */
+export async function load(element: HTMLElement | null): Promise<{ json: string; data: PageData }> {
+  const json = await unpack(element?.textContent ?? "");
+  return { json, data: JSON.parse(json) as PageData };
+}

@@ -1,0 +1,25 @@
+// A load as `time` prints it: the figures of the published studies, and what they lacked.
+
+import { h } from "./dom";
+import { inUnit, NONE } from "./format";
+import { metricOf } from "./model";
+import { table } from "./table";
+import type { View } from "./view";
+
+const COLUMNS = [
+  ["records_per_s", "records a second"], ["wall_ns", "wall time"], ["cpu_user_ns", "CPU time, user"], ["cpu_system_ns", "CPU time, system"], ["cpu_percent", "CPU over wall time"],
+  ["database_allocated_bytes", "size on the volume"], ["context_switches_voluntary", "context switches, waited"], ["context_switches_involuntary", "context switches, pushed off"],
+  ["fs_inputs_512", "FS inputs"], ["fs_outputs_512", "FS outputs"], ["fs_outputs_512_per_record", "FS outputs per record"],
+  ["device_write_bytes", "written by the device"], ["write_amplification", "write amplification"], ["settle_wall_ns", "time to settle"],
+] as const;
+
+export function loadTable(view: View): HTMLElement {
+  const cases = view.cases.filter((one) => !one.engine.harness);
+  const rows = COLUMNS.map(([name, title]) => [title, ...cases.map((one) => {
+    const metric = metricOf(one.load?.metrics, name);
+    return metric?.value == null ? NONE : inUnit(metric.value, metric.unit).replace(/\/(s|record)$/, "");
+  })]);
+  return h("div", { class: "load" },
+    h("p", { class: "note" }, "Medians over trials. FS outputs are 512-byte units dirtied (getrusage), as published studies count them; what the device wrote is beside them."),
+    table({ head: ["", ...cases.map((one) => one.engine.name)], rows }, "The load"));
+}

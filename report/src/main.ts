@@ -1,0 +1,21 @@
+// Reads the page's data and shows the page that it is for.
+
+import { h } from "./dom";
+import { load } from "./load";
+import { report } from "./pages/report";
+
+async function main(): Promise<void> {
+  const root = document.getElementById("page");
+  if (!root) return;
+  try {
+    const { json, data } = await load(document.getElementById("data"));
+    switch (data.kind) {
+      case "report": return report(root, data, json);
+    }
+  } catch (error) {
+    root.replaceChildren(h("p", { role: "alert" }, `This page cannot be shown: ${String(error)}`));
+    throw error;
+  }
+}
+
+void main();

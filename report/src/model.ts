@@ -1,0 +1,172 @@
+// The summary as figures want it: engines with their colours, workloads, and cases that say which
+// of both they are.
+
+import type { Group, LoadRow, Metric, PageData, RoleRow, RunRow } from "./data";
+import { bytes, si } from "./format";
+
+/** An engine with a durability class: what has a colour. */
+export interface Engine {
+  id: string;
+  name: string;
+  durability: string;
+  harness: boolean;
+  /** Its place among those that are no harness: which colour and marker it has. */
+  place: number;
+}
+
+/** The same work on the same data with the same RAM, whoever does it with however many threads. */
+export interface Work {
+  id: string;
+  name: string;
+  phase: string;
+  load: boolean;
+  /** Without RAM, size of the data and offered rate: what a sweep over those has in common. */
+  family: string;
+  /** Size of the data and RAM. */
+  means: string;
+  /** What is asked for each second; of a closed loop none. */
+  rate: number | null;
+  roles: string[];
+}
+
+export interface Case {
+  /** Place of its group in the summary. */
+  index: number;
+  group: Group;
+  engine: Engine;
+  work: Work;
+  threads: number | null;
+  load: LoadRow | null;
+  run: RunRow | null;
+}
+
+export interface Model {
+  data: PageData;
+  engines: Engine[];
+  works: Work[];
+  cases: Case[];
+  threads: number[];
+}
+
+export function model(data: PageData): Model {
+  const groups = data.summary.groups;
+  const engines = enginesOf(data);
+  const parts = groups.flatMap((group) => workParts(group));
+  const works = new Map<string, Work>();
+  const cases: Case[] = [];
+  groups.forEach((group, index) => {
+    const engine = engines.find((engine) => engine.id === engineId(group));
+    if (!engine) return;
+    for (const part of workParts(group)) {
+      if (isLost(part, parts)) continue;
+      const work = works.get(part.id) ?? makeWork(part, parts);
+      works.set(part.id, work);
+      const threads = part.load ? null : group.threads;
+      cases.push({ index, group, engine, work, threads, load: part.load, run: part.run });
+    }
+  });
+  const sorted = [...works.values()].sort((a, b) => Number(b.load) - Number(a.load));
+  const threads = unique(cases.flatMap((one) => (one.threads == null ? [] : [one.threads])));
+  return { data, engines, works: sorted, cases, threads: threads.sort((a, b) => a - b) };
+}
+
+const engineId = (of: { label: string; durability: string }): string => `${of.label}/${of.durability}`;
+
+/** The class is part of the name where the run has several: they never share a name unmarked. */
+function enginesOf(data: PageData): Engine[] {
+  const harness = (label: string, durability: string) =>
+    data.summary.groups.some((group) =>
+      group.label === label && group.durability === durability && group.measures_the_harness);
+  const infos = data.summary.engines;
+  const real = infos.filter((info) => !harness(info.label, info.durability));
+  const several = new Set(real.map((info) => info.durability)).size > 1;
+  let place = 0;
+  return infos.map((info) => {
+    const isHarness = harness(info.label, info.durability);
+    const title = info.worker?.title;
+    const name = title && info.label === info.engine ? title : info.label;
+    return {
+      id: engineId(info),
+      name: isHarness ? "harness" : several ? `${name} (${info.durability})` : name,
+      durability: info.durability,
+      harness: isHarness,
+      place: isHarness ? -1 : place++,
+    };
+  });
+}
+
+interface Part {
+  id: string;
+  phase: string;
+  load: LoadRow | null;
+  run: RunRow | null;
+  group: Group;
+  family: string;
+  means: string;
+  rate: number | null;
+}
+
+function workParts(group: Group): Part[] {
+  const data = `${group.records} x ${group.key_bytes}+${group.value_bytes_mean}`;
+  const means = `${data}, ${group.ram_limit_bytes ?? "-"}`;
+  const record = `${group.key_bytes}+${group.value_bytes_mean}`;
+  const part = (phase: string, doing: string, load: LoadRow | null, run: RunRow | null): Part => {
+    const family = `${phase}|${doing}|${record}`;
+    const rate = run?.roles.map((role) => metricOf(role.metrics, "offered_ops_per_s")?.value).find((value) => value != null) ?? null;
+    return { id: `${family}|${means}|${rate ?? ""}`, phase, load, run, group, family, means, rate };
+  };
+  const parts = group.runs.map((run) =>
+    part(run.phase, run.roles.map((role) => `${role.role}:${role.mix}`).join(","), null, run));
+  if (group.load) parts.unshift(part(group.load.phase, "load", group.load, null));
+  return parts;
+}
+
+/** An open loop that left no figure does not say which of several rates it was. */
+function isLost(part: Part, all: Part[]): boolean {
+  const open = part.run?.roles.some((role) => role.open_loop);
+  return open === true && part.rate == null && all.some((other) => other.family === part.family && other.rate != null);
+}
+
+function makeWork(part: Part, all: Part[]): Work {
+  const group = part.group;
+  const varies = (read: (group: Group) => unknown) => all.some((other) => read(other.group) !== read(group));
+  const names = [part.phase];
+  if (varies((g) => `${g.records} ${g.key_bytes} ${g.value_bytes_mean}`)) {
+    names.push(`${si(group.records)} × ${group.key_bytes}+${group.value_bytes_mean} B`);
+  }
+  if (varies((g) => g.ram_limit_bytes)) {
+    names.push(group.ram_limit_bytes == null ? "no RAM limit" : `RAM ${bytes(group.ram_limit_bytes)}`);
+  }
+  if (part.rate != null && all.some((other) => other.family === part.family && other.rate !== part.rate)) {
+    names.push(`${si(part.rate)}/s offered`);
+  }
+  const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
+  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, family: part.family, means: part.means, rate: part.rate, roles };
+}
+
+export const unique = <T>(items: T[]): T[] => [...new Set(items)];
+
+export function metricOf(metrics: Metric[] | undefined, name: string): Metric | null {
+  return metrics?.find((metric) => metric.name === name) ?? null;
+}
+
+export function roleOf(one: Case, role: string): RoleRow | null {
+  return one.run?.roles.find((row) => row.role === role) ?? null;
+}
+
+/** The load's rate or a role's: what a case delivered. */
+export function rateOf(one: Case, role: string): Metric | null {
+  if (one.load) return metricOf(one.load.metrics, "records_per_s");
+  return metricOf(roleOf(one, role)?.metrics, "ops_per_s");
+}
+
+/** Costs of the whole phase. */
+export const costOf = (one: Case, name: string): Metric | null =>
+  metricOf((one.load ?? one.run)?.metrics, name);
+
+/** The interval, or below six trials the extremes; as the program compares. */
+export function rangeOf(metric: Metric | null): [low: number, high: number] | null {
+  if (!metric || metric.n < 2) return null;
+  if (metric.interval) return [metric.interval.low, metric.interval.high];
+  return metric.min != null && metric.max != null ? [metric.min, metric.max] : null;
+}

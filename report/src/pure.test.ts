@@ -1,0 +1,139 @@
+// What needs no browser.
+
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { binaryStep } from "./figures/bars";
+import { columnsOf } from "./figures/heat";
+import { bar, cellsOf, sure } from "./figures/board";
+import type { Engine } from "./model";
+import { merged } from "./figures/timeline";
+import { front } from "./figures/tradeoff";
+import { toggled } from "./filters";
+import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
+import { spread } from "./labels";
+import { panels } from "./layout";
+import { unpack } from "./load";
+import type { Metric } from "./data";
+import { quoted } from "./sections";
+import { parse, write } from "./view";
+
+describe("numbers", () => {
+  test("as the terminal writes them", () => {
+    expect([950, 999_600, 80e6, 12_345].map(si)).toEqual(["950", "1.00 M", "80.0 M", "12.3 k"]);
+    expect([512, 1.5 * 2 ** 30].map(bytes)).toEqual(["512 B", "1.50 GiB"]);
+    expect([850, 12_300, 4.56e6, 100e9, 8e12].map(duration)).toEqual(["850 ns", "12.3 µs", "4.56 ms", "1m40s", "2h13m"]);
+    expect(grouped(1234567)).toBe("1,234,567");
+    expect([0, 0.036, 1, 2.345, 13.02, 1107].map(ratio)).toEqual(["0", "0.036", "1.00", "2.35", "13.02", "1.11 k"]);
+  });
+
+  test("missing is not zero", () => {
+    expect(inUnit(null, "ns")).toBe(NONE);
+    expect(inUnit(0, "ns")).toBe("0 ns");
+  });
+
+  test("nines", () => {
+    expect([0.301, 1, 2, 3, 4, 5].map(percentile)).toEqual(["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"]);
+  });
+});
+
+describe("the address", () => {
+  test("holds what is chosen, whatever it is called", () => {
+    const choice = {
+      engines: ["LMDB (commit)", "a&b=c#d"], works: ["load, RAM 1 GiB"], threads: [1, 64],
+      theme: "dark" as const, inside: { "3.threads": "4" },
+    };
+    expect(parse(write(choice))).toEqual(choice);
+  });
+
+  test("is empty where nothing is chosen, and nonsense is nothing", () => {
+    const nothing = { engines: [], works: [], threads: [], theme: null, inside: {} };
+    expect(write(nothing)).toBe("");
+    expect(parse("#threads=x&theme=pink&other=1")).toEqual(nothing);
+  });
+
+  test("a click takes one away, and all again when none is left", () => {
+    expect(toggled(["a", "b", "c"], [], "b")).toEqual(["a", "c"]);
+    expect(toggled(["a", "b", "c"], ["a", "c"], "b")).toEqual([]);
+    expect(toggled(["a", "b"], ["a"], "a")).toEqual([]);
+  });
+});
+
+describe("the scoreboard", () => {
+  const metric = (value: number, low: number, high: number, n = 3): Metric => ({
+    name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n, min: low, max: high, interval: null, missing: null,
+  });
+
+  test("better goes to the right, by factors", () => {
+    expect(bar(2, 1, "higher", 2)).toBe(0.5);
+    expect(bar(2, 1, "lower", 2)).toBe(-0.5);
+    expect(bar(0.5, 1, "lower", 2)).toBe(0.5);
+    expect(bar(100, 1, "higher", 2)).toBe(1);
+    expect(bar(0, 1, "higher", 2)).toBe(0);
+  });
+
+  test("ranges that touch are not told apart; one trial has none", () => {
+    expect(sure(metric(2, 1, 3), metric(4, 3, 5))).toBe("~");
+    expect(sure(metric(2, 1, 2.9), metric(4, 3, 5))).toBe("");
+    expect(sure(metric(2, 2, 2, 1), metric(4, 3, 5))).toBe("?");
+  });
+});
+
+test("writes that promise different things have no ratio", () => {
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
+  const value = (value: number): Metric => ({ name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n: 3, min: value, max: value, interval: null, missing: null });
+  const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
+  const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
+  const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);
+  expect(row?.cells.map((cell) => cell.ratio)).toEqual(["1.00", "", "2.00", ""]);
+  expect(row?.cells.map((cell) => cell.missing)).toEqual([null, null, null, NONE]);
+});
+
+describe("drawing", () => {
+  test("names at the ends of lines are moved apart", () => {
+    const moved = (at: number[], bounds?: [number, number]) => spread(at, 10, bounds).map((offset, index) => offset + at[index]!);
+    expect(moved([0, 50])).toEqual([0, 50]);
+    expect(moved([10, 10])).toEqual([5, 15]);
+    expect(moved([10, 12, 25])).toEqual([5.666666666666666, 15.666666666666666, 25.666666666666664].map((v) => expect.closeTo(v, 6)));
+    expect(moved([0, 1], [0, 100])).toEqual([0, 10]);
+  });
+
+  test("the front joins what nothing else beats in both", () => {
+    const points = [{ x: 1, y: 1 }, { x: 2, y: 3 }, { x: 3, y: 2 }, { x: 4, y: 9 }, { x: 4, y: 8 }];
+    expect(front(points)).toEqual([{ x: 1, y: 1 }, { x: 3, y: 2 }, { x: 4, y: 8 }]);
+    expect(front([])).toEqual([]);
+  });
+
+  test("stalls that touch are one", () => {
+    expect(merged([[5, 6], [0, 1], [1.05, 2], [0.5, 0.6]], 0.1)).toEqual([[0, 2], [5, 6]]);
+  });
+
+  test("a map's columns in numbers", () => {
+    const heat = { group: 0, trial: 1, phase: "", role: "", kind: "service" as const, column_s: 1, columns: 2, rows_per_decade: 8,
+      cells: [[0, 3, 90], [0, 9, 10]] as [number, number, number][] };
+    expect(columnsOf(heat)).toEqual([
+      { at: 0, count: 100, low: 3, middle: 3, high: 9 }, { at: 1, count: 0, low: null, middle: null, high: null },
+    ]);
+  });
+
+  test("panels go below each other where it is narrow", () => {
+    const space = { height: 100, least: 200, left: 50, right: 50, top: 10, bottom: 10 };
+    expect(panels(2, 700, space).panels.map((panel) => panel.top)).toEqual([10, 10]);
+    const narrow = panels(2, 400, space);
+    expect(narrow.panels.map((panel) => [panel.left, panel.top])).toEqual([[50, 10], [50, 130]]);
+    expect(narrow.height).toBe(240);
+  });
+
+  test("bytes have marks at powers of two", () => {
+    expect(binaryStep(5.5 * 1024)).toBe(2048);
+    expect(binaryStep(0)).toBe(1);
+  });
+});
+
+test("a command line can be copied into a shell", () => {
+  expect(["kvdyno", "run", "a b", "it's", "--set=x=1"].map(quoted).join(" ")).toBe(`kvdyno run 'a b' 'it'\\''s' --set=x=1`);
+});
+
+test("data comes back out of the page", async () => {
+  const text = JSON.stringify({ name: "</script>µ" });
+  expect(await unpack(`\n${gzipSync(text).toString("base64")}\n`)).toBe(text);
+});

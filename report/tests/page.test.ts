@@ -1,0 +1,227 @@
+// The page in a real browser.
+
+import { readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { si } from "../src/format";
+import { BARE, dataOf, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES } from "./records";
+
+const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
+let browser: Browser;
+let pages: Record<"plain" | "rich" | "sizes" | "rates" | "evil" | "bare", string>;
+
+/** A page with what went wrong in it. */
+interface Opened {
+  page: Page;
+  wrong: string[];
+}
+
+interface Looks {
+  hash?: string;
+  width?: number;
+  dark?: boolean;
+}
+
+async function open(path: string, { hash = "", width = 1280, dark = false }: Looks = {}): Promise<Opened> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
+  const wrong: string[] = [];
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
+  page.on("pageerror", (error) => wrong.push(error.message));
+  page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
+  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || wrong.push(`request ${request.url()}`));
+  await page.goto(pathToFileURL(path).href + hash);
+  await page.waitForSelector("#raw");
+  return { page, wrong };
+}
+
+/** Goes through the page, as a reader does, until all is drawn. */
+async function scroll(page: Page): Promise<void> {
+  const figures = page.locator(".figure");
+  for (let at = 0; at < await figures.count(); at += 1) {
+    const figure = figures.nth(at);
+    await figure.scrollIntoViewIfNeeded();
+    await figure.locator("xpath=self::*[@data-drawn]").waitFor({ timeout: 10_000 });
+  }
+}
+
+const numbers = (page: Page): Promise<number[]> => page.$$eval(".figure", (figures) =>
+  [...new Set(figures.map((figure) => Number((figure as HTMLElement).dataset["figure"])))].sort((a, b) => a - b));
+
+describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    pages = {
+      plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), evil: write("evil", EVIL), bare: write("bare", BARE),
+    };
+  }, 120_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    remove();
+  });
+
+  test("draws every figure, each with its table, and fetches nothing", async () => {
+    const { page, wrong } = await open(pages.rich);
+    await scroll(page);
+    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11]);
+    const empty = await page.$$eval(".figure", (figures) => figures
+      .filter((figure) => !figure.querySelector(".drawing svg path, .drawing svg text, .scoreboard td") || !figure.querySelector("details tbody tr"))
+      .map((figure) => figure.id));
+    expect(empty).toEqual([]);
+    const named = await page.$$eval(".drawing > div > svg, .drawing svg[role]", (pictures) => pictures.every((picture) => picture.getAttribute("aria-label")));
+    expect(named).toBe(true);
+    expect(await page.locator(".figure[data-figure='5'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows rates and sizes of RAM where a run has several", async () => {
+    for (const [path, number] of [[pages.sizes, 10], [pages.rates, 9]] as const) {
+      const { page, wrong } = await open(path);
+      await scroll(page);
+      expect(await numbers(page)).toContain(number);
+      expect(await page.locator(`.figure[data-figure='${number}']`).count()).toBe(1);
+      expect(wrong).toEqual([]);
+    }
+  });
+
+  test("has the data's own figures in its tables", async () => {
+    const data = dataOf(pages.plain);
+    const { page } = await open(pages.plain);
+    await scroll(page);
+    const rows = await page.$$eval(".figure[data-figure='2'] details tbody tr", (rows) =>
+      rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const expected = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.map((role) => {
+      const rate = role.metrics.find((metric) => metric.name === "ops_per_s");
+      return rate?.value == null ? rate?.missing : `${si(rate.value)}/s`;
+    })));
+    expect(rows.map((row) => row[3])).toEqual(expected);
+    const answers = await page.locator(".answers dd").allTextContents();
+    expect(answers).toEqual(data.answers.map((answer) => answer.sentence));
+  });
+
+  test("keeps filters in its address, over a reload", async () => {
+    const { page, wrong } = await open(pages.plain);
+    await page.locator("[data-filter='LMDB']").focus();
+    await page.keyboard.press("Space");
+    await expect.poll(() => new URL(page.url()).hash).toBe("#engine=RocksDB");
+    expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset["filter"])).toBe("LMDB");
+    await page.locator("[data-filter='2']").click();
+    await page.locator("[data-filter='load']").click();
+    const check = async (): Promise<void> => {
+      await expect.poll(() => new URL(page.url()).hash).toBe("#engine=RocksDB&workload=measure&threads=1");
+      expect(await page.locator("[data-filter='LMDB']").getAttribute("aria-pressed")).toBe("false");
+      await scroll(page);
+      expect(await page.locator(".scoreboard thead th").allTextContents()).toEqual(["", "RocksDB"]);
+      expect(await page.locator("#figures h2").allTextContents()).toEqual(["Scoreboard", "Measure"]);
+    };
+    await check();
+    await page.reload();
+    await page.waitForSelector("#raw");
+    await check();
+    expect(wrong).toEqual([]);
+  });
+
+  test("keeps a choice inside a figure, too", async () => {
+    const { page } = await open(pages.plain);
+    await scroll(page);
+    await page.locator(".figure[data-figure='3'] select").last().selectOption("1");
+    await expect.poll(() => new URL(page.url()).hash).toBe("#f.3.threads=1");
+    await page.reload();
+    await scroll(page);
+    expect(await page.locator(".figure[data-figure='3'] select").last().inputValue()).toBe("1");
+    expect(await page.locator(".figure[data-figure='3'] details").last().textContent()).toContain("RocksDB");
+  });
+
+  test("is dark where the reader's system is, and by its button", async () => {
+    const { page, wrong } = await open(pages.plain, { dark: true });
+    const ground = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await scroll(page);
+    expect(await ground()).toBe("rgb(23, 27, 33)");
+    expect(await page.locator(".figure[data-drawn='dark']").count()).toBe(await page.locator(".figure").count());
+    await page.locator(".theme").click();
+    expect(await ground()).toBe("rgb(255, 255, 255)");
+    await expect.poll(() => new URL(page.url()).hash).toBe("#theme=light");
+    expect(await page.locator(".figure[data-drawn='dark']").count()).toBe(0);
+    expect(wrong).toEqual([]);
+  });
+
+  test("prints all of it, on white", async () => {
+    const { page, wrong } = await open(pages.plain, { dark: true });
+    await page.emulateMedia({ media: "print" });
+    await page.waitForFunction(() => [...document.querySelectorAll<HTMLElement>(".figure")].every((figure) => figure.dataset["drawn"] === "print"));
+    await page.emulateMedia({ media: "screen" });
+    expect((await page.pdf({ format: "A4" })).length).toBeGreaterThan(20_000);
+    expect(wrong).toEqual([]);
+  });
+
+  test("fits a narrow window", async () => {
+    const { page, wrong } = await open(pages.rich, { width: 400 });
+    await scroll(page);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
+    const wide = await page.$$eval(".drawing svg", (pictures) => pictures.filter((picture) => picture.getBoundingClientRect().right > 400).length);
+    expect(wide).toBe(0);
+    expect(wrong).toEqual([]);
+  });
+
+  test("saves figures and the data", async () => {
+    const { page, wrong } = await open(pages.plain);
+    await scroll(page);
+    const figure = page.locator(".figure[data-figure='2']");
+    const saved = async (label: string): Promise<Buffer> => {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: label }).and(page.locator(".figure[data-figure='2'] button, .raw")).first().click()]);
+      return readFileSync(await file.path());
+    };
+    expect(await figure.count()).toBe(1);
+    const svg = (await saved("SVG")).toString("utf8");
+    expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
+    expect(svg).toContain("Throughput against threads");
+    const board = page.locator(".figure[data-figure='1'] button").first();
+    const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
+    expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");
+    expect((await saved("PNG")).subarray(1, 4).toString()).toBe("PNG");
+    expect(JSON.parse((await saved("All figures")).toString("utf8"))).toEqual(dataOf(pages.plain));
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows what a record says and runs none of it", async () => {
+    const { page, wrong } = await open(pages.evil);
+    await scroll(page);
+    expect(await page.locator("h1").textContent()).toBe(HOSTILE);
+    for (const number of [2, 3, 5, 6, 11]) {
+      const picture = page.locator(`.figure[data-figure='${number}'] .drawing`).last();
+      const box = await picture.boundingBox();
+      if (!box) continue;
+      await picture.scrollIntoViewIfNeeded();
+      for (let step = 1; step < 12; step += 1) await picture.hover({ position: { x: (box.width * step) / 12, y: box.height / 3 }, force: true });
+    }
+    await page.locator("details > summary").evaluateAll((all) => all.forEach((summary) => (summary as HTMLElement).click()));
+    await page.emulateMedia({ media: "print" });
+    expect(await page.evaluate(() => "hit" in window)).toBe(false);
+    expect(await page.locator("img, iframe, object, embed").count()).toBe(0);
+    expect(await page.locator("script").count()).toBe(2);
+    expect(wrong).toEqual([]);
+  });
+
+  test("opens with next to nothing in it", async () => {
+    const { page, wrong } = await open(pages.bare);
+    await scroll(page);
+    expect(await page.locator("#host").textContent()).toContain("no drive known");
+    expect(await page.locator(".head").textContent()).toContain("Its RAM limit was not held");
+    expect(await page.locator("#page").textContent()).not.toMatch(/NaN|undefined|Infinity|\[object/);
+    expect(wrong).toEqual([]);
+  });
+
+  test("says how fast it opens", async () => {
+    const times: number[] = [];
+    for (let at = 0; at < 3; at += 1) {
+      const began = performance.now();
+      const { page } = await open(pages.rich);
+      await page.locator(".figure").first().scrollIntoViewIfNeeded();
+      await page.locator(".figure[data-drawn]").first().waitFor();
+      times.push(performance.now() - began);
+      await page.close();
+    }
+    console.log(`the page opens and draws its first figure in ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+  });
+});

@@ -1,0 +1,170 @@
+// Pages of the frozen record, as it is and bent, written by the program itself.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { gunzipSync } from "node:zlib";
+import type { PageData } from "../src/data";
+
+const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
+const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
+const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
+
+let folder: string | null = null;
+export const remove = (): void => { if (folder) rmSync(folder, { recursive: true }); };
+
+type Json = Record<string, any>;
+
+/** What is changed in a copy of the record. */
+export interface Bend {
+  /** Each case, in the plan and in its own record. */
+  case?: (planned: Json) => void;
+  record?: (record: Json) => void;
+  plan?: (plan: Json) => void;
+  run?: (run: Json) => void;
+  /** Files of each case: the text that takes their place; null: none. */
+  files?: Record<string, (text: string, planned: Json) => string | null>;
+}
+
+/** The path of a page. */
+export function page(name: string, bend: Bend = {}): string {
+  folder ??= mkdtempSync(join(tmpdir(), "kvdyno-page-"));
+  const run = join(folder, name);
+  cpSync(FROZEN, run, { recursive: true });
+  change(join(run, "plan.json"), (plan) => {
+    for (const planned of plan["cases"]) bend.case?.(planned);
+    bend.plan?.(plan);
+  });
+  change(join(run, "run.json"), (json) => bend.run?.(json));
+  for (const id of readdirSync(join(run, "cases"))) {
+    const path = join(run, "cases", id);
+    let planned: Json = {};
+    change(join(path, "case.json"), (record) => {
+      planned = record["case"];
+      bend.case?.(planned);
+      bend.record?.(record);
+    });
+    for (const [file, text] of Object.entries(bend.files ?? {})) {
+      const there = readdirSync(path).includes(file) ? readFileSync(join(path, file), "utf8") : "";
+      const now = text(there, planned);
+      if (now === null) rmSync(join(path, file), { force: true });
+      else writeFileSync(join(path, file), now);
+    }
+  }
+  const out = join(folder, `${name}.html`);
+  const done = spawnSync(PROGRAM, ["report", run, "-o", out], { encoding: "utf8" });
+  if (done.status === null || ![0, 3, 4].includes(done.status)) throw new Error(`${PROGRAM}: ${done.error ?? done.stderr}`);
+  return out;
+}
+
+function change(path: string, edit: (json: Json) => void): void {
+  const json = JSON.parse(readFileSync(path, "utf8")) as Json;
+  edit(json);
+  writeFileSync(path, JSON.stringify(json));
+}
+
+/** What the program put into a page. */
+export function dataOf(path: string): PageData {
+  const inside = /id="data">([^<]*)</.exec(readFileSync(path, "utf8"))?.[1] ?? "";
+  return JSON.parse(gunzipSync(Buffer.from(inside, "base64")).toString("utf8")) as PageData;
+}
+
+/** Readings of the machine and events inside the engine, and twice as long a log: what the frozen
+ * record has not. */
+export const RICH: Bend = {
+  files: {
+    "latency.hlog": (text) => text + text.split("\n").filter((line) => line.startsWith("Tag=")).map((line) => {
+      const [tag, start, ...rest] = line.split(",");
+      return [tag, (Number(start) + 10).toFixed(3), ...rest].join(",") + "\n";
+    }).join(""),
+    "machine.ndjson": (_, planned) => Array.from({ length: 11 }, (_, second) => JSON.stringify({
+      phase: planned["threads"] == null ? "load" : "measure",
+      reading: {
+        at_unix_ns: BEGAN + second * 1e9,
+        process: { ...PROCESS, user_ns: second * 4e8, system_ns: second * 3e8 },
+        device: { ...DEVICE, reads: second * 9, read_bytes: second * 3e7, write_bytes: second * second * 1e6 },
+        group: null, steal_ns: 0,
+      },
+      rss_bytes: 2e7 + second * 1e5,
+      database: { allocated_bytes: 1.3e8 + second * 1e6, apparent_bytes: 1.4e8, files: 2 },
+    }) + "\n").join(""),
+    "events.ndjson": (_, planned) => planned["engine"] !== "rocksdb" ? null : [
+      ["compaction", "begin", 1], ["flush", "point", 2], ["stall", "begin", 3], ["stall", "end", 4], ["compaction", "end", 6],
+    ].map(([kind, edge, second]) => JSON.stringify({ at_unix_ns: BEGAN + Number(second) * 1e9, kind, edge, detail: { job: 1 } }) + "\n").join(""),
+  },
+};
+
+const BEGAN = 1_795_169_702e9;
+const PROCESS = {
+  voluntary_switches: 0, involuntary_switches: 0, minor_faults: 0, major_faults: 0, input_blocks_512: 0,
+  output_blocks_512: 0, rss_peak_bytes: 0, io: null,
+};
+const DEVICE = {
+  device: "vda", read_ns: 0, writes: 0, write_ns: 0, busy_ns: 0, queue_ns: 0, discards: 0, discard_bytes: 0, flushes: 0,
+};
+
+/** Two RAM limits in place of two numbers of threads: figure 10. */
+export const SIZES: Bend = {
+  case: (planned) => {
+    if (planned["threads"] === 2) planned["ram_limit_bytes"] *= 2;
+    if (planned["threads"] != null) planned["threads"] = 1;
+  },
+};
+
+/** Two offered rates in place of two numbers of threads: figure 9. */
+export const RATES: Bend = {
+  case: (planned) => {
+    if (planned["threads"] == null) return;
+    const offered = planned["threads"] * 1000;
+    planned["threads"] = 1;
+    for (const phase of planned["phases"]) {
+      const reader = phase["roles"]?.[0];
+      if (reader) {
+        reader["threads"] = 1;
+        reader["rate"] = { operations_per_s: offered, schedule: "poisson" };
+      }
+    }
+  },
+  record: (record) => {
+    const key = String(record["case"]["key"]);
+    for (const phase of record["phases"]) {
+      for (const role of phase["roles"]) if (role["role"] === "readers") role["offered_per_s"] = key.endsWith("t2") ? 2000 : 1000;
+    }
+  },
+  files: { "latency.hlog": (text) => text + text.split("\n").filter((line) => line.includes("readers/get/service"))
+    .map((line) => line.replace("/service", "/response") + "\n").join("") },
+};
+
+/** What a record must not do to a page. */
+export const HOSTILE = `</script><script>window.hit=1</script><img src=x onerror="window.hit=1">{a|b}%KVDYNO_DATA%`;
+
+export const EVIL: Bend = {
+  case: (planned) => { planned["label"] = `${planned["engine"]} ${HOSTILE}`; },
+  plan: (plan) => { plan["title"] = HOSTILE; plan["suite"] = HOSTILE; plan["sized"] = [HOSTILE]; },
+  run: (run) => { run["suite"] = HOSTILE; run["command"] = ["kvdyno", HOSTILE]; run["place"] = HOSTILE; run["host_before"]["hostname"] = HOSTILE; },
+  record: (record) => {
+    record["not_measured"] = [HOSTILE];
+    if (record["worker"]) record["worker"]["description"]["engine"]["version"] = HOSTILE;
+    if (record["outcome"]["message"]) record["outcome"]["message"] = HOSTILE;
+  },
+  files: { ...RICH.files, "events.ndjson": () => JSON.stringify({ at_unix_ns: BEGAN + 1e9, kind: "stall", edge: "point", detail: { [HOSTILE]: HOSTILE } }) + "\n" },
+};
+
+/** Next to nothing: no samples, no time lines, no worker, no operation. */
+export const BARE: Bend = {
+  files: { "latency.hlog": () => null, "series.ndjson": () => null, "counters.json": () => null },
+  record: (record) => {
+    if (record["case"]["engine"] === "rocksdb") record["worker"] = null;
+    record["ram_limit"] = { ...record["ram_limit"], enforced_by: null, reason: "not root" };
+    for (const phase of record["phases"]) {
+      phase["before"]["device"] = null;
+      phase["after"]["process"] = null;
+      phase["database"] = null;
+      for (const role of phase["roles"]) {
+        for (const op of Object.values<Json>(role["ops"])) Object.assign(op, { count: 0, found: 0, items: 0, service_ns: 0, service_ns_max: 0 });
+      }
+    }
+  },
+  run: (run) => { run["harness_ns_per_op"] = null; run["host_before"]["drive"] = null; run["ended_unix_ns"] = null; },
+};
