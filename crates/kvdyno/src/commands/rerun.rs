@@ -6,6 +6,7 @@
 
 mod differences;
 
+use super::compare;
 use super::finish::{self, Shown};
 use super::prepare::{Prepared, identify, prepare_plan};
 use super::resume::check_secrets;
@@ -26,7 +27,7 @@ use kvdyno_record::run::RunRecord;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Repeats a run, shows it, and says how to compare.
+/// Repeats a run, shows it, and holds it against the first.
 pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let found = runs::find(&args.name)?;
     let old = found.named().to_owned();

@@ -5,7 +5,8 @@ use crate::cli::ShowArgs;
 use crate::exit::Exit;
 use crate::findings::Severity;
 use crate::host::place::left_by;
-use crate::printer::{Printer, Tone};
+use crate::printer::{Printer, Tone, one_line};
+use crate::report::answer::answers;
 use crate::report::summary::{Summary, verdict};
 use crate::report::wrap::wrap;
 use crate::report::{header, tables};
@@ -38,10 +39,20 @@ fn tell_left_behind(summary: &Summary, printer: &Printer) {
     printer.hint(&format!("`kvdyno resume {}` removes them and does what is left", run.id));
 }
 
-/// Prints a summary: header, tables, findings. `kvdyno run` ends with this, too.
+/// Prints a summary: header, what it comes to, tables, findings. `kvdyno run` ends with this, too.
 pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
     for (word, text) in header::lines(summary) {
         printer.marked(Tone::Strong, &format!("{word:<10}"), &wrap(&text, 10));
+    }
+    let answers = answers(summary);
+    if !answers.is_empty() {
+        printer.data("");
+        printer.heading("In short");
+    }
+    for answer in answers {
+        let word = format!("{:<9}", one_line(&answer.workload));
+        let indent = word.chars().count() + 1;
+        printer.marked(Tone::Strong, &word, &wrap(&one_line(&answer.sentence), indent));
     }
     for titled in tables::all(summary, wide) {
         printer.data("");
