@@ -16,9 +16,9 @@ Examples:
 
 Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
 that did different work are refused, and the difference is named; a different host, drive, version
-or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out, a
-rank test agrees, and it is larger than the noise of this machine, which `kvdyno calibrate` measures.
-Fewer than four trials a side claim nothing.
+or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out,
+a rank test agrees, and it is larger than the noise of this machine (`kvdyno calibrate` measures
+it). Fewer than four trials a side claim nothing.
 
 Exit codes of the gate:
   5 a figure shown regressed past it

@@ -119,7 +119,7 @@ fn add_null(workers: &mut BTreeMap<String, WorkerIdentity>) -> anyhow::Result<()
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
-pub(super) fn lies_on(place: &Path, volume: &Volume) -> String {
+fn lies_on(place: &Path, volume: &Volume) -> String {
     let device = match &volume.device {
         Ok(device) => device.name.clone(),
         Err(reason) => reason.clone(),

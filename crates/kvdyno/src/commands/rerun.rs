@@ -44,23 +44,26 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let (folder, ended) = run::keep(&prepared, runs, printer)?;
     let shown = Shown { json: args.json, wide: args.wide };
     let exit = finish::show(&folder, ended, &shown, printer)?;
-    // One JSON document is enough for a program to read.
-    if !args.json && exit != Exit::Interrupted {
-        compare(&old, &folder, args, printer);
-    }
-    let (old, new) = (old.display(), folder.path.display());
-    printer.hint(&format!("`kvdyno compare {old} {new}` puts the two beside each other"));
+    compare(&old, &folder, args, printer);
     Ok(exit)
 }
 
-/// The two beside each other. What comes of it does not change how the run itself ended.
+/// The two beside each other. Where that is refused, for a case that is not done say, the reason is
+/// told and the run stands.
 fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
-    let [base, new] = [old, &new.path].map(|path| path.display().to_string());
-    let runs = args.name.runs.clone();
-    let args = CompareArgs { base, new: Some(new), runs, ..CompareArgs::default() };
-    printer.data("");
-    if let Err(error) = super::compare::run(&args, printer) {
-        printer.warning(&format!("the two cannot be compared: {error:#}"));
+    let (old, new) = (old.display().to_string(), new.path.display().to_string());
+    printer.note(&format!("compare {old} {new}"));
+    if !args.json {
+        let question = CompareArgs {
+            base: old,
+            new: Some(new),
+            runs: args.name.runs.clone(),
+            ..CompareArgs::default()
+        };
+        printer.data("");
+        if let Err(error) = compare::run(&question, printer) {
+            printer.error(&error);
+        }
     }
 }
 
