@@ -4,6 +4,7 @@
 use super::series::Series;
 use super::sheet::Show::{Plain, Words};
 use super::sheet::{Cell, Heading, Sheet, heading};
+use crate::report::answer::answers;
 use crate::report::command::command_line;
 use crate::report::header;
 use crate::report::markdown::title;
@@ -43,6 +44,9 @@ says why.";
 pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet> {
     let mut sheet = Sheet::new("Summary", &COLUMNS)?;
     sheet.strong_row(&[Cell::text(title(summary))])?;
+    for answer in answers(summary) {
+        sheet.row(&[Cell::text(answer.workload), Cell::text(answer.sentence)])?;
+    }
     for (word, text) in header::lines(summary) {
         sheet.row(&[Cell::text(word), Cell::text(text)])?;
     }
