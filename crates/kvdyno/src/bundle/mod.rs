@@ -4,8 +4,7 @@
 //! 2026-11-20T10-15-02Z_quick_7f3a/
 //!   SHA256SUMS            of every other file: `sha256sum -c SHA256SUMS`
 //!   record/               the run's folder, file by file: suite, plan, host evidence, cases
-//!   report/tables.md      the tables
-//!   report/report.html    the page of its figures
+//!   report/               what people read of it: tables.md, and report.html where it was built
 //! ```
 //!
 //! The same record gives the same bytes: names are sorted, times are the run's, owners nobody's.

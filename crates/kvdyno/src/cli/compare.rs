@@ -1,7 +1,7 @@
 //! `compare` and `calibrate`: what can be typed.
 
-use super::RunsArgs;
-use clap::Args;
+use super::{RunsArgs, SuiteName};
+use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
 /// `kvdyno compare`.
@@ -17,9 +17,9 @@ Examples:
 
 Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
 that did different work are refused, and the difference is named; a different host, drive, version
-or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out, a
-rank test agrees, and it is larger than this machine's noise, which `kvdyno calibrate` measures.
-Fewer than four trials a side claim nothing.
+or option is listed above the table. A difference is claimed where its 95 % interval leaves 1 out,
+a rank test agrees, and it is larger than the noise of this machine (`kvdyno calibrate` measures
+it). Fewer than four trials a side claim nothing.
 
 Exit codes of the gate:
   5 a figure shown regressed past it
@@ -70,7 +70,14 @@ pub struct CalibrateArgs {
     #[arg(long, value_name = "NAME")]
     pub engine: Option<String>,
     /// The suite: built-in, or the path of a TOML file
-    #[arg(long, value_name = "SUITE", default_value = "calibrate")]
+    #[arg(
+        long,
+        value_name = "SUITE",
+        default_value = "calibrate",
+        value_parser = SuiteName,
+        hide_possible_values = true,
+        value_hint = ValueHint::FilePath
+    )]
     pub suite: String,
     /// Trials under each label
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]

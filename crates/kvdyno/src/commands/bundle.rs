@@ -26,8 +26,7 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(&folder).with_context(reading)?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
-    let report = report(&folder, &summary).with_context(reading)?;
-    let packed = bundle::pack(&folder, report, &path)
+    let packed = bundle::pack(&folder, report(&folder, &summary)?, &path)
         .with_context(|| format!("failed to bundle the run in `{}`", folder.path.display()))?;
     printer.data(&path.display().to_string());
     printer.note(&format!(
@@ -40,8 +39,8 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What is made of the record and packed beside it: the tables, and the page where this build has
-/// one.
+/// What people read of it, made here and packed beside the record: the tables, and the page where
+/// this build has one.
 fn report(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
     let mut files = vec![("tables.md", markdown::page(summary).into_bytes())];
     if !TEMPLATE.is_empty() {

@@ -5,6 +5,7 @@ use super::prepare::{self, Prepared, prepare_text};
 use super::{run, runs};
 use crate::cli::{CalibrateArgs, SuiteArgs};
 use crate::exit::{Complaint, Exit};
+use crate::findings::Severity;
 use crate::host::Root;
 use crate::printer::Printer;
 use crate::report::summary::verdict;
@@ -33,6 +34,9 @@ pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let record = Record::read(&folder)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
     let exit = verdict(&record.summary);
+    for finding in record.summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
+    }
     let Some(known) = Calibration::of(&record) else {
         printer.warning("too few trials came to their end: nothing was calibrated");
         printer.hint(&format!("`kvdyno show {}` says why", folder.path.display()));

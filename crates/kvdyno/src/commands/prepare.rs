@@ -71,10 +71,7 @@ pub fn prepare_text(
     }
     let place = suite.place().map(Path::to_owned);
     let at = place.as_deref().unwrap_or(default_place);
-    let volume = Volume::at(root, at)
-        .with_context(|| format!("failed to look at the place {}", at.display()))?;
-    place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
-    let host = facts::read(root, at);
+    let (volume, host) = look(at, root)?;
     let sizing = SizingHost {
         memory_bytes: host.machine.memory_bytes,
         memory_available_bytes: host.machine.memory_available_bytes,
@@ -82,17 +79,47 @@ pub fn prepare_text(
         cpus: host.machine.cpus,
     };
     let plan = suite::expand(&suite, &descriptions, &sizing)?;
+    add_null(&mut workers)?;
+    let lies_on = lies_on(at, &volume);
+    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+}
+
+/// The same for a plan that is there already, with its suite's text: nothing is sized anew.
+pub fn prepare_plan(
+    text: String,
+    plan: Plan,
+    mut workers: BTreeMap<String, WorkerIdentity>,
+    place: Option<PathBuf>,
+    default_place: &Path,
+    root: &Root,
+) -> anyhow::Result<Prepared> {
+    let at = place.as_deref().unwrap_or(default_place);
+    let (volume, host) = look(at, root)?;
+    add_null(&mut workers)?;
+    let lies_on = lies_on(at, &volume);
+    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+}
+
+/// What the databases would lie on, and the machine.
+fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
+    let volume = Volume::at(root, at)
+        .with_context(|| format!("failed to look at the place {}", at.display()))?;
+    place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
+    Ok((volume, facts::read(root, at)))
+}
+
+/// The null engine measures what the harness costs, whether or not it is tested.
+fn add_null(workers: &mut BTreeMap<String, WorkerIdentity>) -> anyhow::Result<()> {
     if !workers.contains_key("null")
         && let Ok(path) = workers::find("null")
     {
         workers.insert("null".to_owned(), identify(path)?);
     }
-    let lies_on = lies_on(at, &volume);
-    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+    Ok(())
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
-pub(super) fn lies_on(place: &Path, volume: &Volume) -> String {
+fn lies_on(place: &Path, volume: &Volume) -> String {
     let device = match &volume.device {
         Ok(device) => device.name.clone(),
         Err(reason) => reason.clone(),

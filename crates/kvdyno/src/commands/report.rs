@@ -48,7 +48,7 @@ pub(super) fn no_page() -> Complaint {
     }
 }
 
-/// Beside the run's folder or bundle, not in it: a sealed record stays as it is.
+/// Beside the run's folder or its bundle, not in it: a sealed record stays as it is.
 fn beside(run: &Path) -> PathBuf {
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(ENDING).unwrap_or(&name);
@@ -64,6 +64,6 @@ mod tests {
         let path = beside(Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a/"));
         assert_eq!(path, Path::new("runs/2026-11-20T10-15-02Z_quick_7f3a.html"));
         assert_eq!(beside(Path::new("runs/v1.0")), Path::new("runs/v1.0.html"));
-        assert_eq!(beside(Path::new("in/latest.tar.zst")), Path::new("in/latest.html"));
+        assert_eq!(beside(Path::new("a/quick.tar.zst")), Path::new("a/quick.html"));
     }
 }

@@ -8,14 +8,14 @@ mod differences;
 
 use super::compare;
 use super::finish::{self, Shown};
-use super::prepare::{Prepared, identify, lies_on};
+use super::prepare::{Prepared, identify, prepare_plan};
 use super::resume::check_secrets;
 use super::run;
 use super::runs;
 use crate::bundle::is_folder_name;
 use crate::cli::{CompareArgs, RerunArgs};
 use crate::exit::{Complaint, Exit};
-use crate::host::{Root, Volume, facts};
+use crate::host::Root;
 use crate::printer::Printer;
 use crate::workers;
 use anyhow::Context as _;
@@ -25,7 +25,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::run::RunRecord;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Repeats a run, shows it, and holds it against the first.
 pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -37,9 +37,7 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
-        let root = Root::system();
-        let at = args.place.as_deref().unwrap_or(runs);
-        let prepared = recorded.prepare(args.place.as_deref(), at, &root)?;
+        let prepared = recorded.prepare(args.place.clone(), runs)?;
         recorded.tell(&prepared, printer);
         prepared
     };
@@ -91,7 +89,7 @@ impl Recorded {
     }
 
     /// The same work, with the workers that are found here.
-    fn prepare(&self, place: Option<&Path>, at: &Path, root: &Root) -> anyhow::Result<Prepared> {
+    fn prepare(&self, place: Option<PathBuf>, default_place: &Path) -> anyhow::Result<Prepared> {
         let mut workers = BTreeMap::new();
         for case in &self.plan.cases {
             if !workers.contains_key(&case.engine) {
@@ -101,32 +99,18 @@ impl Recorded {
             // A worker would refuse it as well, but only when its turn has come.
             case.options.clone().resolve(engine).map_err(|error| {
                 Complaint::usage(format!("{} cannot be repeated: {error}", case.id)).hint(format!(
-                    "the run was made with another version of {}; `kvdyno engines {0}` shows \
+                    "the run was made with another version of {0}; `kvdyno engines {0}` shows \
                      what is here",
                     case.engine
                 ))
             })?;
         }
-        if !workers.contains_key("null")
-            && let Ok(path) = workers::find("null")
-        {
-            workers.insert("null".to_owned(), identify(path)?);
-        }
-        let volume = Volume::at(root, at)
-            .with_context(|| format!("failed to look at the place {}", at.display()))?;
         let id = &self.run.id;
         let mut sized = vec![format!("work, records and limits are those of {id}")];
         sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
         let format = kvdyno_record::FORMAT.to_owned();
-        Ok(Prepared {
-            text: self.text.clone(),
-            plan: Plan { format, sized, ..self.plan.clone() },
-            place: place.map(Path::to_owned),
-            workers,
-            free_bytes: volume.free_bytes,
-            lies_on: lies_on(at, &volume),
-            host: facts::read(root, at),
-        })
+        let plan = Plan { format, sized, ..self.plan.clone() };
+        prepare_plan(self.text.clone(), plan, workers, place, default_place, &Root::system())
     }
 
     /// Says what differs here before anything begins.

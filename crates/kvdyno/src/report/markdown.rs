@@ -1,6 +1,7 @@
 //! A run's tables for a blog post or a pull request: GitHub's Markdown, with what has to stand
 //! above them to be believed.
 
+use super::answer::answers;
 use super::command::command_line;
 use super::header;
 use super::summary::Summary;
@@ -8,13 +9,12 @@ use super::table::{Side, Table};
 use super::tables;
 use crate::printer::one_line;
 
-/// The page: a short header, the tables with their footnotes, the findings.
+/// The page: what it comes to, a short header, the tables with their footnotes, the findings.
 pub fn page(summary: &Summary) -> String {
-    let title = match summary.run.title.as_str() {
-        "" => &summary.run.suite,
-        title => title,
-    };
-    let mut text = format!("## {}\n\n", escaped(title));
+    let mut text = format!("## {}\n\n", escaped(title(summary)));
+    for answer in answers(summary) {
+        text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
+    }
     for (word, line) in header::lines(summary) {
         text += &format!("- **{}**: {}\n", escaped(&word), escaped(&line));
     }
@@ -41,6 +41,12 @@ pub fn page(summary: &Summary) -> String {
         );
     }
     text
+}
+
+/// What stands on top: the suite's one line about itself, else its name.
+pub(super) fn title(summary: &Summary) -> &str {
+    let run = &summary.run;
+    if run.title.is_empty() { &run.suite } else { &run.title }
 }
 
 fn table(table: &Table) -> String {

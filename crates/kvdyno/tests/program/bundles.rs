@@ -30,6 +30,7 @@ fn a_bundle_stands_in_for_its_run() {
     assert_eq!(done.out, "test.tar.zst\n");
     scratch.run(&["check", "test.tar.zst"]).assert_code(0);
     scratch.run(&["show", "test.tar.zst"]).assert_ok().assert_says("readers");
+    scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("both sides are run");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));
     // Without a name for it, it is named after the run; equal bytes.
@@ -66,6 +67,8 @@ fn a_rerun_does_equal_work() {
     let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place"]);
     done.assert_ok().assert_says("nothing that a record knows differs from");
     done.assert_says("compare b.tar.zst ");
+    // What it was compared with, and what came of it.
+    done.assert_says("too few trials");
     let runs = scratch.runs();
     assert_eq!(runs.len(), 2);
     let second = RunFolder::open(runs[1].clone()).unwrap();

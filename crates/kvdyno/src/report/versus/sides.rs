@@ -341,7 +341,9 @@ fn worker<'r>(record: &'r Record, label: &str) -> Option<&'r WorkerIdentity> {
 }
 
 fn ram_limit(record: &Record, label: &str) -> String {
-    let limits = cases(record, label).map(|case| match &case.ram_limit {
+    // A case that was not run had no process to hold.
+    let ran = cases(record, label).filter(|case| !case.phases.is_empty());
+    let limits = ran.map(|case| match &case.ram_limit {
         limit if limit.requested_bytes.is_none() => "none".to_owned(),
         limit => limit.enforced_by.clone().unwrap_or_else(|| "not held".to_owned()),
     });

@@ -4,7 +4,7 @@ use super::super::header::moment;
 use super::super::table::{Side as Column, Table};
 use super::gate::{Gate, GateResult, NotJudged};
 use super::judge::{Row, Sample, Verdict};
-use super::noise::{Noise, Resolution};
+use super::noise::{LEAST_NOISE, Noise, Resolution};
 use super::sides::Side;
 use super::{Calibration, Versus};
 use crate::printer::{Tone, one_line};
@@ -29,10 +29,13 @@ pub fn header(versus: &Versus) -> Vec<Line> {
         (Tone::Strong, "new", side(&versus.new)),
         (Tone::Strong, "noise", noise(&versus.noise)),
     ];
+    let one_run = versus.base.run == versus.new.run;
     for (word, side) in [("BASE", &versus.base), ("NEW", &versus.new)] {
-        if !side.invalid.is_empty() {
+        let said = one_run && word == "NEW";
+        if !side.invalid.is_empty() && !said {
             let text = format!(
-                "the figures of {word} are void: {}; `kvdyno show {}` says why",
+                "the figures of {} are void: {}; `kvdyno show {}` says why",
+                if one_run { "this run" } else { word },
                 side.invalid.join(", "),
                 side.run
             );
@@ -267,7 +270,7 @@ fn figure(unit: &str, value: f64) -> String {
 pub fn resolution(known: &Calibration) -> String {
     let rate = |figure: &str, word: &str| {
         let of_figure = known.resolves.iter().filter(|found| found.figure == figure);
-        let share = of_figure.map(|found| found.share).reduce(f64::max)?;
+        let share = of_figure.map(|found| found.share).reduce(f64::max)?.max(LEAST_NOISE);
         Some(format!("{word} differences below {}", units::percent(share)))
     };
     let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];

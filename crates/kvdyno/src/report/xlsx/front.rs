@@ -4,8 +4,10 @@
 use super::series::Series;
 use super::sheet::Show::{Plain, Words};
 use super::sheet::{Cell, Heading, Sheet, heading};
+use crate::report::answer::answers;
 use crate::report::command::command_line;
 use crate::report::header;
+use crate::report::markdown::title;
 use crate::report::summary::Summary;
 
 const COLUMNS: [Heading; 4] = [
@@ -32,19 +34,19 @@ const SHEETS: [(&str, &str); 8] = [
     ("Figures", "every figure of every trial, one a row"),
 ];
 
-const ROWS: &str = "In Load, Run and Cost a bold line stands for all trials (medians; of \
-operations, errors and the backlog sums; of peaks the largest), its trials folded away below it. \
-Counts and readings are as recorded; what follows from them is a formula. An empty cell was not \
-measured, and the last column says why.";
+const ROWS: &str = "\
+In Load, Run and Cost a bold line stands for all trials (medians; of operations, errors and the
+backlog sums; of peaks the largest), its trials folded away below it. Counts and readings are as
+recorded; what follows from them is a formula. An empty cell was not measured, and the last column
+says why.";
 
 /// The sheet.
 pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet> {
     let mut sheet = Sheet::new("Summary", &COLUMNS)?;
-    let title = match summary.run.title.as_str() {
-        "" => &summary.run.suite,
-        title => title,
-    };
-    sheet.strong_row(&[Cell::text(title)])?;
+    sheet.strong_row(&[Cell::text(title(summary))])?;
+    for answer in answers(summary) {
+        sheet.row(&[Cell::text(answer.workload), Cell::text(answer.sentence)])?;
+    }
     for (word, text) in header::lines(summary) {
         sheet.row(&[Cell::text(word), Cell::text(text)])?;
     }
@@ -65,7 +67,7 @@ pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet>
         );
         sheet.row(&[Cell::text("Series"), Cell::text(left_out)])?;
     }
-    sheet.row(&[Cell::text("rows"), Cell::text(ROWS)])?;
+    sheet.row(&[Cell::text("rows"), Cell::text(ROWS.replace('\n', " "))])?;
     Ok(sheet)
 }
 

@@ -1,0 +1,100 @@
+//! `export`, `bundle` and `rerun`: what can be typed.
+
+use super::{RunName, RunsArgs};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `kvdyno export`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    group = clap::ArgGroup::new("output").required(true).multiple(true),
+    after_help = "\
+Examples:
+  kvdyno export --xlsx latest.xlsx  a workbook: the tables, charts, formulas behind what is derived
+  kvdyno export --markdown post.md  tables for a blog post; `-`: on standard output
+  kvdyno export --csv figures/      figures.csv, load.csv, run.csv and cost.csv
+  kvdyno export --csv -             every figure of every trial, one a row, on standard output
+  kvdyno export 2026-11-20T10 --json > summary.json
+  kvdyno export quick --all-runs --otava otava/   all runs of a suite, for Apache Otava
+  kvdyno export quick.tar.zst --xlsx quick.xlsx   from a bundle
+
+LibreOffice opens the workbook and saves it as .ods. docs/exports.md describes each format."
+)]
+pub struct ExportArgs {
+    /// A run's folder, a bundle, the beginning of an id or of a suite's name, or `latest`; several
+    /// for --otava
+    #[arg(value_name = "RUN")]
+    pub names: Vec<String>,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// CSV files into this folder; `-`: all figures on standard output
+    #[arg(long, value_name = "DIR", group = "output")]
+    pub csv: Option<PathBuf>,
+    /// The summary as JSON on standard output
+    #[arg(long, group = "output")]
+    pub json: bool,
+    /// A workbook with tables, charts and formulas
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub xlsx: Option<PathBuf>,
+    /// The tables in GitHub's Markdown; `-`: on standard output
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub markdown: Option<PathBuf>,
+    /// Files for Apache Otava into this folder: a row for each run, and otava.yaml
+    #[arg(long, value_name = "DIR", group = "output")]
+    pub otava: Option<PathBuf>,
+    /// With --otava: all runs of the same suite
+    #[arg(long, requires = "otava")]
+    pub all_runs: bool,
+}
+
+impl ExportArgs {
+    /// The run, or the first of several.
+    pub fn first(&self) -> &str {
+        self.names.first().map_or("latest", String::as_str)
+    }
+}
+
+/// `kvdyno bundle`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno bundle                     the latest run, into ID.tar.zst here
+  kvdyno bundle quick -o quick.tar.zst
+  kvdyno show quick.tar.zst         commands take a bundle in place of a run
+  tar --zstd -tf quick.tar.zst      what is in it
+
+Record, suite, host evidence, tables and checksums. The same record gives the same bytes.")]
+pub struct BundleArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The file, in place of ID.tar.zst in the current folder
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// `kvdyno rerun`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno rerun quick.tar.zst --place /mnt/nvme
+  kvdyno rerun 2026-11-20T10        a run of one's own, once more
+
+What is run is the recorded plan: the same records, limits and options, not sized anew from this
+host. What differs here is said before it begins. A bundle can be a stranger's: `kvdyno show` and
+record/suite.toml tell what it would do; its databases lie where --place says, or below runs/.")]
+pub struct RerunArgs {
+    /// The run.
+    #[command(flatten)]
+    pub name: RunName,
+    /// The folder in which databases are made; emptied of them afterwards
+    #[arg(long, value_name = "DIR")]
+    pub place: Option<PathBuf>,
+    /// The summary as JSON in place of tables
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+}
