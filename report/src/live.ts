@@ -38,7 +38,9 @@ function body(live: Live): HTMLElement | null {
     return h("section", { class: "live partial", "aria-label": "Progress" }, bar,
       h("p", {}, `Nothing is at work on this run: ${recorded} of ${planned} cases are done. `, h("code", {}, "kvdyno resume"), " goes on."));
   }
-  const left = live.left_s == null ? "" : `, about ${duration(live.left_s * 1e9)} left`;
+  // What is left is told of whole cases: the phase that is under way is taken off.
+  const seconds = live.left_s == null ? null : Math.round(Math.max(0, live.left_s - (flight?.phase_s ?? 0)));
+  const left = seconds == null ? "" : `, about ${duration(seconds * 1e9)} left`;
   return h("section", { class: "live", "aria-label": "Progress" },
     bar,
     h("p", { class: "stand" }, h("strong", {}, `${recorded} of ${planned} cases`), left),

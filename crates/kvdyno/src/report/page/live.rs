@@ -50,7 +50,8 @@ pub struct Live {
     pub cases_done: usize,
     /// When it began.
     pub started_unix_ns: u64,
-    /// What is left will take about this long; null: nothing is at work on it.
+    /// What the cases that are left will take, the one at work as a whole; null: nothing is at work
+    /// on it.
     pub left_s: Option<f64>,
     /// The case at work; null: none is.
     pub in_flight: Option<InFlight>,
