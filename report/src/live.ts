@@ -22,13 +22,16 @@ export function watch(panel: HTMLElement, first: Live, changed: (json: string) =
   if (live.state === "complete") return;
   poll(`${location.pathname}/live.json`, () => EVERY_MS, async (text) => {
     const now = JSON.parse(text) as Live;
-    const more = now.cases_recorded !== live.cases_recorded || now.state !== live.state;
-    if (more) changed(await get(`${location.pathname}.json`));
+    if (stand(now) !== stand(live)) changed(await get(`${location.pathname}.json`));
     live = now;
     show();
     return live.state !== "complete";
   }, lost);
 }
+
+/** A case that is done again has a record all the time: that another one is at work says that it ended. */
+const stand = (live: Live): string =>
+  [live.state, live.cases_recorded, live.cases_done, live.in_flight?.case ?? ""].join(" ");
 
 function body(live: Live): HTMLElement | null {
   const { cases_recorded: recorded, cases_planned: planned, in_flight: flight } = live;
@@ -36,7 +39,7 @@ function body(live: Live): HTMLElement | null {
   const bar = h("progress", { max: String(Math.max(1, planned)), value: String(recorded), "aria-label": "Cases done" });
   if (live.state !== "running") {
     return h("section", { class: "live partial", "aria-label": "Progress" }, bar,
-      h("p", {}, `Nothing is at work on this run: ${recorded} of ${planned} cases are done. `, h("code", {}, "kvdyno resume"), " goes on."));
+      h("p", {}, `Nothing is at work on this run: ${live.cases_done} of ${planned} cases are done. `, h("code", {}, "kvdyno resume"), " goes on."));
   }
   // What is left is told of whole cases: the phase that is under way is taken off.
   const seconds = live.left_s == null ? null : Math.round(Math.max(0, live.left_s - (flight?.phase_s ?? 0)));
