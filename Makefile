@@ -56,6 +56,8 @@ program: setup page
 engines: $(ENGINES)
 
 $(ENGINES): setup
+	@[ $@ != rocksdb ] || [ -e $(BIN)/kvdyno-rocksdb ] || \
+		echo "compiling RocksDB's C++, once a machine: 10 to 20 minutes of two cores"
 	cargo build --release -p kvdyno-$@
 
 test: check-style build test-rust test-page test-engines
