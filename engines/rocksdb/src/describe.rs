@@ -1,8 +1,8 @@
 //! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, Options, PlaceKind,
-    Planning, Result, Value,
+    BatchKind, Capabilities, Description, Durability, Error, ErrorClass, OptionKind, OptionSpec,
+    Options, PlaceKind, Planning, Result, Value,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -140,6 +140,22 @@ const OPTIONS: &[Entry] = &[
     Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
     Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last."),
 ];
+
+/// Options that lead out of the database's folder, where a run may neither write nor clean up.
+const ELSEWHERE: &[&str] = &["wal_dir", "db_log_dir", "db_paths", "cf_paths", "env"];
+
+/// The user's own options, in `RocksDB`'s form.
+pub(crate) fn own_options(options: &Options) -> Result<&str> {
+    let text = options.text("options")?;
+    let names = text.split([';', '{', '}']).filter_map(|part| part.split('=').next());
+    match names.map(str::trim).find(|name| ELSEWHERE.contains(name)) {
+        None => Ok(text),
+        Some(name) => {
+            let what = format!("options: {name} would put files outside the database's folder");
+            Err(Error::new(ErrorClass::Invalid, what))
+        }
+    }
+}
 
 /// `RocksDB`'s string form of all options but the block cache, the statistics, what only the adapter
 /// knows, and the user's own string.

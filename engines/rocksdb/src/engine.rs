@@ -47,7 +47,7 @@ impl Engine for RocksDb {
         base.set_block_based_table_factory(&table_with_cache(options, data)?);
         let described = raw::options_from_string(&base, &describe::options_string(options)?)?;
         // On top of the described ones, so that a nested `{..}` adds to them and does not replace.
-        let mut effective = raw::options_from_string(&described, options.text("options")?)?;
+        let mut effective = raw::options_from_string(&described, describe::own_options(options)?)?;
         if options.boolean("statistics")? {
             effective.enable_statistics();
         }

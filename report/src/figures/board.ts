@@ -40,11 +40,15 @@ export function bar(value: number, base: number, direction: string, most: number
   return Math.max(-1, Math.min(1, factor / most));
 }
 
+/** Below so many trials equal engines look different too often. */
+const TRIALS_MIN = 4;
+
 /** Whether two figures cannot be told apart, as the program decides it. */
 export function sure(own: Metric, base: Metric): "" | "~" | "?" {
   const a = rangeOf(own), b = rangeOf(base);
   if (!a || !b) return "?";
-  return a[0] <= b[1] && b[0] <= a[1] ? "~" : "";
+  if (a[0] <= b[1] && b[0] <= a[1]) return "~";
+  return Math.min(own.n, base.n) < TRIALS_MIN ? "?" : "";
 }
 
 export function cellsOf(engines: Engine[], rows: Row[], base: Engine): BoardRow[] {

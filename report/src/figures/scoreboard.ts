@@ -21,7 +21,7 @@ function draw(view: View): Drawing | null {
   return {
     title: `${view.work.name}: beside ${base.name} = 1.00`,
     note: "A bar to the right is better, to the left worse, whichever way the figure itself is better; on a scale of factors. "
-      + `~ : cannot be told apart; ? : one trial, spread not known${view.work.load ? "" : "; @ : the number of threads that is swept"}. ${trialsNote(view)}.`,
+      + `~ : cannot be told apart; ? : fewer than four trials, too few to be sure${view.work.load ? "" : "; @ : the number of threads that is swept"}. ${trialsNote(view)}.`,
     element: (theme) => boardElement(view.engines, cellsOf(view.engines, rows, base), theme),
     picture: (theme) => boardPicture(view.engines, cellsOf(view.engines, rows, base), theme),
     table: () => ({

@@ -97,6 +97,10 @@ fn otava_folder(
     folder: &Path,
     printer: &Printer,
 ) -> anyhow::Result<()> {
+    if folder == Path::new("-") {
+        let complaint = Complaint::usage("--otava writes several files: it takes a folder");
+        return Err(complaint.hint("`--otava series/`").into());
+    }
     let suite = first.run.suite.clone();
     let mut summaries = vec![first];
     for name in args.names.iter().skip(1) {

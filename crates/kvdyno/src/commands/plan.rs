@@ -1,9 +1,9 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
-use super::prepare::{check_space, prepare, tell};
+use super::prepare::{check_space, prepare, refused, tell};
 use crate::cli::PlanArgs;
 use crate::exit::Exit;
-use crate::host::Root;
+use crate::host::{Place, Root};
 use crate::printer::Printer;
 use crate::report::table::{Side, Table};
 use crate::report::wrap::wrap;
@@ -13,7 +13,12 @@ use std::path::Path;
 
 /// Prints the cases, the time, the bytes and the space; refuses if the space is not there.
 pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let prepared = prepare(&args.suite, Path::new("runs"), &Root::system())?;
+    let root = Root::system();
+    let prepared = prepare(&args.suite, Path::new("runs"), &root)?;
+    if let Some(place) = &prepared.place {
+        // As a run would; whether there is room is said last.
+        Place::examine(&root, place, 0, None).map_err(|error| refused(&error))?;
+    }
     if args.json {
         printer.json(&prepared.plan)?;
     } else {

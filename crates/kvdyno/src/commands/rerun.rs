@@ -17,6 +17,7 @@ use crate::cli::{CompareArgs, RerunArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::printer::Printer;
+use crate::suite;
 use crate::workers;
 use anyhow::Context as _;
 use differences::{Side, differences};
@@ -24,7 +25,8 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::run::RunRecord;
-use std::collections::BTreeMap;
+use kvdyno_record::workload::{Phase, Work};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Repeats a run, shows it, and holds it against the first.
@@ -80,6 +82,7 @@ impl Recorded {
     fn read(folder: &RunFolder) -> anyhow::Result<Self> {
         let (run, plan) = (folder.run()?, folder.plan()?);
         check_names(&plan)?;
+        check_sizes(&plan)?;
         check_secrets(&plan)?;
         let text = std::fs::read_to_string(folder.path.join("suite.toml"))?;
         let records = folder.case_records()?.into_iter();
@@ -109,7 +112,13 @@ impl Recorded {
         let mut sized = vec![format!("work, records and limits are those of {id}")];
         sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
         let format = kvdyno_record::FORMAT.to_owned();
-        let plan = Plan { format, sized, ..self.plan.clone() };
+        // What is needed here is found out here: a stranger's plan may say anything.
+        let described = workers.iter().map(|(name, worker)| {
+            let name: &str = name;
+            (name, &worker.description.engine)
+        });
+        let estimate = suite::estimate(&self.plan.cases, &described.collect());
+        let plan = Plan { format, sized, estimate, ..self.plan.clone() };
         prepare_plan(self.text.clone(), plan, workers, place, default_place, &Root::system())
     }
 
@@ -136,6 +145,28 @@ impl Recorded {
     }
 }
 
+/// The most threads of a role that a suite may ask for.
+const THREADS_MAX: u32 = 4096;
+
+/// No suite comes to such cases: they would fill memory before an engine could refuse them.
+fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
+    let threads = |phase: &Phase| match &phase.work {
+        Work::Load(load) => load.threads,
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
+        }
+        _ => 0,
+    };
+    let mut ids = BTreeSet::new();
+    for case in &plan.cases {
+        let id = &case.id;
+        anyhow::ensure!(ids.insert(id), "two cases in plan.json are called `{id}`");
+        let most = case.phases.iter().map(threads).max().unwrap_or(0);
+        anyhow::ensure!(most <= THREADS_MAX, "case {id} in plan.json asks for {most} threads");
+    }
+    Ok(())
+}
+
 /// Names in a plan become folders' names.
 fn check_names(plan: &Plan) -> anyhow::Result<()> {
     let names = plan.cases.iter().flat_map(|case| [&case.id, &case.database.id]);
@@ -147,8 +178,9 @@ fn check_names(plan: &Plan) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_names;
+    use super::{check_names, check_sizes};
     use crate::report::fixture::Fixture;
+    use kvdyno_record::workload::Work;
 
     #[test]
     fn names_that_lead_elsewhere_are_refused() {
@@ -159,5 +191,21 @@ mod tests {
         let mut plan = Fixture::new().plan;
         plan.suite = "a/b".to_owned();
         assert!(check_names(&plan).is_err());
+    }
+
+    #[test]
+    fn cases_that_no_suite_comes_to_are_refused() {
+        let plan = Fixture::new().plan;
+        check_sizes(&plan).unwrap();
+        let mut twice = plan.clone();
+        twice.cases[1].id = twice.cases[0].id.clone();
+        assert!(check_sizes(&twice).unwrap_err().to_string().contains("two cases"));
+        let mut crowded = plan;
+        for phase in &mut crowded.cases[0].phases {
+            if let Work::Load(load) = &mut phase.work {
+                load.threads = u32::MAX;
+            }
+        }
+        assert!(check_sizes(&crowded).unwrap_err().to_string().contains("threads"));
     }
 }

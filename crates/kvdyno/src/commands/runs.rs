@@ -69,7 +69,9 @@ pub fn find(name: &RunName) -> anyhow::Result<Found> {
         folders.iter().rev().filter(|path| matches(&id(path))).cloned().collect::<Vec<_>>()
     };
     let found = if name.run == "latest" {
-        newest_of(&|_| true).into_iter().next()
+        // A calibration is about the machine: the run that is meant is the one before it.
+        let mut latest = newest_of(&|id| !suite(id).starts_with("calibrate")).into_iter();
+        latest.next().or_else(|| newest_of(&|_| true).into_iter().next())
     } else {
         match newest_of(&|id| id.starts_with(&name.run)).as_slice() {
             [] => newest_of(&|id| suite(id).starts_with(&name.run)).into_iter().next(),

@@ -3,6 +3,7 @@
 use super::catalogue as c;
 use super::group::Group;
 use super::metric::Metric;
+use super::versus::MIN_TRIALS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,7 +28,8 @@ pub enum Verdict {
     Different,
     /// They overlap.
     NotDistinguishable,
-    /// One of them has a single trial: its spread is not known.
+    /// They do not overlap, but one of them has fewer than [`MIN_TRIALS`] trials: equal engines look
+    /// like this too often.
     SpreadUnknown,
 }
 
@@ -39,10 +41,10 @@ impl Beside {
         }
         let verdict = if is_base {
             Verdict::Base
-        } else if base_metric.n < 2 || own.n < 2 {
-            Verdict::SpreadUnknown
-        } else if overlap(base_metric.range()?, own.range()?) {
+        } else if base_metric.n >= 2 && own.n >= 2 && overlap(base_metric.range()?, own.range()?) {
             Verdict::NotDistinguishable
+        } else if base_metric.n.min(own.n) < MIN_TRIALS {
+            Verdict::SpreadUnknown
         } else {
             Verdict::Different
         };

@@ -44,6 +44,7 @@ pub(crate) struct Fixture {
 }
 
 /// A case, and the samples its files are written from.
+#[derive(Clone)]
 pub(crate) struct FixtureCase {
     pub(crate) record: CaseRecord,
     pub(crate) slices: Vec<Slice>,

@@ -57,14 +57,19 @@ pub fn harness(summary: &Summary) -> String {
 
 /// A finding in words: its evidence, its cases, its advice.
 pub fn finding(finding: &Finding) -> String {
-    let cases = match finding.cases.len() {
-        0 | 1 => String::new(),
-        n => format!(" (and {} more case{})", n - 1, if n == 2 { "" } else { "s" }),
-    };
+    let cases = more_cases(finding);
     let evidence = format!("{}: {}{cases}", finding.id.as_str(), one_line(&finding.evidence));
     let indent = " ".repeat(FINDING_INDENT);
     let (evidence, advice) = (wrap(&evidence, FINDING_INDENT), one_line(&finding.advice));
     format!("{evidence}\n{indent}{}", wrap(&advice, FINDING_INDENT))
+}
+
+/// How widespread it is, where its evidence is of the first of several cases.
+pub fn more_cases(finding: &Finding) -> String {
+    match finding.cases.len() {
+        0 | 1 => String::new(),
+        n => format!(" (and {} more case{})", n - 1, if n == 2 { "" } else { "s" }),
+    }
 }
 
 /// The word a finding begins with.

@@ -36,7 +36,7 @@ pub fn page(summary: &Summary) -> String {
             "- **{}** {}: {}; {}\n",
             header::severity(finding.severity),
             escaped(&finding.id.as_str()),
-            escaped(&finding.evidence),
+            escaped(&format!("{}{}", finding.evidence, header::more_cases(finding))),
             escaped(&finding.advice)
         );
     }

@@ -272,8 +272,10 @@ fn harness(evidence: &Evidence, groups: &[Group]) -> Option<Harness> {
         .filter(|group| group.measures_the_harness)
         .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles))
         .filter(|role| !role.open_loop);
-    let role = roles.min_by_key(|role| role.threads);
-    let max_ns = role.and_then(|role| role.metrics.value(&c::SERVICE_MAX));
+    let roles: Vec<_> = roles.collect();
+    let max_ns =
+        roles.iter().filter_map(|role| role.metrics.value(&c::SERVICE_MAX)).reduce(f64::max);
+    let role = roles.iter().min_by_key(|role| role.threads);
     if let Some(ns_per_op) = evidence.run.harness_ns_per_op {
         return Some(Harness { ns_per_op, threads: 1, alone: true, max_ns });
     }

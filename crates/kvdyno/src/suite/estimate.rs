@@ -52,7 +52,7 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
 }
 
 /// Sums of all cases, and the most space at one time.
-pub(super) fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
+pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
     let mut estimate = Estimate { assumptions: assumptions(), ..Estimate::default() };
     let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
     for case in cases {

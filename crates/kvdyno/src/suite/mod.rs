@@ -35,7 +35,7 @@ mod typed;
 mod workload;
 
 pub use builtin::builtin;
-pub use estimate::write_bytes_least;
+pub use estimate::{estimate, write_bytes_least};
 pub use expand::expand;
 pub use mistake::{LocatedMistake, SuiteError, closest};
 pub use parse::{Overrides, Suite};

@@ -3,6 +3,7 @@
 use super::words::{Words, list};
 use crate::report::group::Group;
 use crate::report::metric::Metric;
+use crate::report::versus::MIN_TRIALS;
 use crate::units;
 
 /// An engine's figure, or why it has none.
@@ -66,10 +67,9 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
             Compared::Times(times) => {
                 format!("{best} {verb} {times} times as many {noun} a second as {other}")
             }
-            Compared::Once(times) => format!(
-                "{best} {verb} {times} times as many {noun} a second as {other} \
-                 (one trial: no spread known)"
-            ),
+            Compared::Unsure(times, why) => {
+                format!("{best} {verb} {times} times as many {noun} a second as {other} ({why})")
+            }
         },
         several => {
             let each: Vec<String> =
@@ -126,7 +126,8 @@ enum Compared {
     Same,
     None,
     Times(String),
-    Once(String),
+    /// How many times, and why that is not sure.
+    Unsure(String, String),
 }
 
 fn compared(best: &Figure, other: &Figure) -> Compared {
@@ -134,11 +135,16 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
         return Compared::None;
     }
     let ratio = best.value / other.value;
-    if best.n < 2 || other.n < 2 {
-        return Compared::Once(times(ratio, ratio));
+    let trials = best.n.min(other.n);
+    if trials < 2 {
+        return Compared::Unsure(times(ratio, ratio), "one trial: no spread known".to_owned());
     }
     if best.range.0 <= other.range.1 {
         return Compared::Same;
+    }
+    if trials < MIN_TRIALS {
+        let why = format!("{trials} trials: too few to be sure");
+        return Compared::Unsure(times(ratio, ratio), why);
     }
     let (low, high) = (best.range.0 / other.range.1, best.range.1 / other.range.0);
     let [middle, low, high] = [ratio, low, high].map(|value| times(value, ratio));
@@ -150,7 +156,7 @@ fn beside(best: &Figure, label: &str, other: &Figure) -> String {
         Compared::Same => format!("not to be told apart from {label}"),
         Compared::None => format!("{label} none"),
         Compared::Times(times) => format!("{times} times {label}"),
-        Compared::Once(times) => format!("{times} times {label} (one trial: no spread known)"),
+        Compared::Unsure(times, why) => format!("{times} times {label} ({why})"),
     }
 }
 

@@ -13,7 +13,8 @@ const RUN_AID: &str = "\
 Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
 else the extremes). Percentiles are of all trials' operations together, and are left out where fewer
 than ten samples lie beyond. Readers and writer ran side by side in the same window. x base: ops/s
-over the first engine's of the same durability class; ~ cannot be told apart; ? one trial only.";
+over the first engine's of the same durability class; ~ cannot be told apart; ? fewer than four
+trials, too few to be sure.";
 
 const OPEN_AID: &str = "\
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";

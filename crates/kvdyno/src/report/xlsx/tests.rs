@@ -121,7 +121,7 @@ fn numbers_are_those_of_the_summary() {
     let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-12;
     assert!(near(float(line, "ops/s"), role.metrics.value(&c::OPS_PER_S).unwrap()));
     assert!(near(float(line, "x base"), role.beside.as_ref().unwrap().ratio));
-    assert_eq!(text(line, "beside the base"), "different");
+    assert_eq!(text(line, "beside the base"), "? too few trials");
     assert!(near(float(line, "% of base"), 100.0 * role.beside.as_ref().unwrap().ratio));
     // Two trials, and the line of both.
     let of_role = |row: &&BTreeMap<String, Data>| {

@@ -334,7 +334,7 @@ fn verdict(beside: &Beside) -> &'static str {
         Verdict::Base => "base",
         Verdict::Different => "different",
         Verdict::NotDistinguishable => "~ cannot be told apart",
-        Verdict::SpreadUnknown => "? one trial only",
+        Verdict::SpreadUnknown => "? too few trials",
     }
 }
 
