@@ -165,6 +165,13 @@ export interface Mark {
   detail: string;
 }
 
+export interface MarkTotal {
+  kind: EventKind;
+  count: number;
+  sum_s: number | null;
+  longest_s: number | null;
+}
+
 type Line = (number | null)[];
 
 export interface TimeLine {
@@ -184,6 +191,7 @@ export interface TimeLine {
     database_mib: Line;
   };
   marks: Mark[];
+  mark_totals: MarkTotal[];
 }
 
 export interface Ceiling {

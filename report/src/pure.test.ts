@@ -6,7 +6,7 @@ import { binaryStep } from "./figures/bars";
 import { columnsOf } from "./figures/heat";
 import { bar, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
-import { merged } from "./figures/timeline";
+import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
@@ -105,6 +105,13 @@ describe("drawing", () => {
 
   test("stalls that touch are one", () => {
     expect(merged([[5, 6], [0, 1], [1.05, 2], [0.5, 0.6]], 0.1)).toEqual([[0, 2], [5, 6]]);
+  });
+
+  test("what engines did is summed over all of it, drawn or not", () => {
+    expect(totalCells({ kind: "compaction", count: 500, sum_s: 1200, longest_s: 8 }))
+      .toEqual(["compaction, seconds", NONE, "1.20 k in all", "8", "500"]);
+    expect(totalCells({ kind: "flush", count: 1, sum_s: null, longest_s: null }))
+      .toEqual(["flush, seconds", NONE, NONE, NONE, "1"]);
   });
 
   test("a map's columns in numbers", () => {

@@ -5,8 +5,9 @@ use super::{Finding, Id, Measured, measured};
 use crate::report::catalogue as c;
 use crate::report::evidence::Evidence;
 use crate::report::group::{Group, RunRow};
+use crate::report::stalls;
 use crate::units::{duration, grouped, percent};
-use kvdyno_record::engine::{Edge, EngineEvent, EventKind, Value};
+use kvdyno_record::engine::{EngineEvent, Value};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::series::Slice;
 use kvdyno_record::workload::{Drive, Role, Work};
@@ -96,7 +97,7 @@ fn writers<'g>(evidence: &Evidence, group: &'g Group, run: &'g RunRow) -> Option
 fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
     for at in measured(evidence) {
-        if let Some(words) = stalls(&at)? {
+        if let Some(words) = held_up(&at)? {
             cases.push((at.id(), words));
         }
     }
@@ -109,7 +110,7 @@ fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
 }
 
 /// What the engine told of stalls while a phase was measured, or what its counters say.
-fn stalls(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
+fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let begin = at.phase.started_unix_ns;
     let window = (begin, begin.saturating_add(at.phase.wall_ns));
     let told = Stalls::of(&at.case.events()?, window);
@@ -145,30 +146,14 @@ struct Stalls {
 }
 
 impl Stalls {
-    /// One that began before the window counts from its beginning, and one that has not ended, to
-    /// its end.
-    fn of(events: &[EngineEvent], (begin, end): (u64, u64)) -> Self {
-        let mut stalls = Self::default();
-        let mut open: Option<(u64, bool)> = None;
-        let mut close = |open: Option<(u64, bool)>, at: u64| {
-            let Some((since, stopped)) = open else { return };
-            let lasted = at.min(end).saturating_sub(since.max(begin));
-            if lasted > 0 {
-                stalls.lasted_ns += lasted;
-                let count = if stopped { &mut stalls.stopped } else { &mut stalls.delayed };
-                *count += 1;
-            }
-        };
-        for event in events.iter().filter(|event| event.kind == EventKind::Stall) {
-            close(open.take(), event.at_unix_ns);
-            if event.edge == Edge::Begin {
-                let condition = event.detail.get("cur");
-                let stopped = condition == Some(&Value::Text("stopped".to_owned()));
-                open = Some((event.at_unix_ns, stopped));
-            }
+    fn of(events: &[EngineEvent], window: (u64, u64)) -> Self {
+        let mut all = Self::default();
+        for stall in stalls::within(events, window) {
+            let Some(end_ns) = stall.end_ns else { continue };
+            all.lasted_ns += end_ns - stall.start_ns;
+            *(if stall.stopped() { &mut all.stopped } else { &mut all.delayed }) += 1;
         }
-        close(open, u64::MAX);
-        stalls
+        all
     }
 
     fn words(&self, window_ns: u64) -> Option<String> {
@@ -266,22 +251,17 @@ fn database_shared(evidence: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stall(at_unix_ns: u64, condition: &str) -> EngineEvent {
-        let edge = if condition == "normal" { Edge::End } else { Edge::Begin };
-        let detail = [("cur".to_owned(), Value::Text(condition.to_owned()))].into();
-        EngineEvent { at_unix_ns, kind: EventKind::Stall, edge, detail }
-    }
+    use crate::report::stalls::tests::change;
 
     #[test]
     fn stalls_count_as_far_as_they_lie_in_the_window() {
         let events = [
-            stall(10, "delayed"),
-            stall(20, "normal"),
-            stall(90, "delayed"),
-            stall(120, "stopped"),
-            stall(150, "normal"),
-            stall(190, "stopped"),
+            change(10, "delayed"),
+            change(20, "normal"),
+            change(90, "delayed"),
+            change(120, "stopped"),
+            change(150, "normal"),
+            change(190, "stopped"),
         ];
         let stalls = Stalls::of(&events, (100, 200));
         assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });

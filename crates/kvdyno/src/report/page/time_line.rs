@@ -1,6 +1,6 @@
 //! What operations and machine did over a phase.
 
-use super::mark::{self, Mark};
+use super::mark::{self, Mark, MarkTotal};
 use super::thin::{rounded, stride};
 use crate::report::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
@@ -33,8 +33,10 @@ pub struct TimeLine {
     pub roles: Vec<RoleLine>,
     /// The machine's readings.
     pub machine: MachineLine,
-    /// What the engine did inside.
+    /// What the engine did inside; of very much the longest.
     pub marks: Vec<Mark>,
+    /// All of that by its kind.
+    pub mark_totals: Vec<MarkTotal>,
 }
 
 /// A role's operations.
@@ -74,7 +76,8 @@ pub(super) fn read(
 ) -> Result<Vec<TimeLine>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
     let (series, machine) = (folder.series()?, folder.machine()?);
-    let spans = mark::spans(&folder.events()?);
+    let events = folder.events()?;
+    let spans = mark::spans(&events);
     let shown = |phase: &&PhaseRecord| {
         ["load", "settle", "measure"].contains(&phase.kind.as_str()) && phase.wall_ns > 0
     };
@@ -84,6 +87,8 @@ pub(super) fn read(
             machine.iter().filter(|reading| reading.phase == phase.name).collect();
         let (end_s, roles) = operations(&slices, most);
         let began = phase.started_unix_ns;
+        let window = (began, began.saturating_add(phase.wall_ns));
+        let (marks, mark_totals) = mark::within(&events, &spans, window);
         TimeLine {
             group,
             trial: case.case.trial,
@@ -96,7 +101,8 @@ pub(super) fn read(
                 let last = (&phase.after, None, phase.database);
                 readings_of(began, &phase.before, &readings, Some(last), most)
             },
-            marks: mark::within(&spans, began, began.saturating_add(phase.wall_ns)),
+            marks,
+            mark_totals,
         }
     };
     Ok(record.phases.iter().filter(shown).map(line).collect())
