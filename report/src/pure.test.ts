@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { binaryStep } from "./figures/bars";
 import { columnsOf } from "./figures/heat";
-import { bar, cellsOf, sure } from "./figures/board";
+import { bar, besideBase, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
 import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
@@ -76,6 +76,13 @@ describe("the scoreboard", () => {
     expect(sure(metric(2, 1, 2.9), metric(4, 3, 5))).toBe("");
     expect(sure(metric(2, 2, 2, 1), metric(4, 3, 5))).toBe("?");
   });
+});
+
+test("a ratio says how sure it is, by the program's verdict", () => {
+  const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
+  expect(verdicts.map((verdict) => besideBase({ base: "a", ratio: 1.5, verdict })))
+    .toEqual(["1.50", "1.50", "~1.50", "1.50?"]);
+  expect(besideBase(null)).toBe(NONE);
 });
 
 test("writes that promise different things have no ratio", () => {
