@@ -6,6 +6,7 @@ import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
+import { mixWords } from "./mixes";
 
 export const cost: Figure = { number: 7, name: "cost", draw };
 
@@ -60,9 +61,10 @@ function draw(view: View): Drawing | null {
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
+  const mixes = mixWords(cases);
   return {
     title: "Cost of an operation",
-    note: `What process and drive did, over the operations of all roles, background work included; ${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes counted up to the end of a sync.`,
+    note: `What process and drive did, over the operations of all roles, background work included; ${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes counted up to the end of a sync.${mixes && ` Operations here: ${mixes}.`}`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
