@@ -4,6 +4,7 @@
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
+export type Combine = "median" | "maximum" | "sum" | "merged_histograms";
 export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
 
 export interface Metric {
@@ -11,7 +12,7 @@ export interface Metric {
   unit: string;
   direction: Direction;
   source: string;
-  combine: string;
+  combine: Combine;
   value: number | null;
   per_trial: (number | null)[];
   n: number;
@@ -132,7 +133,7 @@ export interface Definition {
   unit: string;
   direction: Direction;
   source: string;
-  combine: string;
+  combine: Combine;
   help: string;
 }
 

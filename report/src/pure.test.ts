@@ -2,7 +2,7 @@
 
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { binaryStep } from "./figures/bars";
+import { binaryStep, tipLines } from "./figures/bars";
 import { columnsOf } from "./figures/heat";
 import { bar, besideBase, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
@@ -13,7 +13,7 @@ import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from ".
 import { spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
-import type { Metric } from "./data";
+import type { Combine, Metric } from "./data";
 import { quoted } from "./sections";
 import { parse, write } from "./view";
 
@@ -60,7 +60,7 @@ describe("the address", () => {
 
 describe("the scoreboard", () => {
   const metric = (value: number, low: number, high: number, n = 3): Metric => ({
-    name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n, min: low, max: high, interval: null, missing: null,
+    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value, per_trial: [], n, min: low, max: high, interval: null, missing: null,
   });
 
   test("better goes to the right, by factors", () => {
@@ -87,7 +87,7 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 
 test("writes that promise different things have no ratio", () => {
   const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
-  const value = (value: number): Metric => ({ name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n: 3, min: value, max: value, interval: null, missing: null });
+  const value = (value: number): Metric => ({ name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value, per_trial: [], n: 3, min: value, max: value, interval: null, missing: null });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
   const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);
@@ -135,6 +135,14 @@ describe("drawing", () => {
     const narrow = panels(2, 400, space);
     expect(narrow.panels.map((panel) => [panel.left, panel.top])).toEqual([[50, 10], [50, 130]]);
     expect(narrow.height).toBe(240);
+  });
+
+  test("a bar is called what it is over its trials", () => {
+    const engine: Engine = { id: "a", name: "a", durability: "", harness: false, place: 0 };
+    const label = (combine: Combine) =>
+      tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
+    expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
+      .toEqual(["median", "maximum", "sum", "merged"]);
   });
 
   test("bytes have marks at powers of two", () => {
