@@ -18,6 +18,9 @@ const WRITERS_RATIO_MAX: f64 = 2.0;
 /// A rate that falls below this share of what it was, or rises as far, is not steady.
 const STEADY: f64 = 0.75;
 
+/// Stalls of a smaller share of the window change no figure that anybody would notice.
+const STALLED_MIN: f64 = 0.01;
+
 /// Thirds of at least two slices each.
 const SLICES_MIN: usize = 6;
 
@@ -114,8 +117,8 @@ fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let begin = at.phase.started_unix_ns;
     let window = (begin, begin.saturating_add(at.phase.wall_ns));
     let told = Stalls::of(&at.case.events()?, window);
-    if let Some(words) = told.words(at.phase.wall_ns) {
-        return Ok(Some(words));
+    if told.lasted_ns > 0 {
+        return Ok(told.words(at.phase.wall_ns));
     }
     let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
         return Ok(None);
@@ -123,11 +126,15 @@ fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let grown = counters.after.iter().filter(|(name, _)| name.ends_with(STALL_MICROS));
     let mut grown = grown.filter_map(|(name, after)| {
         let before = counters.before.get(name).and_then(integer).unwrap_or(0);
-        Some((name, integer(after)?.checked_sub(before).filter(|micros| *micros > 0)?))
+        Some((name, integer(after)?.checked_sub(before)?.saturating_mul(1000)))
     });
-    Ok(grown.next().map(|(name, micros)| {
-        format!("writers waited for {} ({name})", duration(micros.saturating_mul(1000)))
-    }))
+    let much = grown.find(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
+    Ok(much.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
+}
+
+/// Whether writers were held up for long enough to say so.
+fn counts(lasted_ns: u64, window_ns: u64) -> bool {
+    lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
 }
 
 fn integer(value: &Value) -> Option<u64> {
@@ -161,7 +168,7 @@ impl Stalls {
         let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
         let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
         let how: Vec<String> = [delayed, stopped].into_iter().flatten().collect();
-        (!how.is_empty()).then(|| {
+        counts(self.lasted_ns, window_ns).then(|| {
             format!(
                 "the engine held writers up: {}, for {} of {}",
                 how.join(", "),
@@ -211,7 +218,13 @@ fn drift(series: &[Slice], role: &str) -> Option<String> {
     } else {
         return None;
     };
-    let change = (last - first).abs() / first.max(1.0);
+    if first <= 0.0 {
+        return Some(format!(
+            "{role}: the rate rose from nothing in the first third of the window to {}/s in the last",
+            grouped(last.round() as u64)
+        ));
+    }
+    let change = (last - first).abs() / first;
     Some(format!(
         "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, {}/s)",
         percent(change),
@@ -269,5 +282,8 @@ mod tests {
         assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
         assert_eq!(Stalls::of(&events, (30, 80)).words(50), None);
         assert_eq!(Stalls::of(&[], (0, 1)), Stalls::default());
+        // Under a hundredth of the window.
+        assert!(Stalls::of(&events, (100, 200)).words(6000).is_some());
+        assert_eq!(Stalls::of(&events, (100, 200)).words(6001), None);
     }
 }
