@@ -12,7 +12,8 @@ const operations = (value: number): Metric => ({
 });
 
 const role = (op: string, count: number): RoleRow => ({
-  role: op, threads: 1, open_loop: false, mix: op, metrics: [operations(count)], beside: null, ops: [],
+  role: op, threads: 1, open_loop: false, mix: op, metrics: [operations(count)], beside: null,
+  ops: [],
 });
 
 /** Readers and a writer beside each other. */
@@ -38,7 +39,9 @@ test("costs of all roles are left out where engines did different work", () => {
   expect(titles(unequal)).not.toContain("CPU time an operation");
   expect(pricesOf(unequal).why).toContain("Left out: CPU time an operation.");
   // As good as equal; other numbers of threads, and the harness, are not compared.
-  const equal = [did("LMDB", 56, 44), did("RocksDB", 50, 50), did("LMDB", 90, 10, 8), did("harness", 1, 99)];
+  const equal = [
+    did("LMDB", 56, 44), did("RocksDB", 50, 50), did("LMDB", 90, 10, 8), did("harness", 1, 99),
+  ];
   expect(titles(equal)).toContain("CPU time an operation");
   expect(pricesOf(equal).why).toBe("");
 });

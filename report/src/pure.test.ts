@@ -60,7 +60,8 @@ describe("the address", () => {
 
 describe("the scoreboard", () => {
   const metric = (value: number, low: number, high: number, n = 3): Metric => ({
-    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value, per_trial: [], n, min: low, max: high, interval: null, missing: null,
+    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
+    per_trial: [], n, min: low, max: high, interval: null, missing: null,
   });
 
   test("better goes to the right, by factors", () => {
@@ -87,7 +88,10 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 
 test("writes that promise different things have no ratio", () => {
   const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
-  const value = (value: number): Metric => ({ name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value, per_trial: [], n: 3, min: value, max: value, interval: null, missing: null });
+  const value = (value: number): Metric => ({
+    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
+    per_trial: [], n: 3, min: value, max: value, interval: null, missing: null,
+  });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
   const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);

@@ -48,7 +48,8 @@ export function sure(own: Metric, base: Metric): "" | "~" | "?" {
 }
 
 /** `2.31`, `~1.02`, `1.4?`: how sure a ratio is. */
-const marked = (times: string, mark: "" | "~" | "?"): string => mark === "?" ? `${times}?` : mark + times;
+const marked = (times: string, mark: "" | "~" | "?"): string =>
+  mark === "?" ? `${times}?` : mark + times;
 
 const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknown: "?" } as const;
 

@@ -69,7 +69,9 @@ function draw(view: View): Drawing | null {
   const mixes = mixWords(cases);
   return {
     title: "Cost of an operation",
-    note: `What process and drive did, over the operations of all roles, background work included; ${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes counted up to the end of a sync.${mixes && ` Operations here: ${mixes}.`}`,
+    note: "What process and drive did, over the operations of all roles, background work included; "
+      + `${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes `
+      + `counted up to the end of a sync.${mixes && ` Operations here: ${mixes}.`}`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

@@ -71,17 +71,20 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Trade-offs",
-    note: `Operations a second of ${role.value} (to the right is better) against what they cost (lower is better); a point for each engine and number of threads (written beside it); the grey line joins those that no other beats in both. ${trialsNote(view)}.${why}`,
+    note: `Operations a second of ${role.value} (to the right is better) against what they cost `
+      + "(lower is better); a point for each engine and number of threads (written beside it); the "
+      + `grey line joins those that no other beats in both. ${trialsNote(view)}.${why}`,
     controls: [role],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
       head: ["engine", "threads", `${role.value} ops/s`, ...prices.map((price) => price.title)],
       rows: cases.map((one) => {
         const rate = rateOf(one, role.value)?.value;
-        return [one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...prices.map((price) => {
+        const costs = prices.map((price) => {
           const value = price.read(one, role.value);
           return value == null ? NONE : price.format(value);
-        })];
+        });
+        return [one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...costs];
       }),
     }),
   };
