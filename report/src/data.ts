@@ -4,6 +4,7 @@
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
+export type Combine = "median" | "maximum" | "sum" | "merged_histograms";
 export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
 
 export interface Metric {
@@ -11,7 +12,7 @@ export interface Metric {
   unit: string;
   direction: Direction;
   source: string;
-  combine: string;
+  combine: Combine;
   value: number | null;
   per_trial: (number | null)[];
   n: number;
@@ -132,7 +133,7 @@ export interface Definition {
   unit: string;
   direction: Direction;
   source: string;
-  combine: string;
+  combine: Combine;
   help: string;
 }
 
@@ -165,6 +166,13 @@ export interface Mark {
   detail: string;
 }
 
+export interface MarkTotal {
+  kind: EventKind;
+  count: number;
+  sum_s: number | null;
+  longest_s: number | null;
+}
+
 type Line = (number | null)[];
 
 export interface TimeLine {
@@ -184,6 +192,7 @@ export interface TimeLine {
     database_mib: Line;
   };
   marks: Mark[];
+  mark_totals: MarkTotal[];
 }
 
 export interface Ceiling {

@@ -2,18 +2,18 @@
 
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { binaryStep } from "./figures/bars";
+import { binaryStep, tipLines } from "./figures/bars";
 import { columnsOf } from "./figures/heat";
-import { bar, cellsOf, sure } from "./figures/board";
+import { bar, besideBase, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
-import { merged } from "./figures/timeline";
+import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
 import { spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
-import type { Metric } from "./data";
+import type { Combine, Metric } from "./data";
 import { quoted } from "./sections";
 import { parse, write } from "./view";
 
@@ -60,7 +60,8 @@ describe("the address", () => {
 
 describe("the scoreboard", () => {
   const metric = (value: number, low: number, high: number, n = 3): Metric => ({
-    name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n, min: low, max: high, interval: null, missing: null,
+    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
+    per_trial: [], n, min: low, max: high, interval: null, missing: null,
   });
 
   test("better goes to the right, by factors", () => {
@@ -78,9 +79,19 @@ describe("the scoreboard", () => {
   });
 });
 
+test("a ratio says how sure it is, by the program's verdict", () => {
+  const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
+  expect(verdicts.map((verdict) => besideBase({ base: "a", ratio: 1.5, verdict })))
+    .toEqual(["1.50", "1.50", "~1.50", "1.50?"]);
+  expect(besideBase(null)).toBe(NONE);
+});
+
 test("writes that promise different things have no ratio", () => {
   const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
-  const value = (value: number): Metric => ({ name: "", unit: "1/s", direction: "higher", source: "", combine: "", value, per_trial: [], n: 3, min: value, max: value, interval: null, missing: null });
+  const value = (value: number): Metric => ({
+    name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
+    per_trial: [], n: 3, min: value, max: value, interval: null, missing: null,
+  });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
   const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);
@@ -107,6 +118,13 @@ describe("drawing", () => {
     expect(merged([[5, 6], [0, 1], [1.05, 2], [0.5, 0.6]], 0.1)).toEqual([[0, 2], [5, 6]]);
   });
 
+  test("what engines did is summed over all of it, drawn or not", () => {
+    expect(totalCells({ kind: "compaction", count: 500, sum_s: 1200, longest_s: 8 }))
+      .toEqual(["compaction, seconds", NONE, "1.20 k in all", "8", "500"]);
+    expect(totalCells({ kind: "flush", count: 1, sum_s: null, longest_s: null }))
+      .toEqual(["flush, seconds", NONE, NONE, NONE, "1"]);
+  });
+
   test("a map's columns in numbers", () => {
     const heat = { group: 0, trial: 1, phase: "", role: "", kind: "service" as const, column_s: 1, columns: 2, rows_per_decade: 8,
       cells: [[0, 3, 90], [0, 9, 10]] as [number, number, number][] };
@@ -121,6 +139,14 @@ describe("drawing", () => {
     const narrow = panels(2, 400, space);
     expect(narrow.panels.map((panel) => [panel.left, panel.top])).toEqual([[50, 10], [50, 130]]);
     expect(narrow.height).toBe(240);
+  });
+
+  test("a bar is called what it is over its trials", () => {
+    const engine: Engine = { id: "a", name: "a", durability: "", harness: false, place: 0 };
+    const label = (combine: Combine) =>
+      tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
+    expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))
+      .toEqual(["median", "maximum", "sum", "merged"]);
   });
 
   test("bytes have marks at powers of two", () => {

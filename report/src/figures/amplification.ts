@@ -19,7 +19,9 @@ function draw(view: View): Drawing | null {
     format: (value: number) => `${inUnit(value, "B/B")}×`,
     bars: cases.flatMap((one) => {
       const metric = costOf(one, name);
-      return metric?.value == null ? [] : [{ engine: one.engine, parts: [{ name: title, value: metric.value }], range: rangeOf(metric) }];
+      if (metric?.value == null) return [];
+      const parts = [{ name: title, value: metric.value }];
+      return [{ engine: one.engine, parts, range: rangeOf(metric), combine: metric.combine }];
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;

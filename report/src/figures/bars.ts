@@ -1,5 +1,6 @@
 // Bars from the left, one a engine, in panels beside each other: what costs are drawn with.
 
+import type { Combine } from "../data";
 import { colourOf, pale, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
@@ -10,6 +11,8 @@ export interface Bar {
   engine: Engine;
   parts: { name: string; value: number }[];
   range: [low: number, high: number] | null;
+  /** How its trials became one. */
+  combine: Combine;
 }
 
 export interface BarPanel {
@@ -19,6 +22,11 @@ export interface BarPanel {
   /** Bytes have marks at powers of two. */
   binary?: boolean;
 }
+
+/** What a figure over trials is called. */
+const COMBINED: Record<Combine, string> = {
+  median: "median", maximum: "maximum", sum: "sum", merged_histograms: "merged",
+};
 
 /** A distance between an axis's marks that is a whole number of KiB, MiB... */
 export function binaryStep(most: number): number {
@@ -69,9 +77,18 @@ function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme):
     tooltip: { formatter: (item: { data: { bar?: Bar } }) => {
       const { bar } = item.data;
       if (!bar) return "";
-      const range = bar.range ? `${panel.format(bar.range[0])} to ${panel.format(bar.range[1])}` : "one trial";
-      const single = bar.parts.length < 2 ? [] : bar.parts.map((part): [string, string] => [part.name, panel.format(part.value)]);
-      return tip(`${bar.engine.name}: ${panel.title}`, [["median", panel.format(sum(bar)), colourOf(bar.engine, theme)], ...single, ["range", range]]);
+      const colour = colourOf(bar.engine, theme);
+      return tip(`${bar.engine.name}: ${panel.title}`, tipLines(bar, panel.format, colour));
     } },
   }));
+}
+
+/** What a bar says when it is pointed at. */
+export function tipLines(
+  bar: Bar, format: BarPanel["format"], colour: string,
+): [word: string, value: string, colour?: string][] {
+  const range = bar.range ? `${format(bar.range[0])} to ${format(bar.range[1])}` : "one trial";
+  const single = bar.parts.length < 2 ? [] : bar.parts.map((part): [string, string] =>
+    [part.name, format(part.value)]);
+  return [[COMBINED[bar.combine], format(sum(bar)), colour], ...single, ["range", range]];
 }

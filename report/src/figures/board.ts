@@ -1,6 +1,6 @@
 // The scoreboard's cells, as a table and as a picture to save.
 
-import type { Metric } from "../data";
+import type { Beside, Metric } from "../data";
 import { colourOf, type Theme } from "../colour";
 import { h, svg } from "../dom";
 import { inUnit, NONE, ratio } from "../format";
@@ -51,6 +51,16 @@ export function sure(own: Metric, base: Metric): "" | "~" | "?" {
   return Math.min(own.n, base.n) < TRIALS_MIN ? "?" : "";
 }
 
+/** `2.31`, `~1.02`, `1.4?`: how sure a ratio is. */
+const marked = (times: string, mark: "" | "~" | "?"): string =>
+  mark === "?" ? `${times}?` : mark + times;
+
+const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknown: "?" } as const;
+
+/** A ratio with the program's own verdict. */
+export const besideBase = (beside: Beside | null): string =>
+  beside ? marked(ratio(beside.ratio), MARKS[beside.verdict]) : NONE;
+
 export function cellsOf(engines: Engine[], rows: Row[], base: Engine): BoardRow[] {
   const factors = rows.flatMap((row) => {
     const of = row.metrics.get(base.id)?.value;
@@ -79,7 +89,7 @@ function cellOf(row: Row, engine: Engine, base: Engine, most: number): Cell {
   const times = ratio(metric.value / of.value);
   return {
     engine, absolute, missing: null, sure: mark === "",
-    ratio: mark === "?" ? `${times}?` : mark + times,
+    ratio: marked(times, mark),
     length: bar(metric.value, of.value, metric.direction, most),
   };
 }

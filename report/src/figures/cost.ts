@@ -6,10 +6,12 @@ import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
+import { mixWords } from "./mixes";
 
 export const cost: Figure = { number: 7, name: "cost", draw };
 
-type Read = (one: Case) => Pick<Bar, "parts" | "range"> | null;
+type Figures = Pick<Bar, "parts" | "range" | "combine">;
+type Read = (one: Case) => Figures | null;
 
 const FIGURES = [
   "cpu_ns_per_op", "device_reads_per_op", "device_writes_per_op", "device_read_bytes_per_op",
@@ -23,20 +25,24 @@ function both(names: [figure: string, called: string][]): Read {
     const parts = metrics.flatMap(({ metric, name }) => (metric?.value == null ? [] : [{ name, value: metric.value }]));
     const ranges = metrics.map(({ metric }) => rangeOf(metric));
     const range = names.length === 1 ? ranges[0] ?? null : null;
-    return parts.length === names.length ? { parts, range } : null;
+    const combine = metrics[0]?.metric?.combine ?? "median";
+    return parts.length === names.length ? { parts, range, combine } : null;
   };
 }
 
 /** The process's time in both modes is known; their shares divide the time of an operation. */
-function cpu(one: Case): Pick<Bar, "parts" | "range"> | null {
+function cpu(one: Case): Figures | null {
   const whole = costOf(one, "cpu_ns_per_op");
   const user = costOf(one, "cpu_user_ns")?.value, system = costOf(one, "cpu_system_ns")?.value;
   if (whole?.value == null) return null;
-  if (user == null || system == null || user + system === 0) return { parts: [{ name: "CPU", value: whole.value }], range: rangeOf(whole) };
+  const rest = { range: rangeOf(whole), combine: whole.combine };
+  if (user == null || system == null || user + system === 0) {
+    return { parts: [{ name: "CPU", value: whole.value }], ...rest };
+  }
   const share = user / (user + system);
   return {
     parts: [{ name: "user", value: whole.value * share }, { name: "system", value: whole.value * (1 - share) }],
-    range: rangeOf(whole),
+    ...rest,
   };
 }
 
@@ -60,9 +66,12 @@ function draw(view: View): Drawing | null {
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
+  const mixes = mixWords(cases);
   return {
     title: "Cost of an operation",
-    note: `What process and drive did, over the operations of all roles, background work included; ${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes counted up to the end of a sync.`,
+    note: "What process and drive did, over the operations of all roles, background work included; "
+      + `${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes `
+      + `counted up to the end of a sync.${mixes && ` Operations here: ${mixes}.`}`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

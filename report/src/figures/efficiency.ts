@@ -20,8 +20,10 @@ function draw(view: View): Drawing | null {
     title: role,
     format: (value: number) => `${si(value)} %`,
     bars: cases.flatMap((one) => {
-      const rate = rateOf(one, role)?.value, ceiling = ceilingOf(role);
-      return rate == null || !ceiling ? [] : [{ engine: one.engine, parts: [{ name: role, value: (100 * rate) / ceiling.ops_per_s }], range: null }];
+      const rate = rateOf(one, role), ceiling = ceilingOf(role);
+      if (rate?.value == null || !ceiling) return [];
+      const parts = [{ name: role, value: (100 * rate.value) / ceiling.ops_per_s }];
+      return [{ engine: one.engine, parts, range: null, combine: rate.combine }];
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;

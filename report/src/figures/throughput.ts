@@ -4,6 +4,7 @@ import { better, control, trialsNote, type Drawing, type Figure } from "../drawi
 import { inUnit, NONE, si } from "../format";
 import { rangeOf, rateOf } from "../model";
 import { threadsOf, type View } from "../view";
+import { besideBase } from "./board";
 import { lineChart, type LinePanel } from "./lines";
 
 export const throughput: Figure = { number: 2, name: "throughput", draw };
@@ -37,7 +38,7 @@ function draw(view: View): Drawing | null {
           metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "1/s"),
           range ? `${si(range[0])} to ${si(range[1])}` : NONE,
           String(metric?.n ?? 0),
-          row.beside ? row.beside.ratio.toFixed(2) : NONE,
+          besideBase(row.beside),
         ];
       })),
     }),

@@ -1,7 +1,7 @@
 // Figure 5: what happened over time: operations with stalls shaded, what engines did inside, and
 // below them CPU, drive, memory and size, all on one time axis.
 
-import type { EventKind, Mark, TimeLine } from "../data";
+import type { EventKind, Mark, MarkTotal, TimeLine } from "../data";
 import { colourOf, dashOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
@@ -207,12 +207,13 @@ function tableOf(drawn: Drawn[], panes: Pane[]) {
       const cells = values.length === 0 ? [NONE, NONE, NONE] : [Math.min(...values), mean, Math.max(...values)].map(si);
       return [engine.name, pane.title, ...cells, String(values.length)];
     }),
-    ...(Object.keys(LANES) as EventKind[]).flatMap((kind) => {
-      const marks = line.marks.filter((mark) => mark.kind === kind);
-      const lengths = marks.flatMap((mark) => (mark.end_s == null ? [] : [mark.end_s - mark.start_s]));
-      const sum = lengths.reduce((sum, length) => sum + length, 0);
-      return marks.length === 0 ? [] : [[engine.name, `${kind}, seconds`, NONE, `${si(sum)} in all`, lengths.length ? si(Math.max(...lengths)) : NONE, String(marks.length)]];
-    }),
+    ...line.mark_totals.map((total) => [engine.name, ...totalCells(total)]),
   ]);
   return { head: ["engine", "what", "least", "mean", "most", "points"], words: 2, rows };
+}
+
+/** Of all marks, those that are not drawn too. */
+export function totalCells({ kind, count, sum_s, longest_s }: MarkTotal): string[] {
+  const sum = sum_s == null ? NONE : `${si(sum_s)} in all`;
+  return [`${kind}, seconds`, NONE, sum, longest_s == null ? NONE : si(longest_s), String(count)];
 }

@@ -9,6 +9,7 @@ import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layo
 import { costOf, metricOf, rateOf, roleOf, type Case } from "../model";
 import type { View } from "../view";
 import { roleControl } from "./choices";
+import { MIX_DIFFERENCE_MAX, mixDifference } from "./mixes";
 
 export const tradeoff: Figure = { number: 11, name: "tradeoff", draw };
 
@@ -23,6 +24,8 @@ interface Price {
   type: "log" | "value";
   read: (one: Case, role: string) => number | null;
   format: (value: number) => string;
+  /** Over the operations of all roles: only between engines that did the same work. */
+  allRoles?: boolean;
 }
 
 const PRICES: Price[] = [
@@ -31,7 +34,8 @@ const PRICES: Price[] = [
     const row = roleOf(one, role);
     return metricOf(row?.metrics, `${row?.open_loop ? "response" : "service"}_ns_p99_9`)?.value ?? null;
   }, format: duration },
-  { title: "CPU time an operation", type: "value", read: (one) => costOf(one, "cpu_ns_per_op")?.value ?? null, format: duration },
+  { title: "CPU time an operation", type: "value", allRoles: true, format: duration,
+    read: (one) => costOf(one, "cpu_ns_per_op")?.value ?? null },
 ];
 
 /** Points that no other beats in both: more throughput (x) and a lower price (y); from left to right. */
@@ -44,28 +48,43 @@ export function front<P extends { x: number; y: number }>(points: P[]): P[] {
   return best.reverse();
 }
 
+/** What throughput can be held against, and why something was left out. */
+export function pricesOf(cases: Case[]): { prices: Price[]; why: string } {
+  if (mixDifference(cases) <= MIX_DIFFERENCE_MAX) return { prices: PRICES, why: "" };
+  const left = PRICES.filter((price) => price.allRoles).map((price) => price.title).join(", ");
+  return {
+    prices: PRICES.filter((price) => !price.allRoles),
+    why: ` Left out: ${left}. It is over the operations of all roles, and the engines' mixes of`
+      + " operations differ too much to compare it.",
+  };
+}
+
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const role = roleControl(view, "11");
   const cases = view.cases.filter((one) => !one.engine.harness);
-  const list = PRICES.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
+  const { prices, why } = pricesOf(cases);
+  const list = prices.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
     const x = rateOf(one, role.value)?.value, y = price.read(one, role.value);
     return x == null || y == null || x <= 0 ? [] : [{ one, x, y }];
   }) })).filter((panel) => panel.spots.length > 1);
   if (list.length === 0) return null;
   return {
     title: "Trade-offs",
-    note: `Operations a second of ${role.value} (to the right is better) against what they cost (lower is better); a point for each engine and number of threads (written beside it); the grey line joins those that no other beats in both. ${trialsNote(view)}.`,
+    note: `Operations a second of ${role.value} (to the right is better) against what they cost `
+      + "(lower is better); a point for each engine and number of threads (written beside it); the "
+      + `grey line joins those that no other beats in both. ${trialsNote(view)}.${why}`,
     controls: [role],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
-      head: ["engine", "threads", `${role.value} ops/s`, ...PRICES.map((price) => price.title)],
+      head: ["engine", "threads", `${role.value} ops/s`, ...prices.map((price) => price.title)],
       rows: cases.map((one) => {
         const rate = rateOf(one, role.value)?.value;
-        return [one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...PRICES.map((price) => {
+        const costs = prices.map((price) => {
           const value = price.read(one, role.value);
           return value == null ? NONE : price.format(value);
-        })];
+        });
+        return [one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...costs];
       }),
     }),
   };

@@ -5,8 +5,9 @@ use super::{Finding, Id, Measured, measured};
 use crate::report::catalogue as c;
 use crate::report::evidence::Evidence;
 use crate::report::group::{Group, RunRow};
+use crate::report::stalls;
 use crate::units::{duration, grouped, percent};
-use kvdyno_record::engine::{Edge, EngineEvent, EventKind, Value};
+use kvdyno_record::engine::{EngineEvent, Value};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::series::Slice;
 use kvdyno_record::workload::{Drive, Role, Work};
@@ -16,6 +17,9 @@ const WRITERS_RATIO_MAX: f64 = 2.0;
 
 /// A rate that falls below this share of what it was, or rises as far, is not steady.
 const STEADY: f64 = 0.75;
+
+/// Stalls of a smaller share of the window change no figure that anybody would notice.
+const STALLED_MIN: f64 = 0.01;
 
 /// Thirds of at least two slices each.
 const SLICES_MIN: usize = 6;
@@ -96,7 +100,7 @@ fn writers<'g>(evidence: &Evidence, group: &'g Group, run: &'g RunRow) -> Option
 fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
     for at in measured(evidence) {
-        if let Some(words) = stalls(&at)? {
+        if let Some(words) = held_up(&at)? {
             cases.push((at.id(), words));
         }
     }
@@ -109,12 +113,12 @@ fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
 }
 
 /// What the engine told of stalls while a phase was measured, or what its counters say.
-fn stalls(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
+fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let begin = at.phase.started_unix_ns;
     let window = (begin, begin.saturating_add(at.phase.wall_ns));
     let told = Stalls::of(&at.case.events()?, window);
-    if let Some(words) = told.words(at.phase.wall_ns) {
-        return Ok(Some(words));
+    if told.lasted_ns > 0 {
+        return Ok(told.words(at.phase.wall_ns));
     }
     let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
         return Ok(None);
@@ -122,11 +126,15 @@ fn stalls(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let grown = counters.after.iter().filter(|(name, _)| name.ends_with(STALL_MICROS));
     let mut grown = grown.filter_map(|(name, after)| {
         let before = counters.before.get(name).and_then(integer).unwrap_or(0);
-        Some((name, integer(after)?.checked_sub(before).filter(|micros| *micros > 0)?))
+        Some((name, integer(after)?.checked_sub(before)?.saturating_mul(1000)))
     });
-    Ok(grown.next().map(|(name, micros)| {
-        format!("writers waited for {} ({name})", duration(micros.saturating_mul(1000)))
-    }))
+    let much = grown.find(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
+    Ok(much.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
+}
+
+/// Whether writers were held up for long enough to say so.
+fn counts(lasted_ns: u64, window_ns: u64) -> bool {
+    lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
 }
 
 fn integer(value: &Value) -> Option<u64> {
@@ -145,30 +153,14 @@ struct Stalls {
 }
 
 impl Stalls {
-    /// One that began before the window counts from its beginning, and one that has not ended, to
-    /// its end.
-    fn of(events: &[EngineEvent], (begin, end): (u64, u64)) -> Self {
-        let mut stalls = Self::default();
-        let mut open: Option<(u64, bool)> = None;
-        let mut close = |open: Option<(u64, bool)>, at: u64| {
-            let Some((since, stopped)) = open else { return };
-            let lasted = at.min(end).saturating_sub(since.max(begin));
-            if lasted > 0 {
-                stalls.lasted_ns += lasted;
-                let count = if stopped { &mut stalls.stopped } else { &mut stalls.delayed };
-                *count += 1;
-            }
-        };
-        for event in events.iter().filter(|event| event.kind == EventKind::Stall) {
-            close(open.take(), event.at_unix_ns);
-            if event.edge == Edge::Begin {
-                let condition = event.detail.get("cur");
-                let stopped = condition == Some(&Value::Text("stopped".to_owned()));
-                open = Some((event.at_unix_ns, stopped));
-            }
+    fn of(events: &[EngineEvent], window: (u64, u64)) -> Self {
+        let mut all = Self::default();
+        for stall in stalls::within(events, window) {
+            let Some(end_ns) = stall.end_ns else { continue };
+            all.lasted_ns += end_ns - stall.start_ns;
+            *(if stall.stopped() { &mut all.stopped } else { &mut all.delayed }) += 1;
         }
-        close(open, u64::MAX);
-        stalls
+        all
     }
 
     fn words(&self, window_ns: u64) -> Option<String> {
@@ -176,7 +168,7 @@ impl Stalls {
         let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
         let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
         let how: Vec<String> = [delayed, stopped].into_iter().flatten().collect();
-        (!how.is_empty()).then(|| {
+        counts(self.lasted_ns, window_ns).then(|| {
             format!(
                 "the engine held writers up: {}, for {} of {}",
                 how.join(", "),
@@ -226,7 +218,13 @@ fn drift(series: &[Slice], role: &str) -> Option<String> {
     } else {
         return None;
     };
-    let change = (last - first).abs() / first.max(1.0);
+    if first <= 0.0 {
+        return Some(format!(
+            "{role}: the rate rose from nothing in the first third of the window to {}/s in the last",
+            grouped(last.round() as u64)
+        ));
+    }
+    let change = (last - first).abs() / first;
     Some(format!(
         "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, {}/s)",
         percent(change),
@@ -266,22 +264,17 @@ fn database_shared(evidence: &Evidence) -> Option<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn stall(at_unix_ns: u64, condition: &str) -> EngineEvent {
-        let edge = if condition == "normal" { Edge::End } else { Edge::Begin };
-        let detail = [("cur".to_owned(), Value::Text(condition.to_owned()))].into();
-        EngineEvent { at_unix_ns, kind: EventKind::Stall, edge, detail }
-    }
+    use crate::report::stalls::tests::change;
 
     #[test]
     fn stalls_count_as_far_as_they_lie_in_the_window() {
         let events = [
-            stall(10, "delayed"),
-            stall(20, "normal"),
-            stall(90, "delayed"),
-            stall(120, "stopped"),
-            stall(150, "normal"),
-            stall(190, "stopped"),
+            change(10, "delayed"),
+            change(20, "normal"),
+            change(90, "delayed"),
+            change(120, "stopped"),
+            change(150, "normal"),
+            change(190, "stopped"),
         ];
         let stalls = Stalls::of(&events, (100, 200));
         assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });
@@ -289,5 +282,8 @@ mod tests {
         assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
         assert_eq!(Stalls::of(&events, (30, 80)).words(50), None);
         assert_eq!(Stalls::of(&[], (0, 1)), Stalls::default());
+        // Under a hundredth of the window.
+        assert!(Stalls::of(&events, (100, 200)).words(6000).is_some());
+        assert_eq!(Stalls::of(&events, (100, 200)).words(6001), None);
     }
 }

@@ -221,6 +221,20 @@ fn a_rate_that_falls_is_not_steady() {
 }
 
 #[test]
+fn a_rate_that_begins_at_nothing_has_no_percentage() {
+    let rises = found(Id::NotSteady, |fixture| {
+        for slice in &mut fixture.case("lmdb_t1_r1").slices {
+            let ops = slice.roles.get_mut("readers").unwrap();
+            if slice.slice < 5 {
+                ops.get_mut("get").unwrap().count = 0;
+            }
+        }
+    });
+    assert!(rises.evidence.contains("readers: the rate rose from nothing in the"), "{rises:?}");
+    assert!(!rises.evidence.contains('%'), "{rises:?}");
+}
+
+#[test]
 fn stalls_are_named_from_events_and_from_counters() {
     let told = |change: &dyn Fn(&std::path::Path)| {
         let folder = tempfile::tempdir().unwrap();
@@ -251,6 +265,12 @@ fn stalls_are_named_from_events_and_from_counters() {
     });
     let evidence = by_counters.unwrap().evidence;
     assert!(evidence.contains("waited for 1.50 s (rocksdb.stall.micros)"), "{evidence}");
+    let hardly = told(&|case| {
+        let counters = r#"{"phases":{"measure":{"before":{"rocksdb.stall.micros":5},
+            "after":{"rocksdb.stall.micros":90005}}}}"#;
+        std::fs::write(case.join("counters.json"), counters).unwrap();
+    });
+    assert_eq!(hardly, None);
 }
 
 #[test]

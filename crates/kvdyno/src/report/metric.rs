@@ -100,7 +100,7 @@ pub struct Metric {
     pub min: Option<f64>,
     /// The largest of them.
     pub max: Option<f64>,
-    /// Of the median over whole trials; null below six trials.
+    /// Of the median over whole trials; null below six trials, and where `value` is no median.
     pub interval: Option<Interval>,
     /// Why a value is missing, in all or in some trials.
     pub missing: Option<String>,
@@ -131,7 +131,7 @@ impl Metric {
             n: values.len(),
             min: values.iter().copied().reduce(f64::min),
             max: values.iter().copied().reduce(f64::max),
-            interval: median_interval(&values),
+            interval: median_interval(&values).filter(|_| definition.combine == Combine::Median),
             per_trial,
             missing,
         }
@@ -213,5 +213,16 @@ mod tests {
         let metric = Metric::new(&PACE, (1..=6).map(|v| Ok(f64::from(v))).collect());
         assert_eq!(metric.range(), Some((1.0, 6.0)));
         assert!(metric.interval.unwrap().confidence > 0.96);
+    }
+
+    #[test]
+    fn only_a_median_has_the_medians_interval() {
+        for combine in [Combine::Maximum, Combine::Sum, Combine::MergedHistograms] {
+            let metric = Metric::new(
+                &Definition { combine, ..PACE },
+                (1..=12).map(|v| Ok(f64::from(v))).collect(),
+            );
+            assert_eq!((metric.interval, metric.range()), (None, Some((1.0, 12.0))));
+        }
     }
 }

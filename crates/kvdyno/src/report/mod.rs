@@ -21,6 +21,7 @@ pub mod page;
 mod rates;
 pub mod schemas;
 mod spent;
+pub mod stalls;
 pub mod summary;
 pub mod table;
 pub mod tables;

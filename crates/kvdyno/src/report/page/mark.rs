@@ -1,5 +1,6 @@
 //! What engines did behind the operations' back, as marks on a time line.
 
+use crate::report::stalls;
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,6 +23,19 @@ pub struct Mark {
     pub detail: String,
 }
 
+/// All events of one kind in a phase, those that are not among its marks too.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct MarkTotal {
+    /// What they were.
+    pub kind: EventKind,
+    /// How many.
+    pub count: u64,
+    /// How long they took in all, inside the phase; null: of none is that known.
+    pub sum_s: Option<f64>,
+    /// The longest of them.
+    pub longest_s: Option<f64>,
+}
+
 /// An event with its end, by the system's clock.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Span {
@@ -31,12 +45,12 @@ pub(super) struct Span {
     detail: String,
 }
 
-/// Pairs the beginnings of a case's events with their ends: by the engine's job where it names
-/// one, else the earliest of the same kind.
+/// Pairs the beginnings of a case's jobs with their ends: by the engine's name of the job where it
+/// has one, else the earliest of the same kind. Stalls are no jobs.
 pub(super) fn spans(events: &[EngineEvent]) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
     let mut open: Vec<(usize, &EngineEvent)> = Vec::new();
-    for event in events {
+    for event in events.iter().filter(|event| event.kind != EventKind::Stall) {
         let (at, detail) = (event.at_unix_ns, words(&event.detail));
         if event.edge == Edge::End {
             let begun = open.iter().position(|(_, begin)| {
@@ -62,34 +76,79 @@ fn words(detail: &Counters) -> String {
     pairs.join(", ").chars().take(DETAIL_MAX).collect()
 }
 
-/// The marks of a phase, in time; of too many the longest, stalls before all others.
-pub(super) fn within(spans: &[Span], from_ns: u64, until_ns: u64) -> Vec<Mark> {
+/// The marks of a phase, in time, and what they are in all; of too many marks the longest, stalls
+/// before all others.
+pub(super) fn within(
+    events: &[EngineEvent],
+    spans: &[Span],
+    (from_ns, until_ns): (u64, u64),
+) -> (Vec<Mark>, Vec<MarkTotal>) {
     let inside =
         |span: &&Span| span.start_ns < until_ns && span.end_ns.unwrap_or(span.start_ns) >= from_ns;
-    let mut found: Vec<&Span> = spans.iter().filter(inside).collect();
-    let weight = |span: &&Span| {
-        let length = span.end_ns.map_or(0, |end| end.saturating_sub(span.start_ns));
-        std::cmp::Reverse((span.kind == EventKind::Stall, length))
+    let clip = |ns: u64| ns.clamp(from_ns, until_ns);
+    let clipped = |span: &Span| Span {
+        start_ns: clip(span.start_ns),
+        end_ns: span.end_ns.map(clip),
+        ..span.clone()
     };
+    let stall = |stall: stalls::Stall<'_>| Span {
+        kind: EventKind::Stall,
+        start_ns: stall.start_ns,
+        end_ns: stall.end_ns,
+        detail: words(stall.detail),
+    };
+    let mut found: Vec<Span> = spans.iter().filter(inside).map(clipped).collect();
+    found.extend(stalls::within(events, (from_ns, until_ns)).into_iter().map(stall));
+    let totals = totals(&found);
+    let weight = |span: &Span| std::cmp::Reverse((span.kind == EventKind::Stall, span.length_ns()));
     found.sort_by_key(weight);
     found.truncate(MARKS_MAX);
-    found.sort_by_key(|span| span.start_ns);
-    let seconds = |ns: u64| {
-        let ns = ns.clamp(from_ns, until_ns) - from_ns;
-        (ns as f64 / 1e6).round() / 1e3
-    };
-    let mark = |span: &Span| Mark {
+    found.sort_by_key(|span| (span.start_ns, span.end_ns));
+    let mark = |span: Span| Mark {
         kind: span.kind,
-        start_s: seconds(span.start_ns),
-        end_s: span.end_ns.map(seconds),
-        detail: span.detail.clone(),
+        start_s: seconds(span.start_ns - from_ns),
+        end_s: span.end_ns.map(|end| seconds(end - from_ns)),
+        detail: span.detail,
     };
-    found.into_iter().map(mark).collect()
+    (found.into_iter().map(mark).collect(), totals)
+}
+
+impl Span {
+    fn length_ns(&self) -> Option<u64> {
+        Some(self.end_ns?.saturating_sub(self.start_ns))
+    }
+}
+
+fn totals(spans: &[Span]) -> Vec<MarkTotal> {
+    let mut kinds: Vec<EventKind> = Vec::new();
+    for span in spans {
+        if !kinds.contains(&span.kind) {
+            kinds.push(span.kind);
+        }
+    }
+    let total = |kind: EventKind| {
+        let all = || spans.iter().filter(move |span| span.kind == kind);
+        let lengths = || all().filter_map(Span::length_ns);
+        let longest = lengths().max();
+        MarkTotal {
+            kind,
+            count: all().count() as u64,
+            sum_s: longest.map(|_| seconds(lengths().sum())),
+            longest_s: longest.map(seconds),
+        }
+    };
+    kinds.into_iter().map(total).collect()
+}
+
+/// To the millisecond.
+fn seconds(ns: u64) -> f64 {
+    (ns as f64 / 1e6).round() / 1e3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::stalls::tests::change;
     use kvdyno_record::engine::Value;
 
     fn event(at_s: u64, kind: EventKind, edge: Edge, job: u64) -> EngineEvent {
@@ -108,7 +167,8 @@ mod tests {
             event(6, Stall, Edge::End, 9),
             event(30, Compaction, Edge::End, 2),
         ];
-        let marks = within(&spans(&events), 2_000_000_000, 10_000_000_000);
+        let phase = (2_000_000_000, 10_000_000_000);
+        let (marks, totals) = within(&events, &spans(&events), phase);
         let seen: Vec<_> = marks.iter().map(|m| (m.kind, m.start_s, m.end_s)).collect();
         assert_eq!(
             seen,
@@ -120,6 +180,20 @@ mod tests {
             ]
         );
         assert_eq!(marks[0].detail, "job 1");
+        let (count, sum_s, longest_s) = (2, Some(10.0), Some(8.0));
+        assert_eq!(totals[0], MarkTotal { kind: Compaction, count, sum_s, longest_s });
+    }
+
+    #[test]
+    fn stalls_are_cut_where_their_state_changes_and_where_the_phase_ends() {
+        let second = 1_000_000_000;
+        let events = [(90, "delayed"), (120, "stopped"), (150, "normal"), (190, "delayed")];
+        let events = events.map(|(at, condition)| change(at * second, condition));
+        let (marks, totals) = within(&events, &spans(&events), (100 * second, 200 * second));
+        let seen: Vec<_> = marks.iter().map(|mark| (mark.start_s, mark.end_s)).collect();
+        assert_eq!(seen, [(0.0, Some(20.0)), (20.0, Some(50.0)), (90.0, Some(100.0))]);
+        assert_eq!(marks[1].detail, "cur stopped");
+        assert_eq!((totals[0].count, totals[0].sum_s), (3, Some(60.0)));
     }
 
     #[test]
@@ -127,8 +201,10 @@ mod tests {
         let mut events: Vec<EngineEvent> =
             (0..500).map(|at| event(at, EventKind::Flush, Edge::Point, at)).collect();
         events.push(event(400, EventKind::Stall, Edge::Point, 1000));
-        let marks = within(&spans(&events), 0, u64::MAX);
+        let (marks, totals) = within(&events, &spans(&events), (0, u64::MAX));
         assert_eq!(marks.len(), MARKS_MAX);
+        let counts: Vec<u64> = totals.iter().map(|total| total.count).collect();
+        assert_eq!(counts, [500, 1]);
         assert!(marks.iter().any(|mark| mark.kind == EventKind::Stall));
     }
 }

@@ -19,7 +19,7 @@ pub use heat::Heat;
 pub use html::{TEMPLATE, html};
 pub use list::{FindingCounts, RunEntry, RunsData};
 pub use live::{InFlight, Live, State};
-pub use mark::Mark;
+pub use mark::{Mark, MarkTotal};
 pub use time_line::{MachineLine, RoleLine, TimeLine};
 pub use versus::{Between, Refused, VersusData};
 

@@ -1,6 +1,6 @@
 //! What operations and machine did over a phase.
 
-use super::mark::{self, Mark};
+use super::mark::{self, Mark, MarkTotal};
 use super::thin::{rounded, stride};
 use crate::report::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
@@ -33,8 +33,10 @@ pub struct TimeLine {
     pub roles: Vec<RoleLine>,
     /// The machine's readings.
     pub machine: MachineLine,
-    /// What the engine did inside.
+    /// What the engine did inside; of very much the longest.
     pub marks: Vec<Mark>,
+    /// All of that by its kind.
+    pub mark_totals: Vec<MarkTotal>,
 }
 
 /// A role's operations.
@@ -74,7 +76,8 @@ pub(super) fn read(
 ) -> Result<Vec<TimeLine>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
     let (series, machine) = (folder.series()?, folder.machine()?);
-    let spans = mark::spans(&folder.events()?);
+    let events = folder.events()?;
+    let spans = mark::spans(&events);
     let shown = |phase: &&PhaseRecord| {
         ["load", "settle", "measure"].contains(&phase.kind.as_str()) && phase.wall_ns > 0
     };
@@ -84,6 +87,8 @@ pub(super) fn read(
             machine.iter().filter(|reading| reading.phase == phase.name).collect();
         let (end_s, roles) = operations(&slices, most);
         let began = phase.started_unix_ns;
+        let window = (began, began.saturating_add(phase.wall_ns));
+        let (marks, mark_totals) = mark::within(&events, &spans, window);
         TimeLine {
             group,
             trial: case.case.trial,
@@ -96,7 +101,8 @@ pub(super) fn read(
                 let last = (&phase.after, None, phase.database);
                 readings_of(began, &phase.before, &readings, Some(last), most)
             },
-            marks: mark::within(&spans, began, began.saturating_add(phase.wall_ns)),
+            marks,
+            mark_totals,
         }
     };
     Ok(record.phases.iter().filter(shown).map(line).collect())
@@ -151,11 +157,8 @@ pub(super) fn readings_of<'r>(
         let database = chunk.iter().rev().find_map(|reading| reading.database);
         Some((&chunk.last()?.reading, rss, database))
     });
-    for (now, rss, database) in chunks.chain(last) {
-        let passed = now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9;
-        if passed < RATE_S_MIN {
-            continue;
-        }
+    for (now, rss, database) in apart(before, chunks, last) {
+        let passed = seconds_between(before, now);
         let since = now.at_unix_ns.saturating_sub(began_unix_ns) as f64 / 1e9;
         line.at_s.push((since * 1e3).round() / 1e3);
         let rate = |read: fn(&Snapshot) -> Option<u64>, unit: f64| {
@@ -173,6 +176,33 @@ pub(super) fn readings_of<'r>(
     line
 }
 
+/// Those readings that lie far enough apart. A closing one that does not takes the place of the one
+/// before it: nothing of what was read last is lost.
+fn apart<'r>(
+    mut before: &'r Snapshot,
+    readings: impl Iterator<Item = Reading<'r>>,
+    last: Option<Reading<'r>>,
+) -> Vec<Reading<'r>> {
+    let mut kept: Vec<Reading<'r>> = Vec::new();
+    for reading in readings {
+        if seconds_between(before, reading.0) >= RATE_S_MIN {
+            before = reading.0;
+            kept.push(reading);
+        }
+    }
+    let Some((now, rss, database)) = last else { return kept };
+    if seconds_between(before, now) >= RATE_S_MIN {
+        kept.push((now, rss, database));
+    } else if let Some(point) = kept.last_mut().filter(|_| now.at_unix_ns > before.at_unix_ns) {
+        *point = (now, point.1.max(rss), database.or(point.2));
+    }
+    kept
+}
+
+fn seconds_between(before: &Snapshot, now: &Snapshot) -> f64 {
+    now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9
+}
+
 fn cpu_ns(snapshot: &Snapshot) -> Option<u64> {
     let process = snapshot.process.as_ref()?;
     Some(process.user_ns + process.system_ns)
@@ -182,6 +212,7 @@ fn cpu_ns(snapshot: &Snapshot) -> Option<u64> {
 mod tests {
     use super::*;
     use kvdyno_record::series::SliceCounts;
+    use kvdyno_record::usage::DeviceUsage;
 
     fn slice(at: u64, count: u64, max: u64) -> Slice {
         let counts = SliceCounts { count, service_ns_max: max, ..SliceCounts::default() };
@@ -203,5 +234,31 @@ mod tests {
         assert_eq!(roles[0].ops_per_s, [5.0, 25.0, 45.0, 65.0, 85.0]);
         assert_eq!(roles[0].max_ns[0], Some(100));
         assert_eq!(roles[0].max_ns[4], Some(900));
+    }
+
+    /// A megabyte written each second, and ten at once at the very end.
+    #[test]
+    fn the_closing_reading_is_kept_however_near_it_is() {
+        let at = |ms: u64, megabytes: u64| {
+            let write_bytes = megabytes * 1_000_000;
+            let device = Some(DeviceUsage { write_bytes, ..DeviceUsage::default() });
+            Snapshot { at_unix_ns: ms * 1_000_000, device, ..Snapshot::default() }
+        };
+        let size = |allocated_bytes| Some(DatabaseSize { allocated_bytes, ..Default::default() });
+        let reading = |ms, megabytes| MachineReading {
+            phase: "measure".to_owned(),
+            reading: at(ms, megabytes),
+            rss_bytes: Some(3 << 20),
+            database: size(1 << 20),
+        };
+        let readings = [reading(10, 0), reading(1000, 1), reading(2000, 2)];
+        let readings: Vec<&MachineReading> = readings.iter().collect();
+        let (before, after) = (at(0, 0), at(2010, 12));
+        let last = Some((&after, None, size(9 << 20)));
+        let line = readings_of(0, &before, &readings, last, 100);
+        assert_eq!(line.at_s, [1.0, 2.01]);
+        assert_eq!(line.write_mb_per_s, [Some(1.0), Some(10.89)]);
+        assert_eq!(line.rss_mib, [Some(3.0), Some(3.0)]);
+        assert_eq!(line.database_mib, [Some(1.0), Some(9.0)]);
     }
 }
