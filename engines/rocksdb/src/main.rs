@@ -14,7 +14,9 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::engine::RocksDb;
-    use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Session, conformance};
+    use kvdyno_engine::{
+        DataShape, Durability, Engine, Options, Place, Session, Value, conformance,
+    };
 
     #[test]
     fn conforms() {
@@ -48,5 +50,25 @@ mod tests {
             assert_eq!(found.as_ref(), Some(value));
         }
         assert_eq!(session.get(b"x", |found| found.is_none()), Ok(true));
+    }
+
+    #[test]
+    fn options_that_lead_out_of_its_folder_are_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = Place::Directory(scratch.path().to_owned());
+        let data = DataShape {
+            records: 10,
+            records_max: 10,
+            key_bytes: 1,
+            value_bytes_mean: 8,
+            value_bytes_max: 8,
+            sessions: 1,
+        };
+        for text in ["wal_dir=/tmp", "ttl=1; db_log_dir = /tmp", "db_paths={{path=/tmp}}"] {
+            let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
+            options.values.insert("options".to_owned(), Value::Text(text.to_owned()));
+            let refused = RocksDb::open(&place, &options, &data).err().unwrap();
+            assert!(refused.message.contains("outside the database's folder"), "{refused}");
+        }
     }
 }
