@@ -100,6 +100,7 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
         }
         Refusal::Same(_) => "name two; `kvdyno list` shows the runs".to_owned(),
         Refusal::NoEngine { known, .. } => format!("it has: {}", known.join(", ")),
+        Refusal::NoFigure { known, .. } => format!("they have: {}", known.join(", ")),
     };
     Complaint::usage(format!("these cannot be compared: {refusal}")).hint(hint)
 }

@@ -1,5 +1,6 @@
 //! The gate: whether anything got worse by more than may be.
 
+use super::super::metric::Direction;
 use super::judge::Verdict;
 use super::pairing::{Pair, Unpaired};
 use crate::units::percent;
@@ -48,6 +49,12 @@ pub enum GateResult {
 impl Gate {
     pub(super) fn of(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
         let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
+        // Of a figure of which neither way is better, nothing can get worse.
+        let mut judged = pairs.iter().flat_map(|pair| &pair.rows).filter(|row| {
+            let left_open = matches!(row.verdict, Verdict::TooFewTrials | Verdict::NotComparable);
+            row.direction != Direction::Neither && !left_open
+        });
+        let none_judged = judged.next().is_none();
         for pair in pairs {
             for row in &pair.rows {
                 let figure = || format!("{}: {}", row.place(), row.figure);
@@ -79,6 +86,13 @@ impl Gate {
             figure: None,
             why: case.why.clone(),
         }));
+        if none_judged && not_judged.is_empty() {
+            not_judged.push(NotJudged {
+                case: "all cases".to_owned(),
+                figure: None,
+                why: "none has a figure that could be judged".to_owned(),
+            });
+        }
         let result = match (regressed.as_slice(), not_judged.as_slice()) {
             ([_, ..], _) => GateResult::Failed,
             ([], [_, ..]) => GateResult::CannotJudge,

@@ -1,7 +1,7 @@
 //! Which cases stand against each other, and when a comparison is refused.
 
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
-use super::super::metric::Metrics;
+use super::super::metric::{Metric, Metrics};
 use super::Question;
 use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
@@ -12,6 +12,7 @@ use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Fields of a workload that are named when they differ; more are only counted.
 const NAMED_MAX: usize = 6;
@@ -85,6 +86,14 @@ pub enum Refusal {
         /// Those that it has.
         known: Vec<String>,
     },
+    /// A figure was asked for that no case has on either side.
+    #[error("no case has the figure `{name}`")]
+    NoFigure {
+        /// The figure.
+        name: &'static str,
+        /// Those that cases have.
+        known: Vec<&'static str>,
+    },
 }
 
 fn fields(differences: &[Difference]) -> String {
@@ -95,11 +104,26 @@ fn fields(differences: &[Difference]) -> String {
 }
 
 /// What came of the pairing.
+#[derive(Default)]
 pub(super) struct Paired {
     pub(super) pairs: Vec<Pair>,
     pub(super) unpaired: Vec<Unpaired>,
     /// Labels that stand against each other.
     pub(super) labels: Vec<(String, String)>,
+    /// Figures that have a value in any pair, asked for or not.
+    pub(super) figures: BTreeSet<&'static str>,
+}
+
+impl Paired {
+    /// Refuses figures that were asked for by name and stand nowhere.
+    fn check(&self, figures: &Figures) -> Result<(), Refusal> {
+        let Figures::Named(wanted) = figures else { return Ok(()) };
+        let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
+        absent.map_or(Ok(()), |figure| {
+            let known = self.figures.iter().copied().collect();
+            Err(Refusal::NoFigure { name: figure.name, known })
+        })
+    }
 }
 
 /// A case with its figures.
@@ -113,7 +137,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
     sides.check()?;
     let (base, new) = (units(&sides.chosen_base()), units(&sides.chosen_new()));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
-    let mut paired = Paired { pairs: Vec::new(), unpaired: Vec::new(), labels: Vec::new() };
+    let mut paired = Paired::default();
     let mut alone = Vec::new();
     for unit in &base {
         let Some(at) = counterpart(unit, &free, sides) else {
@@ -122,7 +146,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         let other = free.remove(at);
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
-        let pair = compared(unit, other, sides, question);
+        let pair = compared(unit, other, sides, question, &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
             let why = format!("neither side has its figures: {trouble}");
             paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
@@ -149,6 +173,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
+    paired.check(&question.figures)?;
     // A load has none of the figures of reads.
     paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
@@ -194,13 +219,20 @@ impl Unit<'_> {
     }
 }
 
-fn compared(base: &Unit<'_>, new: &Unit<'_>, sides: &Sides<'_>, question: &Question) -> Pair {
+fn compared(
+    base: &Unit<'_>,
+    new: &Unit<'_>,
+    sides: &Sides<'_>,
+    question: &Question,
+    figures: &mut BTreeSet<&'static str>,
+) -> Pair {
     let group = base.group;
     let mut rows = Rows {
         question,
         paired: sides.side_by_side(),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
         made: Vec::new(),
+        figures,
     };
     if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
         rows.load(base, new);
@@ -235,6 +267,8 @@ struct Rows<'q> {
     /// The trial behind each value, of both sides.
     numbers: [Vec<u32>; 2],
     made: Vec<Row>,
+    /// Figures that have a value.
+    figures: &'q mut BTreeSet<&'static str>,
 }
 
 impl Rows<'_> {
@@ -265,6 +299,11 @@ impl Rows<'_> {
     }
 
     fn add(&mut self, spot: Spot<'_>, seat: Seat, base: &Metrics, new: &Metrics) {
+        if seat != Seat::Op {
+            let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
+            let found = base.0.iter().chain(&new.0).filter(has_any);
+            self.figures.extend(found.map(|metric| metric.name));
+        }
         let figures: &Figures = &self.question.figures;
         for metric in base.0.iter().filter(|metric| figures.wants(metric, seat)) {
             let other = new.0.iter().find(|other| other.name == metric.name);

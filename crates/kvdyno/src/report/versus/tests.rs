@@ -116,6 +116,30 @@ fn few_trials_leave_the_gate_without_a_judgement() {
     insta::assert_snapshot!("few_trials", text_of(&versus));
 }
 
+/// A gate that saw nothing has not passed; and a figure that stands nowhere is a mistake.
+#[test]
+fn a_gate_over_nothing_does_not_pass() {
+    let nothing = Gate::of(0.05, &[], &[]);
+    assert_eq!(nothing.result, GateResult::CannotJudge);
+    assert_eq!(nothing.not_judged.len(), 1);
+    let run = record(&Fixture::with_trials(TRIALS));
+    let sides = Sides::engines(&run, "lmdb", "RocksDB");
+    let of = |names: &[&str], gate| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        Versus::of(&sides, &Question { figures: Figures::named(&names).unwrap(), ..question(gate) })
+    };
+    for gate in [None, Some(0.05)] {
+        let refusal = of(&["ops_per_s", "response_ns_p99"], gate).unwrap_err();
+        let Refusal::NoFigure { name, known } = refusal else { panic!("{refusal}") };
+        assert_eq!(name, "response_ns_p99");
+        assert!(known.contains(&"ops_per_s") && !known.contains(&name), "{known:?}");
+    }
+    assert_eq!(of(&["ops_per_s"], Some(0.05)).unwrap().gate.unwrap().result, GateResult::Failed);
+    // Neither way is better: that no figure got worse says nothing.
+    let window = of(&["window_ns"], Some(0.05)).unwrap().gate.unwrap();
+    assert_eq!(window.result, GateResult::CannotJudge);
+}
+
 #[test]
 fn a_case_that_is_lost_cannot_pass_the_gate() {
     let base = record(&Fixture::with_trials(TRIALS));
