@@ -70,7 +70,7 @@ impl Gate {
                         may_hide.extend(most);
                     }
                     // What the base never had is nothing that could have got worse.
-                    Verdict::NotComparable if row.new.n > 0 => {}
+                    Verdict::NotComparable if row.base.n == 0 => {}
                     Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(NotJudged {
                         case: pair.name.clone(),
                         figure: Some(figure()),
@@ -99,5 +99,45 @@ impl Gate {
             ([], []) => GateResult::Passed,
         };
         Self { allowed, result, regressed, not_judged, may_hide }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::catalogue as c;
+    use super::super::super::metric::{Definition, Metric};
+    use super::super::judge::{Bout, Spot, Trials};
+    use super::*;
+    use kvdyno_record::engine::Durability;
+
+    fn gate(allowed: f64, noise: f64, figure: &Definition, sides: [&[f64]; 2]) -> Gate {
+        let metric = |values: &[f64]| Metric::new(figure, values.iter().copied().map(Ok).collect());
+        let [base, new] = sides.map(metric);
+        let side = |metric| Trials { metric: Some(metric), numbers: &[1, 2, 3, 4, 5, 6] };
+        let spot = Spot { phase: "measure", role: None, op: None };
+        let (base, new) = (side(&base), side(&new));
+        let row = Bout { spot, base, new, paired: false, noise }.row();
+        let pair = Pair {
+            name: "lmdb t1".to_owned(),
+            base_label: "lmdb".to_owned(),
+            new_label: "lmdb".to_owned(),
+            base_key: String::new(),
+            new_key: String::new(),
+            durability: Durability::Commit,
+            threads: Some(1),
+            ram_limit_bytes: None,
+            rows: row.into_iter().collect(),
+        };
+        Gate::of(allowed, &[pair], &[])
+    }
+
+    /// From nothing to something is no ratio, and no pass either.
+    #[test]
+    fn a_figure_that_rises_from_zero_is_not_judged() {
+        let rises = gate(0.05, 0.02, &c::ERRORS, [&[0.0; 6], &[4096.0; 6]]);
+        assert_eq!((rises.result, rises.not_judged.len()), (GateResult::CannotJudge, 1));
+        assert!(rises.not_judged[0].figure.is_some(), "{rises:?}");
+        let stays = gate(0.05, 0.02, &c::ERRORS, [&[0.0; 6], &[0.0; 6]]);
+        assert_eq!(stays.result, GateResult::Passed);
     }
 }
