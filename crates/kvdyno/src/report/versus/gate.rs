@@ -1,7 +1,7 @@
 //! The gate: whether anything got worse by more than may be.
 
 use super::super::metric::Direction;
-use super::judge::Verdict;
+use super::judge::{Row, Verdict};
 use super::pairing::{Pair, Unpaired};
 use crate::units::percent;
 use schemars::JsonSchema;
@@ -49,20 +49,23 @@ pub enum GateResult {
 impl Gate {
     pub(super) fn of(allowed: f64, pairs: &[Pair], unpaired: &[Unpaired]) -> Self {
         let (mut regressed, mut not_judged, mut may_hide) = (Vec::new(), Vec::new(), Vec::new());
-        // Of a figure of which neither way is better, nothing can get worse.
-        let mut judged = pairs.iter().flat_map(|pair| &pair.rows).filter(|row| {
-            let left_open = matches!(row.verdict, Verdict::TooFewTrials | Verdict::NotComparable);
-            row.direction != Direction::Neither && !left_open
-        });
-        let none_judged = judged.next().is_none();
         for pair in pairs {
             for row in &pair.rows {
                 let figure = || format!("{}: {}", row.place(), row.figure);
                 let name = || format!("{}, {}", pair.name, figure());
                 let worse = row.ratio.map_or(0.0, |ratio| row.worse_by(ratio));
+                let unjudged = || NotJudged {
+                    case: pair.name.clone(),
+                    figure: Some(figure()),
+                    why: row.why.clone().unwrap_or_default(),
+                };
                 match row.verdict {
                     Verdict::Regressed if worse > allowed => {
                         regressed.push(format!("{} by {}", name(), percent(worse)));
+                    }
+                    // Past the gate for certain; only whose doing it is, is not known.
+                    Verdict::WithinNoise if worse > allowed && row.is_certain() => {
+                        not_judged.push(unjudged());
                     }
                     Verdict::WithinNoise => {
                         let most = row.worst_by().filter(|most| *most > allowed);
@@ -71,11 +74,7 @@ impl Gate {
                     }
                     // What the base never had is nothing that could have got worse.
                     Verdict::NotComparable if row.base.n == 0 => {}
-                    Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(NotJudged {
-                        case: pair.name.clone(),
-                        figure: Some(figure()),
-                        why: row.why.clone().unwrap_or_default(),
-                    }),
+                    Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(unjudged()),
                     Verdict::Improved | Verdict::Regressed | Verdict::Changed => {}
                 }
             }
@@ -86,7 +85,7 @@ impl Gate {
             figure: None,
             why: case.why.clone(),
         }));
-        if none_judged && not_judged.is_empty() {
+        if not_judged.is_empty() && !pairs.iter().flat_map(|pair| &pair.rows).any(is_judged) {
             not_judged.push(NotJudged {
                 case: "all cases".to_owned(),
                 figure: None,
@@ -100,6 +99,12 @@ impl Gate {
         };
         Self { allowed, result, regressed, not_judged, may_hide }
     }
+}
+
+/// Of a figure of which neither way is better, nothing can get worse.
+fn is_judged(row: &Row) -> bool {
+    let left_open = matches!(row.verdict, Verdict::TooFewTrials | Verdict::NotComparable);
+    row.direction != Direction::Neither && !left_open
 }
 
 #[cfg(test)]
@@ -139,5 +144,20 @@ mod tests {
         assert!(rises.not_judged[0].figure.is_some(), "{rises:?}");
         let stays = gate(0.05, 0.02, &c::ERRORS, [&[0.0; 6], &[0.0; 6]]);
         assert_eq!(stays.result, GateResult::Passed);
+    }
+
+    /// A gate finer than what the machine resolves.
+    #[test]
+    fn what_is_certain_and_below_the_noise_is_not_judged() {
+        let base = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
+        let worse = base.map(|value| value * 1.08);
+        let of = |allowed, noise| gate(allowed, noise, &c::SERVICE_P99, [&base, &worse]);
+        let below = of(0.05, 0.1);
+        assert_eq!((below.result, below.not_judged.len()), (GateResult::CannotJudge, 1));
+        assert!(below.not_judged[0].why.contains("noise") && below.may_hide.is_empty());
+        assert_eq!(of(0.05, 0.02).result, GateResult::Failed);
+        assert_eq!(of(0.09, 0.1).result, GateResult::Passed);
+        let better = gate(0.05, 0.1, &c::SERVICE_P99, [&worse, &base]);
+        assert_eq!(better.result, GateResult::Passed);
     }
 }

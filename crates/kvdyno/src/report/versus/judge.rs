@@ -242,6 +242,14 @@ fn word(direction: Direction, ratio: f64) -> Verdict {
 }
 
 impl Row {
+    /// The two sides differ, as far as trials can tell: whether the machine's noise is behind it or
+    /// not.
+    pub(super) fn is_certain(&self) -> bool {
+        let excludes_one = self.ratio_low.is_some_and(|low| low > 1.0)
+            || self.ratio_high.is_some_and(|high| high < 1.0);
+        excludes_one && self.p.is_some_and(|p| p < SIGNIFICANT)
+    }
+
     /// By which share it got worse, at this ratio; less than nothing: better.
     pub(super) fn worse_by(&self, ratio: f64) -> f64 {
         match self.direction {
