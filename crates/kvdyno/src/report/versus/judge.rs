@@ -358,6 +358,11 @@ mod tests {
             let enough = row(&c::OPS_PER_S, &EIGHT[..n], &new[..n], true);
             assert_eq!(enough.verdict, Verdict::Improved, "{n}");
         }
+        // The ranks alone would do here, p = 0.016, but one trial lies among the others.
+        let (base, new) = ([10.0, 11.0, 12.0, 13.0, 20.0], [19.0, 21.0, 22.0, 23.0, 24.0]);
+        let among = row(&c::OPS_PER_S, &base, &new, true);
+        assert_eq!(among.verdict, Verdict::WithinNoise, "{among:?}");
+        assert!(among.p.unwrap() < SIGNIFICANT && among.ratio_low.unwrap() < 1.0);
     }
 
     #[test]
