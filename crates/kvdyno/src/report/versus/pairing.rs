@@ -15,7 +15,10 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Fields of a workload that are named when they differ; more are only counted.
-const NAMED_MAX: usize = 6;
+const NAMED_MAX: usize = 3;
+
+/// Characters of a value in a refusal.
+const VALUE_MAX: usize = 40;
 
 /// Two cases that do equal work, with their figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -97,10 +100,22 @@ pub enum Refusal {
 }
 
 fn fields(differences: &[Difference]) -> String {
-    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(Difference::words).collect();
+    let short = |difference: &Difference| {
+        let Difference { what, base, new } = difference;
+        Difference { what: what.clone(), base: cut(base), new: cut(new) }.words()
+    };
+    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
     let more = differences.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}", named.join("; "))
+}
+
+/// The beginning of a value: the whole of a phase is no help on a terminal.
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
 }
 
 /// What came of the pairing.
@@ -316,5 +331,24 @@ impl Rows<'_> {
             };
             self.made.extend(bout.row());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_short() {
+        let differs = |at: usize| Difference {
+            what: format!("phases.{at}"),
+            base: "none".to_owned(),
+            new: "ä".repeat(500),
+        };
+        let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
+        assert!(said.starts_with(&format!("phases.0: none in BASE, {}... in NEW", "ä".repeat(40))));
+        assert!(said.ends_with("; and 2 more") && said.chars().count() < 250, "{said}");
+        let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
+        assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
     }
 }
