@@ -213,10 +213,11 @@ fn noise(noise: &Noise) -> String {
              (`kvdyno calibrate` measures what it resolves)"
         ),
         Some(known) => format!(
-            "as calibrated by {} ({}), at least {}; figures it does not have: {default}",
+            "as calibrated by {} ({}), at least {}{}; figures it does not have: {default}",
             known.run,
             of_what(known),
-            units::percent(noise.least)
+            units::percent(noise.least),
+            if noise.least > LEAST_NOISE { ", as engine or place are others" } else { "" }
         ),
     }
 }
