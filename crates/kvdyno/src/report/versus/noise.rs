@@ -85,8 +85,8 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// By a calibration, or without one. That of another engine, or of another place, may raise what
-    /// is taken for noise, and never lowers it.
+    /// By a calibration, or without one. That of another engine, or of another place, may raise
+    /// what is taken for noise, and never lowers it.
     pub fn by(calibration: Option<Calibration>, sides: &Sides<'_>) -> Self {
         let alike = calibration.as_ref().is_some_and(|known| known.is_of(sides));
         let least = if alike { LEAST_NOISE } else { DEFAULT_NOISE };

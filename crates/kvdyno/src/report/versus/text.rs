@@ -17,11 +17,11 @@ const LISTED_MAX: usize = 8;
 pub type Line = (Tone, &'static str, String);
 
 const AID: &str = "\
-base and new: medians over trials (of percentiles, too, each trial's own); with too few trials, their
-range. ratio: new over base, with its 95 % interval: the bootstrap's; below 6 trials a side from the
-least to the most that one trial over another comes to. improved and regressed: the interval leaves
-1 out, a rank test says p < 0.05, and the difference is larger than the noise. ~: cannot be told
-apart, which is not the same as equal: the interval says how far apart they may be.";
+base and new: medians over trials (of percentiles, too, each trial's own); with too few trials,
+their range. ratio: new over base, with its 95 % interval: the bootstrap's; below 6 trials a side
+from the least to the most that one trial over another comes to. improved and regressed: the
+interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. ~:
+cannot be told apart, which is not the same as equal: the interval says how far apart they may be.";
 
 /// The lines above the table.
 pub fn header(versus: &Versus) -> Vec<Line> {
