@@ -25,7 +25,7 @@ pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
     let sides = sides(args, &base, new.as_ref())?;
     let host = &new.as_ref().unwrap_or(&base).evidence.run.host_before;
-    let noise = Noise::by(newest(&args.runs.runs, host));
+    let noise = Noise::by(newest(&args.runs.runs, host), &sides);
     let versus = Versus::of(&sides, &Question { figures, noise, gate }).map_err(|r| refused(&r))?;
     if args.json {
         printer.json(&versus)?;
@@ -100,6 +100,7 @@ pub(super) fn refused(refusal: &Refusal) -> Complaint {
         }
         Refusal::Same(_) => "name two; `kvdyno list` shows the runs".to_owned(),
         Refusal::NoEngine { known, .. } => format!("it has: {}", known.join(", ")),
+        Refusal::NoFigure { known, .. } => format!("they have: {}", known.join(", ")),
     };
     Complaint::usage(format!("these cannot be compared: {refusal}")).hint(hint)
 }

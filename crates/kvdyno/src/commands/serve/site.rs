@@ -86,7 +86,8 @@ impl Site {
         };
         let (base_record, new_record) = (Record::read(&base_folder)?, Record::read(&new_folder)?);
         let sides = Sides::Runs { base: &base_record, new: &new_record };
-        let noise = Noise::by(newest(&self.runs, &new_record.evidence.run.host_before));
+        let known = newest(&self.runs, &new_record.evidence.run.host_before);
+        let noise = Noise::by(known, &sides);
         let figures = if all { Figures::All } else { Figures::Usual };
         let question = Question { figures, noise, gate: None };
         let versus = Versus::of(&sides, &question).map_err(|refusal| Refused {

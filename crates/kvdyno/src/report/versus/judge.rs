@@ -242,6 +242,14 @@ fn word(direction: Direction, ratio: f64) -> Verdict {
 }
 
 impl Row {
+    /// The two sides differ, as far as trials can tell: whether the machine's noise is behind it or
+    /// not.
+    pub(super) fn is_certain(&self) -> bool {
+        let excludes_one = self.ratio_low.is_some_and(|low| low > 1.0)
+            || self.ratio_high.is_some_and(|high| high < 1.0);
+        excludes_one && self.p.is_some_and(|p| p < SIGNIFICANT)
+    }
+
     /// By which share it got worse, at this ratio; less than nothing: better.
     pub(super) fn worse_by(&self, ratio: f64) -> f64 {
         match self.direction {
@@ -350,6 +358,11 @@ mod tests {
             let enough = row(&c::OPS_PER_S, &EIGHT[..n], &new[..n], true);
             assert_eq!(enough.verdict, Verdict::Improved, "{n}");
         }
+        // The ranks alone would do here, p = 0.016, but one trial lies among the others.
+        let (base, new) = ([10.0, 11.0, 12.0, 13.0, 20.0], [19.0, 21.0, 22.0, 23.0, 24.0]);
+        let among = row(&c::OPS_PER_S, &base, &new, true);
+        assert_eq!(among.verdict, Verdict::WithinNoise, "{among:?}");
+        assert!(among.p.unwrap() < SIGNIFICANT && among.ratio_low.unwrap() < 1.0);
     }
 
     #[test]

@@ -7,8 +7,9 @@ use super::super::group::Group;
 use super::super::metric::{Direction, Metric, Metrics};
 use super::MIN_TRIALS;
 use super::figures::{Figures, Seat};
-use super::sides::Record;
+use super::sides::{Record, Sides};
 use crate::stats::chance_ratio;
+use kvdyno_record::host::Host;
 use kvdyno_record::plan::{Case, Plan};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,6 +45,12 @@ pub struct Calibration {
     pub drive: Option<String>,
     /// The engine with its version.
     pub engine: String,
+    /// The engine's name, as in suites.
+    #[serde(skip)]
+    pub engine_name: String,
+    /// The kind of the filesystem under the databases, where one is known.
+    #[serde(skip)]
+    pub filesystem: Option<String>,
     /// Trials under each label.
     pub trials: [usize; 2],
     /// What it resolves, by figure and place.
@@ -78,9 +85,12 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// By a calibration, or without one.
-    pub fn by(calibration: Option<Calibration>) -> Self {
-        Self { calibration, ..Self::default() }
+    /// By a calibration, or without one. That of another engine, or of another place, may raise
+    /// what is taken for noise, and never lowers it.
+    pub fn by(calibration: Option<Calibration>, sides: &Sides<'_>) -> Self {
+        let alike = calibration.as_ref().is_some_and(|known| known.is_of(sides));
+        let least = if alike { LEAST_NOISE } else { DEFAULT_NOISE };
+        Self { least, calibration, ..Self::default() }
     }
 
     /// The share below which a difference of a figure is not claimed.
@@ -122,8 +132,20 @@ impl Calibration {
             host: summary.host.hostname.clone(),
             drive,
             engine,
+            engine_name: info.engine.clone(),
+            filesystem: filesystem(&summary.host).map(str::to_owned),
             trials: [trials(&first)?, trials(&second)?],
             resolves,
+        })
+    }
+
+    /// Whether both sides are of its engine alone, on its drive and kind of filesystem.
+    fn is_of(&self, sides: &Sides<'_>) -> bool {
+        [sides.chosen_base(), sides.chosen_new()].iter().all(|side| {
+            let host = &side.record.summary.host;
+            let drive = host.drive.as_ref().map(|drive| &drive.name);
+            (drive, filesystem(host)) == (self.drive.as_ref(), self.filesystem.as_deref())
+                && side.groups.iter().all(|group| group.engine == self.engine_name)
         })
     }
 
@@ -132,6 +154,10 @@ impl Calibration {
         let of_figure = self.resolves.iter().filter(|known| known.figure == figure);
         of_figure.map(|known| known.share).reduce(f64::max)
     }
+}
+
+fn filesystem(host: &Host) -> Option<&str> {
+    host.filesystem.as_ref().map(|found| found.kind.as_str())
 }
 
 /// The two labels of a plan in which one engine runs against itself: `lmdb-a` and `lmdb-b`, the

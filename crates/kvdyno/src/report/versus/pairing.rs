@@ -1,7 +1,7 @@
 //! Which cases stand against each other, and when a comparison is refused.
 
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
-use super::super::metric::Metrics;
+use super::super::metric::{Metric, Metrics};
 use super::Question;
 use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
@@ -12,9 +12,13 @@ use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Fields of a workload that are named when they differ; more are only counted.
-const NAMED_MAX: usize = 6;
+const NAMED_MAX: usize = 3;
+
+/// Characters of a value in a refusal.
+const VALUE_MAX: usize = 40;
 
 /// Two cases that do equal work, with their figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -85,21 +89,56 @@ pub enum Refusal {
         /// Those that it has.
         known: Vec<String>,
     },
+    /// A figure was asked for that no case has on either side.
+    #[error("no case has the figure `{name}`")]
+    NoFigure {
+        /// The figure.
+        name: &'static str,
+        /// Those that cases have.
+        known: Vec<&'static str>,
+    },
 }
 
 fn fields(differences: &[Difference]) -> String {
-    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(Difference::words).collect();
+    let short = |difference: &Difference| {
+        let Difference { what, base, new } = difference;
+        Difference { what: what.clone(), base: cut(base), new: cut(new) }.words()
+    };
+    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
     let more = differences.len().saturating_sub(NAMED_MAX);
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
     format!("{}{more}", named.join("; "))
 }
 
+/// The beginning of a value: the whole of a phase is no help on a terminal.
+fn cut(value: &str) -> String {
+    match value.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
 /// What came of the pairing.
+#[derive(Default)]
 pub(super) struct Paired {
     pub(super) pairs: Vec<Pair>,
     pub(super) unpaired: Vec<Unpaired>,
     /// Labels that stand against each other.
     pub(super) labels: Vec<(String, String)>,
+    /// Figures that have a value in any pair, asked for or not.
+    pub(super) figures: BTreeSet<&'static str>,
+}
+
+impl Paired {
+    /// Refuses figures that were asked for by name and stand nowhere.
+    fn check(&self, figures: &Figures) -> Result<(), Refusal> {
+        let Figures::Named(wanted) = figures else { return Ok(()) };
+        let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
+        absent.map_or(Ok(()), |figure| {
+            let known = self.figures.iter().copied().collect();
+            Err(Refusal::NoFigure { name: figure.name, known })
+        })
+    }
 }
 
 /// A case with its figures.
@@ -113,7 +152,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
     sides.check()?;
     let (base, new) = (units(&sides.chosen_base()), units(&sides.chosen_new()));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
-    let mut paired = Paired { pairs: Vec::new(), unpaired: Vec::new(), labels: Vec::new() };
+    let mut paired = Paired::default();
     let mut alone = Vec::new();
     for unit in &base {
         let Some(at) = counterpart(unit, &free, sides) else {
@@ -122,7 +161,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         let other = free.remove(at);
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
-        let pair = compared(unit, other, sides, question);
+        let pair = compared(unit, other, sides, question, &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
             let why = format!("neither side has its figures: {trouble}");
             paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
@@ -149,6 +188,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
+    paired.check(&question.figures)?;
     // A load has none of the figures of reads.
     paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
@@ -194,13 +234,20 @@ impl Unit<'_> {
     }
 }
 
-fn compared(base: &Unit<'_>, new: &Unit<'_>, sides: &Sides<'_>, question: &Question) -> Pair {
+fn compared(
+    base: &Unit<'_>,
+    new: &Unit<'_>,
+    sides: &Sides<'_>,
+    question: &Question,
+    figures: &mut BTreeSet<&'static str>,
+) -> Pair {
     let group = base.group;
     let mut rows = Rows {
         question,
         paired: sides.side_by_side(),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
         made: Vec::new(),
+        figures,
     };
     if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
         rows.load(base, new);
@@ -235,6 +282,8 @@ struct Rows<'q> {
     /// The trial behind each value, of both sides.
     numbers: [Vec<u32>; 2],
     made: Vec<Row>,
+    /// Figures that have a value.
+    figures: &'q mut BTreeSet<&'static str>,
 }
 
 impl Rows<'_> {
@@ -265,6 +314,11 @@ impl Rows<'_> {
     }
 
     fn add(&mut self, spot: Spot<'_>, seat: Seat, base: &Metrics, new: &Metrics) {
+        if seat != Seat::Op {
+            let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
+            let found = base.0.iter().chain(&new.0).filter(has_any);
+            self.figures.extend(found.map(|metric| metric.name));
+        }
         let figures: &Figures = &self.question.figures;
         for metric in base.0.iter().filter(|metric| figures.wants(metric, seat)) {
             let other = new.0.iter().find(|other| other.name == metric.name);
@@ -277,5 +331,24 @@ impl Rows<'_> {
             };
             self.made.extend(bout.row());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_short() {
+        let differs = |at: usize| Difference {
+            what: format!("phases.{at}"),
+            base: "none".to_owned(),
+            new: "ä".repeat(500),
+        };
+        let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
+        assert!(said.starts_with(&format!("phases.0: none in BASE, {}... in NEW", "ä".repeat(40))));
+        assert!(said.ends_with("; and 2 more") && said.chars().count() < 250, "{said}");
+        let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
+        assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
     }
 }

@@ -116,6 +116,30 @@ fn few_trials_leave_the_gate_without_a_judgement() {
     insta::assert_snapshot!("few_trials", text_of(&versus));
 }
 
+/// A gate that saw nothing has not passed; and a figure that stands nowhere is a mistake.
+#[test]
+fn a_gate_over_nothing_does_not_pass() {
+    let nothing = Gate::of(0.05, &[], &[]);
+    assert_eq!(nothing.result, GateResult::CannotJudge);
+    assert_eq!(nothing.not_judged.len(), 1);
+    let run = record(&Fixture::with_trials(TRIALS));
+    let sides = Sides::engines(&run, "lmdb", "RocksDB");
+    let of = |names: &[&str], gate| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        Versus::of(&sides, &Question { figures: Figures::named(&names).unwrap(), ..question(gate) })
+    };
+    for gate in [None, Some(0.05)] {
+        let refusal = of(&["ops_per_s", "response_ns_p99"], gate).unwrap_err();
+        let Refusal::NoFigure { name, known } = refusal else { panic!("{refusal}") };
+        assert_eq!(name, "response_ns_p99");
+        assert!(known.contains(&"ops_per_s") && !known.contains(&name), "{known:?}");
+    }
+    assert_eq!(of(&["ops_per_s"], Some(0.05)).unwrap().gate.unwrap().result, GateResult::Failed);
+    // Neither way is better: that no figure got worse says nothing.
+    let window = of(&["window_ns"], Some(0.05)).unwrap().gate.unwrap();
+    assert_eq!(window.result, GateResult::CannotJudge);
+}
+
 #[test]
 fn a_case_that_is_lost_cannot_pass_the_gate() {
     let base = record(&Fixture::with_trials(TRIALS));
@@ -203,13 +227,34 @@ fn a_calibration_says_what_is_noise() {
     assert_eq!((known.engine.as_str(), known.trials), ("LMDB 0.9.70", [5, 5]));
     assert!(text::resolution(&known).starts_with("this machine, now: ops/s differences below"));
     insta::assert_snapshot!("resolutions", text::resolutions(&known, false).text());
-    let noise = Noise::by(Some(known));
+    let noise = Noise::by(Some(known), &Sides::engines(&record, "lmdb-a", "lmdb-b"));
     // Its trials lie 3 % apart, up to 30 %.
     assert!((0.03..0.3).contains(&noise.of(c::OPS_PER_S.name)), "{}", noise.of("ops_per_s"));
     // Never varies there: a quiet machine is still not taken for a perfect one.
     assert_eq!(noise.of(c::DATABASE_ALLOCATED.name).to_bits(), LEAST_NOISE.to_bits());
     assert_eq!(noise.of("no such figure").to_bits(), DEFAULT_NOISE.to_bits());
     assert_eq!(twins(&Fixture::new().plan), None);
+}
+
+/// A quiet drive says nothing of a loud one, nor an engine of another.
+#[test]
+fn a_calibration_of_something_else_lowers_nothing() {
+    let record = calibration();
+    let least = |known: &Calibration| {
+        let sides = Sides::engines(&record, "lmdb-a", "lmdb-b");
+        let noise = Noise::by(Some(known.clone()), &sides);
+        assert!(noise.of(c::OPS_PER_S.name) >= 0.03, "it raises still");
+        noise.of(c::DATABASE_ALLOCATED.name).to_bits()
+    };
+    let known = Calibration::of(&record).unwrap();
+    assert_eq!(least(&known), LEAST_NOISE.to_bits());
+    let other = Some("another".to_owned());
+    let engine = Calibration { engine_name: "leveldb".to_owned(), ..known.clone() };
+    let drive = Calibration { drive: other.clone(), ..known.clone() };
+    let filesystem = Calibration { filesystem: other, ..known };
+    for other in [engine, drive, filesystem] {
+        assert_eq!(least(&other), DEFAULT_NOISE.to_bits(), "{other:?}");
+    }
 }
 
 #[test]

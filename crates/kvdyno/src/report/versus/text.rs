@@ -17,10 +17,11 @@ const LISTED_MAX: usize = 8;
 pub type Line = (Tone, &'static str, String);
 
 const AID: &str = "\
-base and new: medians over trials (of percentiles, too, each trial's own). ratio: new over base,
-with the 95 % interval of its bootstrap. improved and regressed: the interval leaves 1 out, a rank
-test says p < 0.05, and the difference is larger than the noise. ~: cannot be told apart, which is
-not the same as equal: the interval says how far apart they may be.";
+base and new: medians over trials (of percentiles, too, each trial's own); with too few trials,
+their range. ratio: new over base, with its 95 % interval: the bootstrap's; below 6 trials a side
+from the least to the most that one trial over another comes to. improved and regressed: the
+interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. ~:
+cannot be told apart, which is not the same as equal: the interval says how far apart they may be.";
 
 /// The lines above the table.
 pub fn header(versus: &Versus) -> Vec<Line> {
@@ -212,10 +213,11 @@ fn noise(noise: &Noise) -> String {
              (`kvdyno calibrate` measures what it resolves)"
         ),
         Some(known) => format!(
-            "as calibrated by {} ({}), at least {}; figures it does not have: {default}",
+            "as calibrated by {} ({}), at least {}{}; figures it does not have: {default}",
             known.run,
             of_what(known),
-            units::percent(noise.least)
+            units::percent(noise.least),
+            if noise.least > LEAST_NOISE { ", as engine or place are others" } else { "" }
         ),
     }
 }
