@@ -84,7 +84,9 @@ function draw(view: View): Drawing | null {
           const value = price.read(one, role.value);
           return value == null ? NONE : price.format(value);
         });
-        return [one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...costs];
+        return [
+          one.engine.name, String(one.threads ?? NONE), rate == null ? NONE : si(rate), ...costs,
+        ];
       }),
     }),
   };

@@ -220,7 +220,7 @@ fn drift(series: &[Slice], role: &str) -> Option<String> {
     };
     if first <= 0.0 {
         return Some(format!(
-            "{role}: the rate rose from nothing in the first third of the window to {}/s in the last",
+            "{role}: the rate rose from nothing in the window's first third to {}/s in its last",
             grouped(last.round() as u64)
         ));
     }
