@@ -18,6 +18,15 @@ mod tests {
         DataShape, Durability, Engine, Options, Place, Session, Value, conformance,
     };
 
+    const SHAPE: DataShape = DataShape {
+        records: 10,
+        records_max: 10,
+        key_bytes: 1,
+        value_bytes_mean: 8,
+        value_bytes_max: 8,
+        sessions: 1,
+    };
+
     #[test]
     fn conforms() {
         let scratch = tempfile::tempdir().unwrap();
@@ -31,15 +40,7 @@ mod tests {
         let scratch = tempfile::tempdir().unwrap();
         let place = Place::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);
-        let data = DataShape {
-            records: 10,
-            records_max: 10,
-            key_bytes: 1,
-            value_bytes_mean: 8,
-            value_bytes_max: 8,
-            sessions: 1,
-        };
-        let engine = RocksDb::open(&place, &options, &data).unwrap();
+        let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
         let mut session = engine.session().unwrap();
         let values = [vec![], vec![1; 7], vec![2; 8], vec![3; 9], vec![4; 5000]];
         for (key, value) in (0..).zip(&values) {
@@ -56,18 +57,10 @@ mod tests {
     fn options_that_lead_out_of_its_folder_are_refused() {
         let scratch = tempfile::tempdir().unwrap();
         let place = Place::Directory(scratch.path().to_owned());
-        let data = DataShape {
-            records: 10,
-            records_max: 10,
-            key_bytes: 1,
-            value_bytes_mean: 8,
-            value_bytes_max: 8,
-            sessions: 1,
-        };
         for text in ["wal_dir=/tmp", "ttl=1; db_log_dir = /tmp", "db_paths={{path=/tmp}}"] {
             let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
             options.values.insert("options".to_owned(), Value::Text(text.to_owned()));
-            let refused = RocksDb::open(&place, &options, &data).err().unwrap();
+            let refused = RocksDb::open(&place, &options, &SHAPE).err().unwrap();
             assert!(refused.message.contains("outside the database's folder"), "{refused}");
         }
     }

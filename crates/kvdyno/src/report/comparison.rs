@@ -3,7 +3,7 @@
 use super::catalogue as c;
 use super::group::Group;
 use super::metric::Metric;
-use super::versus::MIN_TRIALS;
+use crate::stats::MIN_TRIALS;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -11,4 +11,4 @@ mod rank;
 pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
 pub use median::{Interval, median, median_interval};
 pub use quantile::{SAMPLES_BEYOND, quantile, samples_needed};
-pub use rank::{RankTest, mann_whitney, signed_rank};
+pub use rank::{MIN_TRIALS, RankTest, mann_whitney, signed_rank};

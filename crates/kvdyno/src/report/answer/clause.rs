@@ -3,7 +3,7 @@
 use super::words::{Words, list};
 use crate::report::group::Group;
 use crate::report::metric::Metric;
-use crate::report::versus::MIN_TRIALS;
+use crate::stats::MIN_TRIALS;
 use crate::units;
 
 /// An engine's figure, or why it has none.

@@ -1,13 +1,9 @@
 //! One figure of two sides: their ratio, how sure it is, and the word for it.
 
 use super::super::metric::{Direction, Metric};
-use crate::stats::{mann_whitney, median, ratio_of_medians, signed_rank};
+use crate::stats::{MIN_TRIALS, mann_whitney, median, ratio_of_medians, signed_rank};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// With fewer trials on a side no rank test can come below 5 %: 3 and 3 reach 10 %, 4 and 4 reach
-/// 2.9 %.
-pub const MIN_TRIALS: usize = 4;
 
 /// Pairs the signed-rank test needs to come below half of 5 %: with six it reaches 3.1 %.
 const MIN_PAIRS: usize = 7;

@@ -17,9 +17,10 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+pub use crate::stats::MIN_TRIALS;
 pub use figures::{Figures, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
-pub use judge::{MIN_TRIALS, Row, Sample, Verdict};
+pub use judge::{Row, Sample, Verdict};
 pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
 pub use pairing::{Pair, Refusal, Unpaired};
 pub use sides::{Record, Side, Sides};
