@@ -28,8 +28,8 @@ pub enum Verdict {
     Different,
     /// They overlap.
     NotDistinguishable,
-    /// They do not overlap, but one of them has fewer than [`MIN_TRIALS`] trials: equal engines look
-    /// like this too often.
+    /// They do not overlap, but one of them has fewer than [`MIN_TRIALS`] trials: equal engines
+    /// look like this too often.
     SpreadUnknown,
 }
 

@@ -40,14 +40,14 @@ pub fn within(events: &[EngineEvent], (begin, end): (u64, u64)) -> Vec<Stall<'_>
     stalls
 }
 
-/// Changes that arrive out of order are held back until they fit, but no more than so many: one may
-/// have been lost.
+/// Changes that arrive out of order are held back until they fit, but no more than so many: one
+/// may have been lost.
 const HELD_MAX: usize = 4;
 
-/// The changes of state in the order in which they happened, and when. `RocksDB` tells them after it
-/// has let go of its lock, so that an end can arrive before its beginning; but each says what it
-/// changed from, and that puts them right. One that arrived too early is taken to have happened with
-/// the one it follows.
+/// The changes of state in the order in which they happened, and when. `RocksDB` tells them after
+/// it has let go of its lock, so that an end can arrive before its beginning; but each says what it
+/// changed from, and that puts them right. One that arrived too early is taken to have happened
+/// with the one it follows.
 fn in_order(events: &[EngineEvent]) -> Vec<(&EngineEvent, u64)> {
     let of = |event: &EngineEvent, name: &str| match event.detail.get(name) {
         Some(Value::Text(condition)) => Some(condition.clone()),
