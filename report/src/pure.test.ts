@@ -59,7 +59,7 @@ describe("the address", () => {
 });
 
 describe("the scoreboard", () => {
-  const metric = (value: number, low: number, high: number, n = 3): Metric => ({
+  const metric = (value: number, low: number, high: number, n = 4): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
     per_trial: [], n, min: low, max: high, interval: null, missing: null,
   });
@@ -72,9 +72,10 @@ describe("the scoreboard", () => {
     expect(bar(0, 1, "higher", 2)).toBe(0);
   });
 
-  test("ranges that touch are not told apart; one trial has none", () => {
+  test("ranges that touch are not told apart, and below four trials nothing is sure", () => {
     expect(sure(metric(2, 1, 3), metric(4, 3, 5))).toBe("~");
     expect(sure(metric(2, 1, 2.9), metric(4, 3, 5))).toBe("");
+    expect(sure(metric(2, 1, 2.9, 3), metric(4, 3, 5))).toBe("?");
     expect(sure(metric(2, 2, 2, 1), metric(4, 3, 5))).toBe("?");
   });
 });
@@ -90,7 +91,7 @@ test("writes that promise different things have no ratio", () => {
   const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
-    per_trial: [], n: 3, min: value, max: value, interval: null, missing: null,
+    per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
   });
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
