@@ -175,6 +175,7 @@ impl Default for RunsArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunName {
     /// A run's folder, a bundle, the beginning of its id or of its suite's name, or `latest`
+    /// (calibrations aside)
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     /// Where runs are kept.

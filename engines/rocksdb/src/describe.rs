@@ -138,7 +138,7 @@ const OPTIONS: &[Entry] = &[
     Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
     Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, at a cost to every operation."),
     Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
-    Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last."),
+    Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
 
 /// Options that lead out of the database's folder, where a run may neither write nor clean up.

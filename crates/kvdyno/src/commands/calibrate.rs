@@ -9,9 +9,10 @@ use crate::findings::Severity;
 use crate::host::Root;
 use crate::printer::Printer;
 use crate::report::summary::verdict;
-use crate::report::versus::{Calibration, MIN_TRIALS, Record, text, twins};
+use crate::report::versus::{Calibration, Record, text, twins};
 use crate::report::wrap::wrap;
 use crate::runner::Ended;
+use crate::stats::MIN_TRIALS;
 use crate::workers;
 use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
@@ -138,11 +139,19 @@ fn with_twins(
     suite.insert("engine".to_owned(), Value::Array(vec![twin('a'), twin('b')]));
     let its_name = suite.get_mut("suite").and_then(|table| table.get_mut("name"));
     if let Some(Value::String(its_name)) = its_name
-        && its_name != "calibrate"
+        && !is_calibration(its_name)
     {
-        *its_name = format!("calibrate-{its_name}");
+        *its_name = format!("{NAME}-{its_name}");
     }
     Ok(format!("# Made of {file} by `kvdyno calibrate`: one engine under two labels.\n{suite}"))
+}
+
+/// The built-in suite, and what the names of others that calibrate begin with.
+const NAME: &str = "calibrate";
+
+/// Whether a suite is one of this command's, by its name.
+pub(super) fn is_calibration(suite: &str) -> bool {
+    suite.strip_prefix(NAME).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::cli::{CompareArgs, RerunArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::printer::Printer;
-use crate::suite;
+use crate::suite::{self, SEVERAL_MAX};
 use crate::workers;
 use anyhow::Context as _;
 use differences::{Side, differences};
@@ -54,7 +54,7 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 /// told and the run stands.
 fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
     let (old, new) = (old.display().to_string(), new.path.display().to_string());
-    printer.note(&format!("compare {old} {new}"));
+    printer.note(&format!("kvdyno compare {old} {new}"));
     if !args.json {
         let question = CompareArgs {
             base: old,
@@ -145,15 +145,12 @@ impl Recorded {
     }
 }
 
-/// The most threads of a role that a suite may ask for.
-const THREADS_MAX: u32 = 4096;
-
 /// No suite comes to such cases: they would fill memory before an engine could refuse them.
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Work::Load(load) => load.threads,
         Work::Warmup(drive) | Work::Measure(drive) => {
-            drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
+            drive.roles.iter().map(|role| role.threads).max().unwrap_or(0)
         }
         _ => 0,
     };
@@ -162,7 +159,7 @@ fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
         let id = &case.id;
         anyhow::ensure!(ids.insert(id), "two cases in plan.json are called `{id}`");
         let most = case.phases.iter().map(threads).max().unwrap_or(0);
-        anyhow::ensure!(most <= THREADS_MAX, "case {id} in plan.json asks for {most} threads");
+        anyhow::ensure!(most <= SEVERAL_MAX, "case {id} in plan.json asks for {most} threads");
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Finding a run by what a person types: a folder, a bundle, the beginning of an id, a suite,
 //! `latest`.
 
+use super::calibrate::is_calibration;
 use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
 use crate::exit::Complaint;
@@ -70,7 +71,7 @@ pub fn find(name: &RunName) -> anyhow::Result<Found> {
     };
     let found = if name.run == "latest" {
         // A calibration is about the machine: the run that is meant is the one before it.
-        let mut latest = newest_of(&|id| !suite(id).starts_with("calibrate")).into_iter();
+        let mut latest = newest_of(&|id| !is_calibration(suite(id))).into_iter();
         latest.next().or_else(|| newest_of(&|_| true).into_iter().next())
     } else {
         match newest_of(&|id| id.starts_with(&name.run)).as_slice() {
@@ -183,6 +184,22 @@ mod tests {
         assert_eq!(exit::of_error(&error), exit::Exit::Usage);
         let error = found("nothing").unwrap_err();
         assert!(error.to_string().starts_with("no run `nothing` in"), "{error}");
+    }
+
+    #[test]
+    fn the_latest_is_no_calibration_unless_there_is_nothing_else() {
+        let runs = tempfile::tempdir().unwrap();
+        let found = |id: &str| {
+            std::fs::create_dir(runs.path().join(id)).unwrap();
+            std::fs::write(runs.path().join(id).join("run.json"), "{}").unwrap();
+            self::id(&find(&name(runs.path(), "latest")).unwrap().path)
+        };
+        let (first, last) = ("2026-01-01T10-00-00Z_calibrate_aaaa", "2026-01-03_calibrated_cccc");
+        assert_eq!(found(first), first);
+        assert_eq!(found("2026-01-01T11-00-00Z_quick_bbbb"), "2026-01-01T11-00-00Z_quick_bbbb");
+        let again = "2026-01-02T10-00-00Z_calibrate-mine_bbbb";
+        assert_eq!(found(again), "2026-01-01T11-00-00Z_quick_bbbb");
+        assert_eq!(found(last), last, "a suite of one's own that only begins alike");
     }
 
     #[test]

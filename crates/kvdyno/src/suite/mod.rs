@@ -39,6 +39,7 @@ pub use estimate::{estimate, write_bytes_least};
 pub use expand::expand;
 pub use mistake::{LocatedMistake, SuiteError, closest};
 pub use parse::{Overrides, Suite};
+pub use scalar::SEVERAL_MAX;
 pub use schema::schema;
 pub use sizing::SizingHost;
 pub use space::{NoSpace, check_space};

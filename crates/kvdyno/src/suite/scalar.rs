@@ -25,7 +25,10 @@ pub(super) struct Nanoseconds(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share(pub(super) f64);
 
-/// A number of things that are made or started: from 1 to 65,536.
+/// The most of what is made or started, threads above all.
+pub const SEVERAL_MAX: u32 = 65_536;
+
+/// A number of things that are made or started: from 1 to [`SEVERAL_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Several(pub(super) u32);
 
@@ -124,10 +127,9 @@ impl FromToml for Nanoseconds {
 
 impl FromToml for Several {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        const MOST: u64 = 65_536;
         let span = toml.span();
         let Count(count) = Count::from_toml(toml, mistakes)?;
-        if (1..=MOST).contains(&count) {
+        if (1..=u64::from(SEVERAL_MAX)).contains(&count) {
             return Some(Self(count as u32));
         }
         mistakes.at(&span, format!("{count} is out of range")).label("expected 1 to 65536");

@@ -6,6 +6,8 @@ use crate::report::metric::Metric;
 use crate::stats::MIN_TRIALS;
 use crate::units;
 
+const ONE_TRIAL: &str = "one trial: no spread known";
+
 /// An engine's figure, or why it has none.
 pub(super) struct Standing<'s> {
     label: &'s str,
@@ -24,7 +26,7 @@ impl Figure {
     fn spread(&self) -> String {
         let (low, high) = self.range;
         let spread = match self.n {
-            0 | 1 => "one trial: no spread known".to_owned(),
+            0 | 1 => ONE_TRIAL.to_owned(),
             _ => format!("{} to {}", units::si(low), units::si(high)),
         };
         format!("{} ({spread})", units::si(self.value))
@@ -137,7 +139,7 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
     let ratio = best.value / other.value;
     let trials = best.n.min(other.n);
     if trials < 2 {
-        return Compared::Unsure(times(ratio, ratio), "one trial: no spread known".to_owned());
+        return Compared::Unsure(times(ratio, ratio), ONE_TRIAL.to_owned());
     }
     if best.range.0 <= other.range.1 {
         return Compared::Same;

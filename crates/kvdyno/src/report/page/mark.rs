@@ -7,6 +7,8 @@ use serde::Serialize;
 
 /// Marks on one time line at most; the longest are kept.
 const MARKS_MAX: usize = 120;
+/// What engines call the number of a job.
+const JOB: &str = "job_id";
 /// Characters of an engine's words.
 const DETAIL_MAX: usize = 160;
 
@@ -54,7 +56,7 @@ pub(super) fn spans(events: &[EngineEvent]) -> Vec<Span> {
         let (at, detail) = (event.at_unix_ns, words(&event.detail));
         if event.edge == Edge::End {
             let begun = open.iter().position(|(_, begin)| {
-                let job = |event: &EngineEvent| event.detail.get("job").cloned();
+                let job = |event: &EngineEvent| event.detail.get(JOB).cloned();
                 begin.kind == event.kind && job(begin) == job(event)
             });
             if let Some(begun) = begun {
@@ -152,7 +154,7 @@ mod tests {
     use kvdyno_record::engine::Value;
 
     fn event(at_s: u64, kind: EventKind, edge: Edge, job: u64) -> EngineEvent {
-        let detail = [("job".to_owned(), Value::Integer(job))].into();
+        let detail = [(JOB.to_owned(), Value::Integer(job))].into();
         EngineEvent { at_unix_ns: at_s * 1_000_000_000, kind, edge, detail }
     }
 
@@ -179,7 +181,7 @@ mod tests {
                 (Stall, 4.0, None),
             ]
         );
-        assert_eq!(marks[0].detail, "job 1");
+        assert_eq!(marks[0].detail, "job_id 1");
         let (count, sum_s, longest_s) = (2, Some(10.0), Some(8.0));
         assert_eq!(totals[0], MarkTotal { kind: Compaction, count, sum_s, longest_s });
     }

@@ -197,8 +197,7 @@ impl Bout<'_> {
         let p = p_value(base, new, self.paired);
         (row.ratio_low, row.ratio_high) = (Some(interval.low), Some(interval.high));
         row.p = Some(p);
-        let excludes_one = interval.low > 1.0 || interval.high < 1.0;
-        if !excludes_one {
+        if !row.leaves_one_out() {
             return (Verdict::WithinNoise, None);
         }
         if p >= SIGNIFICANT {
@@ -238,12 +237,16 @@ fn word(direction: Direction, ratio: f64) -> Verdict {
 }
 
 impl Row {
+    /// The interval does not hold equality.
+    fn leaves_one_out(&self) -> bool {
+        self.ratio_low.is_some_and(|low| low > 1.0)
+            || self.ratio_high.is_some_and(|high| high < 1.0)
+    }
+
     /// The two sides differ, as far as trials can tell: whether the machine's noise is behind it or
     /// not.
     pub(super) fn is_certain(&self) -> bool {
-        let excludes_one = self.ratio_low.is_some_and(|low| low > 1.0)
-            || self.ratio_high.is_some_and(|high| high < 1.0);
-        excludes_one && self.p.is_some_and(|p| p < SIGNIFICANT)
+        self.leaves_one_out() && self.p.is_some_and(|p| p < SIGNIFICANT)
     }
 
     /// By which share it got worse, at this ratio; less than nothing: better.

@@ -17,7 +17,6 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub use crate::stats::MIN_TRIALS;
 pub use figures::{Figures, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{Row, Sample, Verdict};

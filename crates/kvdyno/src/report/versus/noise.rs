@@ -5,9 +5,9 @@
 
 use super::super::group::Group;
 use super::super::metric::{Direction, Metric, Metrics};
-use super::MIN_TRIALS;
 use super::figures::{Figures, Seat};
 use super::sides::{Record, Sides};
+use crate::stats::MIN_TRIALS;
 use crate::stats::chance_ratio;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::{Case, Plan};

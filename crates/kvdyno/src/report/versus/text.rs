@@ -97,7 +97,7 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
             "{} figures: below {} trials a side nothing can be claimed; ranges are shown. \
              `--trials 6` or more when they are run",
             versus.counts.too_few_trials,
-            super::MIN_TRIALS
+            crate::stats::MIN_TRIALS
         );
         lines.push((Tone::Warning, "too few", text));
     }
