@@ -64,13 +64,13 @@ pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     phases.iter().map(threads).max().unwrap_or(1)
 }
 
-/// The most operations that one of them keeps in flight.
+/// The most operations that one thread keeps in flight.
 pub(super) fn depth(phases: &[plan::Phase]) -> u32 {
-    let depths = phases.iter().flat_map(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => &drive.roles[..],
+    let roles = phases.iter().flat_map(|phase| match &phase.work {
+        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
         _ => &[],
     });
-    depths.filter_map(|role| role.depth).max().unwrap_or(1)
+    roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 
 /// Threads of all roles.
