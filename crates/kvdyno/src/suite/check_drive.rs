@@ -1,6 +1,6 @@
 //! What a `[drive]` section must be in itself and beside the rest of its suite.
 
-use super::drive::{Drive, Io};
+use super::drive::{Drive, Way};
 use super::jobs;
 use super::mistake::Mistakes;
 use super::read::At;
@@ -20,7 +20,7 @@ pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
     check_labels(drive, typed, mistakes);
     for job in &drive.job {
         if let Some(depth) =
-            job.depth.as_ref().filter(|depth| depth.0 > 1 && job.io() != Io::IoUring)
+            job.depth.as_ref().filter(|depth| depth.0 > 1 && job.io() != Way::IoUring)
         {
             let message = format!("{} waits for each operation", job.io().word());
             let mistake = mistakes.at(&depth.span, message);

@@ -43,9 +43,9 @@ pub(super) struct Job {
     /// What tables call it. Default: drive-IO, as `drive-psync`.
     pub(super) name: Option<At<Name>>,
     /// How the kernel is asked. Default: `io_uring`.
-    pub(super) io: Option<At<Io>>,
+    pub(super) io: Option<At<Way>>,
     /// What is done. Default: randread.
-    pub(super) rw: Option<At<Rw>>,
+    pub(super) rw: Option<At<Pattern>>,
     /// Of the operations of `randrw` and `rw`. Default: 0.5.
     pub(super) read_share: Option<At<Share>>,
     /// Bytes of one operation. Default: the section's.
@@ -77,7 +77,7 @@ pub(super) enum Preset {
 /// How the kernel is asked to read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "snake_case")]
-pub(super) enum Io {
+pub(super) enum Way {
     /// Many at a time, by rings shared with the kernel.
     IoUring,
     /// One call that waits for each.
@@ -89,7 +89,7 @@ pub(super) enum Io {
 /// What a job does, in fio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
-pub(super) enum Rw {
+pub(super) enum Pattern {
     /// Reads at random.
     Randread,
     /// Writes at random.
@@ -109,13 +109,13 @@ impl Word for Preset {
     const ALL: &'static [(&'static str, Self)] = &[("ceiling", Self::Ceiling)];
 }
 
-impl Word for Io {
+impl Word for Way {
     const WHAT: &'static str = "a way to ask the kernel";
     const ALL: &'static [(&'static str, Self)] =
         &[("io_uring", Self::IoUring), ("psync", Self::Psync), ("mmap", Self::Mmap)];
 }
 
-impl Word for Rw {
+impl Word for Pattern {
     const WHAT: &'static str = "a kind of work";
     const ALL: &'static [(&'static str, Self)] = &[
         ("randread", Self::Randread),
@@ -127,7 +127,7 @@ impl Word for Rw {
     ];
 }
 
-impl Io {
+impl Way {
     /// The word for it, which is also the worker's.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Io {
     }
 }
 
-impl Rw {
+impl Pattern {
     /// Blocks are chosen at random.
     pub(super) fn is_random(self) -> bool {
         matches!(self, Self::Randread | Self::Randwrite | Self::Randrw)
@@ -152,21 +152,21 @@ impl Rw {
 
 impl Job {
     /// How the kernel is asked.
-    pub(super) fn io(&self) -> Io {
-        self.io.as_ref().map_or(Io::IoUring, |io| io.value)
+    pub(super) fn io(&self) -> Way {
+        self.io.as_ref().map_or(Way::IoUring, |io| io.value)
     }
 
     /// What is done.
-    pub(super) fn rw(&self) -> Rw {
-        self.rw.as_ref().map_or(Rw::Randread, |rw| rw.value)
+    pub(super) fn rw(&self) -> Pattern {
+        self.rw.as_ref().map_or(Pattern::Randread, |rw| rw.value)
     }
 
     /// Of its operations.
     pub(super) fn read_share(&self) -> f64 {
         match self.rw() {
-            Rw::Randread | Rw::Read => 1.0,
-            Rw::Randwrite | Rw::Write => 0.0,
-            Rw::Randrw | Rw::Rw => self.read_share.as_ref().map_or(0.5, |share| share.0),
+            Pattern::Randread | Pattern::Read => 1.0,
+            Pattern::Randwrite | Pattern::Write => 0.0,
+            Pattern::Randrw | Pattern::Rw => self.read_share.as_ref().map_or(0.5, |share| share.0),
         }
     }
 
@@ -187,7 +187,7 @@ impl Drive {
     pub(super) fn complete(&mut self, swept: bool) {
         for job in &mut self.job {
             let job = &mut job.value;
-            let pipelined = job.io() == Io::IoUring;
+            let pipelined = job.io() == Way::IoUring;
             inherit(&mut job.block, self.block.as_ref());
             inherit(&mut job.threads, self.threads.as_ref());
             inherit(&mut job.duration, self.duration.as_ref());
@@ -195,13 +195,13 @@ impl Drive {
             inherit(&mut job.depth, self.depth.as_ref().filter(|_| pipelined));
         }
         if let Some(preset) = &self.preset {
-            let jobs = [Io::Psync, Io::IoUring, Io::Mmap];
+            let jobs = [Way::Psync, Way::IoUring, Way::Mmap];
             let jobs = jobs.map(|io| self.ceiling_job(io, &preset.span, swept));
             self.job.splice(0..0, jobs);
         }
     }
 
-    fn ceiling_job(&self, io: Io, span: &Span, swept: bool) -> At<Job> {
+    fn ceiling_job(&self, io: Way, span: &Span, swept: bool) -> At<Job> {
         let sweep = At { value: Threads::Sweep, span: span.clone() };
         let depth = At { value: Several(32), span: span.clone() };
         let job = Job {
@@ -210,7 +210,7 @@ impl Drive {
             rw: None,
             read_share: None,
             block: self.block.clone(),
-            depth: (io == Io::IoUring).then(|| self.depth.clone().unwrap_or(depth)),
+            depth: (io == Way::IoUring).then(|| self.depth.clone().unwrap_or(depth)),
             threads: self.threads.clone().or(swept.then_some(sweep)),
             duration: self.duration.clone(),
             warmup: self.warmup.clone(),

@@ -2,7 +2,7 @@
 //! values are blocks.
 
 use super::cases::Setup;
-use super::drive::{Drive, Io, Job, Rw};
+use super::drive::{Drive, Job, Pattern, Way};
 use super::mistake::Mistakes;
 use super::options::{self, Memory};
 use super::parse::Suite;
@@ -27,7 +27,7 @@ const FILL_BYTES: u64 = 1 << 20;
 /// Of a job that says nothing.
 const BLOCK_BYTES: u64 = 4096;
 const DURATION_NS: u64 = 10_000_000_000;
-/// O_DIRECT takes whole sectors, and no device has smaller ones.
+/// `O_DIRECT` takes whole sectors, and no device has smaller ones.
 const SECTOR_BYTES: u64 = 512;
 
 /// The drive's part of a plan.
@@ -144,13 +144,13 @@ pub(super) fn resolve<'a>(
     Some(Bare { fill, jobs, trials, ceiling: drive.is_ceiling() })
 }
 
-/// How large the file is: whole blocks of the filling.
+/// How large the file is: whole blocks of the filling, so not less than asked for.
 fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized) -> u64 {
     let wanted = match drive.size.as_ref().map_or(DataSize::Auto, |size| size.value) {
         DataSize::Is(bytes) => scaled(suite, bytes, "bytes of the drive's file", &mut sized.notes),
         DataSize::Auto => sized.user_bytes() as u64,
     };
-    (wanted / FILL_BYTES * FILL_BYTES).max(FILL_BYTES)
+    wanted.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)
 }
 
 fn block_bytes(job: &Job) -> u64 {
@@ -162,16 +162,16 @@ fn is_cached(job: &Job) -> bool {
     let through_cache = |(name, given): &(At<String>, At<Given>)| {
         name.value == "direct" && given.value.0 == Value::Boolean(false)
     };
-    job.io() == Io::Mmap || job.options.0.iter().any(through_cache)
+    job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
 }
 
 fn check(job: &At<Job>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
     let block = block_bytes(job);
     let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
     let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
-    if block == 0 || block % SECTOR_BYTES != 0 || block > most {
-        let message = format!("a block has no {}", units::exact_bytes(block));
-        let most = units::exact_bytes(most);
+    if block == 0 || !block.is_multiple_of(SECTOR_BYTES) || block > most {
+        let message = format!("a block cannot have {}", units::bytes(block));
+        let most = units::bytes(most);
         mistakes
             .at(span, message)
             .label(format!("expected whole sectors of 512 B, at most {most}"));
@@ -224,9 +224,9 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
     let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
     let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
     let name = match job.rw() {
-        Rw::Randread | Rw::Read => "reads",
-        Rw::Randwrite | Rw::Write => "writes",
-        Rw::Randrw | Rw::Rw => "mixed",
+        Pattern::Randread | Pattern::Read => "reads",
+        Pattern::Randwrite | Pattern::Write => "writes",
+        Pattern::Randrw | Pattern::Rw => "mixed",
     };
     let threads = match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
         Threads::Are(threads) => threads,
@@ -239,7 +239,7 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
         threads,
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
-        depth: (job.io() == Io::IoUring).then_some(depth),
+        depth: (job.io() == Way::IoUring).then_some(depth),
     }
 }
 
