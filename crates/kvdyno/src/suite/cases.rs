@@ -141,23 +141,25 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// Every job of the drive, in an order drawn anew. The file is written once for all trials: what
-    /// is in it does not matter, only that it is there.
+    /// Every job of the drive, in an order drawn anew unless one is asked for. The file is written
+    /// once for all trials: what is in it does not matter, only that it is there.
     fn drive(&mut self, drive: &Bare, threads: &[Option<u32>], trial: u32, order: u64) {
         let ceiling = drive.ceiling;
         let filler = self.filled.clone().unwrap_or_else(|| {
             let Shape { setup, sized } = &drive.fill;
-            let phases = &[jobs::filling()];
+            let phases = &jobs::filling(drive);
             self.push(Point { setup, sized, swept: None, trial, phases, loaded: None, ceiling })
         });
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let mut points: Vec<_> =
             drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();
-        shuffle(&mut points, order);
+        if !drive.in_order {
+            shuffle(&mut points, order);
+        }
         for (job, swept) in points {
             let Shape { setup, sized } = &job.shape;
-            let phases = &jobs::phases(job.job, swept);
-            let loaded = Some((1, filler.as_str()));
+            let phases = &jobs::phases(drive, job.job, swept);
+            let loaded = Some((drive.filling_phases(), filler.as_str()));
             self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
         }
         self.filled = Some(filler);

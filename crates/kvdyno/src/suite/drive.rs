@@ -2,7 +2,7 @@
 
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Toml, Word};
-use super::scalar::{Bytes, DataSize, Name, Nanoseconds, Several, Share, Threads};
+use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, Threads};
 use super::source::Span;
 use super::typed::Options;
 use kvdyno_record::engine::Durability;
@@ -21,6 +21,11 @@ pub(super) struct Drive {
     pub(super) ceiling: Option<At<bool>>,
     /// How often each job is repeated, at most `run.trials`. Default: `run.trials`.
     pub(super) trials: Option<At<Several>>,
+    /// Before anything is measured, write all of it so often, in order and in blocks of 128 KiB.
+    /// Default: once, for it to exist.
+    pub(super) precondition: Option<At<Count>>,
+    /// The jobs as they are written down, in every trial. Default: false, an order drawn for each.
+    pub(super) in_order: Option<At<bool>>,
     /// For jobs that do not say. Default: 4 KiB.
     pub(super) block: Option<At<Bytes>>,
     /// For `io_uring` jobs that do not say. Default: 1; 32 for a preset's.
@@ -182,8 +187,8 @@ impl Drive {
         self.ceiling.as_ref().map_or(self.preset.is_some(), |ceiling| ceiling.value)
     }
 
-    /// Puts what the section says for all into the jobs, and the preset's jobs before them. `swept`:
-    /// the suite has numbers of threads to sweep.
+    /// Puts what the section says for all into the jobs, and the preset's jobs before them.
+    /// `swept`: the suite has numbers of threads to sweep.
     pub(super) fn complete(&mut self, swept: bool) {
         for job in &mut self.job {
             let job = &mut job.value;
@@ -235,6 +240,8 @@ impl FromToml for Drive {
             preset: fields.optional("preset"),
             ceiling: fields.optional("ceiling"),
             trials: fields.optional("trials"),
+            precondition: fields.optional("precondition"),
+            in_order: fields.optional("in_order"),
             block: fields.optional("block"),
             depth: fields.optional("depth"),
             threads: fields.optional("threads"),

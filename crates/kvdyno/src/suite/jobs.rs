@@ -24,6 +24,10 @@ use std::collections::BTreeMap;
 pub(super) const NAME: &str = "drive";
 /// The file is written in blocks of this size, one after the other.
 const FILL_BYTES: u64 = 1 << 20;
+/// What SNIA's Solid State Storage Performance Test Specification preconditions with.
+const PRECONDITION_BYTES: u64 = 128 << 10;
+/// Of the passes after the first, as the specification has it for enterprise drives.
+const PRECONDITION_DEPTH: u32 = 32;
 /// Of a job that says nothing.
 const BLOCK_BYTES: u64 = 4096;
 const DURATION_NS: u64 = 10_000_000_000;
@@ -38,6 +42,10 @@ pub(super) struct Bare<'a> {
     pub(super) jobs: Vec<BareJob<'a>>,
     /// In how many of the trials.
     pub(super) trials: u32,
+    /// How often the file is written in full before anything is measured; 0: once, for it to exist.
+    precondition: u64,
+    /// The jobs as they are written down, in every trial.
+    pub(super) in_order: bool,
     pub(super) ceiling: bool,
 }
 
@@ -46,6 +54,11 @@ impl Bare<'_> {
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
         1 + points * self.trials as usize
+    }
+
+    /// How many phases the filling has.
+    pub(super) fn filling_phases(&self) -> usize {
+        filling(self).len()
     }
 }
 
@@ -129,7 +142,9 @@ pub(super) fn resolve<'a>(
         let setup = Setup { engine, description, options, limit: limit.clone() };
         Shape { setup, sized: blocks(bytes, block, seed) }
     };
-    let fill = shape(fill, &unlimited, FILL_BYTES, mistakes);
+    let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
+    let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
+    let fill = shape(fill, &unlimited, fill_bytes, mistakes);
     let mut jobs = Vec::new();
     for (job, engine) in drive.job.iter().zip(others) {
         check(job, description, bytes, mistakes);
@@ -141,7 +156,8 @@ pub(super) fn resolve<'a>(
         }
     }
     let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
-    Some(Bare { fill, jobs, trials, ceiling: drive.is_ceiling() })
+    let in_order = drive.in_order.as_ref().is_some_and(|in_order| in_order.value);
+    Some(Bare { fill, jobs, trials, precondition, in_order, ceiling: drive.is_ceiling() })
 }
 
 /// How large the file is: whole blocks of the filling, so not less than asked for.
@@ -197,19 +213,34 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
     Sized { data, record_bytes, notes: Vec::new() }
 }
 
-/// What writes the file: every block of it, in order.
-pub(super) fn filling() -> Phase {
+/// What writes the file: every block of it, in order, and again as often as is asked for.
+pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
-    Phase { name: "load".to_owned(), work: Work::Load(load) }
+    let mut phases = vec![Phase { name: "load".to_owned(), work: Work::Load(load) }];
+    if bare.precondition > 1 {
+        let role = Role {
+            name: "writes".to_owned(),
+            threads: 1,
+            mix: vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Sequential }],
+            rate: None,
+            depth: Some(PRECONDITION_DEPTH),
+        };
+        let blocks = bare.fill.sized.data.records;
+        let operations = Some(blocks.saturating_mul(bare.precondition - 1));
+        let work = Roles { roles: vec![role], ends: Ends { duration_ns: None, operations } };
+        phases.push(Phase { name: "precondition".to_owned(), work: Work::Warmup(work) });
+    }
+    phases
 }
 
 /// A job's phases, the filling of its file among them.
-pub(super) fn phases(job: &Job, swept: Option<u32>) -> Vec<Phase> {
+pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
     let timed =
         |ns| Roles { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
-    let mut phases = vec![filling(), phase("cold", Work::Evict)];
+    let mut phases = filling(bare);
+    phases.push(phase("cold", Work::Evict));
     if let Some(warmup) = &job.warmup {
         phases.push(phase("warmup", Work::Warmup(timed(warmup.0))));
     }

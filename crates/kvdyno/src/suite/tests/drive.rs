@@ -62,6 +62,17 @@ fn the_drive_alone_needs_no_engines() {
     assert_eq!(write_bytes_least(&plan), (64 << 20) + 64 * 8);
 }
 
+/// SNIA's workload-independent preconditioning: twice all of it, 128 KiB, in order.
+#[test]
+fn a_drive_is_preconditioned_before_anything_is_measured() {
+    let plan = plan(ALONE, &["drive.precondition=2", "drive.in_order=true"]);
+    let fill = &plan.cases[0];
+    assert_eq!((fill.data.records, fill.shape.value_bytes_max), (512, 128 << 10));
+    let Work::Warmup(again) = &fill.phases[1].work else { panic!("{:?}", fill.phases) };
+    assert_eq!((again.ends.operations, again.roles[0].depth), (Some(512), Some(32)));
+    insta::assert_snapshot!(outline(&plan));
+}
+
 #[test]
 fn a_ceiling_is_measured_at_every_number_of_threads() {
     insta::assert_snapshot!(outline(&plan(builtin_text("quick"), &[])));
