@@ -178,7 +178,8 @@ impl Ring {
         self.queue(slot, Flight { kind: Kind::DurableWrite, file, offset, bytes })
     }
 
-    /// Queues an `fdatasync`; it covers writes that were answered before it was sent.
+    /// Queues an `fdatasync`; it covers writes that were answered before it was sent. A ring that
+    /// polls (`IOPOLL`) answers it with an error.
     #[inline]
     pub fn fdatasync(&mut self, slot: u32, file: usize) -> Result<()> {
         self.queue(slot, Flight { kind: Kind::Flush, file, offset: 0, bytes: 0 })
