@@ -63,7 +63,7 @@ pub(super) fn keep(
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
-fn run_id(suite: &str) -> String {
+pub(super) fn run_id(suite: &str) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{now}_{suite}_{salt:04x}")
