@@ -9,7 +9,6 @@ use std::os::fd::{AsFd, AsRawFd};
 /// A register. `R0` has a call's result; `R1` to `R5` its arguments, which it destroys; `R6` to
 /// `R9` are kept; `Frame` is the end of 512 bytes of stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are numbered")]
 pub(super) enum Register {
     R0 = 0,
     R1 = 1,

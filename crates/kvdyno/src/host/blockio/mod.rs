@@ -28,10 +28,12 @@ use kvdyno_record::blockio::{BlockIo, WatchedDevice};
 use kvdyno_record::host::Availability;
 use loader::Loaded;
 use log::Log;
+use program::Moment;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
+use system::Statistics;
 use watched::Watched;
 
 /// Block I/O that is being watched. Dropped, it is watched no more.
@@ -84,6 +86,17 @@ impl BlockWatch {
     /// Everything counted so far.
     pub fn read(&self) -> io::Result<BlockIo> {
         reading::read(&self.loaded.maps, &self.loaded.programs, self.devices.len() as u32)
+    }
+
+    /// Of each program by its tracepoint: its time, and how often it ran. Counted by the kernel
+    /// while `kernel.bpf_stats_enabled` is set, which costs more than the programs do.
+    pub fn run_times(&self) -> io::Result<Vec<(&'static str, u64, u64)>> {
+        let named = Moment::ALL.iter().zip(&self.loaded.programs);
+        let times = named.map(|(moment, program)| {
+            let Statistics { run_ns, runs, .. } = program.statistics()?;
+            Ok((moment.tracepoint(), run_ns, runs))
+        });
+        times.collect()
     }
 
     /// Ends the watch, and the log with its last line; how many there are.

@@ -16,7 +16,6 @@ enum Command {
     MapCreate = 0,
     MapLookup = 1,
     MapUpdate = 2,
-    MapDelete = 3,
     ProgramLoad = 5,
     ObjectInfo = 15,
     TracepointOpen = 17,
@@ -77,10 +76,6 @@ impl Map {
     pub(super) fn update(&self, key: &[u8], mut value: u64) -> io::Result<()> {
         debug_assert_eq!(self.value_bytes, 8);
         self.access(Command::MapUpdate, key, ptr::from_mut(&mut value).expose_provenance())
-    }
-
-    pub(super) fn delete(&self, key: &[u8]) -> io::Result<()> {
-        self.access(Command::MapDelete, key, 0)
     }
 
     fn access(&self, command: Command, key: &[u8], value: usize) -> io::Result<()> {
