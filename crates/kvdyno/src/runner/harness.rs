@@ -2,7 +2,7 @@
 
 use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::Durability;
+use kvdyno_record::engine::{Durability, Place};
 use kvdyno_record::workload::{
     Choice, Data, Drive, Ends, Key, KeyFormat, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
 };
@@ -28,6 +28,7 @@ pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result
         durability: Durability::None,
         data: small_records(1_000_000),
         phases,
+        place: Place::Directory(folder.to_owned()),
         folder,
     };
     let outcomes = solo.run()?;
@@ -52,6 +53,7 @@ pub fn small_records(records: u64) -> Data {
 /// Uniform random reads by one role.
 pub fn random_reads(threads: u32, duration_ns: u64) -> Drive {
     let get = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
-    let role = Role { name: "readers".to_owned(), threads, mix: vec![get], rate: None };
+    let role =
+        Role { name: "readers".to_owned(), threads, mix: vec![get], rate: None, depth: None };
     Drive { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
 }
