@@ -70,6 +70,25 @@ pub struct BlockIo {
     pub lost: Lost,
 }
 
+impl BlockIo {
+    /// What was counted since an earlier reading.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let new = |cell: &Cell| {
+            let old = before.cells.iter().find(|old| old.tag() == cell.tag());
+            old.map_or_else(|| Some(cell.clone()), |old| cell.since(old))
+        };
+        let (a, b) = (&before.lost, &self.lost);
+        let lost = Lost {
+            unseen: b.unseen.saturating_sub(a.unseen),
+            full: b.full.saturating_sub(a.full),
+            skipped: b.skipped.saturating_sub(a.skipped),
+            log: b.log.saturating_sub(a.log),
+        };
+        Self { cells: self.cells.iter().filter_map(new).collect(), lost }
+    }
+}
+
 /// Requests of one kind by one owner to one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
@@ -91,6 +110,29 @@ pub struct Cell {
     /// Requests by latency: slot and count, of slots that are not empty. A slot below 8 is its
     /// nanoseconds; another begins at `(8 + slot % 8) << (slot / 8 - 1)`: eight an octave.
     pub slots: Vec<(u32, u64)>,
+}
+
+impl Cell {
+    fn tag(&self) -> (u32, IoKind, IoOwner) {
+        (self.device, self.kind, self.owner)
+    }
+
+    /// What came since an earlier reading of the same cell, if anything did.
+    fn since(&self, old: &Self) -> Option<Self> {
+        let count = self.count.saturating_sub(old.count);
+        let slots = self.slots.iter().map(|(slot, count)| {
+            let old = old.slots.iter().find(|(other, _)| other == slot);
+            (*slot, count.saturating_sub(old.map_or(0, |(_, count)| *count)))
+        });
+        (count > 0).then(|| Self {
+            count,
+            bytes: self.bytes.saturating_sub(old.bytes),
+            fua: self.fua.saturating_sub(old.fua),
+            latency_ns: self.latency_ns.saturating_sub(old.latency_ns),
+            slots: slots.filter(|(_, count)| *count > 0).collect(),
+            ..self.clone()
+        })
+    }
 }
 
 /// What a request asks of a device.
@@ -190,7 +232,7 @@ pub fn slot_begin_ns(slot: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::slot_begin_ns;
+    use super::*;
 
     #[test]
     fn slots_are_eight_an_octave_without_gaps() {
@@ -199,5 +241,31 @@ mod tests {
             let (below, begin) = (slot_begin_ns(slot - 1), slot_begin_ns(slot));
             assert!(begin > below && begin - below <= (begin / 8).max(1), "{slot}");
         }
+    }
+
+    fn cell(count: u64, slots: &[(u32, u64)]) -> Cell {
+        Cell {
+            device: 0,
+            kind: IoKind::Read,
+            owner: IoOwner::Ours,
+            count,
+            bytes: 4096 * count,
+            fua: 0,
+            latency_ns: 100 * count,
+            slots: slots.to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_difference_has_what_is_new_and_nothing_else() {
+        let io =
+            |cells: Vec<Cell>, unseen| BlockIo { cells, lost: Lost { unseen, ..Lost::default() } };
+        let flush = Cell { kind: IoKind::Flush, ..cell(1, &[(9, 1)]) };
+        let foreign = Cell { owner: IoOwner::Foreign, ..cell(2, &[(70, 2)]) };
+        let before = io(vec![cell(3, &[(40, 2), (50, 1)]), flush.clone()], 1);
+        let after = io(vec![cell(7, &[(40, 2), (50, 4), (60, 1)]), flush, foreign.clone()], 3);
+        let expected = io(vec![cell(4, &[(50, 3), (60, 1)]), foreign], 2);
+        assert_eq!(after.since(&before), expected);
+        assert_eq!(after.since(&BlockIo::default()), after);
     }
 }

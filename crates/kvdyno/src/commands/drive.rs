@@ -10,6 +10,7 @@ use crate::cli::{DriveArgs, DrivePreset, SuiteArgs};
 use crate::exit::Exit;
 use crate::host::Root;
 use crate::printer::Printer;
+use kvdyno_record::blockio::Watch;
 use std::thread::available_parallelism;
 
 /// Measures a drive.
@@ -23,7 +24,7 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let suite = SuiteArgs { place: args.place.clone(), ..SuiteArgs::default() };
     let file = "drive.toml (written by kvdyno drive)";
     let prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, printer)?;
+    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
     let exit = finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)?;
     if !args.json {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;

@@ -2,7 +2,7 @@
 //! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
 
 use super::case::Setting;
-use crate::host::blockio::{BlockWatch, since};
+use crate::host::blockio::BlockWatch;
 use crate::host::{Unavailable, meter, process};
 use kvdyno_record::blockio::{BlockIo, BlockIoFile, BlockIoReading, PhaseBlockIo, Watch};
 use kvdyno_record::files::write_json;
@@ -74,7 +74,7 @@ impl BlockIoOfCase {
     pub(super) fn phase_ended(&mut self, phase: &str) {
         self.line(phase);
         if let Some(after) = self.read() {
-            let io = since(&self.before, &after);
+            let io = after.since(&self.before);
             self.file.phases.push(PhaseBlockIo { phase: phase.to_owned(), io });
         }
     }

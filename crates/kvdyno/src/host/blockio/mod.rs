@@ -20,8 +20,6 @@ mod system;
 mod tests;
 mod watched;
 
-pub use reading::since;
-
 use super::device::Device;
 use super::{Root, Unavailable};
 use kvdyno_record::blockio::{BlockIo, WatchedDevice};

@@ -138,7 +138,7 @@ fn every_request_is_counted_as_what_it_is() {
         rustix::fs::fdatasync(&fd).unwrap();
     }
     let discarded = Command::new("blkdiscard").arg("--force").arg(&disk.node).status();
-    let io = since(&begin, &watch.read().unwrap());
+    let io = watch.read().unwrap().since(&begin);
     assert_eq!(requests(&io, IoKind::Read, IoOwner::Ours), (3000, 3000 * BLOCK as u64));
     assert_eq!(requests(&io, IoKind::Write, IoOwner::Ours), (500, 500 * BLOCK as u64));
     assert_eq!(of_kind(&io, IoKind::Flush), 7, "{io:?}");
@@ -176,7 +176,7 @@ fn whose_requests_they_are_is_told_apart() {
     let before = watch.read().unwrap();
     rustix::fs::sync();
     drop(buffered);
-    let io = since(&before, &watch.read().unwrap());
+    let io = watch.read().unwrap().since(&before);
     let written = [IoKind::Write, IoKind::Metadata]
         .map(|kind| IoOwner::ALL.map(|owner| requests(&io, kind, owner).1).iter().sum::<u64>());
     assert_eq!(written.iter().sum::<u64>(), 64 * BLOCK as u64, "{io:?}");

@@ -1,0 +1,88 @@
+//! The table of block I/O, where it was watched.
+
+use super::super::block_io::{IoRow, PhaseIo};
+use super::super::summary::Summary;
+use super::super::table::{Side, Table};
+use super::number::{grouped, microseconds, ratio};
+use super::{Axes, Titled, several};
+use kvdyno_record::blockio::IoKind;
+
+const AID: &str = "\
+Requests as the kernel handed them to the device's driver and had them completed, all trials
+together; the wait in its scheduler before that is not in the times. ours: the worker, its server,
+kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say. /op: per operation
+of any role; /write: per operation that writes. FUA: durable without a flush. Times are of slots of
+12.5 %: within 7 % of it, max less than what is shown.";
+
+/// A line for each device, kind and owner.
+pub(super) fn block_io(summary: &Summary, axes: &Axes) -> Titled {
+    use Side::{Left, Right};
+    let devices = several(rows(summary).map(|(_, row)| row.device.as_str()));
+    let mut columns = axes.columns();
+    columns.extend([("threads", Right), ("phase", Left)]);
+    if devices {
+        columns.push(("device", Left));
+    }
+    columns.extend([
+        ("kind", Left),
+        ("by", Left),
+        ("I/Os", Right),
+        ("/op", Right),
+        ("/write", Right),
+        ("KB", Right),
+        ("FUA", Right),
+        ("mean\nus", Right),
+        ("p50\nus", Right),
+        ("p99\nus", Right),
+        ("max\nus", Right),
+    ]);
+    let mut table = Table::new(columns);
+    for (phase, row) in rows(summary) {
+        let Some(group) = summary.groups.get(phase.group) else { continue };
+        let mut cells = axes.cells(group);
+        cells.push(group.threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string()));
+        cells.push(phase.phase.clone());
+        if devices {
+            cells.push(row.device.clone());
+        }
+        cells.extend(figures(phase, row));
+        table.row(&cells);
+    }
+    let mut aid = AID.to_owned();
+    for phase in summary.block_io.iter().filter(|phase| phase.lost + phase.lost_of_log > 0) {
+        let label = summary.groups.get(phase.group).map_or("", |group| group.label.as_str());
+        aid += &format!(
+            "\nLost in {} of {label}: {} requests of the counts, {} lines of the log.",
+            phase.phase,
+            grouped(phase.lost as f64),
+            grouped(phase.lost_of_log as f64)
+        );
+    }
+    Titled { title: "Block I/O, as the kernel saw it", table, aid }
+}
+
+fn rows(summary: &Summary) -> impl Iterator<Item = (&PhaseIo, &IoRow)> {
+    summary.block_io.iter().flat_map(|phase| phase.rows.iter().map(move |row| (phase, row)))
+}
+
+fn figures(phase: &PhaseIo, row: &IoRow) -> Vec<String> {
+    let none = || "-".to_owned();
+    let per = |many: u64| match many {
+        0 => none(),
+        many => ratio(row.count as f64 / many as f64),
+    };
+    let writes = matches!(row.kind, IoKind::Write | IoKind::Metadata | IoKind::Flush);
+    vec![
+        row.kind.word().to_owned(),
+        row.owner.word().to_owned(),
+        grouped(row.count as f64),
+        per(phase.operations),
+        if writes { per(phase.writes) } else { none() },
+        ratio(row.bytes as f64 / row.count.max(1) as f64 / 1e3),
+        grouped(row.fua as f64),
+        microseconds(row.latency_ns_mean),
+        row.latency_ns_p50.map_or_else(none, microseconds),
+        row.latency_ns_p99.map_or_else(none, microseconds),
+        microseconds(row.latency_ns_max as f64),
+    ]
+}
