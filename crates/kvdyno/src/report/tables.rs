@@ -31,7 +31,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         load::load(summary, &axes, wide),
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
-        block_io::block_io(summary, &axes),
+        block_io::block_io(summary, &axes, wide),
     ];
     tables.into_iter().filter(|titled| !titled.table.is_empty()).collect()
 }

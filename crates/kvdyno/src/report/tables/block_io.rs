@@ -12,10 +12,13 @@ Requests as the kernel handed them to the device's driver and had them completed
 together; the wait in its scheduler before that is not in the times. ours: the worker, its server,
 kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say. /op: per operation
 of any role; /write: per operation that writes. FUA: durable without a flush. Times are of slots of
-12.5 %: within 7 % of it, max less than what is shown.";
+12.5 %: within 7 % of it, max less than what is shown. --wide: rows below 1 % of the requests, too.";
+
+/// Rows with a smaller share of their phase's requests are left out, but flushes.
+const RARE: f64 = 0.01;
 
 /// A line for each device, kind and owner.
-pub(super) fn block_io(summary: &Summary, axes: &Axes) -> Titled {
+pub(super) fn block_io(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::{Left, Right};
     let devices = several(rows(summary).map(|(_, row)| row.device.as_str()));
     let mut columns = axes.columns();
@@ -31,13 +34,12 @@ pub(super) fn block_io(summary: &Summary, axes: &Axes) -> Titled {
         ("/write", Right),
         ("KB", Right),
         ("FUA", Right),
-        ("mean\nus", Right),
         ("p50\nus", Right),
         ("p99\nus", Right),
         ("max\nus", Right),
     ]);
     let mut table = Table::new(columns);
-    for (phase, row) in rows(summary) {
+    for (phase, row) in rows(summary).filter(|(phase, row)| wide || !is_rare(phase, row)) {
         let Some(group) = summary.groups.get(phase.group) else { continue };
         let mut cells = axes.cells(group);
         cells.push(group.threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string()));
@@ -61,6 +63,11 @@ pub(super) fn block_io(summary: &Summary, axes: &Axes) -> Titled {
     Titled { title: "Block I/O, as the kernel saw it", table, aid }
 }
 
+fn is_rare(phase: &PhaseIo, row: &IoRow) -> bool {
+    let all: u64 = phase.rows.iter().map(|row| row.count).sum();
+    row.kind != IoKind::Flush && (row.count as f64) < RARE * all as f64
+}
+
 fn rows(summary: &Summary) -> impl Iterator<Item = (&PhaseIo, &IoRow)> {
     summary.block_io.iter().flat_map(|phase| phase.rows.iter().map(move |row| (phase, row)))
 }
@@ -80,7 +87,6 @@ fn figures(phase: &PhaseIo, row: &IoRow) -> Vec<String> {
         if writes { per(phase.writes) } else { none() },
         ratio(row.bytes as f64 / row.count.max(1) as f64 / 1e3),
         grouped(row.fua as f64),
-        microseconds(row.latency_ns_mean),
         row.latency_ns_p50.map_or_else(none, microseconds),
         row.latency_ns_p99.map_or_else(none, microseconds),
         microseconds(row.latency_ns_max as f64),
