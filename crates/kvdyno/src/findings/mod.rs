@@ -107,6 +107,8 @@ kinds! {
     CpuStolen = Warning;
     /// The machine was busy when the run began.
     BusyHost = Warning;
+    /// Other processes used the drive while it was measured.
+    ForeignIo = Warning;
     /// Memory past the limit can go to swap.
     SwapOn = Warning;
     /// An engine was built with assertions.

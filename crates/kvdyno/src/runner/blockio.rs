@@ -5,10 +5,15 @@ use super::case::Setting;
 use crate::host::blockio::BlockWatch;
 use crate::host::{Unavailable, meter, process};
 use kvdyno_record::blockio::{BlockIo, BlockIoFile, BlockIoReading, PhaseBlockIo, Watch};
+use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::write_json;
+use kvdyno_record::usage::DeviceUsage;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+
+/// Fewer may have come between two readings.
+const REQUESTS_MISSED: u64 = 100;
 
 /// The watch of one case.
 pub(super) struct BlockIoOfCase {
@@ -77,6 +82,22 @@ impl BlockIoOfCase {
             let io = after.since(&self.before);
             self.file.phases.push(PhaseBlockIo { phase: phase.to_owned(), io });
         }
+    }
+
+    /// That the device counted requests of a phase and none was seen: it hands them to others that
+    /// are not known to be below it (multipath).
+    pub(super) fn missed(&self, phase: &PhaseRecord) -> Option<String> {
+        let count =
+            |usage: &Option<DeviceUsage>| Some(usage.as_ref()?.reads + usage.as_ref()?.writes);
+        let counted = count(&phase.after.device)?.checked_sub(count(&phase.before.device)?)?;
+        let seen = self.file.phases.last().filter(|seen| seen.phase == phase.name)?;
+        let none = seen.io.cells.is_empty() && counted > REQUESTS_MISSED;
+        none.then(|| {
+            let phase = &phase.name;
+            format!(
+                "block I/O latency: the device counted {counted} requests in {phase}, none was seen"
+            )
+        })
     }
 
     /// Ends it and files what was seen.

@@ -396,6 +396,8 @@ impl<'r> Talk<'r> {
             resident_after,
             database: size::measure(&self.setting.place).ok(),
         });
+        let missed = self.learned.phases.last().and_then(|phase| self.block_io.missed(phase));
+        self.learned.not_measured.extend(missed);
     }
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.

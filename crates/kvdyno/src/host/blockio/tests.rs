@@ -255,6 +255,43 @@ fn what_is_not_the_devices_is_not_counted() {
 }
 
 #[test]
+fn of_a_partitioned_disk_only_the_partition_is_counted() {
+    let test = "of_a_partitioned_disk_only_the_partition_is_counted";
+    let Some(disk) = Loop::make(test) else { return };
+    // `addpart` tells the kernel of a partition without a table on the disk.
+    let add = |number: &str, start: &str| {
+        Command::new("addpart").arg(&disk.node).args([number, start, "32768"]).output()
+    };
+    let added = [add("1", "2048"), add("2", "34816")];
+    let name = disk.node.file_name().unwrap().to_str().unwrap();
+    let second = format!("/sys/class/block/{name}p2/dev");
+    let Ok(number) = std::fs::read_to_string(second) else {
+        skipped(test, &format!("no partitions here: {added:?}"));
+        return;
+    };
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let number = (major.parse().unwrap(), minor.parse().unwrap());
+    let device = Device::find(&Root::system(), number).unwrap();
+    let watch = BlockWatch::start(&Root::system(), &device, None).unwrap();
+    assert_eq!(watch.devices()[0].name, format!("{name}p2"));
+    let fd = disk.open(OFlags::DIRECT);
+    let sector = |number: u64| number * 512;
+    with_block(|block| {
+        // Before the second partition, at its begin, at its end, after it.
+        for at in [2048, 34_808, 34_816, 34_824, 67_576, 67_584] {
+            rustix::io::pread(&fd, &mut *block, sector(at)).unwrap();
+        }
+    });
+    rustix::fs::fdatasync(&fd).unwrap();
+    let io = watch.read().unwrap();
+    for number in ["1", "2"] {
+        let _ = Command::new("delpart").arg(&disk.node).arg(number).output();
+    }
+    assert_eq!(requests(&io, IoKind::Read, IoOwner::Ours).0, 3, "{io:?}");
+    assert_eq!(of_kind(&io, IoKind::Flush), 1, "a flush is the whole disk's");
+}
+
+#[test]
 fn without_rights_the_reason_is_said() {
     let test = "host::blockio::tests::without_rights_the_reason_is_said";
     if !is_nobody() {

@@ -10,9 +10,9 @@ use kvdyno_record::blockio::IoKind;
 const AID: &str = "\
 Requests as the kernel handed them to the device's driver and had them completed, all trials
 together; the wait in its scheduler before that is not in the times. ours: the worker, its server,
-kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say. /op: per operation
-of any role; /write: per operation that writes. FUA: durable without a flush. Times are of slots of
-12.5 %: within 7 % of it, max less than what is shown. --wide: rows below 1 % of the requests, too.";
+kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say. /write: per
+operation that writes. FUA: durable without a flush. Times are within 7 %, by slots of 12.5 %; max is
+the end of the slot. --wide: per operation of any role, and kinds below 1 % of a phase's requests.";
 
 /// Rows with a smaller share of their phase's requests are left out, but flushes.
 const RARE: f64 = 0.01;
@@ -26,11 +26,11 @@ pub(super) fn block_io(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if devices {
         columns.push(("device", Left));
     }
+    columns.extend([("kind", Left), ("by", Left), ("I/Os", Right)]);
+    if wide {
+        columns.push(("/op", Right));
+    }
     columns.extend([
-        ("kind", Left),
-        ("by", Left),
-        ("I/Os", Right),
-        ("/op", Right),
         ("/write", Right),
         ("KB", Right),
         ("FUA", Right),
@@ -47,7 +47,7 @@ pub(super) fn block_io(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         if devices {
             cells.push(row.device.clone());
         }
-        cells.extend(figures(phase, row));
+        cells.extend(figures(phase, row, wide));
         table.row(&cells);
     }
     let mut aid = AID.to_owned();
@@ -72,23 +72,25 @@ fn rows(summary: &Summary) -> impl Iterator<Item = (&PhaseIo, &IoRow)> {
     summary.block_io.iter().flat_map(|phase| phase.rows.iter().map(move |row| (phase, row)))
 }
 
-fn figures(phase: &PhaseIo, row: &IoRow) -> Vec<String> {
+fn figures(phase: &PhaseIo, row: &IoRow, wide: bool) -> Vec<String> {
     let none = || "-".to_owned();
     let per = |many: u64| match many {
         0 => none(),
         many => ratio(row.count as f64 / many as f64),
     };
     let writes = matches!(row.kind, IoKind::Write | IoKind::Metadata | IoKind::Flush);
-    vec![
-        row.kind.word().to_owned(),
-        row.owner.word().to_owned(),
-        grouped(row.count as f64),
-        per(phase.operations),
+    let mut cells =
+        vec![row.kind.word().to_owned(), row.owner.word().to_owned(), grouped(row.count as f64)];
+    if wide {
+        cells.push(per(phase.operations));
+    }
+    cells.extend([
         if writes { per(phase.writes) } else { none() },
         ratio(row.bytes as f64 / row.count.max(1) as f64 / 1e3),
         grouped(row.fua as f64),
         row.latency_ns_p50.map_or_else(none, microseconds),
         row.latency_ns_p99.map_or_else(none, microseconds),
         microseconds(row.latency_ns_max as f64),
-    ]
+    ]);
+    cells
 }
