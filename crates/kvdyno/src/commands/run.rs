@@ -5,7 +5,7 @@ use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::Exit;
-use crate::host::{Claim, Place, Root, Volume, evidence, facts, meter, raw};
+use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, harness_ns_per_op};
@@ -106,6 +106,10 @@ fn begin(
         printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));
         None
     });
+    let length = hiccups::length(prepared.plan.estimate.wall_ns);
+    let hiccups = hiccups::listen(length).map_err(|error| {
+        printer.warning(&format!("failed to keep what an idle thread saw: {error}"));
+    });
     folder.write_run(&RunRecord {
         format: kvdyno_record::FORMAT.to_owned(),
         id: id.to_owned(),
@@ -120,6 +124,7 @@ fn begin(
         host_after: None,
         harness_ns_per_op: harness,
         block_io,
+        hiccups: hiccups.ok(),
     })?;
     Ok(())
 }

@@ -80,6 +80,7 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         host_after: None,
         harness_ns_per_op: None,
         block_io: Watch::Off,
+        hiccups: None,
     })?;
     folder.seal()?;
     Ok(folder)
