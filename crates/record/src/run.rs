@@ -1,5 +1,6 @@
 //! A run (`run.json`): who ran what, where, when.
 
+use crate::blockio::Watch;
 use crate::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ pub struct RunRecord {
     /// first case; null in records of before, or where it was not taken.
     #[serde(default)]
     pub hiccups: Option<Hiccups>,
+    /// Whether block I/O is watched in the kernel.
+    #[serde(default)]
+    pub block_io: Watch,
 }
 
 /// The times between two readings of the clock by a thread that does nothing else: what is longer

@@ -5,6 +5,7 @@
 //! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
 
 mod drive;
+mod durability;
 mod integrity;
 mod machine;
 mod memory;
@@ -88,6 +89,8 @@ kinds! {
     OpenLoopBehind = Warning;
     /// An engine did not come to rest before it was measured.
     NotSettled = Warning;
+    /// An engine called writes committed that were not flushed to the drive.
+    CommitNotFlushed = Warning;
     /// Readers are compared beside writers of very different speed.
     WritersUnequal = Warning;
     /// An engine delayed or stopped writes while it was measured.
@@ -104,6 +107,8 @@ kinds! {
     CpuStolen = Warning;
     /// The machine was busy when the run began.
     BusyHost = Warning;
+    /// Other processes used the drive while it was measured.
+    ForeignIo = Warning;
     /// Memory past the limit can go to swap.
     SwapOn = Warning;
     /// The kernel evicts cold memory by itself, limit or no limit.
@@ -218,6 +223,7 @@ pub fn judge(
     findings.extend(integrity::findings(evidence));
     findings.extend(memory::findings(evidence));
     findings.extend(drive::findings(evidence));
+    findings.extend(durability::findings(evidence)?);
     findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
