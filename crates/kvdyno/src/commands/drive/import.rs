@@ -3,9 +3,10 @@
 
 use crate::commands::run::run_id;
 use crate::exit::Complaint;
-use crate::host::{Root, facts, meter};
+use crate::host::{Root, facts};
 use crate::units;
 use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Options, PlaceKind, Planning,
@@ -78,6 +79,8 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         host_before: facts::read(&Root::system(), runs),
         host_after: None,
         harness_ns_per_op: None,
+        block_io: Watch::Off,
+        hiccups: None,
     })?;
     folder.seal()?;
     Ok(folder)
@@ -276,7 +279,10 @@ fn file_case(
         resident_after: None,
         database: None,
     };
-    let bound = format!("latencies: by the middles of fio's bins, at most {} off", units::percent(1.0 / 128.0));
+    let bound = format!(
+        "latencies: by the middles of fio's bins, at most {} off",
+        units::percent(1.0 / 128.0)
+    );
     let unknown = UNKNOWN.iter().map(ToString::to_string);
     at.write_record(&CaseRecord {
         format: kvdyno_record::FORMAT.to_owned(),
