@@ -44,7 +44,8 @@ pub struct Job {
     /// What was written.
     pub write: Side,
     /// Of all its threads together, in milliseconds.
-    job_runtime: u64,
+    #[serde(rename = "job_runtime")]
+    runtime_ms: u64,
     /// Shares of that, in percent.
     usr_cpu: f64,
     sys_cpu: f64,
@@ -156,7 +157,7 @@ impl Job {
 
     /// What its threads used, by fio's own account: fio's start and end are not in it.
     pub fn usage(&self) -> ProcessUsage {
-        let share = |percent: f64| (percent / 100.0 * self.job_runtime as f64 * 1e6) as u64;
+        let share = |percent: f64| (percent / 100.0 * self.runtime_ms as f64 * 1e6) as u64;
         ProcessUsage {
             user_ns: share(self.usr_cpu),
             system_ns: share(self.sys_cpu),

@@ -34,7 +34,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
-    pub(crate) fn open(place: &Place, bytes: u64, asked: &Asked) -> Result<Self> {
+    pub(crate) fn open(place: &Place, bytes: u64, asked: Asked) -> Result<Self> {
         let direct = asked.direct;
         match place {
             Place::Directory(folder) => {
@@ -59,7 +59,7 @@ impl Blocks {
         }
     }
 
-    fn existing(path: PathBuf, bytes: u64, asked: &Asked) -> Result<Self> {
+    fn existing(path: PathBuf, bytes: u64, asked: Asked) -> Result<Self> {
         let device = std::fs::metadata(&path)?.file_type().is_block_device();
         let how = match (asked.read_only, device) {
             (true, _) => OFlags::RDONLY,

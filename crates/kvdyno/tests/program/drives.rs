@@ -109,9 +109,8 @@ fn fio_does_the_same_job_interleaved() {
         assert!(done(case) > 0);
         // Both of the job's CPU times are fio's own, and fio has worked for as long as it was told.
         let cpu = |usage: &kvdyno_record::usage::ProcessUsage| usage.user_ns + usage.system_ns;
-        let [before, after] = [&measured.before, &measured.after].map(|snapshot| {
-            snapshot.process.as_ref().map(cpu).unwrap()
-        });
+        let [before, after] = [&measured.before, &measured.after]
+            .map(|snapshot| snapshot.process.as_ref().map(cpu).unwrap());
         assert!(after > before, "{}", case.case.id);
         assert!(measured.roles[0].window_ns.abs_diff(500_000_000) < 100_000_000);
         // Its reads went past the page cache to the device, and were of our file.

@@ -3,7 +3,7 @@
 
 use crate::commands::run::run_id;
 use crate::exit::Complaint;
-use crate::host::{Root, facts, meter};
+use crate::host::{Root, facts};
 use crate::units;
 use anyhow::Context as _;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
@@ -276,7 +276,10 @@ fn file_case(
         resident_after: None,
         database: None,
     };
-    let bound = format!("latencies: by the middles of fio's bins, at most {} off", units::percent(1.0 / 128.0));
+    let bound = format!(
+        "latencies: by the middles of fio's bins, at most {} off",
+        units::percent(1.0 / 128.0)
+    );
     let unknown = UNKNOWN.iter().map(ToString::to_string);
     at.write_record(&CaseRecord {
         format: kvdyno_record::FORMAT.to_owned(),
