@@ -5,11 +5,12 @@ use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::Exit;
-use crate::host::{Claim, Place, Root, Volume, evidence, facts, meter, raw};
+use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, harness_ns_per_op};
 use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_record::run::RunRecord;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Runs a suite.
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
-    let (folder, ended) = keep(&prepared, &args.runs.runs, printer)?;
+    let (folder, ended) = keep(&prepared, &args.runs.runs, args.block_io(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
 
@@ -25,6 +26,7 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 pub(super) fn keep(
     prepared: &Prepared,
     runs: &Path,
+    block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let root = Root::system();
@@ -54,7 +56,7 @@ pub(super) fn keep(
     for warning in claim.warnings() {
         printer.warning(warning);
     }
-    begin(&folder, prepared, &id, claim.path(), &root, printer)?;
+    begin(&folder, prepared, &id, claim.path(), &root, block_io, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     // The plan as it is: the filed one has its secrets struck out.
     let Prepared { plan, workers, .. } = prepared;
@@ -91,6 +93,7 @@ fn begin(
     id: &str,
     place: &Path,
     root: &Root,
+    block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<()> {
     let volume = Volume::at(root, place).ok();
@@ -102,6 +105,10 @@ fn begin(
     let harness = harness.transpose().unwrap_or_else(|error| {
         printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));
         None
+    });
+    let length = hiccups::length(prepared.plan.estimate.wall_ns);
+    let hiccups = hiccups::listen(length).map_err(|error| {
+        printer.warning(&format!("failed to keep what an idle thread saw: {error}"));
     });
     folder.write_run(&RunRecord {
         format: kvdyno_record::FORMAT.to_owned(),
@@ -116,6 +123,8 @@ fn begin(
         host_before: facts::read(root, place),
         host_after: None,
         harness_ns_per_op: harness,
+        block_io,
+        hiccups: hiccups.ok(),
     })?;
     Ok(())
 }

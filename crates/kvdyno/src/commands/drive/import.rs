@@ -6,6 +6,7 @@ use crate::exit::Complaint;
 use crate::host::{Root, facts};
 use crate::units;
 use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Options, PlaceKind, Planning,
@@ -78,6 +79,8 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         host_before: facts::read(&Root::system(), runs),
         host_after: None,
         harness_ns_per_op: None,
+        block_io: Watch::Off,
+        hiccups: None,
     })?;
     folder.seal()?;
     Ok(folder)
