@@ -7,6 +7,7 @@
 
 use crate::case::{OpResult, RoleResult};
 use crate::hlog::{self, Kind};
+use crate::series::{Slice, SliceCounts};
 use crate::usage::ProcessUsage;
 use hdrhistogram::Histogram;
 use serde::Deserialize;
@@ -153,6 +154,18 @@ impl Job {
             backlog: 0,
             ops: ops.collect(),
         }
+    }
+
+    /// Its counts, as the one slice of a phase: fio tells of a job as a whole.
+    pub fn slice(&self, phase: &str, role: &str) -> Slice {
+        let counts = |(op, side): (&str, &Side)| {
+            let OpResult { count, service_ns, service_ns_max, .. } = side.result(op == "update");
+            let errors = 0;
+            (op.to_owned(), SliceCounts { count, service_ns, service_ns_max, errors })
+        };
+        let roles = BTreeMap::from([(role.to_owned(), self.sides().map(counts).collect())]);
+        let length_ns = self.window_ns();
+        Slice { phase: phase.to_owned(), slice: 0, start_ns: 0, length_ns, roles }
     }
 
     /// What its threads used, by fio's own account: fio's start and end are not in it.

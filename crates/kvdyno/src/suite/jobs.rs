@@ -80,7 +80,8 @@ pub(super) struct BareJob<'a> {
     pub(super) job: &'a Job,
 }
 
-/// Each job as an engine that a suite could name, the one that fills first; with fio, each once more.
+/// Each job as an engine that a suite could name, the one that fills first; with fio, each once
+/// more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
     let fill = Engine { name, label: None, durability: None, options: Options::default() };
