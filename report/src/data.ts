@@ -103,6 +103,17 @@ export interface Finding {
   cases: string[];
 }
 
+export interface Hiccups {
+  length_ns: number;
+  n: number;
+  p999_ns: number | null;
+  p9999_ns: number | null;
+  max_ns: number;
+  /** Gaps of 10 us and more, and the share of the time that was in them. */
+  long: number;
+  long_share: number;
+}
+
 export interface Summary {
   method_version: number;
   run: {
@@ -123,6 +134,8 @@ export interface Summary {
   };
   engines: EngineInfo[];
   harness: { ns_per_op: number; threads: number; max_ns: number | null } | null;
+  /** What the machine did to an idle thread before the run. */
+  hiccups: Hiccups | null;
   groups: Group[];
   not_measured: string[];
   findings: Finding[];

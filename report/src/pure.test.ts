@@ -10,6 +10,7 @@ import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
+import { hiccupNote } from "./hiccups";
 import { spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
@@ -34,6 +35,13 @@ describe("numbers", () => {
   test("nines", () => {
     expect([0.301, 1, 2, 3, 4, 5].map(percentile)).toEqual(["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"]);
   });
+});
+
+test("hiccups of the idle machine are said where the run listened", () => {
+  expect(hiccupNote(null)).toBe("");
+  const heard = { length_ns: 2e9, n: 80e6, p999_ns: 24, p9999_ns: null, max_ns: 13.4e6, long: 1000, long_share: 0.0157 };
+  expect(hiccupNote(heard)).toBe("Hiccups of this machine, 2.00 s idle: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time: tails below that are the machine's.");
+  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more: tails");
 });
 
 describe("the address", () => {

@@ -5,6 +5,7 @@ import type { Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { clock, duration, grouped, NONE } from "../format";
+import { hiccupNote } from "../hiccups";
 import { axis, axisLabel, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
@@ -31,7 +32,7 @@ function draw(view: View): Drawing | null {
   if (maps.length === 0) return null;
   return {
     title: "Latency over time",
-    note: `How many operations of ${role.value} (darker: more, by factors) took how long, over the time of the phase; lower is better. One trial each: the nearest to the median.`,
+    note: `How many operations of ${role.value} (darker: more, by factors) took how long, over the time of the phase; lower is better. One trial each: the nearest to the median. ${hiccupNote(view.model.data.summary.hiccups)}`.trim(),
     controls: [threads, role, kind],
     chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({

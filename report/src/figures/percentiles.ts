@@ -5,6 +5,7 @@ import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, grouped, NONE, percentile } from "../format";
+import { hiccupNote } from "../hiccups";
 import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
@@ -41,7 +42,8 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Latency by percentile",
-    note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${floorNote(list.flatMap((panel) => panel.drawn))}`,
+    note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${[
+      floorNote(list.flatMap((panel) => panel.drawn)), hiccupNote(view.model.data.summary.hiccups)].filter(Boolean).join(" ")}`,
     controls: [threads, op],
     chart: (width, theme) => chart(list, width, theme),
     table: () => tableOf(list.flatMap((panel) => panel.drawn)),

@@ -10,6 +10,7 @@ use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
+use super::wrap::wrap;
 use crate::units;
 pub(super) use number::ratio;
 
@@ -33,7 +34,21 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         cost::cost(summary, &axes, wide),
         block_io::block_io(summary, &axes, wide),
     ];
-    tables.into_iter().filter(|titled| !titled.table.is_empty()).collect()
+    let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
+    tables.map(|titled| with_hiccups(titled, summary)).collect()
+}
+
+/// Below every table of latencies: what the machine did to a thread that did nothing.
+fn with_hiccups(titled: Titled, summary: &Summary) -> Titled {
+    let mut titles = titled.table.columns().iter();
+    let has_latencies = titles.any(|(title, _)| title.starts_with("p99"));
+    match &summary.hiccups {
+        Some(hiccups) if has_latencies => {
+            let aid = format!("{}\n{}", titled.aid, wrap(&hiccups.line(), 0));
+            Titled { aid, ..titled }
+        }
+        _ => titled,
+    }
 }
 
 /// Every measured phase with its group.
