@@ -9,6 +9,7 @@
 pub mod blockio;
 pub mod case;
 pub mod files;
+pub mod fio;
 pub mod hlog;
 pub mod host;
 pub mod plan;

@@ -111,6 +111,18 @@ kinds! {
     ForeignIo = Warning;
     /// Memory past the limit can go to swap.
     SwapOn = Warning;
+    /// The kernel evicts cold memory by itself, limit or no limit.
+    DamonOn = Warning;
+    /// Others limit our memory, tighter than the machine does.
+    MemoryLimitAbove = Warning;
+    /// Limits of CPU time that others have set stopped threads during the run.
+    CpuThrottled = Warning;
+    /// Others limit our I/O.
+    IoLimitAbove = Warning;
+    /// Deleted files were discarded on the drive while it was measured.
+    DiscardOnline = Warning;
+    /// The drive is failing, worn or hot by its own account.
+    DriveUnwell = Warning;
     /// An engine was built with assertions.
     AssertionsOn = Warning;
     /// A worker's clock ran at another rate than the system's.
@@ -123,6 +135,8 @@ kinds! {
     SmallAgainstDrive = Info;
     /// What the drive itself writes is not in the figures.
     DriveInsideUnseen = Info;
+    /// The kernel holds back writes in the background for the sake of reads.
+    WritesThrottled = Info;
     /// Loaded data was not verified.
     NotVerified = Info;
     /// Cases worked on a database that others had written to before.

@@ -13,6 +13,7 @@ pub mod evidence;
 pub mod footnotes;
 pub mod group;
 pub mod header;
+pub mod hiccups;
 pub mod inert;
 pub mod long;
 pub mod markdown;

@@ -5,6 +5,7 @@ use super::catalogue as c;
 use super::comparison;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
+use super::hiccups::HiccupRow;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
 use crate::units;
@@ -35,6 +36,8 @@ pub struct Summary {
     pub engines: Vec<EngineInfo>,
     /// The harness's own cost on this machine; null: not measured.
     pub harness: Option<Harness>,
+    /// What the machine did to an idle thread before the run; null: not listened to.
+    pub hiccups: Option<HiccupRow>,
     /// Cases over their trials, in the order of the plan.
     pub groups: Vec<Group>,
     /// Block I/O by group and phase, where it was watched.
@@ -149,6 +152,7 @@ impl Summary {
         }
         comparison::compare(&mut groups);
         let harness = harness(evidence, &groups);
+        let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let findings = findings::judge(evidence, &groups, harness.as_ref())?;
         Ok(Self {
             method_version: METHOD_VERSION,
@@ -158,6 +162,7 @@ impl Summary {
             engines: engines(&evidence.cases),
             harness,
             block_io: block_io::read(evidence, &groups)?,
+            hiccups,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
             groups,

@@ -9,7 +9,9 @@
 mod block_io;
 mod bundles;
 mod compare;
+mod devices;
 mod disk_full;
+mod drives;
 mod exports;
 mod fakes;
 mod figures;

@@ -1,7 +1,7 @@
 //! Checks on what we are allowed to do here.
 
 use super::{Check, setting};
-use crate::host::settings::{CACHESTAT, CPUS_ABOVE, MEMORY_ABOVE};
+use crate::host::settings::CACHESTAT;
 use crate::units;
 use kvdyno_record::host::Host;
 
@@ -9,8 +9,8 @@ const FILES_MIN: u64 = 65_536;
 
 pub(super) fn checks(host: &Host) -> Vec<Check> {
     let mut checks = vec![ram_limit(host), drop_caches(host)];
-    let rules: [fn(&Host) -> Option<Check>; 7] =
-        [block_io, cachestat, memory_above, cpus_above, open_files, locked_memory, io_uring];
+    let rules: [fn(&Host) -> Option<Check>; 5] =
+        [block_io, cachestat, open_files, locked_memory, io_uring];
     checks.extend(rules.iter().filter_map(|rule| rule(host)));
     checks
 }
@@ -53,28 +53,6 @@ fn cachestat(host: &Host) -> Option<Check> {
         "yes" => Check::ok("cachestat", "available", WHY),
         _ => Check::info("cachestat", "not in this kernel", WHY).change("use Linux 6.5 or newer"),
     })
-}
-
-fn memory_above(host: &Host) -> Option<Check> {
-    const WHY: &str = "the limit binds program, workers and page cache together";
-    let value = setting(host, MEMORY_ABOVE)?;
-    let bytes: u64 = value.split(' ').next()?.parse().ok()?;
-    if bytes >= host.machine.memory_bytes && host.machine.memory_bytes > 0 {
-        return None;
-    }
-    Some(
-        Check::warning("memory_limit_above", value, WHY)
-            .change("raise it, or start outside of that group"),
-    )
-}
-
-fn cpus_above(host: &Host) -> Option<Check> {
-    const WHY: &str = "threads are stopped for the rest of each period once the quota is used up";
-    let value = setting(host, CPUS_ABOVE)?;
-    Some(
-        Check::warning("cpu_limit_above", value, WHY)
-            .change("raise it, or start outside of that group"),
-    )
 }
 
 /// Workers get the hard limit.
@@ -127,8 +105,6 @@ mod tests {
             settings: [
                 ("Max open files".to_owned(), "1024 / 4096".to_owned()),
                 (CACHESTAT.to_owned(), "no".to_owned()),
-                (MEMORY_ABOVE.to_owned(), "1048576 on /sys/fs/cgroup/docker".to_owned()),
-                (CPUS_ABOVE.to_owned(), "1.5 on /sys/fs/cgroup/docker".to_owned()),
             ]
             .into(),
             ..Host::default()
@@ -139,8 +115,6 @@ mod tests {
         assert_eq!(limit.value, "/sys/fs/cgroup/x belongs to another user");
         assert_eq!(limit.remedy.as_deref(), Some("run as root"));
         assert_eq!(of(&checks, "open_files").unwrap().severity, Severity::Info);
-        assert_eq!(of(&checks, "memory_limit_above").unwrap().severity, Severity::Warning);
-        assert_eq!(of(&checks, "cpu_limit_above").unwrap().severity, Severity::Warning);
         let block_io = of(&checks, "block_io").unwrap();
         assert_eq!(block_io.value, "bpf(2) is not permitted");
         assert_eq!(block_io.remedy.as_deref(), Some("run as root"));
