@@ -5,6 +5,9 @@ use crate::exit::Exit;
 use crate::host::settings;
 use crate::report::fixture::{Fixture, SECOND};
 use crate::report::summary::verdict;
+use kvdyno_record::blockio::{
+    BlockIo, BlockIoFile, Cell, IoKind, IoOwner, Lost, PhaseBlockIo, Watch,
+};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{ErrorClass, Value};
 use kvdyno_record::host::DriveHealth;
@@ -472,4 +475,38 @@ fn commits_are_held_against_the_flushes_of_the_device() {
         let drive = fixture.run.host_before.drive.as_mut().unwrap();
         drive.write_cache = Some("write through".to_owned());
     });
+}
+
+#[test]
+fn others_at_the_drive_are_named_where_they_were_seen() {
+    let cell = |kind, owner, count| Cell {
+        device: 0,
+        kind,
+        owner,
+        count,
+        bytes: 0,
+        fua: 0,
+        latency_ns: 0,
+        slots: vec![(130, count)],
+    };
+    let watched = |fixture: &mut Fixture, foreign, flushes| {
+        fixture.run.block_io = Watch::Latency;
+        let cells = vec![
+            cell(IoKind::Read, IoOwner::Ours, 9_500),
+            cell(IoKind::Read, IoOwner::Foreign, foreign),
+            cell(IoKind::Flush, IoOwner::Kernel, flushes),
+        ];
+        let io = BlockIo { cells, lost: Lost::default() };
+        let phases = vec![PhaseBlockIo { phase: "measure".to_owned(), io }];
+        fixture.case("lmdb_t1_r1").block_io =
+            Some(BlockIoFile { phases, ..BlockIoFile::default() });
+    };
+    let named = found(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
+    assert!(named.evidence.contains("499 (4.99 %) of the requests"), "{named:?}");
+    // Seen by the watch, whatever the drive may do: FUA is counted, too.
+    let unflushed = found(Id::CommitNotFlushed, |fixture| watched(fixture, 0, 1));
+    assert!(unflushed.evidence.contains("1 flush and 0 FUA writes at"), "{unflushed:?}");
+    let quiet = findings(|fixture| watched(fixture, 50, 10_000_000));
+    let about = [Id::ForeignIo, Id::CommitNotFlushed];
+    assert!(quiet.iter().all(|finding| !about.contains(&finding.id)), "{quiet:?}");
 }
