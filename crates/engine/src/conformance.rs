@@ -17,6 +17,7 @@
 //! ```
 
 mod field;
+mod flight;
 mod lifecycle;
 mod model;
 mod points;
@@ -69,6 +70,7 @@ fn checks<E: Engine>() -> Vec<(&'static str, CheckFn<E>)> {
         ("empty and long values", points::value_limits),
         ("keys at their limits", points::key_limits),
         ("multiget", points::multiget),
+        ("operations in flight", flight::answers),
         ("scan forward", scans::forward),
         ("scan reverse", scans::reverse),
         ("batch in order", writes::batch_in_order),

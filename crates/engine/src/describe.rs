@@ -55,6 +55,12 @@ pub struct Capabilities {
     /// big-endian with zeros in front, and refuses others: a bare drive, an array.
     #[serde(default)]
     pub numbered_keys_only: bool,
+    /// One session keeps several operations in flight: it has `submit_get` and its kin.
+    #[serde(default)]
+    pub pipelined: bool,
+    /// It has no keys and no index of its own: figures of it are the drive's.
+    #[serde(default)]
+    pub bare_drive: bool,
     /// Longest key, where there is a limit.
     pub key_bytes_max: Option<u64>,
     /// Longest value, where there is a limit.

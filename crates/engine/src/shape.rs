@@ -45,6 +45,13 @@ pub struct DataShape {
     pub value_bytes_max: u64,
     /// The most sessions open at the same time.
     pub sessions: u32,
+    /// The most operations of one session in flight; 1 where none is pipelined.
+    #[serde(default = "one")]
+    pub depth: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 impl DataShape {

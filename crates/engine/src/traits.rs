@@ -122,6 +122,29 @@ pub trait Session {
         self.put(key, buffer)?;
         Ok(found)
     }
+
+    /// Takes a lookup on without waiting for it. Its answer comes from [`Session::complete`] under
+    /// `ticket`, which is below [`DataShape::depth`] and is not used again before.
+    fn submit_get(&mut self, _ticket: u32, _key: &[u8]) -> Result<()> {
+        Err(Error::unsupported("operations in flight"))
+    }
+
+    /// Takes a write on without waiting for it; the value may be gone when this returns.
+    fn submit_put(&mut self, _ticket: u32, _key: &[u8], _value: &[u8]) -> Result<()> {
+        Err(Error::unsupported("operations in flight"))
+    }
+
+    /// Hands over what was taken on and is not yet under way.
+    fn send(&mut self) -> Result<()> {
+        Err(Error::unsupported("operations in flight"))
+    }
+
+    /// Waits for at least one answer and shows each that is there with its ticket: to a lookup the
+    /// value or `None`, to a write `None`. Returns how many; zero: nothing is in flight. What fails
+    /// one operation is its answer; `Err` is for what fails the session.
+    fn complete(&mut self, _done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        Err(Error::unsupported("operations in flight"))
+    }
 }
 
 /// Which way a scan walks.

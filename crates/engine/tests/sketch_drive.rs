@@ -75,6 +75,8 @@ impl Engine for Drive {
                 measures_the_harness: false,
                 external_processes: false,
                 numbered_keys_only: true,
+                pipelined: false,
+                bare_drive: true,
                 key_bytes_max: None,
                 value_bytes_max: Some((SLOT - HEADER) as u64),
             },

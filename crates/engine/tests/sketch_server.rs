@@ -155,6 +155,8 @@ impl Engine for Remote {
                 measures_the_harness: false,
                 external_processes: true,
                 numbered_keys_only: false,
+                pipelined: true,
+                bare_drive: false,
                 key_bytes_max: None,
                 value_bytes_max: Some(u64::from(u32::MAX)),
             },
@@ -168,7 +170,7 @@ impl Engine for Remote {
             return Err(Error::new(ErrorClass::Invalid, "this engine is reached over the network"));
         };
         let mut connection = Connection::open(address)?;
-        connection.send(PROCESS_ID, b"", b"")?;
+        connection.request(PROCESS_ID, b"", b"")?;
         connection.receive()?;
         let process_id = connection.answer.as_slice().try_into().map(u32::from_le_bytes);
         let server_process = process_id
@@ -201,8 +203,9 @@ struct Connection {
     out: BufWriter<TcpStream>,
     incoming: BufReader<TcpStream>,
     answer: Vec<u8>,
-    /// Tickets of [`Pipelined`] gets in the order they were sent, which is that of the answers.
-    in_flight: VecDeque<u64>,
+    /// Tickets of operations in flight, and whether each is a lookup, in the order they were sent,
+    /// which is that of the answers.
+    in_flight: VecDeque<(u32, bool)>,
 }
 
 impl Connection {
@@ -217,7 +220,7 @@ impl Connection {
         })
     }
 
-    fn send(&mut self, operation: u8, key: &[u8], value: &[u8]) -> Result<()> {
+    fn request(&mut self, operation: u8, key: &[u8], value: &[u8]) -> Result<()> {
         self.out.write_all(&[operation])?;
         send_bytes(&mut self.out, key)?;
         Ok(send_bytes(&mut self.out, value)?)
@@ -233,18 +236,44 @@ impl Connection {
 }
 
 impl Session for Connection {
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        self.in_flight.push_back((ticket, true));
+        self.request(GET, key, b"")
+    }
+
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        self.in_flight.push_back((ticket, false));
+        self.request(PUT, key, value)
+    }
+
+    fn send(&mut self) -> Result<()> {
+        Ok(self.out.flush()?)
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        let mut completed = 0;
+        // The first may block; further ones only as far as they have arrived.
+        while completed == 0 || !self.incoming.buffer().is_empty() {
+            let Some((ticket, lookup)) = self.in_flight.pop_front() else { break };
+            let value = self.receive()?.filter(|_| lookup);
+            done(ticket, Ok(value));
+            completed += 1;
+        }
+        Ok(completed)
+    }
+
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.send(GET, key, b"")?;
+        self.request(GET, key, b"")?;
         self.receive().map(seen)
     }
 
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.send(PUT, key, value)?;
+        self.request(PUT, key, value)?;
         self.receive().map(drop)
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.send(DELETE, key, b"")?;
+        self.request(DELETE, key, b"")?;
         self.receive().map(drop)
     }
 
@@ -259,7 +288,7 @@ impl Session for Connection {
             Direction::Forward => SCAN_FORWARD,
             Direction::Reverse => SCAN_REVERSE,
         };
-        self.send(operation, from, &limit.to_le_bytes())?;
+        self.request(operation, from, &limit.to_le_bytes())?;
         let mut listed = self.receive()?.unwrap_or_default();
         let (mut key, mut value, mut shown) = (Vec::new(), Vec::new(), 0);
         while !listed.is_empty() {
@@ -276,14 +305,14 @@ impl Session for Connection {
         keys: &[&[u8]],
         mut seen: impl FnMut(usize, Option<&[u8]>),
     ) -> Result<()> {
-        keys.iter().try_for_each(|key| self.send(GET, key, b""))?;
+        keys.iter().try_for_each(|key| self.request(GET, key, b""))?;
         (0..keys.len()).try_for_each(|index| self.receive().map(|value| seen(index, value)))
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         writes.iter().try_for_each(|write| match *write {
-            Write::Put { key, value } => self.send(PUT, key, value),
-            Write::Delete { key } => self.send(DELETE, key, b""),
+            Write::Put { key, value } => self.request(PUT, key, value),
+            Write::Delete { key } => self.request(DELETE, key, b""),
         })?;
         writes.iter().try_for_each(|_| self.receive().map(drop))
     }
@@ -313,43 +342,13 @@ fn the_processes_to_account_for_are_the_servers() {
         value_bytes_mean: 8,
         value_bytes_max: 8,
         sessions: 1,
+        depth: 1,
     };
     let engine = Remote::open(&Place::Server(server.address.clone()), &options, &shape).unwrap();
     assert_eq!(engine.processes(), [server.process.id()]);
 }
 
 // ---- what a continuous queue depth would add
-
-/// Operations in flight without the stop-and-wait of a multiget: one small trait of its own, so
-/// that engines which block in a call know nothing of it. Not part of the crate until a suite needs
-/// it; this sketch pins that it fits.
-trait Pipelined: Session {
-    /// Sends a get and returns before it is answered.
-    fn submit(&mut self, ticket: u64, key: &[u8]) -> Result<()>;
-
-    /// Waits for at least one answer; shows each that is there with its ticket, and returns how
-    /// many. Zero: nothing was in flight.
-    fn complete(&mut self, seen: impl FnMut(u64, Option<&[u8]>)) -> Result<usize>;
-}
-
-impl Pipelined for Connection {
-    fn submit(&mut self, ticket: u64, key: &[u8]) -> Result<()> {
-        self.in_flight.push_back(ticket);
-        self.send(GET, key, b"")
-    }
-
-    fn complete(&mut self, mut seen: impl FnMut(u64, Option<&[u8]>)) -> Result<usize> {
-        let mut completed = 0;
-        // The first may block; further ones only as far as they have arrived.
-        while completed == 0 || !self.incoming.buffer().is_empty() {
-            let Some(ticket) = self.in_flight.pop_front() else { break };
-            let value = self.receive()?;
-            seen(ticket, value);
-            completed += 1;
-        }
-        Ok(completed)
-    }
-}
 
 #[test]
 fn a_queue_of_gets_stays_full() {
@@ -361,13 +360,17 @@ fn a_queue_of_gets_stays_full() {
         session.put(&number.to_be_bytes(), &number.to_le_bytes()).unwrap();
     }
     let (mut submitted, mut completed) = (0, 0);
+    let mut asked = [0; DEPTH as usize];
     while completed < GETS {
         while submitted < GETS && submitted - completed < DEPTH {
-            session.submit(submitted, &submitted.to_be_bytes()).unwrap();
+            let ticket = (submitted % DEPTH) as u32;
+            asked[ticket as usize] = submitted;
+            session.submit_get(ticket, &submitted.to_be_bytes()).unwrap();
             submitted += 1;
         }
+        session.send().unwrap();
         let count = session.complete(|ticket, value| {
-            assert_eq!(value, Some(&ticket.to_le_bytes()[..]));
+            assert_eq!(value, Ok(Some(&asked[ticket as usize].to_le_bytes()[..])));
         });
         completed += count.unwrap() as u64;
     }

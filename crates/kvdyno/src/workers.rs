@@ -209,7 +209,8 @@ mod tests {
         let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
         let error = describe(&path).unwrap_err();
         let complaint = crate::exit::complaint(&error).unwrap();
-        assert!(complaint.message.contains("speaks protocol 0, this kvdyno speaks 1"));
+        let both = format!("speaks protocol 0, this kvdyno speaks {PROTOCOL}");
+        assert!(complaint.message.contains(&both), "{}", complaint.message);
         assert!(complaint.hint.as_ref().unwrap().contains("rebuild the engine"));
     }
 

@@ -1,10 +1,12 @@
 //! `latency.hlog`: one `HdrHistogram` V2 interval log a case, as other `HdrHistogram` tools read
-//! it. Values are nanoseconds; the tag of an interval is `phase/role/op/service` or
-//! `phase/role/op/response`; start and length are seconds since `BaseTime`.
+//! it. Values are nanoseconds; the tag of an interval is `phase/role/op/kind`; start and length are
+//! seconds since `BaseTime`.
 //!
 //! `service` runs from the start of a call to its end. `response` exists for open loops only and
 //! runs from the *scheduled* start, so that an operation that waited for its turn is charged for
-//! it.
+//! it. `submit` and `completion` exist where a role keeps operations in flight, and are the two parts
+//! of `service`: until the operation was handed over (fio's slat), and from there to its answer
+//! (clat).
 
 use crate::files::RecordError;
 use base64::Engine as _;
@@ -41,6 +43,10 @@ pub enum Kind {
     Service,
     /// From the scheduled start.
     Response,
+    /// Of an operation in flight: from its start until it was handed over.
+    Submit,
+    /// Of an operation in flight: from there to its answer.
+    Completion,
 }
 
 impl Kind {
@@ -49,6 +55,8 @@ impl Kind {
         match self {
             Self::Service => "service",
             Self::Response => "response",
+            Self::Submit => "submit",
+            Self::Completion => "completion",
         }
     }
 }
@@ -150,6 +158,8 @@ fn decode(interval: &IntervalLogHistogram<'_>) -> Result<Interval, String> {
     let kind = match kind {
         "service" => Kind::Service,
         "response" => Kind::Response,
+        "submit" => Kind::Submit,
+        "completion" => Kind::Completion,
         other => return Err(format!("tag `{tag}`: unknown kind `{other}`")),
     };
     let bytes = base64::engine::general_purpose::STANDARD

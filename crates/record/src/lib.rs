@@ -21,7 +21,7 @@ pub use kvdyno_engine as engine;
 
 /// The version of the files a run consists of, as `major.minor`. A reader reads every version ever
 /// released; a writer refuses to add to a newer one.
-pub const FORMAT: &str = "1.0";
+pub const FORMAT: &str = "1.1";
 
 /// The version of the words between program and worker. They must be equal.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;

@@ -41,6 +41,9 @@ pub struct Case {
     pub options: Options,
     /// Which repeat, from 1.
     pub trial: u32,
+    /// Its figures are the limit that those of the other cases are held against.
+    #[serde(default)]
+    pub ceiling: bool,
     /// The swept number of threads; null for a case that only loads.
     pub threads: Option<u32>,
     /// The database it works on.

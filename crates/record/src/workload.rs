@@ -278,6 +278,9 @@ pub struct Role {
     pub mix: Vec<MixEntry>,
     /// Open loop at this rate; null: closed loop, as fast as it goes.
     pub rate: Option<Rate>,
+    /// Operations that each thread keeps in flight; null: it calls and waits, one at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
 }
 
 /// An open loop: operations start on a schedule, whether or not the engine keeps up.

@@ -3,12 +3,11 @@
 
 use crate::clock::Clock;
 use crate::control::Stop;
-use crate::histogram::Histogram;
 use crate::output::{Files, send};
 use crate::tally::{Packet, SliceTimes};
 use crate::team::{COLLECT_EVERY, Shared, Task};
 use kvdyno_engine::{Engine, Result};
-use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::hlog;
 use kvdyno_record::protocol::Event;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::workload::OP_NAMES;
@@ -128,11 +127,9 @@ impl Collector<'_> {
                 errors: times.errors,
             };
             roles.entry(role.clone()).or_default().insert(op.to_owned(), counts);
-            let tag = |kind| hlog::tag(&self.task.name, role, op, kind);
-            histograms.push((tag(Kind::Service), times.service.to_hdr()));
-            if let Some(response) = &times.response {
-                histograms.push((tag(Kind::Response), response.to_hdr()));
-            }
+            histograms.extend(times.histograms().map(|(kind, histogram)| {
+                (hlog::tag(&self.task.name, role, op, kind), histogram.to_hdr())
+            }));
         }
         let slice =
             Slice { phase: self.task.name.clone(), slice: number, start_ns, length_ns, roles };
@@ -147,13 +144,7 @@ impl Pending {
         for times in packet.times {
             let key = (packet.role, times.op);
             match slice.get_mut(&key) {
-                Some(sum) => {
-                    sum.service.add(&times.service);
-                    if let (Some(mine), Some(theirs)) = (&mut sum.response, &times.response) {
-                        Histogram::add(mine, theirs);
-                    }
-                    sum.errors += times.errors;
-                }
+                Some(sum) => sum.add(&times),
                 None => {
                     slice.insert(key, times);
                 }

@@ -154,6 +154,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             name: "load".to_owned(),
             ops: vec![op.index()],
             rate: None,
+            depth: None,
             sources: (0..load.threads).map(range).collect(),
             seeds: (0..load.threads).map(|t| self.rng(index, 1, (t, load.threads))).collect(),
         };
@@ -185,6 +186,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
                 name: role.name.clone(),
                 ops: role.mix.iter().map(|entry| entry.op.index()).collect(),
                 rate: role.rate.clone(),
+                depth: role.depth,
                 sources: (0..role.threads).map(source).collect(),
                 seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
             }

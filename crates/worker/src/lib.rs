@@ -13,6 +13,7 @@ mod chooser;
 mod clock;
 mod collector;
 mod control;
+mod flight;
 mod histogram;
 mod hot;
 mod job;

@@ -381,6 +381,7 @@ mod tests {
                 entry(Op::Multiget { keys: 5 }, 1.0),
             ],
             rate: None,
+            depth: None,
         };
         let population = Population::new(100);
         let post = Post { thread: 0, grows: true };

@@ -3,6 +3,7 @@
 use crate::histogram::Histogram;
 use kvdyno_engine::ErrorClass;
 use kvdyno_record::case::OpResult;
+use kvdyno_record::hlog::Kind;
 use kvdyno_record::workload::OP_NAMES;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
@@ -31,7 +32,33 @@ pub(crate) struct Tally {
     pub(crate) service: Histogram,
     /// Of the slice; open loop only.
     pub(crate) response: Option<Histogram>,
+    /// Of the slice; operations in flight only.
+    parts: Option<Parts>,
     slice_errors: u64,
+}
+
+/// The two parts of the service time of an operation in flight.
+#[derive(Debug)]
+struct Parts {
+    submit: Histogram,
+    completion: Histogram,
+}
+
+impl Parts {
+    fn new() -> Self {
+        Self { submit: Histogram::new(), completion: Histogram::new() }
+    }
+}
+
+/// How the operations of a role are timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// From the start of the call.
+    Closed,
+    /// From the scheduled start as well.
+    Open,
+    /// In two parts: handing over, and waiting for the answer.
+    InFlight,
 }
 
 /// What a thread did of one operation in one slice.
@@ -39,8 +66,33 @@ pub(crate) struct Tally {
 pub(crate) struct SliceTimes {
     pub(crate) op: usize,
     pub(crate) service: Histogram,
-    pub(crate) response: Option<Histogram>,
     pub(crate) errors: u64,
+    response: Option<Histogram>,
+    parts: Option<Parts>,
+}
+
+impl SliceTimes {
+    /// Its histograms, each with what it counts.
+    pub(crate) fn histograms(&self) -> impl Iterator<Item = (Kind, &Histogram)> {
+        let response = self.response.iter().map(|response| (Kind::Response, response));
+        let parts = self.parts.iter().flat_map(|parts| {
+            [(Kind::Submit, &parts.submit), (Kind::Completion, &parts.completion)]
+        });
+        std::iter::once((Kind::Service, &self.service)).chain(response).chain(parts)
+    }
+
+    /// Adds another thread's times of the same operation and slice.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.service.add(&other.service);
+        if let (Some(mine), Some(theirs)) = (&mut self.response, &other.response) {
+            mine.add(theirs);
+        }
+        if let (Some(mine), Some(theirs)) = (&mut self.parts, &other.parts) {
+            mine.submit.add(&theirs.submit);
+            mine.completion.add(&theirs.completion);
+        }
+        self.errors += other.errors;
+    }
 }
 
 /// What a thread sends to the collector at the edge of a slice.
@@ -58,7 +110,7 @@ pub(crate) struct Packet {
 }
 
 impl Tally {
-    pub(crate) fn new(op: usize, open_loop: bool) -> Self {
+    pub(crate) fn new(op: usize, timing: Timing) -> Self {
         Self {
             op,
             single: !["scan", "multiget", "batch"].contains(&OP_NAMES[op]),
@@ -73,7 +125,8 @@ impl Tally {
             service_ns_max: 0,
             errors: BTreeMap::new(),
             service: Histogram::new(),
-            response: open_loop.then(Histogram::new),
+            response: (timing == Timing::Open).then(Histogram::new),
+            parts: (timing == Timing::InFlight).then(Parts::new),
             slice_errors: 0,
         }
     }
@@ -81,6 +134,16 @@ impl Tally {
     /// Keys or records dealt with.
     pub(crate) fn items(&self) -> u64 {
         if self.single { self.count } else { self.many_items }
+    }
+
+    /// Counts the times of an operation that was in flight.
+    #[inline]
+    pub(crate) fn in_flight(&mut self, submit_ns: u64, completion_ns: u64) {
+        self.service.record(submit_ns + completion_ns);
+        if let Some(parts) = &mut self.parts {
+            parts.submit.record(submit_ns);
+            parts.completion.record(completion_ns);
+        }
     }
 
     #[cold]
@@ -99,6 +162,7 @@ impl Tally {
             op: self.op,
             service: std::mem::replace(&mut self.service, Histogram::new()),
             response: self.response.as_mut().map(|full| std::mem::replace(full, Histogram::new())),
+            parts: self.parts.as_mut().map(|full| std::mem::replace(full, Parts::new())),
             errors: std::mem::take(&mut self.slice_errors),
         })
     }

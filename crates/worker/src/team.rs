@@ -6,11 +6,12 @@ use crate::block::{Block, View};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Stop;
+use crate::flight;
 use crate::hot::{Ended, Lane, closed_loop, file, open_loop};
 use crate::output::Files;
 use crate::pace::Pace;
 use crate::source::Source;
-use crate::tally::{Packet, Tally, TimeLine};
+use crate::tally::{Packet, Tally, TimeLine, Timing};
 use kvdyno_engine::{Engine, Error, ErrorClass, Result, Write};
 use kvdyno_record::case::RoleResult;
 use kvdyno_record::workload::Rate;
@@ -31,6 +32,8 @@ pub(crate) struct Crew<'p> {
     /// Places in `OP_NAMES`, in the order of the sources' slots.
     pub(crate) ops: Vec<usize>,
     pub(crate) rate: Option<Rate>,
+    /// Operations each thread keeps in flight, where it does not wait for each.
+    pub(crate) depth: Option<u32>,
     /// One source a thread.
     pub(crate) sources: Vec<Source<'p>>,
     /// Open loop: where each thread's schedule comes from.
@@ -116,13 +119,14 @@ pub(crate) fn run<E: Engine, C: Clock>(
     std::thread::scope(|scope| {
         let mut handles = Vec::new();
         for (role, crew) in crews.into_iter().enumerate() {
-            let Crew { ops, rate, sources, seeds, .. } = crew;
+            let Crew { ops, rate, depth, sources, seeds, .. } = crew;
             let places = sources.len() as u32;
             for (place, (source, rng)) in sources.into_iter().zip(seeds).enumerate() {
                 let post = Post {
                     role,
                     thread: handles.len(),
                     ops: ops.clone(),
+                    depth,
                     pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
                 };
                 let (sender, shared, task) = (sender.clone(), &shared, &task);
@@ -169,13 +173,17 @@ impl Shared {
         self.end();
     }
 
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
     /// The role's operations are counted out beforehand.
-    fn is_counted(&self, role: usize) -> bool {
+    pub(crate) fn is_counted(&self, role: usize) -> bool {
         role == 0 && self.quota.is_some()
     }
 
     /// How many of `wanted` operations the first role may still do.
-    fn take(&self, role: usize, wanted: usize) -> usize {
+    pub(crate) fn take(&self, role: usize, wanted: usize) -> usize {
         match &self.quota {
             Some(quota) if self.is_counted(role) => {
                 let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
@@ -193,6 +201,7 @@ struct Post {
     role: usize,
     thread: usize,
     ops: Vec<usize>,
+    depth: Option<u32>,
     pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
@@ -215,7 +224,7 @@ fn work<E: Engine, C: Clock>(
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
     let time = TimeLine::new((post.role, post.thread), start, task.slice_ns, deadline, packets);
     let mut lane = Lane {
-        tallies: post.ops.iter().map(|op| Tally::new(*op, post.pace.is_some())).collect(),
+        tallies: post.ops.iter().map(|op| Tally::new(*op, post.timing())).collect(),
         edge: time.edge(),
         time,
         last_end: start,
@@ -231,7 +240,20 @@ fn work<E: Engine, C: Clock>(
                 std::hint::spin_loop();
             }
             let seat = Seat { role: post.role, thread: post.thread };
-            drive(&mut session, clock, seat, &mut source, &mut pace, &mut lane, task, shared);
+            if let Some(depth) = post.depth {
+                flight::drive(
+                    &mut session,
+                    clock,
+                    seat,
+                    &mut source,
+                    depth,
+                    &mut lane,
+                    task,
+                    shared,
+                );
+            } else {
+                drive(&mut session, clock, seat, &mut source, &mut pace, &mut lane, task, shared);
+            }
         }
         Err(error) => shared.fail(error.context("opening a session")),
     }
@@ -241,10 +263,20 @@ fn work<E: Engine, C: Clock>(
     Left { role: post.role, tallies, last_end, backlog }
 }
 
+impl Post {
+    fn timing(&self) -> Timing {
+        match (&self.pace, self.depth) {
+            (Some(_), _) => Timing::Open,
+            (None, Some(_)) => Timing::InFlight,
+            (None, None) => Timing::Closed,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
-struct Seat {
-    role: usize,
-    thread: usize,
+pub(crate) struct Seat {
+    pub(crate) role: usize,
+    pub(crate) thread: usize,
 }
 
 /// Block after block, until there is no more to do or no more time.
@@ -383,7 +415,7 @@ fn work_off<S: kvdyno_engine::Session, C: Clock>(
 
 /// Whether an error ends the phase: some classes at once, others past the limit.
 #[cold]
-fn judge(error: Error, errors_max: u64, shared: &Shared) -> bool {
+pub(crate) fn judge(error: Error, errors_max: u64, shared: &Shared) -> bool {
     use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
     let fatal = matches!(error.class, Corrupt | Full | Invalid | Memory | Unsupported);
     let so_far = shared.errors.fetch_add(1, Relaxed) + 1;

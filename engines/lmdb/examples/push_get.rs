@@ -69,6 +69,7 @@ fn open(directory: &Path) -> Result<Lmdb, Error> {
         value_bytes_mean: 100,
         value_bytes_max: 100,
         sessions: 1,
+        depth: 1,
     };
     let options = Options::defaults(&Lmdb::describe(), Durability::Async);
     Lmdb::open(&Place::Directory(directory.to_owned()), &options, &data)

@@ -59,6 +59,8 @@ fn capabilities() -> Capabilities {
         measures_the_harness: false,
         external_processes: false,
         numbered_keys_only: false,
+        pipelined: false,
+        bare_drive: false,
         key_bytes_max: Some(511),
         value_bytes_max: Some(u64::from(u32::MAX)),
     }

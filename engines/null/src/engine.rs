@@ -2,6 +2,7 @@
 //! cost; and, by its options, the engine that misbehaves on request, so that the harness can be
 //! tested. Copy this package to add an engine.
 
+use crate::flight::{Answer, Flight};
 use crate::script::Script;
 use crate::store::Store;
 use kvdyno_engine::{
@@ -47,6 +48,8 @@ impl Engine for Null {
                 measures_the_harness: true,
                 external_processes: false,
                 numbered_keys_only: false,
+                pipelined: true,
+                bare_drive: false,
                 key_bytes_max: None,
                 value_bytes_max: None,
             },
@@ -70,7 +73,7 @@ impl Engine for Null {
 
     fn session(&self) -> Result<NullSession<'_>> {
         let plain = self.store.is_none() && self.script.is_empty();
-        Ok(NullSession { engine: self, value: &self.value, plain })
+        Ok(NullSession { engine: self, value: &self.value, plain, flight: Flight::default() })
     }
 
     fn settle(&self, _limit: Duration) -> Result<Settled> {
@@ -157,6 +160,7 @@ pub(crate) struct NullSession<'e> {
     value: &'e [u8],
     /// All options at their defaults: each operation then costs this one predictable branch.
     plain: bool,
+    flight: Flight,
 }
 
 impl NullSession<'_> {
@@ -184,6 +188,33 @@ impl NullSession<'_> {
 }
 
 impl Session for NullSession<'_> {
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        let answer = if self.plain {
+            Ok(Answer::Value)
+        } else {
+            self.scripted_get(key, |value| {
+                value.map_or(Answer::Nothing, |value| Answer::Stored(value.to_vec()))
+            })
+        };
+        self.flight.take_on(ticket, answer);
+        Ok(())
+    }
+
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        let answer = self.put(key, value).map(|()| Answer::Nothing);
+        self.flight.take_on(ticket, answer);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        self.flight.send();
+        Ok(())
+    }
+
+    fn complete(&mut self, done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        Ok(self.flight.complete(self.value, done))
+    }
+
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
         if self.plain { Ok(seen(Some(self.value))) } else { self.scripted_get(key, seen) }

@@ -1,6 +1,7 @@
 //! `kvdyno-null`: the worker of engine `null`.
 
 mod engine;
+mod flight;
 mod script;
 mod store;
 

@@ -86,6 +86,7 @@ fn open(values: &[(&str, u64)]) -> Null {
         value_bytes_mean: 100,
         value_bytes_max: 100,
         sessions: 1,
+        depth: 1,
     };
     Null::open(&Place::Directory("/nonexistent".into()), &options, &data).unwrap()
 }

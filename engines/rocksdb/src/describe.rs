@@ -58,6 +58,8 @@ fn capabilities() -> Capabilities {
         measures_the_harness: false,
         external_processes: false,
         numbered_keys_only: false,
+        pipelined: false,
+        bare_drive: false,
         key_bytes_max: None,
         value_bytes_max: Some(u64::from(u32::MAX)),
     }

@@ -25,6 +25,7 @@ mod tests {
         value_bytes_mean: 8,
         value_bytes_max: 8,
         sessions: 1,
+        depth: 1,
     };
 
     #[test]

@@ -99,6 +99,7 @@ impl<'a, E: Engine> Field<'a, E> {
             value_bytes_mean: 100,
             value_bytes_max: self.long_value_bytes(),
             sessions: 8,
+            depth: 1,
         }
     }
 

@@ -234,6 +234,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         threads,
         mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
+        depth: None,
     };
     let drive = Drive {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
@@ -487,6 +488,7 @@ fn blank(
         label: engine.title.to_owned(),
         options: Options { durability: engine.durability, values },
         trial,
+        ceiling: false,
         threads,
         database: Database {
             id: format!("{}_r{trial}", engine.name),
@@ -502,6 +504,7 @@ fn blank(
             value_bytes_mean: 100,
             value_bytes_max: 100,
             sessions: threads.unwrap_or(0) + 1,
+            depth: 1,
         },
         phases,
         budget_ns: 600 * SECOND,

@@ -52,6 +52,7 @@ pub fn small_records(records: u64) -> Data {
 /// Uniform random reads by one role.
 pub fn random_reads(threads: u32, duration_ns: u64) -> Drive {
     let get = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
-    let role = Role { name: "readers".to_owned(), threads, mix: vec![get], rate: None };
+    let role =
+        Role { name: "readers".to_owned(), threads, mix: vec![get], rate: None, depth: None };
     Drive { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
 }

@@ -98,6 +98,7 @@ impl Solo<'_> {
                 value_bytes_mean: size.mean().round() as u64,
                 value_bytes_max: size.max(),
                 sessions: 8,
+                depth: 1,
             },
             data: self.data.clone(),
             phases: self.phases.clone(),

@@ -129,6 +129,7 @@ impl<'a> Cases<'a> {
             label: label.clone(),
             options: setup.options.clone(),
             trial,
+            ceiling: false,
             threads,
             database: Database {
                 id: loader.unwrap_or(&id).to_owned(),
@@ -180,6 +181,7 @@ fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
         value_bytes_mean: sized.value_bytes_mean(),
         value_bytes_max: data.value.size.max(),
         sessions: workload::sessions(phases),
+        depth: workload::depth(phases),
     }
 }
 

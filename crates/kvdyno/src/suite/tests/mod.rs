@@ -138,6 +138,8 @@ fn engine(name: &str) -> Description {
             measures_the_harness: false,
             external_processes: false,
             numbered_keys_only: false,
+            pipelined: false,
+            bare_drive: false,
             key_bytes_max: None,
             value_bytes_max: None,
         },

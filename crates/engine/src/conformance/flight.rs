@@ -1,0 +1,76 @@
+//! Operations in flight: each is answered once, under its ticket, with what was asked for.
+
+use super::field::{Field, Outcome, expect, needs, value};
+use crate::{DataShape, Engine, Session};
+
+const RECORDS: u64 = 500;
+const DEPTH: u32 = 16;
+const VALUE_BYTES: usize = 100;
+
+pub(super) fn answers<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    needs(field.capabilities().pipelined, "operations in flight")?;
+    field.needs_contents()?;
+    let shape = DataShape { depth: DEPTH, ..field.shape(RECORDS) };
+    let engine = E::open(&field.place()?, &field.options(), &shape)?;
+    let mut session = engine.session()?;
+    let none = session.complete(|_, _| ())?;
+    expect(none == 0, || format!("{none} answers to nothing"))?;
+    for version in [1, 2] {
+        in_flight(&mut session, |session, ticket, number| {
+            session.submit_put(ticket, &field.key(number), &value(number, version, VALUE_BYTES))
+        })?;
+        let mut wrong = Vec::new();
+        in_flight_seen(
+            &mut session,
+            |session, ticket, number| session.submit_get(ticket, &field.key(number)),
+            |number, seen| {
+                if seen != Some(&value(number, version, VALUE_BYTES)[..]) {
+                    wrong.push(number);
+                }
+            },
+        )?;
+        expect(wrong.is_empty(), || format!("keys {wrong:?} show other values than were put"))?;
+    }
+    drop(session);
+    Ok(engine.close()?)
+}
+
+fn in_flight<S: Session>(
+    session: &mut S,
+    submit: impl Fn(&mut S, u32, u64) -> crate::Result<()>,
+) -> Outcome {
+    in_flight_seen(session, submit, |_, _| ())
+}
+
+/// Does something to each record with [`DEPTH`] in flight. Tickets come free out of order.
+fn in_flight_seen<S: Session>(
+    session: &mut S,
+    submit: impl Fn(&mut S, u32, u64) -> crate::Result<()>,
+    mut seen: impl FnMut(u64, Option<&[u8]>),
+) -> Outcome {
+    let mut asked = [None; DEPTH as usize];
+    let mut free: Vec<u32> = (0..DEPTH).collect();
+    let (mut next, mut answered) = (0, 0);
+    while answered < RECORDS {
+        while let Some(ticket) = free.pop_if(|_| next < RECORDS) {
+            asked[ticket as usize] = Some(next);
+            submit(session, ticket, next)?;
+            next += 1;
+        }
+        session.send()?;
+        let (mut stray, mut failed) = (None, None);
+        let count = session.complete(|ticket, answer| {
+            match (asked.get_mut(ticket as usize).and_then(Option::take), answer) {
+                (Some(number), Ok(value)) => seen(number, value),
+                (Some(_), Err(error)) => failed = Some(error),
+                (None, _) => stray = Some(ticket),
+            }
+            free.push(ticket);
+        })?;
+        failed.map_or(Ok(()), Err)?;
+        expect(stray.is_none(), || format!("ticket {stray:?} was answered and not asked"))?;
+        expect(count > 0, || format!("no answer, and {} are in flight", next - answered))?;
+        answered += count as u64;
+    }
+    expect(asked.iter().all(Option::is_none), || "more answers than tickets".to_owned())
+}

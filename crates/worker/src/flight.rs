@@ -1,0 +1,237 @@
+//! The loop of a role that keeps operations in flight: each thread fills its depth, hands over what
+//! it filled, takes the answers that are there, and fills again.
+//!
+//! Two clock readings a round, whatever the number of operations in it. An operation begins where
+//! the round before it ended, is handed over with its round (`submit`), and ends when its round's
+//! answers have all been looked at (`completion`): the parts sum up to its service time. It is not
+//! the loop of calls that wait: that is `hot`.
+
+use crate::block::{Action, Block, Step, View};
+use crate::clock::Clock;
+use crate::hot::Lane;
+use crate::source::Source;
+use crate::tally::{OVER, Tally};
+use crate::team::{Seat, Shared, Task, judge};
+use crate::values::{is_sound, touch};
+use kvdyno_engine::{Error, Result, Session};
+use std::hint::black_box;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Operations prepared in one go: while they are prepared nothing is handed over.
+const BLOCK_STEPS_MAX: usize = 32;
+
+/// The operations of one thread that are under way.
+struct Flight {
+    /// By ticket.
+    slots: Vec<InFlight>,
+    free: Vec<u32>,
+    /// Taken on and not yet handed over.
+    taken: Vec<u32>,
+    /// The answers of one round.
+    landed: Vec<(u32, Result<Landed>)>,
+    /// The end of the last round, in ticks.
+    now: u64,
+    key_bytes: u64,
+    sink: u64,
+}
+
+/// What is remembered of an operation until its answer.
+#[derive(Clone, Copy, Default)]
+struct InFlight {
+    tally: u8,
+    reads: bool,
+    number: u64,
+    write_bytes: u64,
+    start: u64,
+    sent: u64,
+}
+
+/// What an answer showed.
+struct Landed {
+    missing: bool,
+    wrong: bool,
+    /// Of the value that was there.
+    value_bytes: Option<u64>,
+}
+
+/// Keeps `depth` operations in flight until there is no more to do or no more time.
+#[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
+pub(crate) fn drive<S: Session, C: Clock>(
+    session: &mut S,
+    clock: C,
+    seat: Seat,
+    source: &mut Source<'_>,
+    depth: u32,
+    lane: &mut Lane,
+    task: &Task<'_>,
+    shared: &Shared,
+) {
+    let key_bytes = source.supply().keys.len() as u64;
+    let mut flight = Flight::new(depth, key_bytes, clock.ticks());
+    let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
+    let mut block = Block::default();
+    while lane.edge != OVER && !shared.is_over() {
+        let wanted = shared.take(seat.role, steps_max);
+        if wanted == 0 || !source.fill(&mut block, wanted) {
+            shared.end();
+            break;
+        }
+        let counted = shared.is_counted(seat.role);
+        let outcome = flight.work_off(session, clock, source, &block, counted, lane, task, shared);
+        let items: u64 = lane.tallies.iter().map(Tally::items).sum();
+        shared.progress[seat.thread].0.store(items, Relaxed);
+        if let Err(error) = outcome {
+            // What fails the session leaves nothing to wait for.
+            shared.fail(error);
+            return;
+        }
+    }
+    // What was begun in time is brought home, and the window reaches to its end.
+    while !flight.is_empty() {
+        if let Err(error) = flight.round(session, clock, lane, task, shared) {
+            shared.fail(error);
+            return;
+        }
+    }
+    black_box(flight.sink);
+}
+
+impl Flight {
+    fn new(depth: u32, key_bytes: u64, now: u64) -> Self {
+        Self {
+            slots: vec![InFlight::default(); depth as usize],
+            free: (0..depth).rev().collect(),
+            taken: Vec::with_capacity(depth as usize),
+            landed: Vec::with_capacity(depth as usize),
+            now,
+            key_bytes,
+            sink: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.free.len() == self.slots.len()
+    }
+
+    /// Takes every step of the block on, with a round whenever the depth is filled.
+    #[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
+    fn work_off<S: Session, C: Clock>(
+        &mut self,
+        session: &mut S,
+        clock: C,
+        source: &Source<'_>,
+        block: &Block,
+        counted: bool,
+        lane: &mut Lane,
+        task: &Task<'_>,
+        shared: &Shared,
+    ) -> Result<()> {
+        let supply = source.supply();
+        let view = View {
+            block,
+            key_bytes: supply.keys.len(),
+            value_bytes: supply.values.bytes(&block.arena),
+            refs: &[],
+            writes: &[],
+            verify: task.verify,
+            keys: supply.keys,
+            all_there_below: None,
+        };
+        for step in &block.steps {
+            while self.free.is_empty() {
+                self.round(session, clock, lane, task, shared)?;
+            }
+            if lane.edge == OVER || (shared.is_over() && !counted) {
+                return Ok(());
+            }
+            self.take_on(session, step, &view)?;
+        }
+        Ok(())
+    }
+
+    fn take_on<S: Session>(&mut self, session: &mut S, step: &Step, view: &View) -> Result<()> {
+        let Some(ticket) = self.free.pop() else { return Ok(()) };
+        self.slots[ticket as usize] = InFlight {
+            tally: step.slot,
+            reads: step.action == Action::Get,
+            number: view.block.numbers[step.first as usize],
+            write_bytes: step.write_bytes,
+            start: self.now,
+            sent: self.now,
+        };
+        self.taken.push(ticket);
+        let key = view.key(step.first);
+        match step.action {
+            Action::Get => session.submit_get(ticket, key),
+            Action::Put => session.submit_put(ticket, key, view.value(step.value)),
+            _ => Err(Error::unsupported("this operation in flight")),
+        }
+    }
+
+    /// Hands over what was taken on, waits for answers, and counts them.
+    fn round<S: Session, C: Clock>(
+        &mut self,
+        session: &mut S,
+        clock: C,
+        lane: &mut Lane,
+        task: &Task<'_>,
+        shared: &Shared,
+    ) -> Result<()> {
+        session.send()?;
+        let sent = clock.ticks();
+        for ticket in self.taken.drain(..) {
+            self.slots[ticket as usize].sent = sent;
+        }
+        let Self { slots, landed, sink, .. } = self;
+        session.complete(|ticket, answer| {
+            let asked = &slots[ticket as usize];
+            landed.push((ticket, answer.map(|value| look(asked, value, task.verify, sink))));
+        })?;
+        self.now = clock.ticks();
+        lane.last_end = clock.time(self.now);
+        // What ends at an edge or past it belongs to the slice that begins there.
+        if lane.edge != OVER && lane.last_end >= lane.edge {
+            lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
+        }
+        self.count(clock, lane, task, shared);
+        Ok(())
+    }
+
+    fn count<C: Clock>(&mut self, clock: C, lane: &mut Lane, task: &Task<'_>, shared: &Shared) {
+        for (ticket, answer) in self.landed.drain(..) {
+            let asked = &self.slots[ticket as usize];
+            let tally = &mut lane.tallies[usize::from(asked.tally)];
+            match answer {
+                Ok(landed) => {
+                    tally.count += 1;
+                    tally.missing += u64::from(landed.missing);
+                    tally.wrong += u64::from(landed.wrong);
+                    let read_bytes = landed.value_bytes.map(|bytes| bytes + self.key_bytes);
+                    tally.read_bytes += read_bytes.unwrap_or(0);
+                    tally.write_bytes += asked.write_bytes;
+                    let submit = clock.ns(asked.sent.saturating_sub(asked.start));
+                    let completion = clock.ns(self.now.saturating_sub(asked.sent));
+                    tally.in_flight(submit, completion);
+                }
+                Err(error) => {
+                    tally.error(error.class);
+                    judge(error, task.errors_max, shared);
+                }
+            }
+            self.free.push(ticket);
+        }
+    }
+}
+
+/// Every value read is touched whole, or checked.
+#[inline]
+fn look(asked: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) -> Landed {
+    let Some(value) = value else {
+        return Landed { missing: asked.reads, wrong: false, value_bytes: None };
+    };
+    let wrong = verify && !is_sound(value, asked.number);
+    if !verify {
+        *sink ^= touch(value);
+    }
+    Landed { missing: false, wrong, value_bytes: Some(value.len() as u64) }
+}

@@ -1,0 +1,51 @@
+//! Operations in flight of an engine that does none: each is done when it is taken on, and answered
+//! later and out of order, so that what keeps them apart is put to the test.
+
+use kvdyno_engine::Result;
+
+/// What an operation in flight came to.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The value that stands for all.
+    Value,
+    /// A value of the store.
+    Stored(Vec<u8>),
+    /// A write, or a key that is not there.
+    Nothing,
+}
+
+/// Answers that nobody has asked for yet.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    waiting: Vec<(u32, Result<Answer>)>,
+    sent: usize,
+}
+
+impl Flight {
+    pub(crate) fn take_on(&mut self, ticket: u32, answer: Result<Answer>) {
+        self.waiting.push((ticket, answer));
+    }
+
+    pub(crate) fn send(&mut self) {
+        self.sent = self.waiting.len();
+    }
+
+    /// Answers the younger half of what was sent.
+    pub(crate) fn complete(
+        &mut self,
+        value: &[u8],
+        mut done: impl FnMut(u32, Result<Option<&[u8]>>),
+    ) -> usize {
+        let answered = self.sent.div_ceil(2);
+        self.sent -= answered;
+        for (ticket, answer) in self.waiting.drain(self.sent..self.sent + answered) {
+            match answer {
+                Ok(Answer::Value) => done(ticket, Ok(Some(value))),
+                Ok(Answer::Stored(value)) => done(ticket, Ok(Some(&value))),
+                Ok(Answer::Nothing) => done(ticket, Ok(None)),
+                Err(error) => done(ticket, Err(error)),
+            }
+        }
+        answered
+    }
+}
