@@ -31,7 +31,7 @@ pub(crate) struct Opened {
 
 /// Opens the store at one place or two, making it where there is none.
 pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Result<Opened> {
-    let mut found = Vec::new();
+    let (mut found, mut away) = (Vec::new(), None);
     for (place, name) in places {
         let opened = Member::open(place, name).and_then(|member| {
             let standing = member.standing()?;
@@ -40,19 +40,17 @@ pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Res
         match opened {
             Ok(copy) => found.push(copy),
             Err(error) if places.len() > 1 && is_away(&error) => {
-                log.tell(Count::GivenUp, 1, error.message);
+                log.tell(Count::GivenUp, 1, error.message.clone());
+                away = Some(error);
             }
             Err(error) => return Err(error),
         }
     }
     let (current, behind, header) = sort(found, log)?;
-    match header {
-        Some(header) => reopen(current, behind, header, wanted, log),
-        None if behind.len() < places.len() => {
-            let what = "a mirror is begun with both of its copies, and one place cannot be used";
-            Err(Error::new(ErrorClass::Io, format!("{what}: {:?}", log.events())))
-        }
-        None => create(behind, wanted, log),
+    match (header, away) {
+        (Some(header), _) => reopen(current, behind, header, wanted, log),
+        (None, Some(error)) => Err(error.context("a new mirror needs both of its places")),
+        (None, None) => create(behind, wanted, log),
     }
 }
 
