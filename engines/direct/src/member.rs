@@ -6,10 +6,11 @@ use crate::format::{HEADERS, JOURNAL_AT, PAGE, is_zero};
 use crate::header::Header;
 use kvdyno_engine::{Error, ErrorClass, Place, Result};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The file of a store in its directory.
 pub const FILE_NAME: &str = "direct.data";
@@ -45,13 +46,11 @@ impl Member {
         let device = path.metadata().is_ok_and(|found| found.file_type().is_block_device());
         // O_EXCL on a block device: not while it is mounted or in use by another.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .create(!fixed)
-            .custom_flags((OFlags::DIRECT | exclusive).bits() as i32)
-            .open(&path)
-            .map_err(|error| doing("open", &path, error))?;
+        let mut options = File::options();
+        options.read(true).write(true).create(!fixed);
+        options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
+        let file =
+            open_patiently(&options, &path).map_err(|error| doing("open", &path, error))?;
         if file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
             return Err(Error::new(ErrorClass::Unavailable, what));
@@ -220,6 +219,29 @@ impl Member {
 
     fn doing(&self, what: &str, error: io::Error) -> Error {
         doing(what, &self.path, error)
+    }
+}
+
+/// The kernel lets go of a ring's files a moment after the ring was closed, and an exclusive device
+/// is busy until then.
+fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    const TIMES: u32 = 20;
+    for _ in 0..TIMES {
+        match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(Duration::from_millis(25));
+            }
+            opened => return opened,
+        }
+    }
+    options.open(path)
+}
+
+impl Drop for Member {
+    /// The lock belongs to all duplicates of the file, those of rings that are being torn down
+    /// included: it would outlive the store.
+    fn drop(&mut self) {
+        drop(self.file.unlock());
     }
 }
 
