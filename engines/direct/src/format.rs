@@ -64,7 +64,7 @@ impl Geometry {
             value_bytes: value_bytes as u32,
             pack: pack as u32,
             block_bytes: bytes as u32,
-            journal_slots: (JOURNAL_BYTES / bytes).clamp(16, 1024) as u32,
+            journal_slots: (JOURNAL_BYTES / bytes).clamp(8, 1024) as u32,
         };
         let whole = u128::from(geometry.blocks()) * u128::from(bytes);
         if whole > FILE_BYTES_MAX {

@@ -207,20 +207,22 @@ struct Image {
 /// opening that was not closed count: those before it were made durable when it ended.
 fn replay(members: &[Member], header: &Header) -> Result<u64> {
     let (format, geometry) = (header.format(), &header.geometry);
+    let block_bytes = geometry.block_bytes as usize;
     let mut newest: HashMap<u64, Image> = HashMap::new();
-    let mut image = Aligned::new(geometry.block_bytes as usize);
+    let mut journal = Aligned::new(block_bytes * geometry.journal_slots as usize);
     for (member, copy) in members.iter().enumerate() {
-        for slot in 0..u64::from(geometry.journal_slots) {
+        copy.read(&mut journal, geometry.journal_at(0))?;
+        for (slot, image) in (0..).zip(journal.chunks(block_bytes)) {
             let at = geometry.journal_at(slot);
-            copy.read(&mut image, at)?;
-            let Ok((block, version)) = format.number_in(&image) else { continue };
+            let Ok((block, version)) = format.number_in(image) else { continue };
             let known = newest.get(&block).is_some_and(|known| known.version >= version);
             if epoch_of(version) == header.epoch && block < geometry.blocks() && !known {
                 newest.insert(block, Image { version, member, at });
             }
         }
     }
-    let mut there = Aligned::new(geometry.block_bytes as usize);
+    let mut image = Aligned::new(block_bytes);
+    let mut there = Aligned::new(block_bytes);
     let mut restored = 0;
     for (block, Image { version, member, at }) in newest {
         members[member].read(&mut image, at)?;
