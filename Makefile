@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
 # Each engine is built by a command of its own, always the same: asking for two packages at once may
 # choose other features for what they share, and that would build RocksDB again.
-ENGINES := null drive lmdb rocksdb
+ENGINES := null drive lmdb rocksdb direct
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
@@ -66,6 +66,7 @@ check-style: setup
 	cargo fmt --all --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets -p kvdyno-lmdb -- -D warnings
+	cargo clippy --all-targets -p kvdyno-direct -- -D warnings
 	cargo clippy --release -p kvdyno-rocksdb -- -D warnings
 
 # The program's own tests run it with the release workers beside it.
@@ -81,6 +82,7 @@ test-page: program
 test-engines: build
 	cargo test --release -p kvdyno-lmdb
 	cargo test --release -p kvdyno-rocksdb
+	cargo test --release -p kvdyno-direct
 
 bench: build
 	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json

@@ -254,7 +254,8 @@ pub fn epoch_of(version: u64) -> u64 {
 
 /// Whether all bytes are zero.
 pub fn is_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte == 0)
+    const ZEROS: [u8; PAGE] = [0; PAGE];
+    bytes.chunks(PAGE).all(|chunk| chunk == &ZEROS[..chunk.len()])
 }
 
 #[inline]

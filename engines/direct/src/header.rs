@@ -32,8 +32,7 @@ impl Header {
     /// The bytes of the header.
     pub fn encode(&self) -> [u8; PAGE] {
         let mut page = [0; PAGE];
-        let flags =
-            if self.clean { CLEAN } else { 0 } | if self.alone { ALONE } else { 0 };
+        let flags = if self.clean { CLEAN } else { 0 } | if self.alone { ALONE } else { 0 };
         let geometry = &self.geometry;
         let mut at = 0;
         let mut put = |bytes: &[u8]| {

@@ -49,8 +49,7 @@ impl Member {
         let mut options = File::options();
         options.read(true).write(true).create(!fixed);
         options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
-        let file =
-            open_patiently(&options, &path).map_err(|error| doing("open", &path, error))?;
+        let file = open_patiently(&options, &path).map_err(|error| doing("open", &path, error))?;
         if file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
             return Err(Error::new(ErrorClass::Unavailable, what));

@@ -178,9 +178,7 @@ fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Open
     loop {
         header.generation += 1;
         header.alone = members.len() == 1;
-        let refused = members
-            .iter()
-            .position(|member| member.write_header(&header).is_err());
+        let refused = members.iter().position(|member| member.write_header(&header).is_err());
         match refused {
             None => return Ok(Opened { members, header }),
             Some(at) if members.len() > 1 => {
@@ -188,9 +186,11 @@ fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Open
                 let words = format!("{}: its header cannot be written", member.path.display());
                 log.tell(Count::GivenUp, 1, words);
             }
-            Some(at) => return Err(members[at].write_header(&header).err().unwrap_or_else(|| {
-                Error::new(ErrorClass::Io, "the header could be written the second time only")
-            })),
+            Some(at) => {
+                return Err(members[at].write_header(&header).err().unwrap_or_else(|| {
+                    Error::new(ErrorClass::Io, "the header could be written the second time only")
+                }));
+            }
         }
     }
 }

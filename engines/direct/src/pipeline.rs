@@ -126,9 +126,7 @@ impl<'e> Pipeline<'e> {
         match (job.error.take(), job.goal) {
             (Some(error), _) => Err(error),
             (None, Goal::Change) => Ok(None),
-            (None, Goal::Show(place)) => {
-                Ok(self.store.format.value(place, self.ring.buffer(slot)))
-            }
+            (None, Goal::Show(place)) => Ok(self.store.format.value(place, self.ring.buffer(slot))),
         }
     }
 
@@ -373,7 +371,8 @@ impl<'e> Pipeline<'e> {
         let writes = &mut self.jobs[slot as usize].writes;
         let refused = writes.iter().filter(|part| part.error.is_some()).count();
         let all = refused == writes.len();
-        let mut errors = writes.iter_mut().filter_map(|part| Some((part.member, part.error.take()?)));
+        let mut errors =
+            writes.iter_mut().filter_map(|part| Some((part.member, part.error.take()?)));
         if all {
             return errors.next().map(|(_, error)| error);
         }

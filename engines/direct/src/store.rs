@@ -134,8 +134,7 @@ impl Store {
             return true;
         }
         let Some(other) = self.live().find(|&other| other != member) else { return false };
-        let alone =
-            Header { generation: header.generation + 1, alone: true, ..header.clone() };
+        let alone = Header { generation: header.generation + 1, alone: true, ..header.clone() };
         if self.members[other].write_header(&alone).is_err() {
             self.broken.store(true, Relaxed);
             return false;

@@ -2,9 +2,7 @@
 
 use kvdyno_direct::header::Header;
 use kvdyno_direct::{Direct, FILE_NAME};
-use kvdyno_engine::{
-    DataShape, Durability, Engine, Options, Place, Result, Session, Value,
-};
+use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Result, Session, Value};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

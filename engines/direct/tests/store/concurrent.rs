@@ -15,20 +15,22 @@ fn write_own(engine: &Direct, thread: u64, threads: u64, depth: u32) {
         for number in (thread..RECORDS).step_by(threads as usize) {
             while free.is_empty() {
                 session.send().unwrap();
-                session.complete(|ticket, result| {
-                    result.unwrap();
-                    free.push(ticket);
-                })
-                .unwrap();
+                session
+                    .complete(|ticket, result| {
+                        result.unwrap();
+                        free.push(ticket);
+                    })
+                    .unwrap();
             }
             let ticket = free.pop().unwrap();
             session.submit_put(ticket, &key(number), &value(number, version)).unwrap();
         }
-        while session.complete(|ticket, result| {
-            assert_eq!(result, Ok(None));
-            free.push(ticket);
-        })
-        .unwrap()
+        while session
+            .complete(|ticket, result| {
+                assert_eq!(result, Ok(None));
+                free.push(ticket);
+            })
+            .unwrap()
             > 0
         {}
         assert_eq!(free.len(), depth as usize);

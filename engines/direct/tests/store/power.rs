@@ -134,7 +134,8 @@ fn explore(drives: usize, durability: Durability, states: u64) -> Option<(u64, V
         let mut found = faults(&write_state(folder.path(), &held), &acknowledged);
         if !found.is_empty() {
             harmed += 1;
-            found.insert(0, format!("power lost after {moment} of {} entries, {lost:?}", log.len()));
+            found
+                .insert(0, format!("power lost after {moment} of {} entries, {lost:?}", log.len()));
             first = if first.is_empty() { found } else { first };
         }
     }

@@ -23,10 +23,19 @@ const SECTOR: usize = 512;
 /// What happened, in order.
 #[derive(Clone, Debug)]
 pub(crate) enum Entry {
-    Write { drive: usize, at: usize, bytes: Vec<u8> },
-    Flush { drive: usize },
+    Write {
+        drive: usize,
+        at: usize,
+        bytes: Vec<u8>,
+    },
+    Flush {
+        drive: usize,
+    },
     /// The store has said that this version of this record is on stable storage.
-    Acknowledged { record: u64, version: u64 },
+    Acknowledged {
+        record: u64,
+        version: u64,
+    },
 }
 
 #[derive(Default)]
