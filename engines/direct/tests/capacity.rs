@@ -38,7 +38,7 @@ fn a_hundred_billion_records_in_64_mb() {
     };
     let mut sessions: Vec<_> = (0..8).map(|_| engine.session().unwrap()).collect();
     for step in 0..2000_u64 {
-        let number = (step * 0x9e37_79b9_7f4a_7c15) % RECORDS;
+        let number = step.wrapping_mul(0x9e37_79b9_7f4a_7c15) % RECORDS;
         let session = &mut sessions[step as usize % 8];
         session.put(&number.to_be_bytes(), &number.to_le_bytes()).unwrap();
         let same = session.get(&number.to_be_bytes(), |v| v == Some(&number.to_le_bytes()));
