@@ -4,10 +4,12 @@
 //! found out by the command they are given to.
 
 mod compare;
+mod drive;
 mod export;
 mod show;
 
 pub use compare::{CalibrateArgs, CompareArgs};
+pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use show::{ReportArgs, ServeArgs, ShowArgs};
 
@@ -15,6 +17,7 @@ use crate::printer::Color;
 use crate::suite;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
+use kvdyno_record::blockio::Watch;
 use std::path::PathBuf;
 
 /// The version; a build that knows its commit says so, as `0.1.0 (1a2b3c4)`.
@@ -28,6 +31,7 @@ Examples:
   kvdyno doctor                            what this machine can and cannot measure
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
+  kvdyno drive /mnt/nvme                   the bare drive below it, without any engine
   kvdyno show                              the tables of the latest run
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno serve                             all runs in a browser, one at work as it gets on
@@ -70,6 +74,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a suite, keep a record, show the tables
     Run(RunArgs),
+    /// Measure the bare drive below a folder, or a block device
+    Drive(Box<DriveArgs>),
     /// Say what a run would do and need, and do nothing
     Plan(PlanArgs),
     /// Finish a run that was interrupted
@@ -192,6 +198,7 @@ Examples:
   kvdyno run readwhilewriting --scale 1/1000 --threads 1,2,4 --place /mnt/nvme
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run quick --json > summary.json
+  kvdyno run quick --io-latency
 
 A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
 one ends at once.")]
@@ -208,6 +215,23 @@ pub struct RunArgs {
     /// More columns
     #[arg(long, conflicts_with = "json")]
     pub wide: bool,
+    /// Watch block I/O in the kernel: latency by kind and by who asked, flushes (needs rights)
+    #[arg(long)]
+    pub io_latency: bool,
+    /// The same, and write every request into `blockio.csv` in the case's folder
+    #[arg(long)]
+    pub io_log: bool,
+}
+
+impl RunArgs {
+    /// How block I/O is to be watched.
+    pub fn block_io(&self) -> Watch {
+        match (self.io_log, self.io_latency) {
+            (true, _) => Watch::Log,
+            (false, true) => Watch::Latency,
+            (false, false) => Watch::Off,
+        }
+    }
 }
 
 /// `kvdyno plan`.

@@ -15,14 +15,15 @@ pub(super) fn check(
     engine: &Engine,
     description: &Description,
     data: &Data,
+    device: bool,
     mistakes: &mut Mistakes,
 ) {
     let abilities = &description.capabilities;
     let without = format!("leave it out with --engine, or ask for less of {}", description.name);
-    if !abilities.places.contains(&PlaceKind::Directory) {
-        let message = format!("{} stores nothing in a directory", description.name);
+    if let Some(what) = misplaced(description, device) {
+        let message = format!("{} stores nothing {what}", description.name);
         let mistake = mistakes.at(&engine.name.span, message);
-        mistake.label("expected an engine whose place is a directory");
+        mistake.label(format!("expected an engine that stores {what}"));
     }
     if abilities.numbered_keys_only && data.key.format == KeyFormat::Hex {
         let format = typed.data.key_format.as_ref();
@@ -40,6 +41,13 @@ pub(super) fn check(
                 mistakes.at(&count.span, message).label("expected \"auto\" or false");
             }
             Phase::Measure(measure) => {
+                let in_flight = measure.role.iter().filter_map(|role| role.depth.as_ref());
+                for depth in in_flight.filter(|_| !abilities.pipelined) {
+                    let message = format!("{} keeps no operations in flight", description.name);
+                    let mistake = mistakes.at(&depth.span, message);
+                    mistake.label("expected no `depth`: more `threads` do more at a time");
+                    mistake.help(&without);
+                }
                 for entry in measure.role.iter().flat_map(|role| &role.mix) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);
@@ -50,6 +58,15 @@ pub(super) fn check(
             _ => {}
         }
     }
+}
+
+/// Where it would have to store its data and cannot.
+pub(super) fn misplaced(description: &Description, device: bool) -> Option<&'static str> {
+    let (kind, what) = match device {
+        true => (PlaceKind::Device, "on a block device"),
+        false => (PlaceKind::Directory, "in a directory"),
+    };
+    (!description.capabilities.places.contains(&kind)).then_some(what)
 }
 
 fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: &mut Mistakes) {
