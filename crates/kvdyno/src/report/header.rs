@@ -25,9 +25,10 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
     lines.extend(warnings);
-    for engine in &summary.engines {
+    for engine in summary.engines.iter().filter(|engine| !is_bare_drive(engine)) {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
+    lines.extend(bare_drive(summary).map(|text| ("drive".to_owned(), text)));
     lines.push(("harness".to_owned(), harness(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
@@ -169,7 +170,7 @@ fn drive(drive: &Drive) -> String {
 fn datasets(summary: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let memory = summary.host.machine.memory_bytes;
-    for group in summary.groups.iter().filter(|group| !group.measures_the_harness) {
+    for group in summary.groups.iter().filter(|group| group.competes()) {
         let ram = ram(group, memory);
         let line =
             format!("{} bytes a record = {}, {ram}", data(group), units::bytes(group.user_bytes));
@@ -207,6 +208,21 @@ fn without_worker(engine: &EngineInfo, groups: &[Group]) -> String {
     let mut messages =
         of_engine.flat_map(|group| &group.trials).filter_map(|trial| trial.message.clone());
     messages.next().unwrap_or_else(|| "has not run yet".to_owned())
+}
+
+fn is_bare_drive(engine: &EngineInfo) -> bool {
+    engine.worker.as_ref().is_some_and(|worker| worker.bare_drive)
+}
+
+/// A bare drive once, however many jobs it has.
+fn bare_drive(summary: &Summary) -> Option<String> {
+    let worker = summary.engines.iter().find(|engine| is_bare_drive(engine))?.worker.as_ref()?;
+    let jobs = summary.groups.iter().flat_map(|group| &group.runs);
+    let jobs = jobs.filter(|run| run.job.is_some()).count();
+    let file = summary.groups.iter().filter(|group| group.bare_drive);
+    let file = file.map(|group| group.records * group.value_bytes_mean).max().unwrap_or(0);
+    let of = units::bytes(file);
+    Some(format!("{} {}: {jobs} jobs on {of}, written in full", worker.title, worker.version))
 }
 
 fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {

@@ -2,6 +2,7 @@
 
 use super::catalogue as c;
 use super::comparison;
+use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use crate::exit::Exit;
@@ -114,6 +115,8 @@ pub struct WorkerInfo {
     pub sha256: String,
     /// Stores nothing: its figures are the harness's own.
     pub measures_the_harness: bool,
+    /// A bare drive: its figures are the drive's.
+    pub bare_drive: bool,
 }
 
 /// The harness's own cost.
@@ -145,6 +148,7 @@ impl Summary {
             groups.push(Group::read(&cases, host)?);
         }
         comparison::compare(&mut groups);
+        efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
         let findings = findings::judge(evidence, &groups, harness.as_ref())?;
         Ok(Self {
@@ -259,6 +263,7 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
                 path: worker.path.clone(),
                 sha256: worker.sha256.clone(),
                 measures_the_harness: engine.capabilities.measures_the_harness,
+                bare_drive: engine.capabilities.bare_drive,
             }
         }),
     }

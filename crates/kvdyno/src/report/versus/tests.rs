@@ -262,7 +262,10 @@ fn figures_are_known_by_their_names() {
     let named = |name: &str| Figures::named(&[name.to_owned()]);
     assert!(named("ops_per_s").is_ok());
     let error = named("p99_99").unwrap_err();
-    assert_eq!(error.known, ["service_ns_p99_99", "response_ns_p99_99"]);
+    assert_eq!(
+        error.known,
+        ["service_ns_p99_99", "response_ns_p99_99", "submit_ns_p99_99", "completion_ns_p99_99"]
+    );
     assert!(named("nonsense").unwrap_err().known.len() > 50);
 }
 
