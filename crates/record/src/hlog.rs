@@ -4,9 +4,9 @@
 //!
 //! `service` runs from the start of a call to its end. `response` exists for open loops only and
 //! runs from the *scheduled* start, so that an operation that waited for its turn is charged for
-//! it. `submit` and `completion` exist where a role keeps operations in flight, and are the two parts
-//! of `service`: until the operation was handed over (fio's slat), and from there to its answer
-//! (clat).
+//! it. `submit` and `completion` exist where a role keeps operations in flight, and are the two
+//! parts of `service`: until the operation was handed over (fio's slat), and from there to its
+//! answer (clat).
 
 use crate::files::RecordError;
 use base64::Engine as _;

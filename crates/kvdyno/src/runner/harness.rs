@@ -2,7 +2,7 @@
 
 use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::Durability;
+use kvdyno_record::engine::{Durability, Place};
 use kvdyno_record::workload::{
     Choice, Data, Drive, Ends, Key, KeyFormat, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
 };
@@ -28,6 +28,7 @@ pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result
         durability: Durability::None,
         data: small_records(1_000_000),
         phases,
+        place: Place::Directory(folder.to_owned()),
         folder,
     };
     let outcomes = solo.run()?;

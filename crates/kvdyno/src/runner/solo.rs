@@ -6,8 +6,8 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{DataShape, Durability, Options, Place};
 use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{Data, Phase};
-use std::fs::{self, File};
+use kvdyno_record::workload::{Data, Phase, Work};
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +26,9 @@ pub struct Solo<'s> {
     pub data: Data,
     /// What to do.
     pub phases: Vec<Phase>,
-    /// Made by the caller; the database and the evidence are put into it.
+    /// Where the database lies; made by the caller.
+    pub place: Place,
+    /// Made by the caller; the evidence is put into it.
     pub folder: &'s Path,
 }
 
@@ -41,11 +43,9 @@ pub struct Outcome {
 impl Solo<'_> {
     /// Runs it to its end: an outcome for each phase.
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
-        let place = self.folder.join("database");
-        fs::create_dir_all(&place)?;
         let log = File::create(self.folder.join("log.txt"))?;
         let mut worker = Worker::start(&self.worker.path, None, log)?;
-        worker.give(&self.job(&place))?;
+        worker.give(&self.job())?;
         let (mut outcomes, mut before) = (Vec::new(), ProcessUsage::default());
         loop {
             match worker.hear(SILENCE) {
@@ -79,7 +79,7 @@ impl Solo<'_> {
         &self.worker.description.engine.name
     }
 
-    fn job(&self, place: &Path) -> Job {
+    fn job(&self) -> Job {
         let description = &self.worker.description.engine;
         let mut options = Options::defaults(description, self.durability);
         for (name, value) in &self.options {
@@ -89,7 +89,7 @@ impl Solo<'_> {
         Job {
             protocol: kvdyno_record::PROTOCOL,
             case: "solo".to_owned(),
-            place: Place::Directory(place.to_owned()),
+            place: self.place.clone(),
             options,
             shape: DataShape {
                 records: self.data.records,
@@ -98,7 +98,7 @@ impl Solo<'_> {
                 value_bytes_mean: size.mean().round() as u64,
                 value_bytes_max: size.max(),
                 sessions: 8,
-                depth: 1,
+                depth: depth(&self.phases),
             },
             data: self.data.clone(),
             phases: self.phases.clone(),
@@ -108,6 +108,15 @@ impl Solo<'_> {
             trial: 1,
         }
     }
+}
+
+/// The most operations that one thread keeps in flight.
+fn depth(phases: &[Phase]) -> u32 {
+    let roles = phases.iter().flat_map(|phase| match &phase.work {
+        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
+        _ => &[],
+    });
+    roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 
 /// Operations per second of the first role of a phase, by its window; keys where one operation

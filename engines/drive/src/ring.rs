@@ -1,0 +1,516 @@
+//! Operations on blocks, a buffer each: queued, sent, and answered in any order. What carries them
+//! (`io_uring`, or plain calls where it is forbidden) is chosen once, and [`How`] tells.
+
+use crate::how::How;
+use crate::region::Region;
+use crate::uring::Uring;
+use kvdyno_engine::{Error, ErrorClass, Result};
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::marker::PhantomData;
+use std::os::unix::fs::FileExt;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Buffers, and so the most operations in flight.
+    pub depth: u32,
+    /// Length of each buffer. Each begins on a page of memory.
+    pub block_bytes: usize,
+    /// Register files and buffers.
+    pub registered: bool,
+    /// A thread of the kernel takes the operations on.
+    pub sqpoll: bool,
+    /// Completions are polled for at the device.
+    pub iopoll: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { depth: 1, block_bytes: 4096, registered: true, sqpoll: false, iopoll: false }
+    }
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Read,
+    Write,
+    DurableWrite,
+    Flush,
+}
+
+/// An operation on the buffer of its slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) kind: Kind,
+    pub(crate) file: usize,
+    pub(crate) offset: u64,
+    pub(crate) bytes: usize,
+}
+
+/// What became of a slot's operation.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    flight: Flight,
+    /// Bytes that are done already, where the kernel answered with fewer than asked for.
+    done: usize,
+    busy: bool,
+}
+
+#[derive(Debug)]
+enum Carrier {
+    Uring(Box<Uring>),
+    /// Slots of the operations that were queued, oldest first.
+    Psync(VecDeque<u32>),
+}
+
+/// Buffers, files, and operations between them. It stays with the thread that made it.
+#[derive(Debug)]
+pub struct Ring {
+    /// Before the region: the kernel lets go of the buffers first.
+    carrier: Carrier,
+    region: Region,
+    files: Vec<File>,
+    slots: Vec<Slot>,
+    /// Operations queued or in flight.
+    open: usize,
+    how: How,
+    _stays_with_its_thread: PhantomData<*mut ()>,
+}
+
+impl Ring {
+    /// A ring over files that the caller opened with `O_DIRECT`. What of `setup` is not to be had
+    /// is done without; [`Ring::how`] tells.
+    pub fn new(files: &[File], setup: &Setup) -> Result<Self> {
+        let mut ring = Self::psync(files, setup)?;
+        match Uring::new(&ring.files, &ring.region, setup) {
+            Ok((uring, how)) => {
+                ring.carrier = Carrier::Uring(Box::new(uring));
+                ring.how = how;
+            }
+            Err(why) => ring.how.why_not.push(why),
+        }
+        Ok(ring)
+    }
+
+    /// The same over `pread` and `pwrite`: each operation is carried out when its answer is waited
+    /// for.
+    pub fn psync(files: &[File], setup: &Setup) -> Result<Self> {
+        let (depth, bytes) = (setup.depth.max(1), setup.block_bytes);
+        if bytes == 0 || u32::try_from(bytes).is_err() {
+            let what = format!("a buffer of {bytes} bytes: from 1 to {}", u32::MAX);
+            return Err(Error::new(ErrorClass::Invalid, what));
+        }
+        let idle = Flight { kind: Kind::Flush, file: 0, offset: 0, bytes: 0 };
+        Ok(Self {
+            carrier: Carrier::Psync(VecDeque::with_capacity(depth as usize)),
+            region: Region::new(depth, bytes)?,
+            files: files.iter().map(File::try_clone).collect::<io::Result<_>>()?,
+            slots: vec![Slot { flight: idle, done: 0, busy: false }; depth as usize],
+            open: 0,
+            how: How::psync(),
+            _stays_with_its_thread: PhantomData,
+        })
+    }
+
+    /// What really runs.
+    pub fn how(&self) -> &How {
+        &self.how
+    }
+
+    /// Operations queued or in flight.
+    pub fn open(&self) -> usize {
+        self.open
+    }
+
+    /// The buffer of a slot.
+    ///
+    /// # Panics
+    /// While an operation of the slot is queued or in flight: the buffer is the kernel's then.
+    #[inline]
+    pub fn buffer(&self, slot: u32) -> &[u8] {
+        assert!(!self.slots[slot as usize].busy, "buffer {slot} is in flight");
+        self.region.buffer(slot)
+    }
+
+    /// The buffer of a slot, to be filled before a write.
+    ///
+    /// # Panics
+    /// While an operation of the slot is queued or in flight: the buffer is the kernel's then.
+    #[inline]
+    pub fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        assert!(!self.slots[slot as usize].busy, "buffer {slot} is in flight");
+        self.region.buffer_mut(slot)
+    }
+
+    /// Queues a read into the slot's buffer.
+    #[inline]
+    pub fn read(&mut self, slot: u32, file: usize, offset: u64, bytes: usize) -> Result<()> {
+        self.queue(slot, Flight { kind: Kind::Read, file, offset, bytes })
+    }
+
+    /// Queues a write of the slot's buffer: with `O_DIRECT`, it is handed to the drive's cache.
+    #[inline]
+    pub fn write(&mut self, slot: u32, file: usize, offset: u64, bytes: usize) -> Result<()> {
+        self.queue(slot, Flight { kind: Kind::Write, file, offset, bytes })
+    }
+
+    /// Queues a write that is on stable storage when it is answered (`RWF_DSYNC`): the kernel
+    /// writes with FUA where the drive has it and no metadata changed, else it flushes after.
+    #[inline]
+    pub fn write_durable(
+        &mut self,
+        slot: u32,
+        file: usize,
+        offset: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        self.queue(slot, Flight { kind: Kind::DurableWrite, file, offset, bytes })
+    }
+
+    /// Queues an `fdatasync`; it covers writes that were answered before it was sent.
+    #[inline]
+    pub fn fdatasync(&mut self, slot: u32, file: usize) -> Result<()> {
+        self.queue(slot, Flight { kind: Kind::Flush, file, offset: 0, bytes: 0 })
+    }
+
+    #[inline]
+    fn queue(&mut self, slot: u32, flight: Flight) -> Result<()> {
+        let fits = self.slots.get(slot as usize).is_some_and(|slot| !slot.busy)
+            && flight.file < self.files.len()
+            && flight.bytes <= self.region.buffer_bytes();
+        if !fits {
+            return Err(misuse(slot, &flight));
+        }
+        self.slots[slot as usize] = Slot { flight, done: 0, busy: true };
+        self.open += 1;
+        self.start(slot);
+        Ok(())
+    }
+
+    /// Puts what is left of a slot's operation into the queue.
+    #[inline]
+    fn start(&mut self, slot: u32) {
+        let Slot { mut flight, done, .. } = self.slots[slot as usize];
+        flight.offset += done as u64;
+        flight.bytes -= done;
+        match &mut self.carrier {
+            Carrier::Uring(uring) => {
+                uring.push(&self.files, &self.region, slot, done, &flight);
+            }
+            Carrier::Psync(queue) => queue.push_back(slot),
+        }
+    }
+
+    /// Hands over what was queued, and does not wait.
+    #[inline]
+    pub fn send(&mut self) -> Result<()> {
+        match &mut self.carrier {
+            Carrier::Uring(uring) => {
+                uring.send().map_err(|error| failed("io_uring_enter", error))?;
+            }
+            Carrier::Psync(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Waits for at least one answer, and shows each that is there with its slot: how many bytes,
+    /// always as many as asked for. Returns how many were shown; zero: nothing is in flight. Sends
+    /// what was not sent.
+    pub fn complete(&mut self, mut done: impl FnMut(u32, Result<usize>)) -> Result<usize> {
+        self.complete_shown(|slot, result| done(slot, result.map(<[u8]>::len)))
+    }
+
+    /// The same, showing the buffer itself, as long as the operation.
+    #[inline]
+    pub fn complete_shown(&mut self, mut done: impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+        let mut answered = 0;
+        while answered == 0 && self.open > 0 {
+            answered = match &mut self.carrier {
+                Carrier::Uring(_) => self.reap(&mut done)?,
+                Carrier::Psync(queue) => {
+                    let Some(slot) = queue.pop_front() else { break };
+                    let result = self.carry_out(slot);
+                    self.answer(slot, result, &mut done);
+                    1
+                }
+            };
+        }
+        Ok(answered)
+    }
+
+    /// Takes the kernel's answers, waiting where there is none.
+    #[inline]
+    fn reap(&mut self, done: &mut impl FnMut(u32, Result<&[u8]>)) -> Result<usize> {
+        let mut answered = 0;
+        let Carrier::Uring(uring) = &mut self.carrier else { return Ok(0) };
+        if !uring.has_answers() {
+            uring.enter(1).map_err(|error| failed("io_uring_enter", error))?;
+        }
+        while let Carrier::Uring(uring) = &mut self.carrier
+            && let Some((slot, result)) = uring.answer()
+        {
+            if let Some(result) = self.settle(slot, result) {
+                self.answer(slot, result, done);
+                answered += 1;
+            }
+        }
+        Ok(answered)
+    }
+
+    /// What the kernel's answer means; `None`: the rest of the operation was queued again.
+    #[inline]
+    fn settle(&mut self, slot: u32, result: i32) -> Option<io::Result<()>> {
+        let state = &mut self.slots[slot as usize];
+        if let Ok(bytes) = usize::try_from(result) {
+            state.done += bytes;
+            if state.done >= state.flight.bytes {
+                return Some(Ok(()));
+            }
+            if bytes == 0 {
+                return Some(Err(ended(&state.flight, state.done)));
+            }
+        } else if ![libc::EAGAIN, libc::EINTR].contains(&-result) {
+            return Some(Err(io::Error::from_raw_os_error(-result)));
+        }
+        self.start(slot);
+        None
+    }
+
+    #[inline]
+    fn answer(
+        &mut self,
+        slot: u32,
+        result: io::Result<()>,
+        done: &mut impl FnMut(u32, Result<&[u8]>),
+    ) {
+        let state = &mut self.slots[slot as usize];
+        state.busy = false;
+        self.open -= 1;
+        let flight = &state.flight;
+        match result {
+            Ok(()) => done(slot, Ok(&self.region.buffer(slot)[..flight.bytes])),
+            Err(error) => done(slot, Err(failed(&words(flight), error))),
+        }
+    }
+
+    /// One operation by plain calls, whole.
+    fn carry_out(&mut self, slot: u32) -> io::Result<()> {
+        let flight = self.slots[slot as usize].flight;
+        let Flight { kind, offset, bytes, .. } = flight;
+        let file = &self.files[flight.file];
+        if kind == Kind::Flush {
+            return file.sync_data();
+        }
+        let buffer = &mut self.region.buffer_mut(slot)[..bytes];
+        let mut done = 0;
+        while done < bytes {
+            let (rest, at) = (&mut buffer[done..], offset + done as u64);
+            let result = match kind {
+                Kind::Read => file.read_at(rest, at),
+                Kind::Write => file.write_at(rest, at),
+                Kind::DurableWrite | Kind::Flush => {
+                    let rest = [IoSlice::new(rest)];
+                    pwritev2(file, &rest, at, ReadWriteFlags::DSYNC).map_err(Errno::into)
+                }
+            };
+            match result {
+                Ok(0) => return Err(ended(&flight, done)),
+                Ok(more) => done += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Ring {
+    /// The kernel may still write into the buffers: they are freed after it is done with them. If
+    /// it does not even say so, they are never freed.
+    fn drop(&mut self) {
+        while matches!(self.carrier, Carrier::Uring(_)) && self.open > 0 {
+            if self.reap(&mut |_, _| {}).is_err() {
+                self.region.leak();
+                return;
+            }
+        }
+    }
+}
+
+fn words(Flight { kind, offset, bytes, .. }: &Flight) -> String {
+    match kind {
+        Kind::Read => format!("read of {bytes} bytes at {offset}"),
+        Kind::Write => format!("write of {bytes} bytes at {offset}"),
+        Kind::DurableWrite => format!("durable write of {bytes} bytes at {offset}"),
+        Kind::Flush => "fdatasync".to_owned(),
+    }
+}
+
+#[cold]
+fn failed(doing: &str, error: io::Error) -> Error {
+    Error::from(error).context(doing)
+}
+
+#[cold]
+fn ended(flight: &Flight, done: usize) -> io::Error {
+    let end = flight.offset + done as u64;
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file or device ends at {end}"))
+}
+
+#[cold]
+fn misuse(slot: u32, flight: &Flight) -> Error {
+    let what = format!(
+        "{}: slot {slot} is in flight or has no such buffer, or there is no file {}",
+        words(flight),
+        flight.file
+    );
+    Error::new(ErrorClass::Invalid, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Io;
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt;
+
+    const BLOCK: usize = 4096;
+
+    fn direct(folder: &tempfile::TempDir) -> File {
+        let direct = OFlags::DIRECT.bits() as i32;
+        let path = folder.path().join("blocks");
+        File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .custom_flags(direct)
+            .open(path)
+            .unwrap()
+    }
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir_in("/var/tmp").unwrap()
+    }
+
+    fn contents(block: u64) -> u8 {
+        (block * 7 + 1) as u8
+    }
+
+    /// Writes 64 blocks, all in flight, flushes, and reads them back in another order.
+    fn round_trip(ring: &mut Ring) {
+        for slot in 0..64 {
+            ring.buffer_mut(slot).fill(contents(u64::from(slot)));
+            ring.write(slot, 0, u64::from(slot) * BLOCK as u64, BLOCK).unwrap();
+        }
+        drain(ring, |_, block| assert_eq!(block.len(), BLOCK));
+        ring.fdatasync(3, 0).unwrap();
+        drain(ring, |_, nothing| assert!(nothing.is_empty()));
+        let block = |slot: u32| u64::from(slot * 29 % 64);
+        for slot in 0..64 {
+            ring.read(slot, 0, block(slot) * BLOCK as u64, BLOCK).unwrap();
+        }
+        drain(ring, |slot, read| assert!(read.iter().all(|&byte| byte == contents(block(slot)))));
+    }
+
+    fn drain(ring: &mut Ring, mut check: impl FnMut(u32, &[u8])) {
+        ring.send().unwrap();
+        let expected = ring.open();
+        let mut seen = 0;
+        while ring.open() > 0 {
+            seen += ring.complete_shown(|slot, result| check(slot, result.unwrap())).unwrap();
+        }
+        assert_eq!(seen, expected);
+        assert_eq!(ring.complete(|_, _| {}).unwrap(), 0);
+    }
+
+    fn setup() -> Setup {
+        Setup { depth: 64, block_bytes: BLOCK, ..Setup::default() }
+    }
+
+    #[test]
+    fn every_way_carries_64_operations() {
+        let folder = folder();
+        let files = [direct(&folder)];
+        let asked = [
+            setup(),
+            Setup { registered: false, ..setup() },
+            Setup { sqpoll: true, ..setup() },
+            Setup { iopoll: true, ..setup() },
+            Setup { sqpoll: true, iopoll: true, registered: false, ..setup() },
+        ];
+        for setup in asked {
+            let mut ring = Ring::new(&files, &setup).unwrap();
+            let how = ring.how().clone();
+            assert_eq!(how.io, Io::IoUring, "{how}");
+            assert_eq!(how.sqpoll, setup.sqpoll, "{how}");
+            assert_eq!(how.iopoll || how.to_string().contains("IOPOLL: "), setup.iopoll, "{how}");
+            round_trip(&mut ring);
+        }
+        round_trip(&mut Ring::psync(&files, &setup()).unwrap());
+    }
+
+    #[test]
+    fn a_read_past_the_end_is_an_error_and_never_short() {
+        let folder = folder();
+        let files = [direct(&folder)];
+        files[0].set_len(3 * BLOCK as u64 / 2).unwrap();
+        for mut ring in
+            [Ring::new(&files, &setup()), Ring::psync(&files, &setup())].map(Result::unwrap)
+        {
+            for block in 0..3 {
+                ring.read(block, 0, u64::from(block) * BLOCK as u64, BLOCK).unwrap();
+            }
+            let mut results = vec![None; 3];
+            while ring.open() > 0 {
+                ring.complete(|slot, result| results[slot as usize] = Some(result)).unwrap();
+            }
+            let results: Vec<_> = results.into_iter().flatten().collect();
+            assert_eq!(results[0], Ok(BLOCK));
+            for result in &results[1..] {
+                let error = result.as_ref().unwrap_err();
+                assert!(error.message.contains("the file or device ends at"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn misuse_is_an_error() {
+        let folder = folder();
+        let mut ring = Ring::new(&[direct(&folder)], &setup()).unwrap();
+        ring.read(0, 0, 0, BLOCK).unwrap();
+        for (slot, file, bytes) in [(0, 0, BLOCK), (64, 0, BLOCK), (1, 1, BLOCK), (1, 0, BLOCK + 1)]
+        {
+            let error = ring.read(slot, file, 0, bytes).unwrap_err();
+            assert_eq!(error.class, ErrorClass::Invalid, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_ring_that_is_dropped_waits_for_what_is_in_flight() {
+        let folder = folder();
+        let files = [direct(&folder)];
+        files[0].set_len(1 << 20).unwrap();
+        for sent in [true, false] {
+            let mut ring = Ring::new(&files, &setup()).unwrap();
+            for slot in 0..64 {
+                ring.buffer_mut(slot).fill(9);
+                ring.write(slot, 0, u64::from(slot) * BLOCK as u64, BLOCK).unwrap();
+            }
+            if sent {
+                ring.send().unwrap();
+            }
+            drop(ring);
+            let mut after = Ring::new(&files, &setup()).unwrap();
+            for slot in 0..64 {
+                after.read(slot, 0, u64::from(slot) * BLOCK as u64, BLOCK).unwrap();
+            }
+            drain(&mut after, |_, read| assert!(read.iter().all(|&byte| byte == 9)));
+            files[0].set_len(0).unwrap();
+            files[0].set_len(1 << 20).unwrap();
+        }
+    }
+}
