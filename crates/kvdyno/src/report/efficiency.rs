@@ -87,6 +87,11 @@ impl Limit {
     }
 }
 
+/// Every ceiling that a run has figures of.
+pub fn ceilings(groups: &[Group]) -> Vec<Against> {
+    ceiling::all(groups).iter().map(|ceiling| ceiling.named(false)).collect()
+}
+
 /// Fills in every engine's standing against the drive.
 pub(super) fn judge(groups: &mut [Group], cpus: u32) {
     let ceilings = ceiling::all(groups);

@@ -222,7 +222,10 @@ fn bare_drive(summary: &Summary) -> Option<String> {
     let file = summary.groups.iter().filter(|group| group.bare_drive);
     let file = file.map(|group| group.records * group.value_bytes_mean).max().unwrap_or(0);
     let of = units::bytes(file);
-    Some(format!("{} {}: {jobs} jobs on {of}, written in full", worker.title, worker.version))
+    let mut written = summary.groups.iter().flat_map(|group| &group.runs);
+    let written = written.find_map(|run| run.job.as_ref()?.written.clone());
+    let written = written.map_or_else(String::new, |how| format!("; written in full: {how}"));
+    Some(format!("{} {}: {jobs} jobs on {of}{written}", worker.title, worker.version))
 }
 
 fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {

@@ -11,6 +11,10 @@ use serde::Serialize;
 /// The option of a drive's worker that says by which calls it works.
 const METHOD: &str = "io";
 
+/// What a drive's worker tells of itself, among its counters.
+const HOW: &str = "how";
+const WRITTEN: &str = "written_in_full";
+
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Job {
@@ -26,6 +30,9 @@ pub struct Job {
     pub blocking: bool,
     /// How it really ran, in the worker's own words; null: it did not say.
     pub ran: Option<String>,
+    /// How it is known that its file was written in full, in the worker's words; null: it did not
+    /// say.
+    pub written: Option<String>,
 }
 
 impl Job {
@@ -41,7 +48,8 @@ impl Job {
             block_bytes: case.shape.value_bytes_mean,
             depth: role.depth.unwrap_or(1),
             blocking: role.depth.is_none(),
-            ran: how_it_ran(ran, phase),
+            ran: told(ran, phase, HOW),
+            written: told(ran, phase, WRITTEN),
         })
     }
 }
@@ -67,15 +75,10 @@ fn io(drive: &Drive) -> String {
     }
 }
 
-/// The worker's counters that are words: what it asked of the kernel, and what it got.
-fn how_it_ran(case: &CaseEvidence, phase: &str) -> Option<String> {
-    let counters = case.counters().ok()?.phases.remove(phase)?.after;
-    let words: Vec<String> = counters
-        .iter()
-        .filter_map(|(name, value)| match value {
-            Value::Text(text) => Some(format!("{name}: {text}")),
-            _ => None,
-        })
-        .collect();
-    (!words.is_empty()).then(|| words.join("; "))
+/// What the worker told of itself after a phase.
+fn told(case: &CaseEvidence, phase: &str, name: &str) -> Option<String> {
+    match case.counters().ok()?.phases.get(phase)?.after.get(name)? {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    }
 }

@@ -1,6 +1,5 @@
 //! How far engines are from the drive, in words.
 
-use super::words::list;
 use crate::report::catalogue as c;
 use crate::report::efficiency::{Against, Efficiency, Limit};
 use crate::report::group::RunRow;
@@ -21,7 +20,7 @@ pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
             None => of.push((whole, vec![reached])),
         }
     }
-    let each = of.iter().map(|(whole, engines)| format!(" Of {whole}, {}.", list(engines)));
+    let each = of.iter().map(|(whole, engines)| format!(" Of {whole}, {}.", engines.join("; ")));
     each.collect()
 }
 

@@ -26,6 +26,8 @@ pub struct Against {
     pub blocking: bool,
     /// I/Os in flight.
     pub in_flight: u32,
+    /// Share of reads among its I/Os.
+    pub reads_share: f64,
     /// Device I/Os a second; reads, where shares are of reads alone.
     pub ios_per_s: f64,
     /// The range of that over its trials.
@@ -34,6 +36,14 @@ pub struct Against {
     pub ios_per_s_high: f64,
     /// Trials behind that.
     pub n: usize,
+}
+
+impl Against {
+    /// `psync x 4`.
+    pub fn name(&self) -> String {
+        let method = if self.method.is_empty() { &self.job } else { &self.method };
+        format!("{method} x {}", self.in_flight)
+    }
 }
 
 /// What a phase did at the device: medians.
@@ -137,7 +147,7 @@ impl Ceiling {
         self.rate(reads_alone).value.unwrap_or(0.0)
     }
 
-    fn named(&self, reads_alone: bool) -> Against {
+    pub(super) fn named(&self, reads_alone: bool) -> Against {
         let (per_s, rate) = (self.per_s(reads_alone), self.rate(reads_alone));
         let (low, high) = rate.range().unwrap_or((per_s, per_s));
         Against {
@@ -145,6 +155,7 @@ impl Ceiling {
             method: self.job.method.clone(),
             blocking: self.job.blocking,
             in_flight: self.in_flight,
+            reads_share: self.traffic.reads(),
             ios_per_s: per_s,
             ios_per_s_low: low,
             ios_per_s_high: high,
@@ -193,7 +204,7 @@ pub(super) fn matched(
         });
         candidates.max_by(by_rate)
     };
-    let wanted = in_flight(run, &own, swept);
+    let wanted = in_flight(run, &own, swept, reads_alone);
     let same = wanted
         .iter()
         .find_map(|n| waits.then(|| with(*n, true)).flatten().or_else(|| with(*n, false)));
@@ -244,13 +255,13 @@ fn same_size<'c>(
 
 /// How many it may have had in flight, the best first: of the roles whose I/Os most of them were,
 /// as the suite swept it, and of all roles.
-fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>) -> Vec<u32> {
+fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool) -> Vec<u32> {
     let sum = |wanted: &dyn Fn(&RoleRow) -> bool| -> u32 {
         run.roles.iter().filter(|role| wanted(role)).map(RoleRow::in_flight).sum()
     };
     let most = match own.reads() {
-        0.9.. => sum(&|role| role.does.reads),
-        ..0.1 => sum(&|role| role.does.writes),
+        reads if reads_alone || reads >= 1.0 - SAME_MIX => sum(&|role| role.does.reads),
+        reads if reads <= SAME_MIX => sum(&|role| role.does.writes),
         _ => sum(&|_| true),
     };
     let depth = run.roles.iter().filter_map(|role| role.depth).max().unwrap_or(1);

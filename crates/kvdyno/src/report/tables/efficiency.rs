@@ -74,7 +74,7 @@ fn line(
         standing.ios_per_op.map_or_else(|| "-".to_owned(), ratio),
     ];
     let ceiling = standing.ceiling.as_ref();
-    cells.push(ceiling.map_or_else(|| "-".to_owned(), named));
+    cells.push(ceiling.map_or_else(|| "-".to_owned(), Against::name));
     cells.push(ceiling.map_or_else(|| "-".to_owned(), |ceiling| grouped(ceiling.ios_per_s)));
     let mut share = row.figure(&c::CEILING_SHARE, whole);
     if standing.reads_alone && ceiling.is_some() {
@@ -89,7 +89,7 @@ fn line(
         let mut row = Cells::new(table, group, &run.metrics, &c::DEVICE_READS_PER_S);
         cells.push(row.figure(&c::DEVICE_QUEUE, ratio));
         cells.push(row.figure(&c::DEVICE_BUSY, ratio));
-        cells.push(most.map_or_else(|| "-".to_owned(), named));
+        cells.push(most.map_or_else(|| "-".to_owned(), Against::name));
         cells.push(most.map_or_else(|| "-".to_owned(), |most| grouped(most.ios_per_s)));
     }
     cells
@@ -102,10 +102,4 @@ fn limit(table: &mut Table, standing: &Efficiency) -> String {
         (None, Some(why)) => format!("- {}", table.footnotes.mark(why)),
         (None, None) => "-".to_owned(),
     }
-}
-
-/// `psync x 4`.
-fn named(against: &Against) -> String {
-    let method = if against.method.is_empty() { &against.job } else { &against.method };
-    format!("{method} x {}", against.in_flight)
 }
