@@ -8,14 +8,24 @@ import { table } from "./table";
 import type { View } from "./view";
 
 export function driveTables(view: View): HTMLElement[] {
-  const rows = view.cases.flatMap((one) => (one.run?.roles ?? []).map((role) => ({ one, role })));
+  const cases = [...view.cases].sort(inOrder);
+  const rows = cases.flatMap((one) => (one.run?.roles ?? []).map((role) => ({ one, role })));
   const ran = [...new Set(view.cases.flatMap((one) => one.run?.job?.ran ?? []))];
   return [h("div", { class: "load" },
-    h("p", { class: "note" }, "Medians over trials. I/Os are the device's own over the jobs' calls: below 1 a cache served some, above 1 large ones were cut up. "
+    h("p", { class: "note" }, "Medians over trials. I/Os are the device's over the jobs' calls: below 1 a cache served some, above 1 large ones were cut up, or others were at the drive. "
       + "slat: until an I/O was handed to the kernel; clat: from there to its answer; a call that waits has no such parts. A star: a ceiling, which engines are held against."),
     table({ head: ["job", "I/O", "calls", "block", "depth", "threads", "IOPS", "range", "MB/s", "CPU/op", "CPU", "I/Os/op"], words: 3, rows: rows.map(({ one, role }) => rates(one, role)) }, "What the drive gave"),
     table({ head: ["job", "I/O", "time", "threads", "p50", "p99", "p99.9", "p99.99", "max"], words: 3, rows: rows.flatMap(({ one, role }) => times(one, role)) }, "How long its I/Os took"),
     ran.length > 0 ? h("p", { class: "note" }, `Ran as: ${ran.join("; ")}.`) : null)];
+}
+
+/** Like beside like, by depth and threads: the plan's order is drawn at random. */
+function inOrder(a: Case, b: Case): number {
+  const [one, other] = [a.run?.job, b.run?.job];
+  if (!one || !other) return Number(!one) - Number(!other);
+  const text = (x: string, y: string) => (x < y ? -1 : Number(x > y));
+  return text(one.io, other.io) || one.block_bytes - other.block_bytes || text(one.method, other.method)
+    || one.depth - other.depth || (a.threads ?? 0) - (b.threads ?? 0) || text(a.engine.name, b.engine.name);
 }
 
 const name = (one: Case): string => one.engine.name + (one.group.ceiling ? " *" : "");
@@ -25,13 +35,17 @@ function rates(one: Case, role: RoleRow): string[] {
   const rate = metricOf(role.metrics, "ops_per_s"), range = rangeOf(rate);
   const cost = (figure: string) => metricOf(one.run?.metrics, figure);
   const reads = cost("device_reads_per_op")?.value, writes = cost("device_writes_per_op")?.value;
+  // Of the kinds that the job makes; others at the drive are not its own.
+  const does = role.mix.split("+").map((op) => VERBS[op] ?? op);
+  const each = [...(does.includes("read") ? [reads] : []), ...(does.includes("write") ? [writes] : [])]
+    .reduce<number | null>((sum, part) => (sum == null || part == null ? null : sum + part), 0);
   const said = (metric: Metric | null) => (metric?.value == null ? NONE : inUnit(metric.value, metric.unit));
   return [
     name(one), job?.io ?? NONE, job?.method ?? NONE, bytes(job?.block_bytes ?? 0), String(role.depth ?? 1), String(role.threads),
     rate?.value == null ? rate?.missing ?? NONE : si(rate.value), range ? `${si(range[0])} to ${si(range[1])}` : NONE,
     rate?.value == null || !job ? NONE : (rate.value * job.block_bytes / 1e6).toPrecision(3),
     said(cost("cpu_ns_per_op")), said(cost("cpu_percent")),
-    reads == null ? NONE : (reads + (writes ?? 0)).toFixed(2),
+    each == null ? NONE : each.toFixed(2),
   ];
 }
 

@@ -3,6 +3,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { binaryStep, tipLines } from "./figures/bars";
+import { limitWord } from "./figures/efficiency";
 import { columnsOf } from "./figures/heat";
 import { bar, besideBase, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
@@ -13,7 +14,7 @@ import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from ".
 import { spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
-import type { Combine, Metric } from "./data";
+import type { Combine, Efficiency, Limit, Metric } from "./data";
 import { quoted } from "./sections";
 import { parse, write } from "./view";
 
@@ -78,6 +79,16 @@ describe("the scoreboard", () => {
     expect(sure(metric(2, 1, 2.9, 3), metric(4, 3, 5))).toBe("?");
     expect(sure(metric(2, 2, 2, 1), metric(4, 3, 5))).toBe("?");
   });
+});
+
+test("what limits an engine, in a word or two", () => {
+  const standing = (limit: Limit | null, cached: boolean): Efficiency => ({
+    in_flight: 1, ceiling: null, drive: null, why_no_share: null, reads_alone: false, ios_per_op: 1,
+    cached, limit, why_no_limit: null,
+  });
+  const words = (["drive", "cpu", "lock", "turns", "rate"] as const).map((limit) => limitWord(standing(limit, false)));
+  expect(words).toEqual(["drive", "CPU", "lock", "CPU+drive", "rate"]);
+  expect([limitWord(standing("cpu", true)), limitWord(standing(null, false))]).toEqual(["CPU, cached", ""]);
 });
 
 test("a ratio says how sure it is, by the program's verdict", () => {

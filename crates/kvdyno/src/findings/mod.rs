@@ -113,6 +113,8 @@ kinds! {
     ClockDrifted = Warning;
     /// The harness is a large part of what was measured.
     HarnessShare = Warning;
+    /// Others were at the drive while it was measured by itself.
+    DriveShared = Warning;
     /// An engine made more I/Os than the bare drive could.
     AboveCeiling = Warning;
     /// The drive is virtual: a cache may lie behind it.

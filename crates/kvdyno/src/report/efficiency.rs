@@ -160,7 +160,7 @@ fn ios_per_op(run: &RunRow) -> Option<f64> {
 }
 
 /// What keeps a phase from more. Threads are on a CPU, at the drive, or waiting for something else;
-/// the first two are measured in the mean (CPU time and the device's queue over the wall time).
+/// of the first two the mean is known (CPU time and the device's queue over the wall time).
 fn limit(run: &RunRow, drive_full: bool, cpus: u32) -> Result<Limit, String> {
     let closed = || run.roles.iter().filter(|role| !role.open_loop);
     let threads = f64::from(closed().map(|role| role.threads).sum::<u32>());
@@ -182,7 +182,8 @@ fn limit(run: &RunRow, drive_full: bool, cpus: u32) -> Result<Limit, String> {
     if on_cpu >= CPU_FULL * threads.min(f64::from(cpus.max(1))) {
         return Ok(Limit::Cpu);
     }
-    let at_drive = queue?.min(threads);
+    // Background writes make the queue deep; nobody waits for a drive that is idle.
+    let at_drive = queue?.min(threads).min(threads * busy? / 100.0);
     let idle = 1.0 - (on_cpu + at_drive) / threads;
     Ok(if idle > IDLE_MOST { Limit::Lock } else { Limit::Turns })
 }

@@ -29,6 +29,18 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The record with a bare drive, which the page's tests are made from.
+#[test]
+#[ignore = "overwrites fixtures/records/v1.1"]
+fn freeze_with_drive() {
+    let path = frozen().join("../../v1.1/2026-11-20T10-15-02Z_fixture_drive");
+    if path.exists() {
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    Fixture::with_drive(2).write(&path);
+}
+
 /// Writes the frozen record anew. Only while its format has not been released.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]

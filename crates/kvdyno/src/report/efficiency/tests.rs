@@ -156,6 +156,7 @@ fn limits_are_told_apart_by_where_threads_spend_their_time() {
     assert_eq!(limited(175.0, 20.0, 0.3), Limit::Cpu, "of two CPUs");
     assert_eq!(limited(60.0, 30.0, 0.4), Limit::Lock, "one thread at work, two wait");
     assert_eq!(limited(100.0, 70.0, 1.0), Limit::Turns);
+    assert_eq!(limited(30.0, 25.0, 9.0), Limit::Lock, "bursts of writes, and idle in between");
     assert_eq!(limited(20.0, 99.0, 64.0), Limit::Drive, "writes behind its back, too");
     let mut fixture = Fixture::new();
     for case in &mut fixture.cases {

@@ -1,7 +1,7 @@
 //! The bare drive's tables: what each job gave and cost, and how long its I/Os took.
 
 use super::super::catalogue as c;
-use super::super::group::{Group, RoleRow, RunRow};
+use super::super::group::{Does, Group, RoleRow, RunRow};
 use super::super::job::Job;
 use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
@@ -12,19 +12,25 @@ use crate::units;
 
 const RATES_AID: &str = "\
 depth: I/Os that each thread keeps in flight; 1 waits for each. IOPS and MB/s (10^6 bytes) are of
-the jobs' own calls; I/Os/op are the device's over them: below 1 a cache served some, above 1 large
-ones were cut up. CPU is the whole process's. *: a ceiling, which engines are held against. --wide:
-CPU %, context switches, queue.";
+the jobs' own calls. I/Os/op are the device's of that kind over them: below 1 a cache served some,
+above 1 large ones were cut up or others were at the drive. CPU is the whole process's. *: a
+ceiling, which engines are held against. --wide: CPU %, context switches, queue.";
 
 const TIMES_AID: &str = "\
 lat: from the start of an I/O to its answer. slat: until it was handed to the kernel. clat: from
 there to its answer. A call that waits (psync, mmap) has no such parts: its lat is its clat.";
 
-/// Every measured phase of a bare drive, with its job.
-fn jobs(summary: &Summary) -> impl Iterator<Item = (&Group, &RunRow, &Job)> {
-    summary.groups.iter().flat_map(|group| {
-        group.runs.iter().filter_map(move |run| Some((group, run, run.job.as_ref()?)))
-    })
+/// Every measured phase of a bare drive, with its job: like beside like, by depth and threads. (The
+/// plan's order is drawn at random.)
+fn jobs(summary: &Summary) -> Vec<(&Group, &RunRow, &Job)> {
+    let mut jobs: Vec<(&Group, &RunRow, &Job)> = Vec::new();
+    for group in &summary.groups {
+        jobs.extend(group.runs.iter().filter_map(|run| Some((group, run, run.job.as_ref()?))));
+    }
+    jobs.sort_by_key(|(group, _, job)| {
+        (&job.io, job.block_bytes, &job.method, job.depth, group.threads, &group.label)
+    });
+    jobs
 }
 
 /// A line for each job: what it gave, and what that cost.
@@ -84,7 +90,10 @@ fn rate_cells(
     cells.push(spread(role.metrics.get(&c::OPS_PER_S)));
     cells.push(row.figure(&c::OPS_PER_S, |iops| ratio(iops * job.block_bytes as f64 / 1e6)));
     let mut row = Cells::new(table, group, &run.metrics, &c::CPU_PER_OP);
-    cells.extend([row.figure(&c::CPU_PER_OP, |ns| ratio(ns / 1e3)), ios_per_op(&mut row)]);
+    cells.extend([
+        row.figure(&c::CPU_PER_OP, |ns| ratio(ns / 1e3)),
+        ios_per_op(&mut row, role.does),
+    ]);
     if wide {
         cells.extend([
             row.figure(&c::CPU_PERCENT, whole),
@@ -99,10 +108,14 @@ fn rate_cells(
     cells
 }
 
-/// Reads and writes of the device together.
-fn ios_per_op(row: &mut Cells<'_>) -> String {
+/// The device's I/Os of the kinds that the job makes.
+fn ios_per_op(row: &mut Cells<'_>, does: Does) -> String {
     let writes = row.metrics.value(&c::DEVICE_WRITES_PER_OP).unwrap_or(0.0);
-    row.figure(&c::DEVICE_READS_PER_OP, |reads| ratio(reads + writes))
+    match (does.reads, does.writes) {
+        (true, true) => row.figure(&c::DEVICE_READS_PER_OP, |reads| ratio(reads + writes)),
+        (true, false) => row.figure(&c::DEVICE_READS_PER_OP, ratio),
+        _ => row.figure(&c::DEVICE_WRITES_PER_OP, ratio),
+    }
 }
 
 /// How to read it, and what really ran: a line for each way, with its jobs.
@@ -111,6 +124,7 @@ fn rates_aid(summary: &Summary) -> String {
     for (group, _, job) in jobs(summary) {
         let Some(ran) = job.ran.as_deref() else { continue };
         match ways.iter_mut().find(|(way, _)| *way == ran) {
+            Some((_, jobs)) if jobs.contains(&group.label.as_str()) => {}
             Some((_, jobs)) => jobs.push(&group.label),
             None => ways.push((ran, vec![&group.label])),
         }
@@ -142,6 +156,7 @@ pub(super) fn times(summary: &Summary) -> Titled {
     use Side::{Left, Right};
     let mut table = Table::new([
         ("job", Left),
+        ("threads", Right),
         ("I/O", Left),
         ("time", Left),
         ("p50\nus", Right),
@@ -169,7 +184,8 @@ fn lines(table: &mut Table, group: &Group, io: &str, role: &RoleRow, metrics: &M
         None => &[("lat", &TIMES)],
     };
     for (name, times) in parts {
-        let mut cells = vec![group.label.clone(), io.to_owned(), (*name).to_owned()];
+        let threads = role.threads.to_string();
+        let mut cells = vec![group.label.clone(), threads, io.to_owned(), (*name).to_owned()];
         let mut row = Cells::new(table, group, metrics, &c::OPS_PER_S);
         cells.extend(times.iter().map(|time| row.figure(time, microseconds)));
         table.row(&cells);

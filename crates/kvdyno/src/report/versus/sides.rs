@@ -235,13 +235,10 @@ fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let stores = groups.iter().any(|group| !group.measures_the_harness);
     let competes = groups.iter().any(Group::competes);
     // Beside engines the drive is a part of the machine, with its jobs that limit nobody apart.
-    let surroundings =
-        |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
+    let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
-        None => {
-            !(stores && group.measures_the_harness) && !(competes && surroundings(group))
-        }
+        None => !(stores && group.measures_the_harness) && !(competes && surroundings(group)),
     };
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }
 }
@@ -267,11 +264,14 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
     };
     let told = |one: &Against| {
         let other = same(one)?;
-        let apart = one.ios_per_s_low > other.ios_per_s_high
-            || other.ios_per_s_low > one.ios_per_s_high;
+        let apart =
+            one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
         let what = format!("the drive itself, {} x {}", one.job, one.in_flight);
-        (apart && one.n.min(other.n) > 1)
-            .then(|| Difference { what, base: per_s(one), new: per_s(other) })
+        (apart && one.n.min(other.n) > 1).then(|| Difference {
+            what,
+            base: per_s(one),
+            new: per_s(other),
+        })
     };
     base.iter().filter_map(told).collect()
 }

@@ -158,11 +158,8 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
             });
         }
     }
-    let about = [
-        heading("phase", 12, Plain),
-        heading("ceiling", 16, Plain),
-        heading("limit", 16, Plain),
-    ];
+    let about =
+        [heading("phase", 12, Plain), heading("ceiling", 16, Plain), heading("limit", 16, Plain)];
     write("Cost", &about, &COLUMNS, groups, &lines)
 }
 

@@ -13,7 +13,12 @@ const TIMES: [Column; 18] = [
     column("window", "window, s", Fine, Origin::Figure(&c::WINDOW, 1e-9)),
     column("rate", "IOPS", Count, Origin::Formula(&c::OPS_PER_S, 1.0, "{operations}/{window}")),
     column("low", "IOPS, low end of range", Count, Origin::Range(&c::OPS_PER_S, |(low, _)| low)),
-    column("high", "IOPS, high end of range", Count, Origin::Range(&c::OPS_PER_S, |(_, high)| high)),
+    column(
+        "high",
+        "IOPS, high end of range",
+        Count,
+        Origin::Range(&c::OPS_PER_S, |(_, high)| high),
+    ),
     column("slat50", "slat p50, us", Ratio, Origin::Figure(&c::SUBMIT_P50, 1e-3)),
     column("slat99", "slat p99, us", Ratio, Origin::Figure(&c::SUBMIT_P99, 1e-3)),
     column("clat50", "clat p50, us", Ratio, Origin::Figure(&c::COMPLETION_P50, 1e-3)),
