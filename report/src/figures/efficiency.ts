@@ -27,16 +27,16 @@ function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "8");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = [
-    { title: "share of the ceiling, and what limits it", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
-    { title: "share of the most that the drive did", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
-    { title: "I/Os an operation (pale: writes)", format: si, bars: cases.flatMap((one) => ios(one)) },
+    { title: "share of the ceiling", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
+    { title: "share of the drive's most", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
+    { title: "I/Os an operation", format: si, bars: cases.flatMap((one) => ios(one)) },
   ].filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
   return {
     title: "How far from the drive",
-    note: "Device I/Os a second over those of the bare drive with as many in flight (neither way is better: it says how full the drive is). "
-      + "drive: it gives no more; CPU: threads compute nearly all of the time; lock: both are idle; CPU+drive: by turns; "
-      + `cached: memory was measured. ${why(cases)}${trialsNote(view)}.`,
+    note: "Device I/Os a second over those of the bare drive with as many in flight, and over the most it did in this run; neither way is better: it says how full the drive is. "
+      + "Behind it, what limits: the drive, which gives no more; the CPU; lock: both are idle; CPU+drive: by turns; cached: memory was measured. "
+      + `I/Os an operation: pale are writes. ${alone(cases)}${why(cases)}${trialsNote(view)}.`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
@@ -59,9 +59,7 @@ function bar(one: Case, name: string): Bar[] {
 function shareBar(one: Case): Bar[] {
   const standing = one.run?.efficiency;
   if (!standing) return [];
-  const alone = standing.reads_alone ? "reads alone" : "";
-  const word = [limitWord(standing), alone].filter((part) => part !== "").join("; ");
-  return bar(one, "ceiling_share_percent").map((bar) => ({ ...bar, word }));
+  return bar(one, "ceiling_share_percent").map((bar) => ({ ...bar, word: limitWord(standing) }));
 }
 
 /** In the window; the cost of an operation (figure 7) counts writes up to a sync. */
@@ -73,6 +71,12 @@ function ios(one: Case): Bar[] {
   const share = all > 0 ? reads.value / all : 1;
   const parts = [{ name: "reads", value: each * share }, { name: "writes", value: each * (1 - share) }];
   return [{ engine: one.engine, parts, range: null, combine: reads.combine }];
+}
+
+/** Whose writes no ceiling covers. */
+function alone(cases: Case[]): string {
+  const engines = cases.filter((one) => one.run?.efficiency?.reads_alone && one.run.efficiency.ceiling).map((one) => one.engine.name);
+  return engines.length > 0 ? `Of ${engines.join(", ")} reads alone are held against it: no ceiling here covers its writes. ` : "";
 }
 
 /** Why engines have no share, each reason once. */

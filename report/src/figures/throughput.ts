@@ -32,7 +32,7 @@ function draw(view: View): Drawing | null {
     table: () => ({
       head: ["engine", "role", "threads", "ops/s", "range", "trials", "beside the base"],
       words: 2,
-      rows: view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => {
+      rows: [...view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => {
         const metric = rateOf(one, row.role);
         const range = rangeOf(metric);
         return [
@@ -42,10 +42,17 @@ function draw(view: View): Drawing | null {
           String(metric?.n ?? 0),
           besideBase(row.beside),
         ];
-      })),
+      })), ...driveRows(list)],
     }),
   };
 }
+
+/** The bare drive's line in numbers: I/Os a second, not operations. */
+const driveRows = (list: LinePanel[]): string[][] => list.flatMap((panel) =>
+  panel.lines.filter((line) => line.engine.drive).flatMap((line) => line.points.map((point) => [
+    line.engine.name, panel.title, String(point.x), `${si(point.y)} I/Os/s`,
+    point.range ? `${si(point.range[0])} to ${si(point.range[1])}` : NONE, point.detail, NONE,
+  ])));
 
 function panel(view: View, role: string): LinePanel {
   const lines = view.engines.map((engine) => ({
