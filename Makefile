@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
 # Each engine is built by a command of its own, always the same: asking for two packages at once may
 # choose other features for what they share, and that would build RocksDB again.
-ENGINES := null drive lmdb rocksdb
+ENGINES := null drive lmdb lmdb1 rocksdb
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
@@ -14,7 +14,7 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup demo build page program engines $(ENGINES) test check-style test-rust test-page test-engines \
+.PHONY: help setup demo build page program engines $(ENGINES) test test-tools check-style test-rust test-page test-engines \
 	bench clean
 
 help:
@@ -60,16 +60,20 @@ $(ENGINES): setup
 		echo "compiling RocksDB's C++, once a machine: 10 to 20 minutes of two cores"
 	cargo build --release -p kvdyno-$@
 
+test-tools:
+	@scripts/test-tools.sh
+
 test: check-style build test-rust test-page test-engines
 
 check-style: setup
 	cargo fmt --all --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets -p kvdyno-lmdb -- -D warnings
+	cargo clippy --all-targets -p kvdyno-lmdb1 -- -D warnings
 	cargo clippy --release -p kvdyno-rocksdb -- -D warnings
 
 # The program's own tests run it with the release workers beside it.
-test-rust: build
+test-rust: build test-tools
 	KVDYNO_ENGINE_PATH=$(BIN) cargo test
 
 # In a browser, on pages of the frozen record; where there is none, only what needs none.
@@ -80,6 +84,7 @@ test-page: program
 # Engines are tested as they are measured: optimised.
 test-engines: build
 	cargo test --release -p kvdyno-lmdb
+	cargo test --release -p kvdyno-lmdb1
 	cargo test --release -p kvdyno-rocksdb
 
 bench: build

@@ -65,9 +65,9 @@ export function host(data: PageData): HTMLElement {
   return section("host", "Machine and engines", h("dl", { class: "facts" }, ...rows), engines(data.summary.engines));
 }
 
-/** A bare drive once, however many jobs it has. */
+/** A worker of the bare drive once, however many jobs it has. */
 const once = (list: EngineInfo[]): EngineInfo[] => list.filter((info, at) =>
-  !info.worker?.bare_drive || at === list.findIndex((other) => other.worker?.bare_drive));
+  !info.worker?.bare_drive || at === list.findIndex((other) => other.engine === info.engine && other.worker?.bare_drive));
 
 function engines(all: EngineInfo[]): HTMLElement {
   const list = once(all);

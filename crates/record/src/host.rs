@@ -30,6 +30,9 @@ pub struct Host {
     pub ram_limit: Availability,
     /// Dropping the whole machine's caches.
     pub drop_caches: Availability,
+    /// Watching block I/O in the kernel; null in records from before it was looked at.
+    #[serde(default)]
+    pub block_io: Option<Availability>,
     /// Everything else, by path or name: sysctls, sysfs switches, limits.
     pub settings: BTreeMap<String, String>,
 }

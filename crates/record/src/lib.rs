@@ -6,8 +6,10 @@
 //!
 //! It is not a place for judgement: no percentile, ratio or verdict is stored or computed here.
 
+pub mod blockio;
 pub mod case;
 pub mod files;
+pub mod fio;
 pub mod hlog;
 pub mod host;
 pub mod plan;

@@ -1,5 +1,6 @@
 //! A run (`run.json`): who ran what, where, when.
 
+use crate::blockio::Watch;
 use crate::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,4 +33,7 @@ pub struct RunRecord {
     /// Cost of the harness on this machine: the null engine's time per operation, closed loop, one
     /// thread, taken by this run; null where the null engine was not found.
     pub harness_ns_per_op: Option<f64>,
+    /// Whether block I/O is watched in the kernel.
+    #[serde(default)]
+    pub block_io: Watch,
 }

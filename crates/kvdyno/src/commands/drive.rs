@@ -1,5 +1,6 @@
 //! `kvdyno drive`: the bare drive below a place. It writes a suite and runs it as `kvdyno run` would.
 
+mod import;
 mod steady;
 mod text;
 
@@ -7,26 +8,50 @@ use super::finish::{self, Shown};
 use super::prepare::prepare_text;
 use super::run;
 use crate::cli::{DriveArgs, DrivePreset, SuiteArgs};
-use crate::exit::Exit;
+use crate::exit::{Complaint, Exit};
 use crate::host::Root;
+use crate::host::raw::Consent;
 use crate::printer::Printer;
+use crate::runner::Ended;
+use kvdyno_record::blockio::Watch;
 use std::thread::available_parallelism;
 
 /// Measures a drive.
 pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let shown = Shown { json: args.json, wide: args.wide };
+    if let Some(file) = &args.import_fio {
+        let folder = import::import(file, &args.runs.runs)?;
+        return finish::show(&folder, Ended::Complete, &shown, printer);
+    }
     let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
     let text = text::suite(args, cpus);
     if args.print_suite {
         printer.verbatim(text.as_bytes());
         return Ok(Exit::Ok);
     }
+    if args.with_fio && !is_installed("fio") {
+        return Err(Complaint::usage("--with-fio: there is no program `fio` here")
+            .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
+            .into());
+    }
     let suite = SuiteArgs { place: args.place.clone(), ..SuiteArgs::default() };
     let file = "drive.toml (written by kvdyno drive)";
-    let prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, printer)?;
-    let exit = finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)?;
+    let mut prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
+    prepared.consent = match &args.destroy_data_on {
+        Some(device) => Consent::Destroy(device.clone()),
+        None if args.read_only => Consent::Read,
+        None => Consent::None,
+    };
+    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
+    let exit = finish::show(&folder, ended, &shown, printer)?;
     if !args.json {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
+}
+
+/// Whether a program is found as a shell would find it.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

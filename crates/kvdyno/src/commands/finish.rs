@@ -40,7 +40,12 @@ pub fn run(
     if let Err(reason) = &volume.device {
         not_measured.push(format!("device reads and writes: {reason}"));
     }
-    let bench = Bench { root: &root, device: volume.device.as_ref().ok(), not_measured };
+    let bench = Bench {
+        root: &root,
+        device: volume.device.as_ref().ok(),
+        block_io: folder.run()?.block_io,
+        not_measured,
+    };
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
     let ended = Run {

@@ -5,11 +5,12 @@ use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::Exit;
-use crate::host::{Place, Root, Volume, evidence, facts, meter};
+use crate::host::{Claim, Place, Root, Volume, evidence, facts, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, harness_ns_per_op};
 use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_record::run::RunRecord;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Runs a suite.
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
-    let (folder, ended) = keep(&prepared, &args.runs.runs, printer)?;
+    let (folder, ended) = keep(&prepared, &args.runs.runs, args.block_io(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
 
@@ -25,6 +26,7 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 pub(super) fn keep(
     prepared: &Prepared,
     runs: &Path,
+    block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let root = Root::system();
@@ -35,19 +37,26 @@ pub(super) fn keep(
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
     // A place that cannot be had is refused before a run is begun.
-    let needed_bytes = prepared.plan.estimate.space_bytes;
-    let place =
-        Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
-    let folder = create(&path, runs)?;
-    let _alone = runs::take(&folder)?;
-    let claim = place.claim(&id).map_err(|error| {
-        give_up(&folder);
-        refused(&error)
-    })?;
+    let (folder, _alone, claim) = if raw::is_device(&place) {
+        let claim = Claim::device(&root, &place, &prepared.consent).map_err(|e| refused(&e))?;
+        let folder = create(&path, runs)?;
+        (folder.clone(), runs::take(&folder)?, claim)
+    } else {
+        let needed_bytes = prepared.plan.estimate.space_bytes;
+        let place =
+            Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
+        let folder = create(&path, runs)?;
+        let alone = runs::take(&folder)?;
+        let claim = place.claim(&id).map_err(|error| {
+            give_up(&folder);
+            refused(&error)
+        })?;
+        (folder, alone, claim)
+    };
     for warning in claim.warnings() {
         printer.warning(warning);
     }
-    begin(&folder, prepared, &id, claim.path(), &root, printer)?;
+    begin(&folder, prepared, &id, claim.path(), &root, block_io, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     // The plan as it is: the filed one has its secrets struck out.
     let Prepared { plan, workers, .. } = prepared;
@@ -56,7 +65,7 @@ pub(super) fn keep(
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
-fn run_id(suite: &str) -> String {
+pub(super) fn run_id(suite: &str) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{now}_{suite}_{salt:04x}")
@@ -84,6 +93,7 @@ fn begin(
     id: &str,
     place: &Path,
     root: &Root,
+    block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<()> {
     let volume = Volume::at(root, place).ok();
@@ -109,6 +119,7 @@ fn begin(
         host_before: facts::read(root, place),
         host_after: None,
         harness_ns_per_op: harness,
+        block_io,
     })?;
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod ceiling;
 mod drive;
+mod durability;
 mod integrity;
 mod machine;
 mod memory;
@@ -89,6 +90,8 @@ kinds! {
     OpenLoopBehind = Warning;
     /// An engine did not come to rest before it was measured.
     NotSettled = Warning;
+    /// An engine called writes committed that were not flushed to the drive.
+    CommitNotFlushed = Warning;
     /// Readers are compared beside writers of very different speed.
     WritersUnequal = Warning;
     /// An engine delayed or stopped writes while it was measured.
@@ -105,6 +108,8 @@ kinds! {
     CpuStolen = Warning;
     /// The machine was busy when the run began.
     BusyHost = Warning;
+    /// Other processes used the drive while it was measured.
+    ForeignIo = Warning;
     /// Memory past the limit can go to swap.
     SwapOn = Warning;
     /// An engine was built with assertions.
@@ -210,6 +215,7 @@ pub fn judge(
     findings.extend(memory::findings(evidence));
     findings.extend(drive::findings(evidence));
     findings.extend(ceiling::findings(groups));
+    findings.extend(durability::findings(evidence)?);
     findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);

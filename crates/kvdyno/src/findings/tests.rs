@@ -354,3 +354,37 @@ fn what_a_resume_tries_again_is_what_it_says() {
     let (words, _) = advice(&both, false);
     assert!(words.contains("tries 1 of them again; the others would end the same"), "{words}");
 }
+
+#[test]
+fn commits_are_held_against_the_flushes_of_the_device() {
+    let unflushed = |fixture: &mut Fixture, fua: &str| {
+        let drive = fixture.run.host_before.drive.as_mut().unwrap();
+        drive.queue.insert("fua".to_owned(), fua.to_owned());
+        let phase = fixture.case("lmdb_t1_r1").phase("measure");
+        phase.after.device.as_mut().unwrap().flushes =
+            phase.before.device.as_ref().unwrap().flushes;
+    };
+    let found = found(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
+    assert!(found.evidence.contains("commits by 1 writer, 0 flushes at vda"), "{found:?}");
+    let silent = |change: &dyn Fn(&mut Fixture)| {
+        let findings = findings(|fixture| {
+            unflushed(fixture, "0");
+            change(fixture);
+        });
+        assert!(findings.iter().all(|finding| finding.id != Id::CommitNotFlushed));
+    };
+    // Where every case has as many flushes as commits, and no case only some.
+    let flushed = |fixture: &mut Fixture| {
+        for case in &mut fixture.cases {
+            for phase in &mut case.record.phases {
+                phase.after.device.as_mut().unwrap().flushes = Some(10_000_000);
+            }
+        }
+    };
+    silent(&flushed);
+    silent(&|fixture| unflushed(fixture, "1"));
+    silent(&|fixture| {
+        let drive = fixture.run.host_before.drive.as_mut().unwrap();
+        drive.write_cache = Some("write through".to_owned());
+    });
+}

@@ -2,7 +2,7 @@
 
 use super::drive::{self, chosen};
 use super::root::keyed;
-use super::{Root, Volume, cache, group, meter, settings};
+use super::{Root, Volume, blockio, cache, group, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +30,7 @@ pub fn read(root: &Root, place: &Path) -> Host {
         root: rustix::process::geteuid().is_root(),
         ram_limit: group::availability(root),
         drop_caches: cache::drop_caches_availability(root),
+        block_io: Some(blockio::availability(root)),
         settings,
     }
 }

@@ -5,6 +5,7 @@
 //! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
 //! docs/host.md.
 
+pub mod blockio;
 pub mod cache;
 pub mod child;
 mod claim;
@@ -20,6 +21,7 @@ pub mod mount;
 mod pages;
 pub mod place;
 pub mod process;
+pub mod raw;
 mod root;
 pub mod settings;
 pub mod size;

@@ -173,10 +173,10 @@ fn limit(run: &RunRow, drive_full: bool, cpus: u32) -> Result<Limit, String> {
     let value = |definition| ceiling::value(run, definition);
     let in_flight = f64::from(closed().map(RoleRow::in_flight).sum::<u32>());
     let (busy, queue) = (value(&c::DEVICE_BUSY), value(&c::DEVICE_QUEUE));
-    if let (Ok(busy), Ok(queue)) = (&busy, &queue) {
-        if *busy >= BUSY_PERCENT && *queue >= QUEUE_FULL * in_flight {
-            return Ok(Limit::Drive);
-        }
+    let full = matches!((&busy, &queue), (Ok(busy), Ok(queue))
+        if *busy >= BUSY_PERCENT && *queue >= QUEUE_FULL * in_flight);
+    if full {
+        return Ok(Limit::Drive);
     }
     let on_cpu = value(&c::CPU_PERCENT)? / 100.0;
     if on_cpu >= CPU_FULL * threads.min(f64::from(cpus.max(1))) {

@@ -28,7 +28,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     for engine in summary.engines.iter().filter(|engine| !is_bare_drive(engine)) {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
-    lines.extend(bare_drive(summary).map(|text| ("drive".to_owned(), text)));
+    lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
     lines.push(("harness".to_owned(), harness(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
@@ -214,18 +214,26 @@ fn is_bare_drive(engine: &EngineInfo) -> bool {
     engine.worker.as_ref().is_some_and(|worker| worker.bare_drive)
 }
 
-/// A bare drive once, however many jobs it has.
-fn bare_drive(summary: &Summary) -> Option<String> {
-    let worker = summary.engines.iter().find(|engine| is_bare_drive(engine))?.worker.as_ref()?;
-    let jobs = summary.groups.iter().flat_map(|group| &group.runs);
-    let jobs = jobs.filter(|run| run.job.is_some()).count();
-    let file = summary.groups.iter().filter(|group| group.bare_drive);
-    let file = file.map(|group| group.records * group.value_bytes_mean).max().unwrap_or(0);
-    let of = units::bytes(file);
-    let mut written = summary.groups.iter().flat_map(|group| &group.runs);
-    let written = written.find_map(|run| run.job.as_ref()?.written.clone());
-    let written = written.map_or_else(String::new, |how| format!("; written in full: {how}"));
-    Some(format!("{} {}: {jobs} jobs on {of}{written}", worker.title, worker.version))
+/// A worker of a bare drive once, however many jobs it has: our own, and fio.
+fn bare_drives(summary: &Summary) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for info in summary.engines.iter().filter(|info| is_bare_drive(info)) {
+        let Some(worker) = &info.worker else { continue };
+        if told.contains(&info.engine.as_str()) {
+            continue;
+        }
+        told.push(&info.engine);
+        let groups = || summary.groups.iter().filter(|group| group.engine == info.engine);
+        let jobs = || groups().flat_map(|group| &group.runs).filter_map(|run| run.job.as_ref());
+        let bytes = groups().map(|group| group.records * group.value_bytes_mean).max();
+        let written = jobs().find_map(|job| job.written.clone());
+        let written = written.map_or_else(String::new, |how| format!("; written in full: {how}"));
+        let (title, version, count) = (&worker.title, &worker.version, jobs().count());
+        let of = units::bytes(bytes.unwrap_or(0));
+        lines.push(format!("{title} {version}: {count} jobs on {of}{written}"));
+    }
+    lines
 }
 
 fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {

@@ -4,6 +4,7 @@
 //! machine, with no engine installed.
 
 pub mod answer;
+pub(crate) mod block_io;
 pub mod catalogue;
 pub mod command;
 pub mod comparison;

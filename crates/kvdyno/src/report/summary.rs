@@ -1,5 +1,6 @@
 //! All figures of a run: what tables, pages, spreadsheets and comparisons are made of.
 
+use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
 use super::comparison;
 use super::efficiency;
@@ -37,6 +38,8 @@ pub struct Summary {
     pub harness: Option<Harness>,
     /// Cases over their trials, in the order of the plan.
     pub groups: Vec<Group>,
+    /// Block I/O by group and phase, where it was watched.
+    pub block_io: Vec<PhaseIo>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -158,6 +161,7 @@ impl Summary {
             host_after: evidence.run.host_after.clone(),
             engines: engines(&evidence.cases),
             harness,
+            block_io: block_io::read(evidence, &groups)?,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
             groups,

@@ -1,6 +1,7 @@
 //! The tables of a run on a terminal: what the load took, what each role got, what that cost, how
 //! far that is from the drive, and what the bare drive gave.
 
+mod block_io;
 mod cost;
 mod drive;
 mod efficiency;
@@ -33,6 +34,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         load::load(summary, &axes, wide),
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
+        block_io::block_io(summary, &axes, wide),
         efficiency::efficiency(summary, &axes, wide),
         drive::rates(summary, wide),
         drive::times(summary),

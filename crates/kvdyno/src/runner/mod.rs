@@ -3,6 +3,7 @@
 //! It is not where anything is computed: it spawns, watches and files. A case that fails costs
 //! itself and those that needed its database; the run goes on.
 
+mod blockio;
 mod case;
 mod databases;
 pub mod harness;
@@ -20,6 +21,7 @@ use crate::host::{Claim, PlaceError, Root};
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
@@ -32,6 +34,8 @@ pub struct Bench<'r> {
     pub root: &'r Root,
     /// The device under the place, where it has counters.
     pub device: Option<&'r Device>,
+    /// Whether block I/O is watched in the kernel.
+    pub block_io: Watch,
     /// What cannot be measured in any case of this run, each as a sentence.
     pub not_measured: Vec<String>,
 }

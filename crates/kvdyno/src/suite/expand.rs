@@ -38,9 +38,9 @@ pub fn expand(
     let threads = swept_threads(suite);
     let drive = suite.typed.drive.as_ref();
     let drive_engines = drive.map(jobs::engines).unwrap_or_default();
-    let drive_worker = drive.and_then(|drive| jobs::find(drive, engines, &mut mistakes));
-    let bare = drive.zip(drive_worker).and_then(|(drive, worker)| {
-        let terms = jobs::Terms { suite, worker, limits: &limits, host };
+    let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
+    let bare = drive.and_then(|drive| {
+        let terms = jobs::Terms { suite, workers: &workers, limits: &limits, host };
         jobs::resolve(drive, &drive_engines, &terms, &mut sized, &mut mistakes)
     });
     check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
@@ -50,8 +50,7 @@ pub fn expand(
     let warnings = fit_warnings(&setups, host);
     let cases = Cases::of(suite, &sized).all(&setups, &threads, bare.as_ref());
     let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
-    let descriptions: BTreeMap<&str, &Description> =
-        found.chain(drive_worker.map(|worker| (jobs::NAME, worker))).collect();
+    let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
     Ok(Plan {
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
@@ -100,7 +99,8 @@ fn set_up<'a>(
 ) -> Vec<Setup<'a>> {
     let mut setups = Vec::new();
     for &(engine, description) in found {
-        abilities::check(&suite.typed, engine, description, &sized.data, mistakes);
+        let data = &sized.data;
+        abilities::check(&suite.typed, engine, description, data, host.device, mistakes);
         for limit in limits {
             let memory = Memory { bytes: limit.bytes.unwrap_or(host.memory_bytes) };
             let options = options::resolve(engine, description, memory, mistakes);

@@ -6,9 +6,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod block_io;
 mod bundles;
 mod compare;
+mod devices;
 mod disk_full;
+mod drives;
 mod exports;
 mod fakes;
 mod figures;

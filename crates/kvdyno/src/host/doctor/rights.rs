@@ -9,8 +9,8 @@ const FILES_MIN: u64 = 65_536;
 
 pub(super) fn checks(host: &Host) -> Vec<Check> {
     let mut checks = vec![ram_limit(host), drop_caches(host)];
-    let rules: [fn(&Host) -> Option<Check>; 6] =
-        [cachestat, memory_above, cpus_above, open_files, locked_memory, io_uring];
+    let rules: [fn(&Host) -> Option<Check>; 7] =
+        [block_io, cachestat, memory_above, cpus_above, open_files, locked_memory, io_uring];
     checks.extend(rules.iter().filter_map(|rule| rule(host)));
     checks
 }
@@ -34,6 +34,17 @@ fn drop_caches(host: &Host) -> Check {
     } else {
         Check::info("drop_caches", detail, WHY).change("run as root, outside of a container")
     }
+}
+
+fn block_io(host: &Host) -> Option<Check> {
+    const WHY: &str = "`--io-latency` shows what the drive did for whom, and whether commits are \
+         flushed";
+    let found = host.block_io.as_ref()?;
+    if found.available {
+        return Some(Check::ok("block_io", found.detail.as_str(), WHY));
+    }
+    let (reason, remedy) = found.detail.rsplit_once("; ").unwrap_or((&found.detail, "run as root"));
+    Some(Check::info("block_io", reason, WHY).change(remedy))
 }
 
 fn cachestat(host: &Host) -> Option<Check> {
@@ -112,6 +123,7 @@ mod tests {
         let host = Host {
             ram_limit: none.into(),
             drop_caches: Availability { available: false, detail: "denied".to_owned() },
+            block_io: Some(Unavailable::new("bpf(2) is not permitted", "run as root").into()),
             settings: [
                 ("Max open files".to_owned(), "1024 / 4096".to_owned()),
                 (CACHESTAT.to_owned(), "no".to_owned()),
@@ -129,6 +141,9 @@ mod tests {
         assert_eq!(of(&checks, "open_files").unwrap().severity, Severity::Info);
         assert_eq!(of(&checks, "memory_limit_above").unwrap().severity, Severity::Warning);
         assert_eq!(of(&checks, "cpu_limit_above").unwrap().severity, Severity::Warning);
+        let block_io = of(&checks, "block_io").unwrap();
+        assert_eq!(block_io.value, "bpf(2) is not permitted");
+        assert_eq!(block_io.remedy.as_deref(), Some("run as root"));
         assert_eq!(of(&checks, "cachestat").unwrap().severity, Severity::Info);
     }
 
@@ -137,6 +152,7 @@ mod tests {
         let available = |detail: &str| Availability { available: true, detail: detail.to_owned() };
         let host = Host {
             ram_limit: available("cgroup v2 below /sys/fs/cgroup"),
+            block_io: Some(available("available")),
             drop_caches: available("/proc/sys/vm/drop_caches"),
             settings: [("Max open files".to_owned(), "1024 / 1048576".to_owned())].into(),
             ..Host::default()

@@ -238,7 +238,8 @@ fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
-        None => !(stores && group.measures_the_harness) && !(competes && surroundings(group)),
+        None if stores && group.measures_the_harness => false,
+        None => !(competes && surroundings(group)),
     };
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }
 }

@@ -1,0 +1,149 @@
+//! `kvdyno drive` on a folder, and the drive beside engines in a suite, with the real worker.
+
+use super::scratch::{Scratch, records};
+use super::workers::needs;
+use kvdyno_record::case::CaseRecord;
+
+const SHORT: [&str; 8] =
+    ["--size", "64MiB", "--duration", "500ms", "--warmup", "100ms", "--trials", "2"];
+
+fn drive(scratch: &Scratch, arguments: &[&str]) -> super::scratch::Done {
+    let all: Vec<&str> = ["drive"].iter().chain(arguments).chain(&SHORT).copied().collect();
+    scratch.run(&all)
+}
+
+/// Operations of the measured phase, all kinds together.
+fn done(case: &CaseRecord) -> u64 {
+    let measured = case.phases.iter().filter(|phase| phase.kind == "measure");
+    measured
+        .flat_map(|phase| &phase.roles)
+        .flat_map(|role| role.ops.values())
+        .map(|op| op.count)
+        .sum()
+}
+
+#[test]
+fn a_folders_drive_is_measured_and_left_as_it_was() {
+    let test = "a_folders_drive_is_measured_and_left_as_it_was";
+    if !needs("drive", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let mix = ["place", "--rw", "randrw,read", "--read-share", "70%", "--depth", "8"];
+    let shown = drive(&scratch, &mix);
+    shown.assert_ok().assert_says("randrw-4k-qd8").assert_says("Steady state: fifths");
+    let run = scratch.only_run();
+    let cases = records(&run);
+    assert_eq!(cases.len(), 1 + 2 * 2);
+    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    for case in cases.values().filter(|case| case.case.threads.is_some()) {
+        assert!(done(case) > 0, "{}", case.case.id);
+        assert_eq!((case.case.shape.depth, case.case.ceiling), (8, false));
+    }
+    let text = std::fs::read_to_string(run.path.join("suite.toml")).unwrap();
+    assert!(text.contains("read_share = \"70%\""), "{text}");
+    assert!(!scratch.path("place").exists());
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn the_suite_that_is_printed_is_the_suite_that_is_run() {
+    let test = "the_suite_that_is_printed_is_the_suite_that_is_run";
+    if !needs("drive", test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let printed = drive(&scratch, &["--print-suite", "--preset", "ceiling", "--threads", "1,2"]);
+    printed.assert_code(0);
+    scratch.write("s.toml", &printed.out);
+    scratch.run(&["run", "s.toml", "--trials", "1"]).assert_ok();
+    let run = scratch.only_run();
+    let cases = records(&run);
+    assert_eq!(cases.len(), 1 + 3 * 2, "{:?}", cases.keys());
+    assert!(cases.values().all(|case| case.case.ceiling));
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_touched() {
+    let scratch = Scratch::new();
+    let refused = |arguments: &[&str], words: &str| {
+        scratch.run(arguments).assert_code(2).assert_says(words);
+        assert!(scratch.runs().is_empty());
+    };
+    refused(&["drive"], "PLACE");
+    refused(&["drive", "p", "--preset", "raidix", "--rw", "read"], "cannot be used with");
+    refused(&["drive", "p", "--rounds", "4"], "5..=25");
+    if needs("drive", "what_cannot_be_is_refused_before_anything_is_touched") {
+        refused(&["drive", "p", "--block", "1000"], "a block cannot have");
+        refused(&["drive", "p", "--read-only"], "in a directory there is nothing to read");
+        refused(&["drive", "p", "--duration", "5"], "expected a time with its unit");
+    }
+}
+
+fn fio_is_here(test: &str) -> bool {
+    let here = std::process::Command::new("fio").arg("--version").output().is_ok();
+    if !here {
+        super::workers::skipped(test, "no fio (apt install fio)");
+    }
+    here && needs("drive", test) && needs("fio", test)
+}
+
+/// The same work by both: what was planned, and about as much as it says of itself.
+#[test]
+fn fio_does_the_same_job_interleaved() {
+    let test = "fio_does_the_same_job_interleaved";
+    if !fio_is_here(test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ways = ["place", "--with-fio", "--io", "io_uring,psync,mmap", "--depth", "4"];
+    drive(&scratch, &ways).assert_ok();
+    let cases = records(&scratch.only_run());
+    assert_eq!(cases.len(), 1 + 3 * 2 * 2, "{:?}", cases.keys());
+    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    let by_fio: Vec<_> = cases.values().filter(|case| case.case.engine == "fio").collect();
+    assert_eq!(by_fio.len(), 6);
+    for case in by_fio {
+        let measured = case.phases.iter().find(|phase| phase.kind == "measure").unwrap();
+        assert!(done(case) > 0);
+        // Both of the job's CPU times are fio's own, and fio has worked for as long as it was told.
+        let cpu = |usage: &kvdyno_record::usage::ProcessUsage| usage.user_ns + usage.system_ns;
+        let [before, after] = [&measured.before, &measured.after]
+            .map(|snapshot| snapshot.process.as_ref().map(cpu).unwrap());
+        assert!(after > before, "{}", case.case.id);
+        assert!(measured.roles[0].window_ns.abs_diff(500_000_000) < 100_000_000);
+        // Its reads went past the page cache to the device, and were of our file.
+        let device = |snapshot: &kvdyno_record::usage::Snapshot| {
+            snapshot.device.as_ref().map(|device| device.read_bytes)
+        };
+        if case.case.label == "randread-4k-qd4-fio"
+            && let Some((before, after)) = device(&measured.before).zip(device(&measured.after))
+        {
+            assert!(after - before >= done(case) * 4096, "{}", case.case.id);
+        }
+    }
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn without_fio_it_is_said_how_to_get_it() {
+    let scratch = Scratch::new();
+    let mut command = scratch.kvdyno(&["drive", "p", "--with-fio"]);
+    command.env("PATH", scratch.path("engines"));
+    let done = scratch.start(command).wait();
+    done.assert_code(2).assert_says("no program `fio`").assert_says("apt install fio");
+}
+
+#[test]
+fn what_fio_reported_is_a_run_as_any() {
+    let scratch = Scratch::new();
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json");
+    let shown = scratch.run(&["drive", "--import-fio", report]);
+    shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.run(&["export", "--json", "-"]).assert_code(0);
+    scratch.write("none.json", "fio: bad option");
+    scratch.run(&["drive", "--import-fio", "none.json"]).assert_code(2).assert_says("json+");
+}
