@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Runs a suite.
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
-    let (folder, ended) = keep(&prepared, &args.runs.runs, args.block_io(), printer)?;
+    let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
 

@@ -5,6 +5,9 @@ use crate::exit::Exit;
 use crate::host::settings;
 use crate::report::fixture::{Fixture, SECOND};
 use crate::report::summary::verdict;
+use kvdyno_record::blockio::{
+    BlockIo, BlockIoFile, Cell, IoKind, IoOwner, Lost, PhaseBlockIo, Watch,
+};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{ErrorClass, Value};
 use kvdyno_record::host::DriveHealth;
@@ -51,6 +54,35 @@ fn an_honest_run_still_says_what_it_does_not_know() {
             "few-trials",
         ]
     );
+}
+
+/// A finding of a run with a bare drive, after a change of what its device counted.
+fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
+    let drive = |more: u64| {
+        let mut fixture = Fixture::with_drive(2);
+        for trial in [1, 2] {
+            let measure = fixture.case(&format!("{case}_r{trial}")).phase("measure");
+            let synced = measure.synced.as_mut().map(|(synced, _)| synced);
+            for snapshot in [Some(&mut measure.after), synced].into_iter().flatten() {
+                let device = snapshot.device.as_mut().unwrap();
+                device.reads += more;
+                device.read_bytes += more * 4096;
+            }
+        }
+        fixture.summary().findings
+    };
+    assert!(drive(0).iter().all(|finding| finding.id != id), "{id:?} unprovoked");
+    drive(more_reads).into_iter().find(|finding| finding.id == id).unwrap()
+}
+
+#[test]
+fn more_than_the_bare_drive_can_do_is_not_believed() {
+    let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
+    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the bare drive gave";
+    assert!(above.evidence.contains(words), "{above:?}");
+    let shared = at_drive(Id::DriveShared, "psync-1", 20_000);
+    let words = "psync-1 made 9.38 k I/Os a second, and the device did 11.4 k";
+    assert!(shared.evidence.contains(words), "{shared:?}");
 }
 
 #[test]
@@ -472,4 +504,38 @@ fn commits_are_held_against_the_flushes_of_the_device() {
         let drive = fixture.run.host_before.drive.as_mut().unwrap();
         drive.write_cache = Some("write through".to_owned());
     });
+}
+
+#[test]
+fn others_at_the_drive_are_named_where_they_were_seen() {
+    let cell = |kind, owner, count| Cell {
+        device: 0,
+        kind,
+        owner,
+        count,
+        bytes: 0,
+        fua: 0,
+        latency_ns: 0,
+        slots: vec![(130, count)],
+    };
+    let watched = |fixture: &mut Fixture, foreign, flushes| {
+        fixture.run.block_io = Watch::Latency;
+        let cells = vec![
+            cell(IoKind::Read, IoOwner::Ours, 9_500),
+            cell(IoKind::Read, IoOwner::Foreign, foreign),
+            cell(IoKind::Flush, IoOwner::Kernel, flushes),
+        ];
+        let io = BlockIo { cells, lost: Lost::default() };
+        let phases = vec![PhaseBlockIo { phase: "measure".to_owned(), io }];
+        fixture.case("lmdb_t1_r1").block_io =
+            Some(BlockIoFile { phases, ..BlockIoFile::default() });
+    };
+    let named = found(Id::ForeignIo, |fixture| watched(fixture, 499, 1));
+    assert!(named.evidence.contains("499 (4.99 %) of the requests"), "{named:?}");
+    // Seen by the watch, whatever the drive may do: FUA is counted, too.
+    let unflushed = found(Id::CommitNotFlushed, |fixture| watched(fixture, 0, 1));
+    assert!(unflushed.evidence.contains("1 flush and 0 FUA writes at"), "{unflushed:?}");
+    let quiet = findings(|fixture| watched(fixture, 50, 10_000_000));
+    let about = [Id::ForeignIo, Id::CommitNotFlushed];
+    assert!(quiet.iter().all(|finding| !about.contains(&finding.id)), "{quiet:?}");
 }

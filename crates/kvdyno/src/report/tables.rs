@@ -1,7 +1,10 @@
-//! The tables of a run on a terminal: what the load took, what each role got, what that cost.
+//! The tables of a run on a terminal: what the load took, what each role got, what that cost, how
+//! far that is from the drive, and what the bare drive gave.
 
 mod block_io;
 mod cost;
+mod drive;
+mod efficiency;
 mod load;
 mod number;
 mod run;
@@ -33,6 +36,9 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
         block_io::block_io(summary, &axes, wide),
+        efficiency::efficiency(summary, &axes, wide),
+        drive::rates(summary, wide),
+        drive::times(summary),
     ];
     let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
@@ -51,9 +57,14 @@ fn with_hiccups(titled: Titled, summary: &Summary) -> Titled {
     }
 }
 
-/// Every measured phase with its group.
+/// Engines, and the harness; a bare drive has tables of its own.
+fn engines(summary: &Summary) -> impl Iterator<Item = &Group> {
+    summary.groups.iter().filter(|group| !group.bare_drive)
+}
+
+/// Every measured phase of an engine with its group.
 fn runs(summary: &Summary) -> impl Iterator<Item = (&Group, &RunRow)> {
-    summary.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)))
+    engines(summary).flat_map(|group| group.runs.iter().map(move |run| (group, run)))
 }
 
 /// The cells of one row. Where no trial has the main figure, it says how they ended, and the other
@@ -109,11 +120,12 @@ struct Axes {
 
 impl Axes {
     fn of(groups: &[Group]) -> Self {
-        let real = groups.iter().filter(|group| !group.measures_the_harness);
+        let real = groups.iter().filter(|group| group.competes());
+        let engines = || groups.iter().filter(|group| !group.bare_drive);
         Self {
             durability: several(real.map(|group| group.durability)),
-            data: several(groups.iter().map(data)),
-            ram: several(groups.iter().map(|group| group.ram_limit_bytes)),
+            data: several(engines().map(data)),
+            ram: several(engines().map(|group| group.ram_limit_bytes)),
         }
     }
 
