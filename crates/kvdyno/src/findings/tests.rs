@@ -55,6 +55,35 @@ fn an_honest_run_still_says_what_it_does_not_know() {
     );
 }
 
+/// A finding of a run with a bare drive, after a change of what its device counted.
+fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
+    let drive = |more: u64| {
+        let mut fixture = Fixture::with_drive(2);
+        for trial in [1, 2] {
+            let measure = fixture.case(&format!("{case}_r{trial}")).phase("measure");
+            let synced = measure.synced.as_mut().map(|(synced, _)| synced);
+            for snapshot in [Some(&mut measure.after), synced].into_iter().flatten() {
+                let device = snapshot.device.as_mut().unwrap();
+                device.reads += more;
+                device.read_bytes += more * 4096;
+            }
+        }
+        fixture.summary().findings
+    };
+    assert!(drive(0).iter().all(|finding| finding.id != id), "{id:?} unprovoked");
+    drive(more_reads).into_iter().find(|finding| finding.id == id).unwrap()
+}
+
+#[test]
+fn more_than_the_bare_drive_can_do_is_not_believed() {
+    let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
+    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the bare drive gave";
+    assert!(above.evidence.contains(words), "{above:?}");
+    let shared = at_drive(Id::DriveShared, "psync-1", 20_000);
+    let words = "psync-1 made 9.38 k I/Os a second, and the device did 11.4 k";
+    assert!(shared.evidence.contains(words), "{shared:?}");
+}
+
 #[test]
 fn an_engine_that_loses_data_makes_the_run_invalid() {
     let lost = found(Id::KeysMissing, |fixture| {

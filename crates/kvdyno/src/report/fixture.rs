@@ -2,6 +2,7 @@
 //! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows
 //! from formulas, so that it is the same on every machine; every file agrees with every other.
 
+mod drive;
 mod surroundings;
 
 use hdrhistogram::Histogram;

@@ -1,5 +1,5 @@
-//! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a job,
-//! with the same tables as any.
+//! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a
+//! job, with the same tables as any.
 
 use crate::commands::run::run_id;
 use crate::exit::Complaint;
@@ -252,7 +252,9 @@ fn file_case(
     let histograms = job.histograms("measure", role);
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
     latency.write(Duration::ZERO, Duration::from_nanos(window_ns), histograms)?;
-    for name in ["series.ndjson", "machine.ndjson", "events.ndjson"] {
+    let series = serde_json::to_string(&job.slice("measure", role))? + "\n";
+    write_atomic(&at.path.join("series.ndjson"), series.as_bytes())?;
+    for name in ["machine.ndjson", "events.ndjson"] {
         write_atomic(&at.path.join(name), b"")?;
     }
     let snapshot = |process, at_unix_ns| Snapshot {

@@ -1,0 +1,10 @@
+//! The store as its users see it: through the traits, on real files, with real faults.
+
+mod bench_place;
+mod concurrent;
+mod conformance;
+mod faults;
+mod mirror;
+mod power;
+mod recorder;
+mod volumes;
