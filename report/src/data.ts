@@ -208,17 +208,7 @@ export interface Heat {
   cells: [column: number, row: number, count: number][];
 }
 
-export interface BlockHeat {
-  group: number;
-  trial: number;
-  phase: string;
-  kind: "read" | "write" | "metadata" | "flush" | "discard" | "other";
-  owner: "ours" | "kernel" | "foreign";
-  column_s: number;
-  columns: number;
-  rows_per_decade: number;
-  cells: [column: number, row: number, count: number][];
-}
+export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: string };
 
 export interface Mark {
   kind: EventKind;
