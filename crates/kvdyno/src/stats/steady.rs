@@ -2,8 +2,8 @@
 //! Test Specification (PTS 2.0.2, its definition of steady state).
 //!
 //! Over a window of five rounds, with `y` the figure of a round: the range of `y` is at most 20 %
-//! of its mean, and the least-squares line through the five rises or falls by at most 10 % of the mean
-//! from the first round to the last.
+//! of its mean, and the least-squares line through the five rises or falls by at most 10 % of the
+//! mean from the first round to the last.
 
 /// Rounds of a window.
 pub const WINDOW: usize = 5;
