@@ -233,6 +233,39 @@ fn role_name(job: &Job) -> &'static str {
     }
 }
 
+/// What is known of the job's one phase.
+fn phase_of(
+    job: &Job,
+    role: &str,
+    threads: u32,
+    (started_unix_ns, ended): (u64, u64),
+) -> PhaseRecord {
+    let snapshot = |process, at_unix_ns| Snapshot {
+        at_unix_ns,
+        process: Some(process),
+        device: None,
+        group: None,
+        steal_ns: None,
+    };
+    PhaseRecord {
+        name: "measure".to_owned(),
+        kind: "measure".to_owned(),
+        started_unix_ns,
+        wall_ns: job.window_ns(),
+        stopped: false,
+        before: snapshot(ProcessUsage::default(), started_unix_ns),
+        after: snapshot(job.usage(), ended),
+        synced: None,
+        roles: vec![job.role(role, threads)],
+        verified: None,
+        settled: None,
+        evicted: None,
+        resident_before: None,
+        resident_after: None,
+        database: None,
+    }
+}
+
 fn file_case(
     folder: &RunFolder,
     case: &Case,
@@ -257,30 +290,7 @@ fn file_case(
     for name in ["machine.ndjson", "events.ndjson"] {
         write_atomic(&at.path.join(name), b"")?;
     }
-    let snapshot = |process, at_unix_ns| Snapshot {
-        at_unix_ns,
-        process: Some(process),
-        device: None,
-        group: None,
-        steal_ns: None,
-    };
-    let phase = PhaseRecord {
-        name: "measure".to_owned(),
-        kind: "measure".to_owned(),
-        started_unix_ns,
-        wall_ns: window_ns,
-        stopped: false,
-        before: snapshot(ProcessUsage::default(), started_unix_ns),
-        after: snapshot(job.usage(), ended),
-        synced: None,
-        roles: vec![job.role(role, threads)],
-        verified: None,
-        settled: None,
-        evicted: None,
-        resident_before: None,
-        resident_after: None,
-        database: None,
-    };
+    let phase = phase_of(job, role, threads, (started_unix_ns, ended));
     let bound = format!(
         "latencies: by the middles of fio's bins, at most {} off",
         units::percent(1.0 / 128.0)
