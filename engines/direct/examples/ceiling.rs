@@ -1,6 +1,8 @@
 //! What the store adds to bare reads and writes of the same blocks of the same file, at the same
 //! depth, on the same ring, in turns: `ceiling DIRECTORY [DEPTH]` prints ratios.
 
+#![expect(clippy::print_stdout, reason = "its figures")]
+
 use kvdyno_direct::{Direct, FILE_NAME};
 use kvdyno_drive::{Ring, Setup};
 use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Result, Session, Write};
@@ -15,6 +17,8 @@ const BLOCK_BYTES: usize = 4096;
 const DATA_AT: u64 = 5 << 20;
 const ROUND: Duration = Duration::from_millis(1500);
 const ROUNDS: usize = 7;
+/// As rustix and libc name it; neither is worth a dependency here.
+const O_DIRECT: i32 = 0o40000;
 
 fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1);
@@ -42,8 +46,6 @@ fn compare(folder: &std::path::Path, depth: u32) -> Result<()> {
     let mut session = engine.session()?;
     load(&mut session)?;
     engine.sync()?;
-    // rustix and libc name it, and neither is worth a dependency here.
-    const O_DIRECT: i32 = 0o40000;
     let path = folder.join(FILE_NAME);
     let file = File::options().read(true).write(true).custom_flags(O_DIRECT).open(path)?;
     let setup = Setup { depth, block_bytes: BLOCK_BYTES, ..Setup::default() };

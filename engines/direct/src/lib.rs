@@ -4,7 +4,7 @@
 //! written past the page cache; a checksum on every block, a journal that makes a commit survive a
 //! power loss, and an optional mirror that repairs what one drive has lost. There is no index, in
 //! memory or on the drive, so a hundred billion records take no more memory than a hundred. It is
-//! the line that engines with an index are measured against, and of use for block maps and the like.
+//! the line that engines with an index are measured against, and of use for block maps.
 //!
 //! It is not: a general key-value store. Keys are the numbers below a fixed count; space is set
 //! aside for each of them; values have a longest length; a batch is not a transaction; there is no

@@ -237,13 +237,14 @@ impl<'e> Pipeline<'e> {
             return self.flushed(slot as usize, result);
         }
         if self.jobs[slot as usize].stage == Stage::Reading {
-            return self.was_read(slot, result);
+            return self.was_read(slot, &result);
         }
-        self.written(slot, copy as usize, result)
+        self.written(slot, copy as usize, result);
+        Ok(())
     }
 
     #[inline]
-    fn was_read(&mut self, slot: u32, result: Result<()>) -> Result<()> {
+    fn was_read(&mut self, slot: u32, result: &Result<()>) -> Result<()> {
         let job = &self.jobs[slot as usize];
         let found = match result {
             Ok(()) => self.store.format.inspect(job.block, self.ring.buffer(slot)),
@@ -340,12 +341,12 @@ impl<'e> Pipeline<'e> {
     }
 
     #[inline]
-    fn written(&mut self, slot: u32, copy: usize, result: Result<()>) -> Result<()> {
+    fn written(&mut self, slot: u32, copy: usize, result: Result<()>) {
         let job = &mut self.jobs[slot as usize];
         job.writes[copy].error = result.err();
         job.open -= 1;
         if job.open > 0 {
-            return Ok(());
+            return;
         }
         let refused = self.refused(slot);
         let job = &mut self.jobs[slot as usize];
@@ -362,7 +363,6 @@ impl<'e> Pipeline<'e> {
             }
             (Some(error), _, _) => self.fail(slot, error),
         }
-        Ok(())
     }
 
     /// Why a write failed; one copy is enough for it to succeed, if the other can be given up.

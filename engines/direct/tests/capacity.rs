@@ -1,6 +1,8 @@
 //! A hundred billion records: planned, opened as a sparse file, written here and there, in less
 //! than 64 MB. In a process of its own, whose peak of memory is nobody else's.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 use kvdyno_direct::Direct;
 use kvdyno_engine::{DataShape, Durability, Engine, ErrorClass, Options, Place, Session, Value};
 

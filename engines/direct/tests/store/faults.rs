@@ -77,7 +77,9 @@ fn one_damaged_header_is_restored_from_the_other() {
 #[test]
 fn without_a_header_nothing_is_guessed() {
     let bench = Bench::new(ASYNC, 16, false).filled();
-    HEADERS.iter().for_each(|place| flip(&bench.file(0), place + 41));
+    for place in HEADERS {
+        flip(&bench.file(0), place + 41);
+    }
     let error = bench.open().unwrap_err();
     assert_eq!(error.class, ErrorClass::Corrupt);
     assert!(error.message.contains("both of its headers are damaged"), "{error}");

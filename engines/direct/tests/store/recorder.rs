@@ -111,11 +111,11 @@ pub(crate) fn state_after(
         let whole = match lost {
             Lost::All => false,
             Lost::None => true,
-            Lost::SomeWrites | Lost::SomeSectors => random() % 2 == 0,
+            Lost::SomeWrites | Lost::SomeSectors => random().is_multiple_of(2),
         };
         for (sector, piece) in (0..).zip(bytes.chunks(SECTOR)) {
             let reached = match lost {
-                Lost::SomeSectors => random() % 2 == 0,
+                Lost::SomeSectors => random().is_multiple_of(2),
                 _ => whole,
             };
             if safe || reached {
