@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
 # Each engine is built by a command of its own, always the same: asking for two packages at once may
 # choose other features for what they share, and that would build RocksDB again.
-ENGINES := null drive direct lmdb lmdb1 rocksdb
+ENGINES := null drive fio direct lmdb lmdb1 rocksdb
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
