@@ -10,7 +10,7 @@ mod ceiling;
 use super::catalogue as c;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
-pub use ceiling::Against;
+pub use ceiling::{Against, ONE_IO_BYTES};
 use ceiling::{Ceiling, Matched};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -15,6 +15,9 @@ const SAME_MIX: f64 = 0.1;
 /// Mean sizes further apart than this are other I/Os: past a few KiB a drive is bound by bytes.
 const SAME_SIZE: f64 = 2.0;
 
+/// I/Os of at most this size are one each on any device; larger ones may be cut up.
+pub const ONE_IO_BYTES: u64 = 64 << 10;
+
 /// A case of the bare drive, as a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
@@ -118,20 +121,60 @@ pub(super) struct Ceiling {
     job: Job,
     in_flight: u32,
     traffic: Traffic,
+    /// Share of reads among its own I/Os.
+    reads_share: f64,
     all: Metric,
     reads: Metric,
+}
+
+/// Of a bare drive it is known how many I/Os it made itself: the device may have counted fewer
+/// (mmap finds pages in memory), or more (somebody else's).
+fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
+    let own = |trial: usize| -> Option<f64> {
+        let of_role = |role: &RoleRow| {
+            role.metrics.get(&c::OPS_PER_S)?.per_trial.get(trial)?.as_ref().copied()
+        };
+        run.roles.iter().map(of_role).sum()
+    };
+    let of_trial = |(trial, seen): (usize, &Option<f64>)| -> Reading {
+        let both = seen.and_then(|seen| Some(seen.min(share * own(trial)?)));
+        both.ok_or_else(|| "no device counters".into())
+    };
+    Metric::new(&c::DEVICE_READS_PER_S, device.per_trial.iter().enumerate().map(of_trial).collect())
+}
+
+/// Share of reads among a job's own operations.
+fn reads_share(run: &RunRow) -> f64 {
+    let (mut reads, mut all) = (0.0, 0.0);
+    for role in &run.roles {
+        let parts = role.ops.iter().map(|op| (op.op.as_str(), &op.metrics));
+        let whole = role.ops.is_empty().then_some((role.mix.as_str(), &role.metrics));
+        for (op, metrics) in parts.chain(whole) {
+            let per_s = metrics.value(&c::OPS_PER_S).unwrap_or(0.0);
+            all += per_s;
+            reads += if op == "get" { per_s } else { 0.0 };
+        }
+    }
+    if all > 0.0 { reads / all } else { 1.0 }
 }
 
 /// All ceilings of a run that have figures.
 pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
     let ceiling = |group: &Group, run: &RunRow| {
+        let (job, share) = (run.job.clone()?, reads_share(run));
+        let one_io_each = job.block_bytes <= ONE_IO_BYTES;
+        let rate = |reads_alone: bool, share: f64| {
+            let device = rate(run, reads_alone);
+            if one_io_each { own_rate(run, share, &device) } else { device }
+        };
         Some(Ceiling {
             label: group.label.clone(),
-            job: run.job.clone()?,
             in_flight: run.roles.iter().map(RoleRow::in_flight).sum(),
             traffic: Traffic::of(run).ok()?,
-            all: rate(run, false),
-            reads: rate(run, true),
+            reads_share: share,
+            all: rate(false, 1.0),
+            reads: rate(true, share),
+            job,
         })
     };
     let ceilings = groups.iter().filter(|group| group.ceiling);
@@ -155,7 +198,7 @@ impl Ceiling {
             method: self.job.method.clone(),
             blocking: self.job.blocking,
             in_flight: self.in_flight,
-            reads_share: self.traffic.reads(),
+            reads_share: self.reads_share,
             ios_per_s: per_s,
             ios_per_s_low: low,
             ios_per_s_high: high,
@@ -219,7 +262,7 @@ pub(super) fn matched(
 /// The ceilings whose I/Os are of the same kind; else those of reads, for its reads alone.
 fn alike<'c>(own: &Traffic, here: &[&'c Ceiling]) -> Result<(Vec<&'c Ceiling>, bool), String> {
     let like = |reads: f64| {
-        let near = move |ceiling: &&&Ceiling| (ceiling.traffic.reads() - reads).abs() <= SAME_MIX;
+        let near = move |ceiling: &&&Ceiling| (ceiling.reads_share - reads).abs() <= SAME_MIX;
         here.iter().filter(near).copied().collect::<Vec<_>>()
     };
     let same = like(own.reads());

@@ -65,6 +65,18 @@ fn an_engine_is_held_against_as_many_threads_that_wait() {
 }
 
 #[test]
+fn a_ceiling_is_what_the_drive_gave_the_job_and_not_others() {
+    let ceiling = |more_writes: u64| {
+        let mut fixture = Fixture::with_drive(2);
+        recount(&mut fixture, "psync-1", |device, _| device.writes += more_writes);
+        standing(&fixture.summary(), 1).ceiling.clone().unwrap()
+    };
+    let (alone, beside) = (ceiling(0), ceiling(300_000));
+    assert!((alone.ios_per_s - beside.ios_per_s).abs() < 0.1, "{alone:?} {beside:?}");
+    assert_eq!(beside.job, "psync-1");
+}
+
+#[test]
 fn without_a_ceiling_there_is_no_share_and_no_reason_either() {
     let summary = Fixture::new().summary();
     assert_eq!(run(&summary, "LMDB", 1).metrics.get(&c::CEILING_SHARE), None);
