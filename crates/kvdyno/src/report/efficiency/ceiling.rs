@@ -182,6 +182,14 @@ pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
 }
 
 impl Ceiling {
+    /// Mean size of its I/Os: a job's own where each is one I/O, whoever else is at the device.
+    fn io_bytes(&self, reads_alone: bool) -> Option<f64> {
+        if self.job.block_bytes <= ONE_IO_BYTES {
+            return Some(self.job.block_bytes as f64);
+        }
+        self.traffic.bytes(reads_alone)
+    }
+
     fn rate(&self, reads_alone: bool) -> &Metric {
         if reads_alone { &self.reads } else { &self.all }
     }
@@ -284,10 +292,10 @@ fn same_size<'c>(
 ) -> Result<Vec<&'c Ceiling>, String> {
     let Some(bytes) = own.bytes(reads_alone) else { return Ok(alike) };
     let near = |ceiling: &&Ceiling| {
-        let theirs = ceiling.traffic.bytes(reads_alone);
+        let theirs = ceiling.io_bytes(reads_alone);
         theirs.is_some_and(|theirs| (theirs / bytes).max(bytes / theirs) <= SAME_SIZE)
     };
-    let theirs = alike.iter().find_map(|ceiling| ceiling.traffic.bytes(reads_alone));
+    let theirs = alike.iter().find_map(|ceiling| ceiling.io_bytes(reads_alone));
     let fit: Vec<&Ceiling> = alike.into_iter().filter(near).collect();
     if fit.is_empty() {
         let [own, theirs] = [bytes, theirs.unwrap_or(0.0)].map(|b| units::bytes(b.round() as u64));
