@@ -95,7 +95,7 @@ fn quick_folder() -> TempDir {
     memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
-/// What the drives hold after the load, and what happened from then on. `None`: there is no FUSE here.
+/// What the drives hold after the load, and what happened from then on. `None`: no FUSE here.
 fn recording(drives: usize, durability: Durability) -> Option<(Vec<Vec<u8>>, Vec<Entry>)> {
     let recorder = Recorder::mount(drives)?;
     let paths: Vec<PathBuf> = (0..drives).map(|drive| recorder.drive(drive)).collect();

@@ -3,9 +3,9 @@
 //! went at any moment: all that was flushed, and of the rest nothing, all, some writes, or some
 //! sectors of some writes. The filesystem itself is `server`, in a process of its own.
 //!
-//! What it leaves out: a write counts as flushed if it was answered before the flush came, as drives
-//! promise; that a drive keeps this promise, only pulling its plug can show. A sector of 512 bytes
-//! is written or not, never half.
+//! What it leaves out: a write counts as flushed if it was answered before the flush came, as
+//! drives promise; that a drive keeps this promise, only pulling its plug can show. A sector of 512
+//! bytes is written or not, never half.
 
 mod server;
 
@@ -101,7 +101,7 @@ impl Recorder {
 }
 
 impl Drop for Recorder {
-    /// The server ends with its input, or when its time is up; one that was killed has left a mount.
+    /// The server ends with its input, or when its time is up; one that was killed leaves a mount.
     fn drop(&mut self) {
         self.acknowledgements = None;
         drop(self.server.stdin.take());

@@ -1,8 +1,8 @@
 //! The server of the recorded drives, in a process of its own: this test program again, which runs
 //! one hidden test. In the process that uses the mount it would be a trap: whoever waits for an
-//! answer may hold the lock of the address space, and the server waits for that lock when it touches
-//! a new page. It ends when its input ends, that is with the process that started it, or when its
-//! time is up; with it ends the connection, and whoever waits for an answer gets an error.
+//! answer may hold the lock of the address space, for which the server waits when it touches a new
+//! page. It ends when its input ends, that is with the process that started it, or when its time is
+//! up; with it ends the connection, and whoever waits for an answer gets an error.
 
 use super::{DRIVE_BYTES, Entry};
 use fuser::{
@@ -36,7 +36,7 @@ pub(super) const RECORDING: &str = "recording";
 pub(super) const ACKNOWLEDGEMENTS: &str = "acknowledgements";
 
 /// The longest that a mount may be in use; a test uses it for seconds.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 #[test]
 #[ignore = "not a test: the process that `Recorder::mount` starts"]
