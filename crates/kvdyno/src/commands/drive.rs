@@ -29,6 +29,10 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.verbatim(text.as_bytes());
         return Ok(Exit::Ok);
     }
+    if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
+        let what = format!("--destroy-data-on={}: PLACE is a folder", device.display());
+        return Err(Complaint::usage(what).hint("name the device as PLACE as well").into());
+    }
     if args.with_fio && !is_installed("fio") {
         return Err(Complaint::usage("--with-fio: there is no program `fio` here")
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
@@ -48,6 +52,10 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
+}
+
+fn is_folder(args: &DriveArgs) -> bool {
+    args.place.as_ref().is_some_and(|place| place.is_dir() || !place.exists())
 }
 
 /// Whether a program is found as a shell would find it.

@@ -50,8 +50,8 @@ pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
         printer.heading("In short");
     }
     for answer in answers {
-        let word = format!("{:<9}", one_line(&answer.workload));
-        let indent = word.chars().count() + 1;
+        let word = format!("{:<8} ", one_line(&answer.workload));
+        let indent = word.chars().count();
         printer.marked(Tone::Strong, &word, &wrap(&one_line(&answer.sentence), indent));
     }
     for titled in tables::all(summary, wide) {

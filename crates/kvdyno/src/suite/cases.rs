@@ -144,6 +144,7 @@ impl<'a> Cases<'a> {
             self.filled = Some(self.fill(drive, trial));
         }
         let filler = self.filled.clone();
+        let threads = &drive.points(threads);
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let mut points: Vec<_> =
             drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();

@@ -7,6 +7,7 @@ use super::drive::{Drive, Job, Pattern, Way};
 use super::mistake::Mistakes;
 use super::options::{self, Memory};
 use super::parse::Suite;
+use super::phase;
 use super::read::At;
 use super::scalar::{DataSize, Given, Name, Threads};
 use super::sizing::{Limit, Sized, SizingHost, scaled};
@@ -51,15 +52,32 @@ pub(super) struct Bare<'a> {
     pub(super) section: &'a Drive,
     /// Others overwrite what it fills: it fills again in each trial.
     pub(super) overwritten: bool,
+    /// What the engines do.
+    phases: &'a [At<phase::Phase>],
 }
 
 impl Bare<'_> {
     /// How many cases it comes to.
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
+        let swept = &self.points(swept);
         let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
         let fills =
             if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
         fills as usize + points * self.trials as usize
+    }
+
+    /// The threads that a ceiling is measured with at each point of the sweep: as many as engines
+    /// have, all roles together, for as many may wait for the drive at a time.
+    pub(super) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
+        let measured = |threads: u32| {
+            self.phases.iter().filter_map(move |phase| match &phase.value {
+                phase::Phase::Measure(measure) => Some(at_work(measure, threads)),
+                _ => None,
+            })
+        };
+        let at = |threads: u32| measured(threads).max().unwrap_or(threads);
+        let is_ceiling = self.section.is_ceiling();
+        swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
     }
 
     /// How many phases the filling has.
@@ -191,6 +209,7 @@ pub(super) fn resolve<'a>(
     }
     let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
     Some(Bare {
+        phases: &suite.typed.phase,
         fill,
         jobs,
         trials,
@@ -321,6 +340,17 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
     }
+}
+
+/// Threads of all roles where so many are swept.
+fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
+    let threads = measure.role.iter().map(|role| {
+        match role.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
+            Threads::Are(threads) => threads,
+            Threads::Sweep => swept,
+        }
+    });
+    threads.fold(0, u32::saturating_add)
 }
 
 /// The numbers of threads that a job is run with.

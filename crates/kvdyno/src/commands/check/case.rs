@@ -8,7 +8,7 @@ use kvdyno_record::workload::{Drive, Op, Work};
 
 const LOADED: &str = "a load wrote as many records as planned";
 const COUNTED: &str = "as many records are there after a load as were written";
-const FOUND: &str = "every key looked up was found, with the right value";
+const FOUND: &str = "every key looked up was found, and no value checked was wrong";
 const WINDOWS: &str = "roles of a phase worked in equal windows";
 
 const COUNTED_OUT: &str = "a phase of so many operations did exactly that many";

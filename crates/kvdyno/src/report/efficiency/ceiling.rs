@@ -304,8 +304,8 @@ fn same_size<'c>(
     Ok(fit)
 }
 
-/// How many it may have had in flight, the best first: of the roles whose I/Os most of them were,
-/// as the suite swept it, and of all roles.
+/// How many it may have had in flight, the best first: of all roles, since the device counts the
+/// I/Os of all (an update may read first); of those whose I/Os most were; as the suite swept it.
 fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool) -> Vec<u32> {
     let sum = |wanted: &dyn Fn(&RoleRow) -> bool| -> u32 {
         run.roles.iter().filter(|role| wanted(role)).map(RoleRow::in_flight).sum()
@@ -318,7 +318,7 @@ fn in_flight(run: &RunRow, own: &Traffic, swept: Option<u32>, reads_alone: bool)
     let depth = run.roles.iter().filter_map(|role| role.depth).max().unwrap_or(1);
     let swept = swept.map(|threads| threads.saturating_mul(depth));
     let mut wanted = Vec::new();
-    for n in [Some(most), swept, Some(sum(&|_| true))].into_iter().flatten() {
+    for n in [Some(sum(&|_| true)), Some(most), swept].into_iter().flatten() {
         if n > 0 && !wanted.contains(&n) {
             wanted.push(n);
         }
