@@ -243,6 +243,77 @@ fn the_log_has_a_line_for_each_request() {
     assert_eq!(latency, io.cells.iter().map(|cell| cell.latency_ns).sum::<u64>());
 }
 
+/// A setting of the kernel's; it is as before after the test.
+struct Setting {
+    path: PathBuf,
+    before: String,
+}
+
+impl Setting {
+    fn set(path: PathBuf, value: &str) -> std::io::Result<Self> {
+        let before = std::fs::read_to_string(&path)?;
+        // Of several names, the one in brackets.
+        let chosen = before.split(['[', ']']).nth(1).unwrap_or(before.trim());
+        std::fs::write(&path, value)?;
+        Ok(Self { before: chosen.to_owned(), path })
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.path, &self.before);
+    }
+}
+
+/// Blocks between blocks that wait in the scheduler's queue make one request of three: two of them
+/// are freed without being issued, and what was known of them must not be taken for the next.
+#[test]
+fn a_request_that_is_merged_is_forgotten() {
+    let test = "a_request_that_is_merged_is_forgotten";
+    let Some(disk) = Loop::make(test) else { return };
+    let name = disk.node.file_name().unwrap().to_str().unwrap();
+    let queue = PathBuf::from(format!("/sys/block/{name}/queue"));
+    // Writeback that is throttled never lets requests wait.
+    let scheduler = Setting::set(queue.join("scheduler"), "mq-deadline");
+    let throttle = Setting::set(queue.join("wbt_lat_usec"), "0");
+    let (Ok(_scheduler), Ok(_throttle)) = (scheduler, throttle) else {
+        skipped(test, "no mq-deadline, or no setting for the throttling of writeback");
+        return;
+    };
+    // The disk below is slow enough for requests to wait.
+    let slow = Command::new("losetup").arg("--direct-io=on").arg(&disk.node).status().unwrap();
+    if !slow.success() {
+        skipped(test, "the filesystem below has no direct I/O");
+        return;
+    }
+    let fd = disk.open(OFlags::empty());
+    let watch = disk.watch(None);
+    let block = vec![0x5a_u8; BLOCK];
+    let blocks = 1024;
+    for _ in 0..5 {
+        // Begins to write every second block; the last of them wait when those between come.
+        for first in [0, blocks - 255] {
+            for number in (first..blocks).step_by(2) {
+                rustix::io::pwrite(&fd, &block, number * BLOCK as u64).unwrap();
+            }
+            rustix::fs::fadvise(&fd, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        }
+        rustix::fs::fdatasync(&fd).unwrap();
+    }
+    let map = &watch.loaded.maps.in_flight;
+    let mut value = Vec::new();
+    let mut known = |key: &[u8; 8]| {
+        map.lookup(key, &mut value).unwrap();
+        let bytes: Vec<u8> = value.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let four = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
+        value[0] != 0 || four(std::mem::offset_of!(maps::InFlight, entered)) != 0
+    };
+    let keys = map.keys();
+    assert!(!keys.is_empty());
+    let left = keys.iter().filter(|key| known(key)).count();
+    assert_eq!(left, 0, "of {} requests, none in flight", keys.len());
+}
+
 #[test]
 fn what_is_not_the_devices_is_not_counted() {
     let test = "what_is_not_the_devices_is_not_counted";
