@@ -11,10 +11,6 @@ const FUNCTION_LINES_MAX: usize = 70;
 const FILE_LINES_MAX: usize = 500;
 const COLUMNS_MAX: usize = 100;
 
-/// Files that may be longer, and why.
-const LONG_FILES: [(&str, &str); 1] =
-    [("crates/kvdyno/src/report/fixture.rs", "a whole record, written out field by field")];
-
 /// Files that may be wider, and why.
 const WIDE_FILES: [(&str, &str); 1] =
     [("engines/rocksdb/src/describe.rs", "a table of options, one a line, not formatted")];
@@ -110,19 +106,14 @@ fn function_length(lines: &[&str]) -> Option<usize> {
 
 #[test]
 fn files_have_one_noun() {
-    let allowed = |path: &str| LONG_FILES.iter().any(|(long, _)| *long == path);
     let mut found = Vec::new();
     for Source { path, text } in rust() {
         let lines = text.lines().count();
-        if lines > FILE_LINES_MAX && !allowed(&path) {
+        if lines > FILE_LINES_MAX {
             found.push(format!("{path}: {lines} lines"));
         }
     }
     assert_none("files of more than 500 lines", &found);
-    for (path, _) in LONG_FILES {
-        let lines = fs::read_to_string(repository().join(path)).unwrap().lines().count();
-        assert!(lines > FILE_LINES_MAX, "{path} is no exception any more");
-    }
 }
 
 /// The page's program: a noun a file, and a comment that says what it is for.

@@ -24,9 +24,13 @@ const DRIVE_FULL: f64 = 0.8;
 const QUEUE_FULL: f64 = 0.8;
 const BUSY_PERCENT: f64 = 90.0;
 
-/// At this share of the CPU time that its threads could have had. The rest is lost where threads
-/// of one process take turns on too few CPUs.
+/// At this share of all CPUs of the machine. Of fewer it is not known whose they were: an engine's
+/// background threads are in its CPU time, and how many it has is not in the record. The rest is
+/// lost where threads of one process take turns.
 const CPU_FULL: f64 = 0.85;
+
+/// Threads that are at the drive for at most this share of their time do not take turns with it.
+const DRIVE_IDLE: f64 = 0.15;
 
 /// Less than one I/O in a hundred operations: the page cache, or the engine's own, serves them.
 const IOS_PER_OP_CACHED: f64 = 0.01;
@@ -64,7 +68,7 @@ pub struct Efficiency {
 pub enum Limit {
     /// The drive gives no more at this concurrency.
     Drive,
-    /// Its threads are on the CPUs nearly all of the time.
+    /// Its process has the CPUs of the machine nearly all of the time.
     Cpu,
     /// CPU and drive are both idle: its threads wait for something else, as a rule each other.
     Lock,
@@ -160,7 +164,8 @@ fn ios_per_op(run: &RunRow) -> Option<f64> {
 }
 
 /// What keeps a phase from more. Threads are on a CPU, at the drive, or waiting for something else;
-/// of the first two the mean is known (CPU time and the device's queue over the wall time).
+/// of the first two the most is known (CPU time and the device's queue over the wall time, both of
+/// which background threads are in).
 fn limit(run: &RunRow, drive_full: bool, cpus: u32) -> Result<Limit, String> {
     let closed = || run.roles.iter().filter(|role| !role.open_loop);
     let threads = f64::from(closed().map(|role| role.threads).sum::<u32>());
@@ -179,13 +184,28 @@ fn limit(run: &RunRow, drive_full: bool, cpus: u32) -> Result<Limit, String> {
         return Ok(Limit::Drive);
     }
     let on_cpu = value(&c::CPU_PERCENT)? / 100.0;
-    if on_cpu >= CPU_FULL * threads.min(f64::from(cpus.max(1))) {
+    if on_cpu >= CPU_FULL * f64::from(cpus.max(1)) {
         return Ok(Limit::Cpu);
+    }
+    if on_cpu > threads {
+        return Err(
+            "it had more CPU time than its closed-loop threads could have had: where those \
+                    were is not known"
+                .to_owned(),
+        );
     }
     // Background writes make the queue deep; nobody waits for a drive that is idle.
     let at_drive = queue?.min(threads).min(threads * busy? / 100.0);
     let idle = 1.0 - (on_cpu + at_drive) / threads;
-    Ok(if idle > IDLE_MOST { Limit::Lock } else { Limit::Turns })
+    if idle > IDLE_MOST {
+        return Ok(Limit::Lock);
+    }
+    if at_drive <= DRIVE_IDLE * threads {
+        return Err("the drive and CPUs were idle: whether its threads computed, or waited for \
+                    background threads that did, is not known"
+            .to_owned());
+    }
+    Ok(Limit::Turns)
 }
 
 #[cfg(test)]

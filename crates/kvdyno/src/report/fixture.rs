@@ -4,6 +4,7 @@
 
 mod drive;
 mod surroundings;
+mod usage;
 
 use hdrhistogram::Histogram;
 use kvdyno_record::FORMAT;
@@ -18,9 +19,7 @@ use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
-use kvdyno_record::usage::{
-    DatabaseSize, DeviceUsage, GroupUsage, ProcessUsage, Residency, Snapshot,
-};
+use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
     Choice, Data, Drive, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role, Size,
     ValueShape, Work,
@@ -29,6 +28,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use surroundings::{run, worker};
+use usage::{follow, phase_record, read_at_device};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -378,102 +378,6 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
         offered_per_s: None,
         backlog: 0,
         ops: [(name.to_owned(), op)].into(),
-    }
-}
-
-/// A phase that took `wall_ns` and wrote `written` bytes to the device, a tenth of them only when
-/// it was synced.
-fn phase_record(name: &str, wall_ns: u64, written: u64, engine: Pace) -> PhaseRecord {
-    let busy = wall_ns / 4;
-    let snapshot = |share: u64| Snapshot {
-        at_unix_ns: BEGAN,
-        process: Some(ProcessUsage {
-            user_ns: 3 * busy * share / 10,
-            system_ns: busy * share / 10,
-            voluntary_switches: 1_200 * share / 10,
-            involuntary_switches: 34 * share / 10,
-            minor_faults: 5_000 * share / 10,
-            major_faults: 0,
-            input_blocks_512: 0,
-            output_blocks_512: written / 512 * share / 10,
-            rss_peak_bytes: 30 * MIB,
-            io: None,
-        }),
-        device: Some(DeviceUsage {
-            device: "vda".to_owned(),
-            reads: 1_000,
-            read_bytes: 4096 * 1_000,
-            read_ns: 0,
-            writes: 500 + written / 8192 * share / 10,
-            write_bytes: 500 * 8192 + written * share / 10,
-            write_ns: 0,
-            busy_ns: busy * share / 10,
-            queue_ns: busy * share / 5,
-            flushes: Some(share),
-            ..DeviceUsage::default()
-        }),
-        group: Some(GroupUsage { file_bytes: 20 * MIB, ..GroupUsage::default() }),
-        steal_ns: Some(0),
-    };
-    let database = (!engine.null).then_some(DatabaseSize {
-        allocated_bytes: 130 * MIB,
-        apparent_bytes: 140 * MIB,
-        files: 2,
-    });
-    let resident = |share: u64| {
-        database.map(|_| Residency {
-            file_bytes: 130 * MIB,
-            resident_bytes: 130 * MIB * share / 100,
-            dirty_bytes: 0,
-            method: "cachestat".to_owned(),
-        })
-    };
-    PhaseRecord {
-        name: name.to_owned(),
-        kind: name.to_owned(),
-        started_unix_ns: BEGAN,
-        wall_ns,
-        stopped: false,
-        before: snapshot(0),
-        after: snapshot(9),
-        synced: (written > 0).then(|| (snapshot(10), SECOND / 20)),
-        roles: Vec::new(),
-        verified: None,
-        settled: None,
-        evicted: None,
-        resident_before: resident(0),
-        resident_after: resident(20),
-        database,
-    }
-}
-
-/// Makes a phase's device go on where the phase before it ended.
-fn follow(previous: &PhaseRecord, next: &mut PhaseRecord) {
-    let end = previous.synced.as_ref().map_or(&previous.after, |(synced, _)| synced);
-    let Some(end) = &end.device else { return };
-    let Some(start) = next.before.device.clone() else { return };
-    let synced = next.synced.as_mut().map(|(synced, _)| synced);
-    for snapshot in [Some(&mut next.before), Some(&mut next.after), synced].into_iter().flatten() {
-        if let Some(device) = &mut snapshot.device {
-            device.writes += end.writes - start.writes;
-            device.write_bytes += end.write_bytes - start.write_bytes;
-        }
-    }
-}
-
-/// Adds reads of 4 KiB to a phase's device.
-fn read_at_device(phase: &mut PhaseRecord, reads: u64) {
-    for snapshot in [Some(&mut phase.after), phase.synced.as_mut().map(|(synced, _)| synced)] {
-        let Some(snapshot) = snapshot else { continue };
-        if let Some(device) = &mut snapshot.device {
-            device.reads += reads;
-            device.read_bytes += 4096 * reads;
-            device.read_ns += 70_000 * reads;
-        }
-        if let Some(process) = &mut snapshot.process {
-            process.major_faults += reads / 2;
-            process.input_blocks_512 += reads * 8;
-        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::program::Moment;
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     entered: Tracepoint,
+    merged: Tracepoint,
     issued: Tracepoint,
     completed: Tracepoint,
     /// From a request to its disk (`struct gendisk`), pointer by pointer.
@@ -34,6 +35,7 @@ impl Layout {
         let bit = |name| btf.enumerator(name).map(|bit| 1 << bit).ok_or(name);
         Ok(Self {
             entered: tracepoint(Moment::Entered)?,
+            merged: tracepoint(Moment::Merged)?,
             issued: tracepoint(Moment::Issued)?,
             completed: tracepoint(Moment::Completed)?,
             // Until Linux 5.16 a request knew its disk itself.
@@ -55,6 +57,7 @@ impl Layout {
     pub(super) fn tracepoint(&self, moment: Moment) -> Tracepoint {
         match moment {
             Moment::Entered => self.entered,
+            Moment::Merged => self.merged,
             Moment::Issued => self.issued,
             Moment::Completed => self.completed,
         }

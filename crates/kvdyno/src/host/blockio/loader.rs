@@ -57,7 +57,7 @@ fn layout(root: &Root) -> Result<Layout, Unavailable> {
             "use a kernel with CONFIG_DEBUG_INFO_BTF, as distributions build them since 2020",
         )
     })?;
-    let newer = "use Linux 5.11 or newer";
+    let newer = "use a newer kernel: it was tried on Linux 6.18";
     let btf = Btf::parse(bytes)
         .ok_or_else(|| Unavailable::new(format!("{TYPES} is not understood"), newer))?;
     Layout::read(&btf)
@@ -73,7 +73,7 @@ fn refused(error: &io::Error, what: &str) -> Unavailable {
     } else {
         Unavailable::new(
             format!("the kernel did not take {what}: {error}"),
-            "use Linux 5.11 or newer, with CONFIG_BPF_SYSCALL",
+            "use a newer kernel, with CONFIG_BPF_SYSCALL: it was tried on Linux 6.18",
         )
     }
 }

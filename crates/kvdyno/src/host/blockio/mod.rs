@@ -1,9 +1,9 @@
 //! Block I/O as the kernel sees it: each request to the device under a volume, by kind and by who
 //! asked, with the time that the device took.
 //!
-//! Three small programs run in the kernel where a request enters a queue, is handed to the driver
-//! and is completed, and count there; here they are assembled for the running kernel, loaded and
-//! read. Nothing stays behind: all of it ends with this process. The wait in the scheduler's queue
+//! Small programs run in the kernel where a request enters a queue, is merged there, is handed to
+//! the driver and is completed, and count there; here they are assembled for the running kernel,
+//! loaded and read. Nothing stays behind: all of it ends with this process. The wait in the scheduler's queue
 //! is not part of a latency: it is the kernel's, not the device's. Why it is made like this, and
 //! what it costs: docs/decisions/0008-block-io-from-the-kernel.md.
 

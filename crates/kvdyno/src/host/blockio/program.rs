@@ -1,8 +1,10 @@
-//! The three programs that run in the kernel for each request to a watched device: when it enters
-//! the scheduler's queue, when it is handed to the driver, when it is completed.
+//! The programs that run in the kernel for each request to a watched device: when it enters the
+//! scheduler's queue, when it is merged into another there, when it is handed to the driver, when
+//! it is completed.
 //!
 //! ```text
 //! entered    who asked?  -> in flight[request]
+//! merged     forgotten: it is freed, and is never issued nor completed
 //! issued     who asked, where it entered no queue; what, where, how much, when
 //! completed  latency = now - issued -> cells[device, kind, owner].slots[latency], log
 //! ```
@@ -23,17 +25,19 @@ use std::mem::offset_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     Entered,
+    Merged,
     Issued,
     Completed,
 }
 
 impl Moment {
-    pub(super) const ALL: [Self; 3] = [Self::Entered, Self::Issued, Self::Completed];
+    pub(super) const ALL: [Self; 4] = [Self::Entered, Self::Merged, Self::Issued, Self::Completed];
 
     /// The kernel's tracepoint.
     pub(super) fn tracepoint(self) -> &'static str {
         match self {
             Self::Entered => "block_rq_insert",
+            Self::Merged => "block_rq_merge",
             Self::Issued => "block_rq_issue",
             Self::Completed => "block_rq_complete",
         }
@@ -79,12 +83,14 @@ impl Source<'_> {
         let argument = |number: usize| (8 * number) as i16;
         // R6: the request.
         asm.load(Size::Eight, R6, R1, argument(request));
-        if moment == Moment::Completed {
-            // R9: the bytes completed.
-            asm.load(Size::Eight, R9, R1, argument(request + 2));
-            self.completed(&mut asm);
-        } else {
-            self.begun(&mut asm, moment);
+        match moment {
+            Moment::Entered | Moment::Issued => self.begun(&mut asm, moment),
+            Moment::Merged => self.merged(&mut asm),
+            Moment::Completed => {
+                // R9: the bytes completed.
+                asm.load(Size::Eight, R9, R1, argument(request + 2));
+                self.completed(&mut asm);
+            }
         }
         asm.finish()
     }
@@ -119,6 +125,18 @@ impl Source<'_> {
         asm.exit();
     }
 
+    /// A request is merged into another and freed: who asked for it is not who asks for the next
+    /// one at its address.
+    fn merged(&self, asm: &mut Assembler) {
+        let end = asm.label();
+        self.find_in_flight(asm);
+        asm.jump(If::Equal, R0, 0, end);
+        asm.set(R7, R0);
+        forget(asm);
+        asm.place(end);
+        asm.exit();
+    }
+
     /// A request is completed, in full or in part.
     fn completed(&self, asm: &mut Assembler) {
         let (end, unseen) = (asm.label(), asm.label());
@@ -131,8 +149,7 @@ impl Source<'_> {
         asm.set(R7, R0);
         asm.load(Size::Eight, R8, R7, place(offset_of!(InFlight, issued_ns)));
         asm.jump(If::Equal, R8, 0, unseen);
-        asm.store(Size::Eight, R7, place(offset_of!(InFlight, issued_ns)), 0);
-        asm.store(Size::Four, R7, place(offset_of!(InFlight, entered)), 0);
+        forget(asm);
         // R8: its latency.
         asm.call(Call::MonotonicNs);
         asm.calculate(Do::Subtract, R0, R8);
@@ -388,6 +405,12 @@ fn slot_of_latency(asm: &mut Assembler) {
     asm.jump(If::Below, R2, SLOTS as i32, small);
     asm.set(R2, SLOTS as i32 - 1);
     asm.place(small);
+}
+
+/// The entry in R7 is in flight no more, and who asked is to be noted anew.
+fn forget(asm: &mut Assembler) {
+    asm.store(Size::Eight, R7, place(offset_of!(InFlight, issued_ns)), 0);
+    asm.store(Size::Four, R7, place(offset_of!(InFlight, entered)), 0);
 }
 
 /// The address of a place on the stack.

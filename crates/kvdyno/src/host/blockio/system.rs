@@ -16,6 +16,8 @@ enum Command {
     MapCreate = 0,
     MapLookup = 1,
     MapUpdate = 2,
+    #[cfg(test)]
+    MapNextKey = 4,
     ProgramLoad = 5,
     ObjectInfo = 15,
     TracepointOpen = 17,
@@ -76,6 +78,22 @@ impl Map {
     pub(super) fn update(&self, key: &[u8], mut value: u64) -> io::Result<()> {
         debug_assert_eq!(self.value_bytes, 8);
         self.access(Command::MapUpdate, key, ptr::from_mut(&mut value).expose_provenance())
+    }
+
+    /// All keys, of eight bytes each.
+    #[cfg(test)]
+    pub(super) fn keys(&self) -> Vec<[u8; 8]> {
+        // After a key that is not there comes the first.
+        let (mut keys, mut key) = (Vec::new(), 0_u64);
+        loop {
+            let mut next = 0_u64;
+            let place = ptr::from_mut(&mut next).expose_provenance();
+            if self.access(Command::MapNextKey, &key.to_ne_bytes(), place).is_err() {
+                return keys;
+            }
+            keys.push(next.to_ne_bytes());
+            key = next;
+        }
     }
 
     fn access(&self, command: Command, key: &[u8], value: usize) -> io::Result<()> {

@@ -243,6 +243,81 @@ fn the_log_has_a_line_for_each_request() {
     assert_eq!(latency, io.cells.iter().map(|cell| cell.latency_ns).sum::<u64>());
 }
 
+/// A setting of the kernel's; it is as before after the test.
+struct Setting {
+    path: PathBuf,
+    before: String,
+}
+
+impl Setting {
+    fn set(path: PathBuf, value: &str) -> std::io::Result<Self> {
+        let before = std::fs::read_to_string(&path)?;
+        // Of several names, the one in brackets.
+        let chosen = before.split(['[', ']']).nth(1).unwrap_or(before.trim());
+        std::fs::write(&path, value)?;
+        Ok(Self { before: chosen.to_owned(), path })
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        let _ = std::fs::write(&self.path, &self.before);
+    }
+}
+
+/// Blocks between blocks that wait in the scheduler's queue make one request of three: two of them
+/// are freed without being issued, and what was known of them must not be taken for the next.
+#[test]
+fn a_request_that_is_merged_is_forgotten() {
+    let test = "a_request_that_is_merged_is_forgotten";
+    let Some(disk) = Loop::make(test) else { return };
+    let name = disk.node.file_name().unwrap().to_str().unwrap();
+    let queue = PathBuf::from(format!("/sys/block/{name}/queue"));
+    // Writeback that is throttled never lets requests wait.
+    let scheduler = Setting::set(queue.join("scheduler"), "mq-deadline");
+    let throttle = Setting::set(queue.join("wbt_lat_usec"), "0");
+    let (Ok(_scheduler), Ok(_throttle)) = (scheduler, throttle) else {
+        skipped(test, "no mq-deadline, or no setting for the throttling of writeback");
+        return;
+    };
+    // The disk below is slow enough for requests to wait.
+    let slow = Command::new("losetup").arg("--direct-io=on").arg(&disk.node).status().unwrap();
+    if !slow.success() {
+        skipped(test, "the filesystem below has no direct I/O");
+        return;
+    }
+    let fd = disk.open(OFlags::empty());
+    let watch = disk.watch(None);
+    let block = vec![0x5a_u8; BLOCK];
+    let blocks = 1024;
+    for _ in 0..10 {
+        // Begins to write every second block; the last of them wait when a few between come.
+        for (first, step) in [(0, 2), (blocks - 63, 4)] {
+            for number in (first..blocks).step_by(step) {
+                rustix::io::pwrite(&fd, &block, number * BLOCK as u64).unwrap();
+            }
+            rustix::fs::fadvise(&fd, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+        }
+        rustix::fs::fdatasync(&fd).unwrap();
+        let (all, left) = known(&watch.loaded.maps.in_flight);
+        assert!(all > 0);
+        assert_eq!(left, 0, "of {all} requests, none in flight");
+    }
+}
+
+/// Entries of the table of requests, and those of which something is known still.
+fn known(in_flight: &system::Map) -> (usize, usize) {
+    let (keys, mut value) = (in_flight.keys(), Vec::new());
+    let mut is_known = |key: &[u8; 8]| {
+        in_flight.lookup(key, &mut value).unwrap();
+        let bytes: Vec<u8> = value.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let entered = std::mem::offset_of!(maps::InFlight, entered);
+        value[0] != 0 || bytes[entered..entered + 4] != [0; 4]
+    };
+    let left = keys.iter().filter(|key| is_known(key)).count();
+    (keys.len(), left)
+}
+
 #[test]
 fn what_is_not_the_devices_is_not_counted() {
     let test = "what_is_not_the_devices_is_not_counted";

@@ -241,12 +241,16 @@ pub(super) fn matched(
     if here.is_empty() {
         return Err(format!("no ceiling was taken on {}", own.device));
     }
-    let (alike, reads_alone) = alike(&own, &here)?;
+    let (mut alike, reads_alone) = alike(&own, &here)?;
+    // One that found everything in memory (mmap) says nothing of the drive.
+    alike.retain(|ceiling| ceiling.per_s(reads_alone) > 0.0);
+    if alike.is_empty() {
+        return Err("the ceilings made no I/O: they were not the drive's".to_owned());
+    }
     let alike = same_size(&own, alike, reads_alone)?;
     let by_rate =
         |a: &&&Ceiling, b: &&&Ceiling| a.per_s(reads_alone).total_cmp(&b.per_s(reads_alone));
-    let most = alike.iter().max_by(by_rate).filter(|most| most.per_s(reads_alone) > 0.0);
-    let most = most.ok_or("the ceilings made no I/O: they were not the drive's")?;
+    let most = alike.iter().max_by(by_rate).ok_or("no ceiling was taken")?;
     // An engine that waits for each I/O is held against what waits, where there is such a ceiling.
     let waits = run.roles.iter().all(|role| role.depth.is_none());
     let with = |in_flight: u32, blocking: bool| {

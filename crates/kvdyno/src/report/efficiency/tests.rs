@@ -151,6 +151,11 @@ fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
 
 /// What limits two reading threads and a writer, of these figures, on two CPUs.
 fn limited(cpu_percent: f64, busy_percent: f64, queue: f64) -> Limit {
+    limited_on(2, cpu_percent, busy_percent, queue).unwrap()
+}
+
+/// The same on so many CPUs.
+fn limited_on(cpus: u32, cpu_percent: f64, busy_percent: f64, queue: f64) -> Result<Limit, String> {
     let summary = Fixture::new().summary();
     let mut run = run(&summary, "LMDB", 2).clone();
     for (definition, value) in
@@ -159,7 +164,40 @@ fn limited(cpu_percent: f64, busy_percent: f64, queue: f64) -> Limit {
         let at = run.metrics.0.iter().position(|metric| metric.name == definition.name).unwrap();
         run.metrics.0[at] = Metric::new(definition, vec![Ok(value)]);
     }
-    limit(&run, false, 2).unwrap()
+    limit(&run, false, cpus)
+}
+
+#[test]
+fn cpu_time_of_background_threads_is_not_the_operations() {
+    // Three threads, at the drive for most of their time, and compaction on three CPUs and more.
+    let why = limited_on(8, 315.0, 85.0, 2.5).unwrap_err();
+    assert!(why.starts_with("it had more CPU time than its closed-loop threads"), "{why}");
+    // Three threads' worth of CPU time, and nobody at the drive: theirs, or compaction's.
+    let why = limited_on(8, 290.0, 1.0, 0.02).unwrap_err();
+    assert!(why.starts_with("the drive and CPUs were idle"), "{why}");
+    assert_eq!(limited_on(8, 100.0, 85.0, 2.3), Ok(Limit::Turns), "100 % need not be theirs");
+    assert_eq!(limited_on(3, 256.0, 1.0, 0.02), Ok(Limit::Cpu), "85 % of three CPUs");
+    assert_eq!(limited_on(8, 690.0, 1.0, 0.02), Ok(Limit::Cpu), "whoever's threads they are");
+}
+
+#[test]
+fn a_ceiling_that_made_no_io_is_none() {
+    let mut fixture = Fixture::with_drive(2);
+    recount(&mut fixture, "psync-1", |device, before| {
+        device.reads = before;
+        device.writes = 500;
+    });
+    let summary = fixture.summary();
+    let found = share(&summary, 1, &c::CEILING_SHARE);
+    assert!(found.is_some_and(f64::is_finite), "{found:?}");
+    assert_eq!(standing(&summary, 1).ceiling.as_ref().unwrap().job, "psync-2", "two in all");
+    let all = why(|fixture| {
+        recount(fixture, "_drive_", |device, before| {
+            device.reads = before;
+            device.writes = 500;
+        });
+    });
+    assert_eq!(all, "the ceilings made no I/O: they were not the drive's");
 }
 
 #[test]

@@ -12,10 +12,10 @@ const AID: &str = "\
 reads and writes: the device's in the window, which counts everybody's. ceiling: what the bare drive
 gave as many in flight, by the best calls that wait for each I/O (for an engine that keeps several
 in flight: by any). share: the engine's I/Os a second over the ceiling's; most: over the most that
-any ceiling reached. limit: drive (a share of 80 % or more, or its queue is full), CPU (85 % of what
-its threads could have had), lock (more than half of its threads' time neither on a CPU nor at the
-drive), CPU+drive (by turns: neither full nor idle), rate (no more was asked for). cached: fewer
-than one I/O in a hundred operations, so it is memory that was measured.";
+any ceiling reached. limit: drive (a share of 80 % or more, or its queue is full), CPU (85 % of the
+machine's CPUs), lock (more than half of its threads' time neither on a CPU nor at the drive),
+CPU+drive (by turns: neither full nor idle), rate (no more was asked for). cached: fewer than one
+I/O in a hundred operations, so it is memory that was measured.";
 
 /// A line for each measured phase of each engine; none where the run has no ceiling.
 pub(super) fn efficiency(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
