@@ -327,7 +327,7 @@ mod tests {
         assert_eq!(usage.user_ns, (percent / 100.0 * runtime_ms * 1e6) as u64);
     }
 
-    /// By fio 3.33 as well: --numjobs=2 without --group_reporting; of each entry what is read.
+    /// By fio 3.33 as well: `--numjobs=2` without `--group_reporting`; of each entry what is read.
     const TWO: &str = include_str!("../../../fixtures/fio/two-jobs-3.33.json");
 
     #[test]
@@ -339,10 +339,13 @@ mod tests {
         let job = &report.jobs[0];
         assert_eq!((job.entries, job.is_synchronous()), (2, true));
         let sum = |value: fn(&serde_json::Value) -> f64| entries.iter().map(value).sum::<f64>();
+        let total = |count: fn(&serde_json::Value) -> &serde_json::Value| -> u64 {
+            entries.iter().map(|entry| count(entry).as_u64().unwrap()).sum()
+        };
         let result = &job.role("reads", 2).ops["get"];
-        let count = sum(|entry| entry["read"]["total_ios"].as_f64().unwrap());
-        assert_eq!(result.count as f64, count);
-        assert_eq!(job.histograms("measure", "reads")[0].1.len() as f64, count);
+        let count = total(|entry| &entry["read"]["total_ios"]);
+        assert_eq!(result.count, count);
+        assert_eq!(job.histograms("measure", "reads")[0].1.len(), count);
         let latency = |entry: &serde_json::Value| {
             let times = &entry["read"]["lat_ns"];
             times["mean"].as_f64().unwrap() * times["N"].as_f64().unwrap()
@@ -355,7 +358,7 @@ mod tests {
             entry["usr_cpu"].as_f64().unwrap() / 100.0 * runtime_ms * 1e6
         });
         assert!((job.usage().user_ns as f64 - user_ns).abs() < 2.0);
-        assert_eq!(job.usage().voluntary_switches as f64, sum(|job| job["ctx"].as_f64().unwrap()));
+        assert_eq!(job.usage().voluntary_switches, total(|entry| &entry["ctx"]));
         assert!(job.window_ns() < 1_100_000_000, "they worked at the same time");
     }
 

@@ -109,7 +109,7 @@ fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
 /// other, so that nothing counts after one in which a job failed.
 fn complete(figures: &[BTreeMap<u32, f64>]) -> Vec<Vec<f64>> {
     let whole = |round: &u32| figures.iter().all(|figure| figure.contains_key(round));
-    let rounds = (1..).take_while(whole).count();
+    let rounds = (1..=u32::MAX).take_while(whole).count();
     figures.iter().map(|figure| figure.values().take(rounds).copied().collect()).collect()
 }
 
