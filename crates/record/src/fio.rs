@@ -4,6 +4,9 @@
 //! by their middle, so a time from here is at most 1/128 (0.8 %) off; extremes and sums are exact.
 //! Where fio was not asked for total latencies (`lat_percentiles=1`), those until the answer
 //! (clat) stand for them, which are shorter by the handing over.
+//!
+//! Without `group_reporting` fio reports each of a job's threads by itself, each with the job's
+//! options: here they are one job again.
 
 use crate::case::{OpResult, RoleResult};
 use crate::hlog::{self, Kind};
@@ -25,16 +28,22 @@ pub struct Report {
     /// For all jobs.
     #[serde(rename = "global options", default)]
     global: BTreeMap<String, String>,
-    /// Its jobs, or groups of them (`group_reporting`).
+    /// Its jobs, each once.
     pub jobs: Vec<Job>,
 }
 
-/// A job, or a group of them.
+/// A job with all its threads.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Job {
     /// Its name.
     #[serde(rename = "jobname")]
     pub name: String,
+    /// Which of the groups that work one after another.
+    #[serde(rename = "groupid", default)]
+    group: u64,
+    /// How many entries of the report it was.
+    #[serde(skip, default = "one")]
+    pub entries: u32,
     /// The system's number of what ended it; zero: nothing did.
     pub error: i32,
     /// As it was asked for.
@@ -86,7 +95,22 @@ struct Times {
     bins: BTreeMap<String, u64>,
 }
 
+fn one() -> u32 {
+    1
+}
+
 impl Times {
+    fn add(&mut self, more: &Self) {
+        let samples = self.samples + more.samples;
+        let sum = self.mean * self.samples as f64 + more.mean * more.samples as f64;
+        self.mean = sum / samples.max(1) as f64;
+        self.samples = samples;
+        self.max = self.max.max(more.max);
+        for (middle, count) in &more.bins {
+            *self.bins.entry(middle.clone()).or_default() += count;
+        }
+    }
+
     fn histogram(&self) -> Histogram<u64> {
         let mut histogram = hlog::histogram();
         for (middle, count) in &self.bins {
@@ -109,11 +133,46 @@ impl Report {
                 job.options.entry(name.clone()).or_insert_with(|| value.clone());
             }
         }
+        let mut jobs: Vec<Job> = Vec::new();
+        for job in std::mem::take(&mut report.jobs) {
+            match jobs.iter_mut().find(|other| other.is_of(&job)) {
+                Some(other) => other.add(&job),
+                None => jobs.push(job),
+            }
+        }
+        report.jobs = jobs;
         Ok(report)
     }
 }
 
 impl Job {
+    /// Another thread of the same job.
+    fn is_of(&self, other: &Self) -> bool {
+        (&self.name, self.group, &self.options) == (&other.name, other.group, &other.options)
+    }
+
+    fn add(&mut self, more: &Self) {
+        self.entries += 1;
+        self.error = if self.error == 0 { more.error } else { self.error };
+        self.read.add(&more.read);
+        self.write.add(&more.write);
+        let [ours, theirs] = [self.runtime_ms as f64, more.runtime_ms as f64];
+        let share = |one: f64, other: f64| (one * ours + other * theirs) / (ours + theirs).max(1.0);
+        self.usr_cpu = share(self.usr_cpu, more.usr_cpu);
+        self.sys_cpu = share(self.sys_cpu, more.sys_cpu);
+        self.runtime_ms += more.runtime_ms;
+        self.ctx += more.ctx;
+        self.majf += more.majf;
+        self.minf += more.minf;
+    }
+
+    /// An operation ends before the next begins, whatever `iodepth` says. So it is where no engine
+    /// was named: fio's own choice is psync.
+    pub fn is_synchronous(&self) -> bool {
+        let engine = self.option("ioengine").unwrap_or("psync");
+        matches!(engine, "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" | "mmap")
+    }
+
     /// An option as it was given.
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options.get(name).map(String::as_str)
@@ -194,6 +253,15 @@ impl Job {
 }
 
 impl Side {
+    fn add(&mut self, more: &Self) {
+        self.total_ios += more.total_ios;
+        self.io_bytes += more.io_bytes;
+        self.runtime = self.runtime.max(more.runtime);
+        self.lat_ns.add(&more.lat_ns);
+        self.slat_ns.add(&more.slat_ns);
+        self.clat_ns.add(&more.clat_ns);
+    }
+
     fn total(&self) -> &Times {
         if self.lat_ns.bins.is_empty() { &self.clat_ns } else { &self.lat_ns }
     }
@@ -257,6 +325,41 @@ mod tests {
         let percent = plain["jobs"][0]["usr_cpu"].as_f64().unwrap();
         let runtime_ms = plain["jobs"][0]["job_runtime"].as_f64().unwrap();
         assert_eq!(usage.user_ns, (percent / 100.0 * runtime_ms * 1e6) as u64);
+    }
+
+    /// By fio 3.33 as well: `--numjobs=2` without `--group_reporting`; of each entry what is read.
+    const TWO: &str = include_str!("../../../fixtures/fio/two-jobs-3.33.json");
+
+    #[test]
+    fn the_threads_of_a_job_are_one_job() {
+        let plain: serde_json::Value = serde_json::from_str(TWO).unwrap();
+        let entries = plain["jobs"].as_array().unwrap();
+        let report = Report::parse(TWO).unwrap();
+        assert_eq!((entries.len(), report.jobs.len()), (2, 1));
+        let job = &report.jobs[0];
+        assert_eq!((job.entries, job.is_synchronous()), (2, true));
+        let sum = |value: fn(&serde_json::Value) -> f64| entries.iter().map(value).sum::<f64>();
+        let total = |count: fn(&serde_json::Value) -> &serde_json::Value| -> u64 {
+            entries.iter().map(|entry| count(entry).as_u64().unwrap()).sum()
+        };
+        let result = &job.role("reads", 2).ops["get"];
+        let count = total(|entry| &entry["read"]["total_ios"]);
+        assert_eq!(result.count, count);
+        assert_eq!(job.histograms("measure", "reads")[0].1.len(), count);
+        let latency = |entry: &serde_json::Value| {
+            let times = &entry["read"]["lat_ns"];
+            times["mean"].as_f64().unwrap() * times["N"].as_f64().unwrap()
+        };
+        assert!((result.service_ns as f64 / sum(latency) - 1.0).abs() < 1e-6);
+        let longest = entries.iter().map(|entry| entry["read"]["lat_ns"]["max"].as_u64());
+        assert_eq!(Some(result.service_ns_max), longest.max().unwrap());
+        let user_ns = sum(|entry| {
+            let runtime_ms = entry["job_runtime"].as_f64().unwrap();
+            entry["usr_cpu"].as_f64().unwrap() / 100.0 * runtime_ms * 1e6
+        });
+        assert!((job.usage().user_ns as f64 - user_ns).abs() < 2.0);
+        assert_eq!(job.usage().voluntary_switches, total(|entry| &entry["ctx"]));
+        assert!(job.window_ns() < 1_100_000_000, "they worked at the same time");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use kvdyno_engine::{Durability, Error, ErrorClass, Place, Result};
 use kvdyno_record::protocol::Job;
 use kvdyno_record::workload::{Choice, Drive, MixEntry, Op, Role};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file that engine `drive` makes in its directory.
 const FILE: &str = "drive";
@@ -15,7 +15,7 @@ pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<Strin
     };
     let mut arguments = vec![
         "--name=kvdyno".to_owned(),
-        format!("--filename={}", path(&job.place)?.display()),
+        format!("--filename={}", one_name(&path(&job.place)?)),
         format!("--rw={}", pattern(role)?),
         format!("--bs={}", job.shape.value_bytes_max),
         format!("--size={}", job.data.records.saturating_mul(job.shape.value_bytes_max)),
@@ -50,6 +50,11 @@ pub(crate) fn path(place: &Place) -> Result<PathBuf> {
         Place::Device(path) => Ok(path.clone()),
         Place::Server(_) => Err(invalid("fio works on a device, or on a file in a directory")),
     }
+}
+
+/// As one name: fio takes a `:` for the end of a file's name and the beginning of the next.
+fn one_name(path: &Path) -> String {
+    path.display().to_string().replace(':', "\\:")
 }
 
 fn invalid(what: &str) -> Error {
@@ -110,4 +115,16 @@ fn options(job: &Job, role: &Role) -> Result<Vec<String>> {
         arguments.push("--sync=dsync".to_owned());
     }
     Ok(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_colons_is_one_file() {
+        let device = Path::new("/dev/disk/by-path/pci-0000:00:1f.2-ata-1");
+        assert_eq!(one_name(device), "/dev/disk/by-path/pci-0000\\:00\\:1f.2-ata-1");
+        assert_eq!(one_name(Path::new("/mnt/nvme/drive")), "/mnt/nvme/drive");
+    }
 }

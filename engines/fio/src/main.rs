@@ -4,6 +4,7 @@
 //! measures. What the program sees is the protocol of any worker, so that both stand in one record,
 //! interleaved. It works on the file or device that a case of engine `drive` has written.
 
+mod child;
 mod command;
 mod describe;
 mod talk;

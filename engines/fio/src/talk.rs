@@ -1,6 +1,7 @@
 //! The protocol of a worker, spoken for fio: phase by phase it waits for the program, has fio work,
 //! and files what fio reports. fio tells of a phase as a whole: the series has one slice for each.
 
+use crate::child;
 use crate::command::{arguments, path};
 use kvdyno_engine::{Counters, Error, ErrorClass, Result, Value};
 use kvdyno_record::fio::{self, Report};
@@ -185,8 +186,7 @@ impl<'j> Case<'j> {
         let report = self.job.folder.join(format!("fio-{}.json", phase.name));
         let mut command = Command::new("fio");
         command.args(&arguments).stdin(Stdio::null()).stdout(File::create_new(&report)?);
-        let mut child = command
-            .spawn()
+        let mut child = child::spawn(command)
             .map_err(|error| Error::from(error).context("starting fio (apt install fio)"))?;
         let stopped = self.watch(&mut child)?;
         let status = child.wait()?;

@@ -246,7 +246,9 @@ fn database_shared(evidence: &Evidence) -> Option<Finding> {
             })
         })
     };
-    let shared = measured(evidence).filter(|at| !at.of_harness()).filter_map(|at| {
+    // A bare drive's blocks are overwritten in place: its state is told by the steady state's rule.
+    let engines = measured(evidence).filter(|at| !at.of_harness() && !at.case.is_bare_drive());
+    let shared = engines.filter_map(|at| {
         let before = at.record.database_used_by.iter();
         let before: Vec<&str> = before.map(String::as_str).filter(|id| wrote(id)).collect();
         (!before.is_empty()).then(|| {

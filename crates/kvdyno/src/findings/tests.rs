@@ -426,6 +426,10 @@ fn a_database_that_others_wrote_to_is_named() {
     };
     let finding = found(Id::DatabaseShared, shared);
     assert!(finding.evidence.contains("written to by 0002_lmdb_t1_r1"), "{finding:?}");
+    let mut drive = Fixture::with_drive(1);
+    drive.case("psync-1_r1").record.database_used_by = vec!["0002_lmdb_t1_r1".to_owned()];
+    let findings = drive.summary().findings;
+    assert!(findings.iter().all(|finding| finding.id != Id::DatabaseShared), "{findings:?}");
     let mut fixture = Fixture::new();
     shared(&mut fixture);
     let summary = fixture.summary();

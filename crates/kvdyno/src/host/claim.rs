@@ -30,7 +30,7 @@ enum Held {
     /// A lock and a ledger in the folder.
     Folder(Lock),
     /// The device, which is its own database: there is one at a time, and nothing to remove.
-    Device { _lock: Raw },
+    Device(Raw),
 }
 
 impl Claim {
@@ -39,7 +39,7 @@ impl Claim {
         let raw = Raw::take(root, path, consent)?;
         Ok(Self {
             place: raw.path.clone(),
-            held: Held::Device { _lock: raw },
+            held: Held::Device(raw),
             directories: Vec::new(),
             databases: BTreeSet::new(),
             warnings: Vec::new(),
@@ -89,11 +89,20 @@ impl Claim {
         &self.warnings
     }
 
+    /// Looks before a case whether the place is still free for it: a device is nobody's between
+    /// two cases.
+    pub fn check(&self, root: &Root) -> Result<(), PlaceError> {
+        match &self.held {
+            Held::Folder(_) => Ok(()),
+            Held::Device(raw) => Ok(raw.check(root)?),
+        }
+    }
+
     /// Where a database lies, or would.
     pub fn database_path(&self, id: &str) -> PathBuf {
         match self.held {
             Held::Folder(_) => self.place.join(id),
-            Held::Device { .. } => self.place.clone(),
+            Held::Device(_) => self.place.clone(),
         }
     }
 
@@ -113,7 +122,7 @@ impl Claim {
         if self.has_database(id) {
             return Ok(path);
         }
-        if matches!(self.held, Held::Device { .. }) {
+        if matches!(self.held, Held::Device(_)) {
             self.databases.insert(id.to_owned());
             return Ok(path);
         }
@@ -170,7 +179,7 @@ impl Claim {
             Held::Folder(lock) => {
                 lock.add(entry).map_err(PlaceError::io("write the lock in", &self.place))
             }
-            Held::Device { .. } => Ok(()),
+            Held::Device(_) => Ok(()),
         }
     }
 }

@@ -32,6 +32,10 @@ pub struct Raw {
     pub path: PathBuf,
     /// How large it is.
     pub bytes: u64,
+    /// As typed, with what it is.
+    name: String,
+    /// Nothing is written to it.
+    reading: bool,
     /// Locked as udev wants it to be, so that nobody probes it meanwhile (systemd,
     /// Block Device Locking). Not held exclusively: its worker does that.
     _lock: File,
@@ -155,10 +159,26 @@ impl Raw {
         })?;
         let bytes = file.seek(SeekFrom::End(0)).map_err(io(&name))?;
         if !reading {
-            check_unsigned(&file, bytes, &path, &name)?;
+            let found = signature::find(&file, bytes).map_err(io(&name))?;
+            check_unsigned(found, &path, &name)?;
         }
         drop(file);
-        Ok(Self { _lock: lock(&path, &name)?, path, bytes })
+        Ok(Self { _lock: lock(&path, &name)?, path, bytes, name, reading })
+    }
+
+    /// Looks again, between two cases: nobody holds it exclusively then, and somebody may have
+    /// come to use it. Short marks are left to `blkid`: the blocks of the run are noise, and two
+    /// bytes of it are soon like any.
+    pub fn check(&self, root: &Root) -> Result<(), RawError> {
+        if self.reading {
+            return Ok(());
+        }
+        let io = |source| RawError::Io { name: self.name.clone(), source };
+        let gone = || io(io::Error::other("it is no block device any more"));
+        check_unused(root, number(&self.path).ok_or_else(gone)?, &self.name)?;
+        let file = File::open(&self.path).map_err(io)?;
+        let found = signature::find_in_noise(&file, self.bytes).map_err(io)?;
+        check_unsigned(found, &self.path, &self.name)
     }
 }
 
@@ -246,9 +266,7 @@ fn open(path: &Path, reading: bool) -> io::Result<File> {
     options.custom_flags(flags.bits().cast_signed()).open(path)
 }
 
-fn check_unsigned(file: &File, bytes: u64, path: &Path, name: &str) -> Result<(), RawError> {
-    let own = signature::find(file, bytes)
-        .map_err(|source| RawError::Io { name: name.to_owned(), source })?;
+fn check_unsigned(own: Option<String>, path: &Path, name: &str) -> Result<(), RawError> {
     match own.or_else(|| signature::by_blkid(path)) {
         Some(found) => {
             Err(RawError::Signed { name: name.to_owned(), found, path: path.to_owned() })

@@ -153,6 +153,7 @@ impl Summary {
         for cases in by_key(&evidence.cases) {
             groups.push(Group::read(&cases, host)?);
         }
+        order_jobs(&mut groups);
         comparison::compare(&mut groups);
         efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
@@ -202,6 +203,21 @@ fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
         }
     }
     groups
+}
+
+/// A drive's job with fewer threads before the same with more, wherever the order that was drawn
+/// for them has one of them.
+fn order_jobs(groups: &mut [Group]) {
+    let job = |group: &Group| (group.engine.clone(), group.label.clone());
+    for at in 0..groups.len() {
+        for later in at + 1..groups.len() {
+            let (one, other) = (&groups[at], &groups[later]);
+            let same = one.bare_drive && other.bare_drive && job(one) == job(other);
+            if same && other.threads < one.threads {
+                groups.swap(at, later);
+            }
+        }
+    }
 }
 
 fn run_info(evidence: &Evidence) -> RunInfo {

@@ -177,6 +177,7 @@ impl Run<'_> {
 
     /// The folder of a case's database: made afresh for one that loads, there already for others.
     fn place(&mut self, case: &Case, databases: &mut Databases) -> Result<PathBuf, PlaceError> {
+        self.claim.check(self.bench.root)?;
         let id = &case.database.id;
         if case.makes_database() {
             self.drop_database(case, databases)?;

@@ -128,6 +128,27 @@ fn a_filesystem_is_not_overwritten_and_can_be_read() {
 }
 
 #[test]
+fn what_somebody_puts_on_it_between_two_cases_stays() {
+    let scratch = Scratch::new();
+    let test = "what_somebody_puts_on_it_between_two_cases_stays";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    let confirm = device.confirm();
+    let mut arguments = vec!["drive", &device.path, &confirm, "--rw", "randread"];
+    arguments.extend(["--duration", "2s", "--warmup", "100ms", "--trials", "2", "--depth", "1,4"]);
+    let running = scratch.start(scratch.kvdyno(&arguments));
+    scratch.wait_for_phase("randread", "measure");
+    let file = File::options().write(true).open(&device.path).unwrap();
+    file.write_all_at(b"XFSB", 0).unwrap();
+    file.sync_all().unwrap();
+    let before = device.content();
+    running.wait().assert_says("an XFS filesystem");
+    assert!(device.content() == before, "{} was written to", device.path);
+    let cases = records(&scratch.only_run());
+    let told = cases.values().filter_map(|case| case.outcome.message());
+    assert_eq!(told.filter(|words| words.contains("carries an XFS filesystem")).count(), 3);
+}
+
+#[test]
 fn a_mounted_device_is_refused_by_whatever_name() {
     let scratch = Scratch::new();
     let test = "a_mounted_device_is_refused_by_whatever_name";

@@ -45,7 +45,16 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         })?;
     }
     let identity = identity(file, &report)?;
-    let cases: Vec<Case> = report.jobs.iter().enumerate().map(|(at, job)| case(at, job)).collect();
+    let mut cases: Vec<Case> = Vec::new();
+    for (at, job) in report.jobs.iter().enumerate() {
+        let mut case = case(at, job);
+        // Jobs of one name that differ, or work one after another, are no trials of one case.
+        if cases.iter().any(|other| other.label == case.label) {
+            case.label = format!("{}-{}", case.label, at + 1);
+            case.key = format!("{}/{}", case.key, at + 1);
+        }
+        cases.push(case);
+    }
     let plan = Plan {
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
@@ -160,8 +169,10 @@ fn case(at: usize, job: &Job) -> Case {
     let ios = job.read.total_ios + job.write.total_ios;
     // Reads and writes of several sizes have a mean.
     let block = option("bs").unwrap_or((job.read.io_bytes + job.write.io_bytes) / ios.max(1));
-    let threads = option("numjobs").unwrap_or(1) as u32;
-    let depth = option("iodepth").unwrap_or(1) as u32;
+    // One entry of several threads: fio was asked for groups.
+    let threads = if job.entries > 1 { job.entries } else { option("numjobs").unwrap_or(1) as u32 };
+    let depth = (!job.is_synchronous()).then(|| option("iodepth").unwrap_or(1) as u32);
+    let in_flight = depth.map_or("sync".to_owned(), |depth| format!("d{depth}"));
     // How large its file was is not in the report where it was not said.
     let records = (option("size").unwrap_or(block) / block.max(1)).max(1);
     let label: String = job.name.to_lowercase().chars().map(letter).take(64).collect();
@@ -169,7 +180,7 @@ fn case(at: usize, job: &Job) -> Case {
     let values = job.options.iter().map(|(name, value)| (name.clone(), Value::Text(value.clone())));
     let size = Size::Fixed { bytes: block };
     Case {
-        key: format!("fio-import/{label}/{block}/t{threads}/d{depth}"),
+        key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
         engine: "fio".to_owned(),
         label,
         options: Options { durability: Durability::Async, values: values.collect() },
@@ -192,7 +203,7 @@ fn case(at: usize, job: &Job) -> Case {
             value_bytes_mean: block,
             value_bytes_max: block,
             sessions: threads,
-            depth,
+            depth: depth.unwrap_or(1),
         },
         phases: vec![phase(job, threads, depth)],
         budget_ns: 0,
@@ -207,19 +218,14 @@ fn letter(c: char) -> char {
     if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '-' }
 }
 
-fn phase(job: &Job, threads: u32, depth: u32) -> Phase {
+fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
     let ordered = matches!(job.option("rw"), Some("read" | "write" | "rw" | "readwrite"));
     let keys = if ordered { Choice::Sequential } else { Choice::Uniform };
     let sides = [(Op::Get, job.read.total_ios), (Op::Update, job.write.total_ios)];
     let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
     let mix = done.map(|(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() });
-    let role = Role {
-        name: role_name(job).to_owned(),
-        threads,
-        mix: mix.collect(),
-        rate: None,
-        depth: Some(depth),
-    };
+    let role =
+        Role { name: role_name(job).to_owned(), threads, mix: mix.collect(), rate: None, depth };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
     let work = Work::Measure(Drive { roles: vec![role], ends });
     Phase { name: "measure".to_owned(), work }
@@ -347,6 +353,25 @@ mod tests {
             .map(|interval| interval.histogram.len())
             .sum();
         assert_eq!(samples, ops["get"].count + ops["update"].count);
+    }
+
+    #[test]
+    fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/two-jobs-3.33.json");
+        let run = import(file.as_ref(), folder.path()).unwrap();
+        let records = run.case_records().unwrap();
+        let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
+        assert_eq!(record.case.threads, Some(2));
+        let Work::Measure(drive) = &record.case.phases[0].work else { panic!("no measure") };
+        assert_eq!((drive.roles[0].threads, drive.roles[0].depth), (2, None), "psync, iodepth=8");
+        // The same jobs as fio reports them when one works after the other.
+        let text = std::fs::read_to_string(file).unwrap();
+        let again = folder.path().join("again.json");
+        std::fs::write(&again, text.replacen("\"groupid\":0", "\"groupid\":1", 1)).unwrap();
+        let plan = import(&again, &folder.path().join("again")).unwrap().plan().unwrap();
+        let keys: std::collections::BTreeSet<_> = plan.cases.iter().map(|case| &case.key).collect();
+        assert_eq!((plan.cases.len(), keys.len()), (2, 2));
     }
 
     #[test]

@@ -94,21 +94,29 @@ fn words(verdict: &Steadiness) -> String {
 fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
     let mut figures = Vec::new();
     for label in TRACKED {
-        let of_label: Vec<_> = measured(evidence).filter(|case| case.case.label == label).collect();
-        let mut rounds = Vec::new();
-        for case in of_label {
-            let parts = fifths(&case.series()?);
-            rounds.push(parts.map_or(0.0, |parts| parts.iter().sum()));
+        let mut rounds = BTreeMap::new();
+        for case in measured(evidence).filter(|case| case.case.label == label) {
+            if let Some(parts) = fifths(&case.series()?) {
+                rounds.insert(case.case.trial, parts.iter().sum());
+            }
         }
         figures.push(rounds);
     }
-    Ok(sentence(&figures))
+    Ok(sentence(&complete(&figures)))
+}
+
+/// The figures of the first rounds that have all of them: a window is of rounds that follow each
+/// other, so that nothing counts after one in which a job failed.
+fn complete(figures: &[BTreeMap<u32, f64>]) -> Vec<Vec<f64>> {
+    let whole = |round: &u32| figures.iter().all(|figure| figure.contains_key(round));
+    let rounds = (1..=u32::MAX).take_while(whole).count();
+    figures.iter().map(|figure| figure.values().take(rounds).copied().collect()).collect()
 }
 
 fn sentence(figures: &[Vec<f64>]) -> String {
     let rounds = figures.iter().map(Vec::len).min().unwrap_or(0);
     if rounds < WINDOW {
-        return format!("{rounds} rounds are complete, and {WINDOW} are the least");
+        return format!("{rounds} rounds in a row are complete, and {WINDOW} are the least");
     }
     let end = first_steady(figures);
     let last = end.map_or(rounds, |end| end + 1);
@@ -151,6 +159,17 @@ mod tests {
     }
 
     #[test]
+    fn a_failed_job_ends_the_rounds_and_shifts_none() {
+        let rounds = |all: &[u32]| -> BTreeMap<u32, f64> {
+            all.iter().map(|round| (*round, f64::from(*round))).collect()
+        };
+        let all = [rounds(&[1, 2, 3, 4, 5, 6, 7]), rounds(&[1, 2, 3, 4, 5, 7])];
+        assert_eq!(complete(&all), vec![vec![1.0, 2.0, 3.0, 4.0, 5.0]; 2]);
+        let none = vec![Vec::<f64>::new(); 2];
+        assert_eq!(complete(&[rounds(&[2, 3]), rounds(&[1, 2, 3])]), none);
+    }
+
+    #[test]
     fn rounds_are_judged_in_words() {
         let flat = vec![100.0; 6];
         let falls = vec![500.0, 400.0, 300.0, 200.0, 100.0, 50.0];
@@ -158,6 +177,9 @@ mod tests {
         assert!(yes.starts_with("steady: yes, in rounds 1 to 5 (rw0-4k: range 0"), "{yes}");
         let no = sentence(&[flat.clone(), falls, flat]);
         assert!(no.starts_with("steady: no, not within 6 rounds; rounds 2 to 6: rw0-4k"), "{no}");
-        assert_eq!(sentence(&[vec![1.0; 4]]), "4 rounds are complete, and 5 are the least");
+        assert_eq!(
+            sentence(&[vec![1.0; 4]]),
+            "4 rounds in a row are complete, and 5 are the least"
+        );
     }
 }

@@ -63,9 +63,19 @@ const HEAD_BYTES: u64 = 1 << 20;
 
 /// What lies on a device; none: nothing that is known.
 pub(super) fn find(file: &File, bytes: u64) -> io::Result<Option<String>> {
+    find_of_length(file, bytes, 1)
+}
+
+/// The same where the blocks are of chance: what stands there once in four billion times at most.
+pub(super) fn find_in_noise(file: &File, bytes: u64) -> io::Result<Option<String>> {
+    find_of_length(file, bytes, 4)
+}
+
+fn find_of_length(file: &File, bytes: u64, shortest: usize) -> io::Result<Option<String>> {
     let mut head = vec![0; HEAD_BYTES.min(bytes) as usize];
     file.read_exact_at(&mut head, 0)?;
-    let found = MARKS.iter().find(|mark| is_at(&head, mark.offset, mark.magic));
+    let mut marks = MARKS.iter().filter(|mark| mark.magic.len() >= shortest);
+    let found = marks.find(|mark| is_at(&head, mark.offset, mark.magic));
     if let Some(mark) = found {
         return Ok(Some(format!("{} (at byte {})", mark.what, mark.offset)));
     }
@@ -153,6 +163,17 @@ mod tests {
             (131 << 10, b"\x0c\xb1\xba\x00\x00\x00\x00\x00"),
         ] {
             assert!(with(offset, magic).is_some(), "{offset}");
+        }
+    }
+
+    #[test]
+    fn in_noise_two_bytes_are_no_mark() {
+        for (mark, is_found) in [(&MARKS[0], false), (&MARKS[33], false), (&MARKS[1], true)] {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(BYTES).unwrap();
+            file.write_all_at(mark.magic, mark.offset).unwrap();
+            let found = find_in_noise(&file, BYTES).unwrap();
+            assert_eq!(found.is_some(), is_found, "{}", mark.what);
         }
     }
 
