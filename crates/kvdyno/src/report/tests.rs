@@ -422,7 +422,7 @@ fn a_run_of_the_drive_alone() {
 #[test]
 fn a_job_of_the_drive_stands_by_threads_whatever_order_was_drawn() {
     let mut fixture = Fixture::of_drive_alone(1);
-    for (case, threads) in [("psync-1_r1", 4), ("psync-2_r1", 1), ("uring-32_r1", 2)] {
+    for (case, threads) in [("psync-2_r1", 4), ("psync-3_r1", 1), ("uring-32_r1", 2)] {
         let case = &mut fixture.case(case).record.case;
         (case.label, case.threads) = ("job".to_owned(), Some(threads));
     }

@@ -85,7 +85,7 @@ fn how_far_from_the_drive_is_said_as_sure_as_it_is() {
         answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
     };
     let sure = sentence(4);
-    let words = "Of what the drive gives one thread that waits for each I/O (psync, 9.29 k I/Os a \
+    let words = "Of what the drive gives 2 threads that wait for each I/O (psync, 9.29 k I/Os a \
                  second), LMDB reaches 87 % (83 to 93 %), limited by the drive; RocksDB reaches \
                  62 % (59 to 66 %), neither CPU nor drive full.";
     assert!(sure.ends_with(words), "{sure}");

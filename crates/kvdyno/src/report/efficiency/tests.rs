@@ -48,10 +48,10 @@ fn change_name(before: &mut Snapshot, after: &Snapshot) {
 #[test]
 fn an_engine_is_held_against_as_many_threads_that_wait() {
     let summary = Fixture::with_drive(4).summary();
-    for (threads, job) in [(1, "psync-1"), (2, "psync-2")] {
+    for (threads, job) in [(1, "psync-2"), (2, "psync-3")] {
         let standing = standing(&summary, threads);
         let ceiling = standing.ceiling.as_ref().unwrap();
-        assert_eq!((ceiling.job.as_str(), ceiling.in_flight), (job, threads));
+        assert_eq!((ceiling.job.as_str(), ceiling.in_flight), (job, threads + 1), "and the writer");
         let most = standing.drive.as_ref().unwrap();
         assert_eq!((most.job.as_str(), most.in_flight), ("uring-32", 32));
         let own = run(&summary, "LMDB", threads);
@@ -68,12 +68,12 @@ fn an_engine_is_held_against_as_many_threads_that_wait() {
 fn a_ceiling_is_what_the_drive_gave_the_job_and_not_others() {
     let ceiling = |more_writes: u64| {
         let mut fixture = Fixture::with_drive(2);
-        recount(&mut fixture, "psync-1", |device, _| device.writes += more_writes);
+        recount(&mut fixture, "psync-2", |device, _| device.writes += more_writes);
         standing(&fixture.summary(), 1).ceiling.clone().unwrap()
     };
     let (alone, beside) = (ceiling(0), ceiling(300_000));
     assert!((alone.ios_per_s - beside.ios_per_s).abs() < 0.1, "{alone:?} {beside:?}");
-    assert_eq!(beside.job, "psync-1");
+    assert_eq!(beside.job, "psync-2");
 }
 
 #[test]
@@ -126,13 +126,14 @@ fn another_number_in_flight_is_no_ceiling_and_the_drives_most_stays() {
         }
         fixture.summary()
     };
-    // One reader and one writer are two in all.
-    let summary = without(&["psync-1"]);
-    assert_eq!(standing(&summary, 1).ceiling.as_ref().unwrap().job, "psync-2");
-    let summary = without(&["psync-1", "psync-2"]);
+    // One reader and one writer are two in all, two readers and one writer three; two readers alone
+    // have a ceiling as well.
+    let summary = without(&["psync-3"]);
+    assert_eq!(standing(&summary, 2).ceiling.as_ref().unwrap().job, "psync-2");
+    let summary = without(&["psync-2", "psync-3"]);
     assert_eq!(share(&summary, 1, &c::CEILING_SHARE), None);
     let why = standing(&summary, 1).why_no_share.as_deref();
-    assert_eq!(why, Some("no ceiling with 1 in flight, only with 32"));
+    assert_eq!(why, Some("no ceiling with 2 in flight, only with 32"));
     assert!(share(&summary, 1, &c::DRIVE_SHARE).is_some());
 }
 
@@ -183,14 +184,14 @@ fn cpu_time_of_background_threads_is_not_the_operations() {
 #[test]
 fn a_ceiling_that_made_no_io_is_none() {
     let mut fixture = Fixture::with_drive(2);
-    recount(&mut fixture, "psync-1", |device, before| {
+    recount(&mut fixture, "psync-3", |device, before| {
         device.reads = before;
         device.writes = 500;
     });
     let summary = fixture.summary();
-    let found = share(&summary, 1, &c::CEILING_SHARE);
+    let found = share(&summary, 2, &c::CEILING_SHARE);
     assert!(found.is_some_and(f64::is_finite), "{found:?}");
-    assert_eq!(standing(&summary, 1).ceiling.as_ref().unwrap().job, "psync-2", "two in all");
+    assert_eq!(standing(&summary, 2).ceiling.as_ref().unwrap().job, "psync-2", "the next");
     let all = why(|fixture| {
         recount(fixture, "_drive_", |device, before| {
             device.reads = before;
