@@ -13,6 +13,7 @@ pub mod doctor;
 mod drive;
 pub mod evidence;
 pub mod facts;
+pub mod fresh;
 pub mod group;
 mod ledger;
 pub mod meter;
@@ -28,6 +29,7 @@ mod testing;
 pub mod volume;
 
 pub use child::Child;
+pub use fresh::{Fresh, FreshError};
 pub use group::{Group, Unavailable};
 pub use meter::Meter;
 pub use place::{Claim, Place, PlaceError};
