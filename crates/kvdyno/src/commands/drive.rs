@@ -9,6 +9,7 @@ use super::run;
 use crate::cli::{DriveArgs, DrivePreset, SuiteArgs};
 use crate::exit::Exit;
 use crate::host::Root;
+use crate::host::raw::Consent;
 use crate::printer::Printer;
 use std::thread::available_parallelism;
 
@@ -22,7 +23,12 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let suite = SuiteArgs { place: args.place.clone(), ..SuiteArgs::default() };
     let file = "drive.toml (written by kvdyno drive)";
-    let prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
+    let mut prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
+    prepared.consent = match &args.destroy_data_on {
+        Some(device) => Consent::Destroy(device.clone()),
+        None if args.read_only => Consent::Read,
+        None => Consent::None,
+    };
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, printer)?;
     let exit = finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)?;
     if !args.json {

@@ -3,6 +3,7 @@
 
 use crate::cli::SuiteArgs;
 use crate::exit::Complaint;
+use crate::host::raw::{self, Consent};
 use crate::host::{PlaceError, Root, Volume, facts, place};
 use crate::report::wrap::wrap;
 use crate::suite::{self, Overrides, SizingHost, Suite};
@@ -32,6 +33,8 @@ pub struct Prepared {
     pub lies_on: String,
     /// This machine, with what lies under the place.
     pub host: Host,
+    /// What may be done to the place where it is a block device.
+    pub consent: Consent,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
@@ -77,11 +80,13 @@ pub fn prepare_text(
         memory_available_bytes: host.machine.memory_available_bytes,
         free_bytes: volume.free_bytes,
         cpus: host.machine.cpus,
+        device: raw::is_device(at),
     };
     let plan = suite::expand(&suite, &descriptions, &sizing)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
-    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+    let (free_bytes, consent) = (volume.free_bytes, Consent::None);
+    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent })
 }
 
 /// The same for a plan that is there already, with its suite's text: nothing is sized anew.
@@ -97,7 +102,8 @@ pub fn prepare_plan(
     let (volume, host) = look(at, root)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
-    Ok(Prepared { text, plan, place, workers, free_bytes: volume.free_bytes, lies_on, host })
+    let (free_bytes, consent) = (volume.free_bytes, Consent::None);
+    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent })
 }
 
 /// What the databases would lie on, and the machine.
@@ -187,6 +193,10 @@ fn outline(plan: &Plan) -> String {
 
 /// Refuses a plan that the volume has no room for.
 pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
+    if prepared.place.as_deref().is_some_and(raw::is_device) {
+        // There is no filesystem to leave room on; the plan is sized by the device.
+        return Ok(());
+    }
     suite::check_space(&prepared.plan, prepared.free_bytes)
         .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
 }

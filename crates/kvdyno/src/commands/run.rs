@@ -5,7 +5,7 @@ use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::Exit;
-use crate::host::{Place, Root, Volume, evidence, facts, meter};
+use crate::host::{Claim, Place, Root, Volume, evidence, facts, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, harness_ns_per_op};
@@ -35,15 +35,22 @@ pub(super) fn keep(
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
     // A place that cannot be had is refused before a run is begun.
-    let needed_bytes = prepared.plan.estimate.space_bytes;
-    let place =
-        Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
-    let folder = create(&path, runs)?;
-    let _alone = runs::take(&folder)?;
-    let claim = place.claim(&id).map_err(|error| {
-        give_up(&folder);
-        refused(&error)
-    })?;
+    let (folder, _alone, claim) = if raw::is_device(&place) {
+        let claim = Claim::device(&root, &place, &prepared.consent).map_err(|e| refused(&e))?;
+        let folder = create(&path, runs)?;
+        (folder.clone(), runs::take(&folder)?, claim)
+    } else {
+        let needed_bytes = prepared.plan.estimate.space_bytes;
+        let place =
+            Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
+        let folder = create(&path, runs)?;
+        let alone = runs::take(&folder)?;
+        let claim = place.claim(&id).map_err(|error| {
+            give_up(&folder);
+            refused(&error)
+        })?;
+        (folder, alone, claim)
+    };
     for warning in claim.warnings() {
         printer.warning(warning);
     }

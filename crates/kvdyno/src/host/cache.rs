@@ -6,6 +6,7 @@
 
 use super::Root;
 use super::pages::{self, Cached};
+use super::raw;
 use super::size::files;
 use kvdyno_record::usage::Residency;
 use rustix::fs::{Advice, fadvise, fsync, syncfs};
@@ -147,7 +148,12 @@ fn look(path: &Path, file: &File, method: &mut String) -> io::Result<Cached> {
 pub fn sync_volume(path: &Path) -> io::Result<Duration> {
     let directory = File::open(path)?;
     let begun = Instant::now();
-    syncfs(&directory)?;
+    if raw::is_device(path) {
+        // Its node lies on another filesystem than its data.
+        fsync(&directory)?;
+    } else {
+        syncfs(&directory)?;
+    }
     Ok(begun.elapsed())
 }
 

@@ -6,6 +6,7 @@
 use super::Root;
 use super::ledger::{Entry, Lock, NAME, is_folder_name};
 use super::place::{Place, PlaceError, check_contents, in_use, missing, unreadable_lock};
+use super::raw::{Consent, Raw};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -16,14 +17,36 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Claim {
     place: PathBuf,
-    lock: Lock,
+    held: Held,
     directories: Vec<PathBuf>,
     databases: BTreeSet<String>,
     warnings: Vec<String>,
     released: bool,
 }
 
+/// By what the place belongs to the run.
+#[derive(Debug)]
+enum Held {
+    /// A lock and a ledger in the folder.
+    Folder(Lock),
+    /// The device, which is its own database: there is one at a time, and nothing to remove.
+    Device { _lock: Raw },
+}
+
 impl Claim {
+    /// Takes a block device for one run.
+    pub fn device(root: &Root, path: &Path, consent: &Consent) -> Result<Self, PlaceError> {
+        let raw = Raw::take(root, path, consent)?;
+        Ok(Self {
+            place: raw.path.clone(),
+            held: Held::Device { _lock: raw },
+            directories: Vec::new(),
+            databases: BTreeSet::new(),
+            warnings: Vec::new(),
+            released: false,
+        })
+    }
+
     /// Looks at a place and takes it for one run, in one step.
     pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, PlaceError> {
         Place::examine(root, place, 0, Some(run))?.claim(run)
@@ -52,7 +75,8 @@ impl Claim {
         })?;
         let place = place.to_owned();
         let (databases, warnings) = (BTreeSet::new(), Vec::new());
-        Ok(Self { place, lock, directories, databases, warnings, released: false })
+        let held = Held::Folder(lock);
+        Ok(Self { place, held, directories, databases, warnings, released: false })
     }
 
     /// The place.
@@ -67,7 +91,10 @@ impl Claim {
 
     /// Where a database lies, or would.
     pub fn database_path(&self, id: &str) -> PathBuf {
-        self.place.join(id)
+        match self.held {
+            Held::Folder(_) => self.place.join(id),
+            Held::Device { .. } => self.place.clone(),
+        }
     }
 
     /// The database was made through this claim and is still there.
@@ -84,6 +111,10 @@ impl Claim {
             return Err(PlaceError::Database { path, cause });
         }
         if self.has_database(id) {
+            return Ok(path);
+        }
+        if matches!(self.held, Held::Device { .. }) {
+            self.databases.insert(id.to_owned());
             return Ok(path);
         }
         if fs::symlink_metadata(&path).is_ok() {
@@ -108,7 +139,9 @@ impl Claim {
         if !self.has_database(id) {
             return Ok(());
         }
-        remove_folder(&self.database_path(id))?;
+        if matches!(self.held, Held::Folder(_)) {
+            remove_folder(&self.database_path(id))?;
+        }
         self.databases.remove(id);
         self.write(&Entry::Removed(id.to_owned()))
     }
@@ -125,13 +158,20 @@ impl Claim {
         for id in self.databases.clone() {
             self.remove_database(&id)?;
         }
-        self.lock.remove().map_err(PlaceError::io("remove the lock in", &self.place))?;
+        if let Held::Folder(lock) = &mut self.held {
+            lock.remove().map_err(PlaceError::io("remove the lock in", &self.place))?;
+        }
         remove_directories(&self.directories);
         Ok(())
     }
 
     fn write(&mut self, entry: &Entry) -> Result<(), PlaceError> {
-        self.lock.add(entry).map_err(PlaceError::io("write the lock in", &self.place))
+        match &mut self.held {
+            Held::Folder(lock) => {
+                lock.add(entry).map_err(PlaceError::io("write the lock in", &self.place))
+            }
+            Held::Device { .. } => Ok(()),
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod mount;
 mod pages;
 pub mod place;
 pub mod process;
+pub mod raw;
 mod root;
 pub mod settings;
 pub mod size;

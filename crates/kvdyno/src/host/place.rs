@@ -3,6 +3,7 @@
 pub use super::claim::Claim;
 use super::doctor::{self, Check};
 use super::ledger::{self, Ledger};
+use super::raw::{self, RawError};
 use super::{Root, Volume, volume};
 use crate::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -27,6 +28,16 @@ pub struct Place {
 /// Why a place cannot be used, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
+    /// A block device, and a command that takes none.
+    #[error("{} is a block device; `kvdyno drive {}` measures those", place.display(),
+        place.display())]
+    ADevice {
+        /// The path.
+        place: PathBuf,
+    },
+    /// A block device that is not touched.
+    #[error(transparent)]
+    Raw(#[from] RawError),
     /// A file, or a link to nowhere.
     #[error("{} is not a directory; name a directory, or a path that does not exist yet",
         place.display())]
@@ -194,6 +205,7 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
     let not_a_directory = || PlaceError::NotADirectory { place: path.to_owned() };
     match fs::metadata(path) {
         Ok(stat) if stat.is_dir() => Ok(true),
+        Ok(_) if raw::is_device(path) => Err(PlaceError::ADevice { place: path.to_owned() }),
         Ok(_) => Err(not_a_directory()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // A link to nowhere can neither be used nor made.

@@ -7,12 +7,16 @@
 use super::Root;
 use super::device::Device;
 use super::mount::{self, Mount};
+use super::raw;
 use kvdyno_record::host::Filesystem;
 use rustix::fs::{StatVfsMountFlags, major, minor, statvfs};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// What stands for a filesystem's name where there is none.
+const RAW: &str = "raw";
 
 /// What lies under a path.
 #[derive(Clone, Debug)]
@@ -53,7 +57,7 @@ impl Medium {
     pub fn of(kind: &str) -> Self {
         match kind {
             "ext2" | "ext3" | "ext4" | "xfs" | "btrfs" | "f2fs" | "zfs" | "bcachefs" | "jfs"
-            | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
+            | RAW | "nilfs2" | "exfat" | "vfat" | "ntfs3" => Self::Device,
             "tmpfs" | "ramfs" | "hugetlbfs" | "devtmpfs" => Self::Memory,
             "overlay" | "aufs" | "unionfs" | "ecryptfs" => Self::Layers,
             "nfs" | "nfs4" | "cifs" | "smb3" | "9p" | "virtiofs" | "ceph" | "afs" | "lustre"
@@ -69,6 +73,9 @@ impl Volume {
     /// Looks at a path, which need not exist.
     pub fn at(root: &Root, path: &Path) -> io::Result<Self> {
         let directory = nearest(path)?;
+        if let Some(number) = raw::number(&directory) {
+            return Ok(Self::raw(root, directory, number));
+        }
         let stat = fs::metadata(&directory)?;
         let number = (major(stat.dev()), minor(stat.dev()));
         let space = statvfs(&directory)?;
@@ -84,6 +91,30 @@ impl Volume {
             used_bytes: blocks(space.f_blocks.saturating_sub(space.f_bfree)),
             read_only: space.f_flag.contains(StatVfsMountFlags::RDONLY),
         })
+    }
+
+    /// A block device itself: all of it is free to whoever may have it.
+    fn raw(root: &Root, path: PathBuf, number: (u32, u32)) -> Self {
+        let bytes = raw::bytes(root, &path);
+        let mount = Mount {
+            id: 0,
+            device: number,
+            root: "/".to_owned(),
+            point: path.clone(),
+            options: String::new(),
+            kind: RAW.to_owned(),
+            source: path.display().to_string(),
+            super_options: String::new(),
+        };
+        Self {
+            device: device(root, number, Some(&mount)),
+            mount: Some(mount),
+            directory: path,
+            total_bytes: bytes,
+            free_bytes: bytes,
+            used_bytes: 0,
+            read_only: false,
+        }
     }
 
     /// `ext4`, `xfs`, `tmpfs`; `unknown` where mountinfo cannot be read.

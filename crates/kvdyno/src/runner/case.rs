@@ -7,7 +7,7 @@ use super::worker::Worker;
 use super::{Bench, Interrupt};
 use crate::host::child::Exit;
 use crate::host::group::Group;
-use crate::host::meter;
+use crate::host::{meter, raw};
 use crate::printer::Progress;
 use crate::redact::without_secrets;
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
@@ -110,7 +110,11 @@ fn job(setting: &Setting<'_>) -> Job {
     Job {
         protocol: kvdyno_record::PROTOCOL,
         case: case.id.clone(),
-        place: Place::Directory(setting.place.clone()),
+        place: if raw::is_device(&setting.place) {
+            Place::Device(setting.place.clone())
+        } else {
+            Place::Directory(setting.place.clone())
+        },
         options: case.options.clone(),
         shape: case.shape.clone(),
         data: case.data.clone(),

@@ -15,14 +15,15 @@ pub(super) fn check(
     engine: &Engine,
     description: &Description,
     data: &Data,
+    device: bool,
     mistakes: &mut Mistakes,
 ) {
     let abilities = &description.capabilities;
     let without = format!("leave it out with --engine, or ask for less of {}", description.name);
-    if !abilities.places.contains(&PlaceKind::Directory) {
-        let message = format!("{} stores nothing in a directory", description.name);
+    if let Some(what) = misplaced(description, device) {
+        let message = format!("{} stores nothing {what}", description.name);
         let mistake = mistakes.at(&engine.name.span, message);
-        mistake.label("expected an engine whose place is a directory");
+        mistake.label(format!("expected an engine that stores {what}"));
     }
     if abilities.numbered_keys_only && data.key.format == KeyFormat::Hex {
         let format = typed.data.key_format.as_ref();
@@ -57,6 +58,15 @@ pub(super) fn check(
             _ => {}
         }
     }
+}
+
+/// Where it would have to store its data and cannot.
+pub(super) fn misplaced(description: &Description, device: bool) -> Option<&'static str> {
+    let (kind, what) = match device {
+        true => (PlaceKind::Device, "on a block device"),
+        false => (PlaceKind::Directory, "in a directory"),
+    };
+    (!description.capabilities.places.contains(&kind)).then_some(what)
 }
 
 fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: &mut Mistakes) {

@@ -123,9 +123,7 @@ impl<'a> Cases<'a> {
                 self.push(Point { swept, phases: &phases, loaded, ..point });
             }
         }
-        if let Some(last) = self.made.last_mut() {
-            last.database.last_use = true;
-        }
+        self.end_last();
     }
 
     /// Each case loads its own database and takes it away.
@@ -135,21 +133,17 @@ impl<'a> Cases<'a> {
             let phases = &workload::phases(suite, terms(setup, swept, sized));
             let (loaded, ceiling) = (None, false);
             self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
-            if let Some(case) = self.made.last_mut() {
-                case.database.last_use = true;
-            }
+            self.end_last();
         }
     }
 
     /// Every job of the drive, in an order drawn anew unless one is asked for. The file is written
     /// once for all trials: what is in it does not matter, only that it is there.
     fn drive(&mut self, drive: &Bare, threads: &[Option<u32>], trial: u32, order: u64) {
-        let ceiling = drive.ceiling;
-        let filler = self.filled.clone().unwrap_or_else(|| {
-            let Shape { setup, sized } = &drive.fill;
-            let phases = &jobs::filling(drive);
-            self.push(Point { setup, sized, swept: None, trial, phases, loaded: None, ceiling })
-        });
+        if self.filled.is_none() && !drive.read_only {
+            self.filled = Some(self.fill(drive, trial));
+        }
+        let filler = self.filled.clone();
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let mut points: Vec<_> =
             drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();
@@ -159,10 +153,30 @@ impl<'a> Cases<'a> {
         for (job, swept) in points {
             let Shape { setup, sized } = &job.shape;
             let phases = &jobs::phases(drive, job.job, swept);
-            let loaded = Some((drive.filling_phases(), filler.as_str()));
+            let loaded = filler.as_deref().map(|filler| (drive.filling_phases(), filler));
+            let ceiling = drive.ceiling;
             self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
+            if drive.read_only {
+                self.end_last();
+            }
         }
-        self.filled = Some(filler);
+        if drive.overwritten {
+            self.end_last();
+            self.filled = None;
+        }
+    }
+
+    fn fill(&mut self, drive: &Bare, trial: u32) -> String {
+        let Shape { setup, sized } = &drive.fill;
+        let (phases, ceiling) = (&jobs::filling(drive), drive.ceiling);
+        self.push(Point { setup, sized, swept: None, trial, phases, loaded: None, ceiling })
+    }
+
+    /// Nobody uses the database of the last case after it.
+    fn end_last(&mut self) {
+        if let Some(last) = self.made.last_mut() {
+            last.database.last_use = true;
+        }
     }
 
     /// The drive's file goes with the last case that works on it.

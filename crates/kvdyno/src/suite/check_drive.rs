@@ -17,6 +17,9 @@ pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&trials.span, format!("the suite has no {} trials", trials.0));
         mistake.label(format!("expected at most {}, as in [run]", typed.trials()));
     }
+    if drive.is_read_only() {
+        check_read_only(drive, mistakes);
+    }
     check_labels(drive, typed, mistakes);
     for job in &drive.job {
         if let Some(depth) =
@@ -30,6 +33,19 @@ pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
             let mistake = mistakes.at(&share.span, "the job does not both read and write");
             mistake.label("expected rw = \"randrw\" or \"rw\" with this");
         }
+    }
+}
+
+/// Nothing that writes.
+fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
+    if let Some(passes) = drive.precondition.as_ref() {
+        let mistake = mistakes.at(&passes.span, "this writes, and the drive is read only");
+        mistake.label("expected no `precondition` beside `read_only`");
+    }
+    for job in drive.job.iter().filter(|job| job.read_share() < 1.0) {
+        let span = job.rw.as_ref().map_or(&job.span, |rw| &rw.span);
+        let mistake = mistakes.at(span, "this writes, and the drive is read only");
+        mistake.label("expected rw = \"randread\" or \"read\"");
     }
 }
 

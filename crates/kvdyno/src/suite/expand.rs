@@ -100,7 +100,8 @@ fn set_up<'a>(
 ) -> Vec<Setup<'a>> {
     let mut setups = Vec::new();
     for &(engine, description) in found {
-        abilities::check(&suite.typed, engine, description, &sized.data, mistakes);
+        let data = &sized.data;
+        abilities::check(&suite.typed, engine, description, data, host.device, mistakes);
         for limit in limits {
             let memory = Memory { bytes: limit.bytes.unwrap_or(host.memory_bytes) };
             let options = options::resolve(engine, description, memory, mistakes);

@@ -1,6 +1,7 @@
 //! The drive's jobs as cases are made of them: each an engine of its own label, with data whose
 //! values are blocks.
 
+use super::abilities::misplaced;
 use super::cases::Setup;
 use super::drive::{Drive, Job, Pattern, Way};
 use super::mistake::Mistakes;
@@ -12,7 +13,7 @@ use super::sizing::{Limit, Sized, SizingHost, scaled};
 use super::source::Span;
 use super::typed::{Engine, Options};
 use crate::units;
-use kvdyno_record::engine::{Description, PlaceKind, Value};
+use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::protocol::WorkerDescription;
 use kvdyno_record::workload::{
     Choice, Data, Drive as Roles, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role,
@@ -46,6 +47,10 @@ pub(super) struct Bare<'a> {
     precondition: u64,
     /// The jobs as they are written down, in every trial.
     pub(super) in_order: bool,
+    /// What is there is read; nothing is filled.
+    pub(super) read_only: bool,
+    /// Others overwrite what it fills: it fills again in each trial.
+    pub(super) overwritten: bool,
     pub(super) ceiling: bool,
 }
 
@@ -53,7 +58,8 @@ impl Bare<'_> {
     /// How many cases it comes to.
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
-        1 + points * self.trials as usize
+        let fills = if self.overwritten { self.trials } else { u32::from(!self.read_only) };
+        fills as usize + points * self.trials as usize
     }
 
     /// How many phases the filling has.
@@ -84,6 +90,10 @@ pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
         let io_span = job.io.as_ref().map_or(&job.span, |io| &io.span);
         let io = Given(Value::Text(job.io().word().to_owned()));
         let mut options = job.options.clone();
+        if drive.is_read_only() {
+            let on = At { value: Given(Value::Boolean(true)), span: drive.span.clone() };
+            options.0.push((text("read_only", &drive.span), on));
+        }
         options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
         Engine {
             name: At { value: Name(NAME.to_owned()), span: job.span.clone() },
@@ -129,11 +139,16 @@ pub(super) fn resolve<'a>(
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
     let (suite, description) = (terms.suite, terms.worker);
-    if !description.capabilities.places.contains(&PlaceKind::Directory) {
-        mistakes.at(&drive.span, format!("{} works on no files", description.name));
+    let host = terms.host;
+    if let Some(what) = misplaced(description, host.device) {
+        mistakes.at(&drive.span, format!("{} works on nothing {what}", description.name));
     }
-    let bytes = file_bytes(suite, drive, sized);
-    let memory = Memory { bytes: terms.host.memory_bytes };
+    if let Some(on) = drive.read_only.as_ref().filter(|on| on.value && !host.device) {
+        let mistake = mistakes.at(&on.span, "in a directory there is nothing to read");
+        mistake.label("expected a block device for this");
+    }
+    let bytes = file_bytes(suite, drive, sized, host);
+    let memory = Memory { bytes: host.memory_bytes };
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit { bytes: None, tag: None };
     let seed = sized.data.seed;
@@ -157,12 +172,27 @@ pub(super) fn resolve<'a>(
     }
     let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
     let in_order = drive.in_order.as_ref().is_some_and(|in_order| in_order.value);
-    Some(Bare { fill, jobs, trials, precondition, in_order, ceiling: drive.is_ceiling() })
+    Some(Bare {
+        fill,
+        jobs,
+        trials,
+        precondition,
+        in_order,
+        read_only: drive.is_read_only(),
+        overwritten: host.device && !suite.typed.engine.is_empty(),
+        ceiling: drive.is_ceiling(),
+    })
 }
 
-/// How large the file is: whole blocks of the filling, so not less than asked for.
-fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized) -> u64 {
+/// How large the file is: whole blocks of the filling, so not less than asked for. Of a device that
+/// only the drive works on: all of it.
+fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
+    let alone = suite.typed.engine.is_empty();
     let wanted = match drive.size.as_ref().map_or(DataSize::Auto, |size| size.value) {
+        DataSize::Auto if host.device && alone => {
+            sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
+            return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
+        }
         DataSize::Is(bytes) => scaled(suite, bytes, "bytes of the drive's file", &mut sized.notes),
         DataSize::Auto => sized.user_bytes() as u64,
     };
@@ -215,6 +245,9 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
 
 /// What writes the file: every block of it, in order, and again as often as is asked for.
 pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
+    if bare.read_only {
+        return Vec::new();
+    }
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
     let mut phases = vec![Phase { name: "load".to_owned(), work: Work::Load(load) }];
     if bare.precondition > 1 {

@@ -25,6 +25,8 @@ pub struct SizingHost {
     pub free_bytes: u64,
     /// Processors this process may use.
     pub cpus: u32,
+    /// The place is a block device: there is room for one database, and it is the whole of it.
+    pub device: bool,
 }
 
 /// The data set and what was decided about it.

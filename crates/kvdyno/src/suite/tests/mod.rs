@@ -141,6 +141,7 @@ const HOST: SizingHost = SizingHost {
     memory_available_bytes: 12 * GIB,
     free_bytes: 100 * GIB,
     cpus: 8,
+    device: false,
 };
 
 fn engine(name: &str) -> Description {

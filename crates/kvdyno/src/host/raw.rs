@@ -1,0 +1,270 @@
+//! A block device as a place: what has to be true before anything is written to it.
+//!
+//! It is named in full and twice, in use by nobody, and carries nothing that is known to be of
+//! value. Whatever is found is said with its name and the way out; nothing is ever wiped here.
+
+mod signature;
+
+use super::Root;
+use super::device::Device;
+use super::mount;
+use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
+use std::fs::{self, File};
+use std::io::{self, Seek as _, SeekFrom};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// What the user allows to be done to a block device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// It may be overwritten: the name that was typed a second time.
+    Destroy(PathBuf),
+    /// It may be read.
+    Read,
+    /// Nothing was said.
+    None,
+}
+
+/// A block device that a run may have.
+#[derive(Debug)]
+pub struct Raw {
+    /// The kernel's name of it, below `/dev`.
+    pub path: PathBuf,
+    /// How large it is.
+    pub bytes: u64,
+    /// Locked as udev wants it to be, so that nobody probes it meanwhile (systemd,
+    /// Block Device Locking). Not held exclusively: its worker does that.
+    _lock: File,
+}
+
+/// Why a block device is not touched, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RawError {
+    /// A relative path, or one that is not below `/dev`.
+    #[error("{} is the block device {}, and is not named in full; name it so: {}",
+        typed.display(), path.display(), path.display())]
+    NotInFull {
+        /// As typed.
+        typed: PathBuf,
+        /// What it is.
+        path: PathBuf,
+    },
+    /// It was not named a second time.
+    #[error("{name} is a block device, and all data on it would be lost; if that is meant, say so \
+        with --destroy-data-on={}; --read-only reads it and writes nothing", typed.display())]
+    NotConfirmed {
+        /// As typed, with what it is.
+        name: String,
+        /// As typed.
+        typed: PathBuf,
+    },
+    /// The second name is another one.
+    #[error("--destroy-data-on={} is not PLACE, which is {}; both must be the same, in full",
+        confirmed.display(), typed.display())]
+    ConfirmedAnother {
+        /// The second name.
+        confirmed: PathBuf,
+        /// The first.
+        typed: PathBuf,
+    },
+    /// Something works on it.
+    #[error("{name} is in use: {by}; nothing was touched; {remedy}")]
+    InUse {
+        /// As typed, with what it is.
+        name: String,
+        /// "`/dev/vda1` is mounted at /".
+        by: String,
+        /// What would free it.
+        remedy: String,
+    },
+    /// Something is on it.
+    #[error("{name} carries {found}; nothing was touched; if it is worth nothing, wipe it \
+        yourself: wipefs -a {}", path.display())]
+    Signed {
+        /// As typed, with what it is.
+        name: String,
+        /// What was found, and where.
+        found: String,
+        /// The device.
+        path: PathBuf,
+    },
+    /// It cannot be opened, or read.
+    #[error("failed to open {name}: {source}{}", if source.kind() == io::ErrorKind::PermissionDenied
+        { "; its owner is root: sudo" } else { "" })]
+    Io {
+        /// As typed, with what it is.
+        name: String,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+/// Whether a path leads to a block device.
+pub fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|stat| stat.file_type().is_block_device())
+}
+
+/// The size of a block device; zero where it cannot be told.
+pub(super) fn bytes(root: &Root, path: &Path) -> u64 {
+    let Some(number) = number(path) else { return 0 };
+    let sectors = root.number::<u64>(format!("{}/size", directory(number)));
+    sectors.unwrap_or_default().saturating_mul(512)
+}
+
+/// The number of a block device.
+pub(super) fn number(path: &Path) -> Option<(u32, u32)> {
+    let stat = fs::metadata(path).ok().filter(|stat| stat.file_type().is_block_device())?;
+    Some((major(stat.rdev()), minor(stat.rdev())))
+}
+
+fn directory((major, minor): (u32, u32)) -> String {
+    format!("/sys/dev/block/{major}:{minor}")
+}
+
+impl Raw {
+    /// Looks at a block device, and takes it. Nothing is written.
+    pub fn take(root: &Root, typed: &Path, consent: &Consent) -> Result<Self, RawError> {
+        let io = |name: &str| {
+            let name = name.to_owned();
+            move |source| RawError::Io { name, source }
+        };
+        let path = typed.canonicalize().map_err(io(&typed.display().to_string()))?;
+        let name = if path == typed {
+            path.display().to_string()
+        } else {
+            format!("{} (which is {})", typed.display(), path.display())
+        };
+        if !typed.starts_with("/dev") || typed.components().any(|c| c.as_os_str() == "..") {
+            return Err(RawError::NotInFull { typed: typed.to_owned(), path });
+        }
+        check_consent(typed, &name, consent)?;
+        let number = number(&path)
+            .ok_or_else(|| io(&name)(io::Error::other("it is no block device any more")))?;
+        let reading = *consent == Consent::Read;
+        if !reading {
+            check_unused(root, number, &name)?;
+        }
+        let mut file = open(&path, reading).map_err(|error| match error.kind() {
+            // Mounted in another namespace, part of a pool, held by a program.
+            io::ErrorKind::ResourceBusy => RawError::InUse {
+                name: name.clone(),
+                by: "the kernel has it open exclusively for somebody".to_owned(),
+                remedy: format!("`lsblk {0}` and `fuser -v {0}` may say for whom", path.display()),
+            },
+            _ => io(&name)(error),
+        })?;
+        let bytes = file.seek(SeekFrom::End(0)).map_err(io(&name))?;
+        if !reading {
+            check_unsigned(&file, bytes, &path, &name)?;
+        }
+        drop(file);
+        Ok(Self { _lock: lock(&path, &name)?, path, bytes })
+    }
+}
+
+fn check_consent(typed: &Path, name: &str, consent: &Consent) -> Result<(), RawError> {
+    let typed = typed.to_owned();
+    match consent {
+        Consent::Destroy(confirmed) if *confirmed != typed => {
+            Err(RawError::ConfirmedAnother { confirmed: confirmed.clone(), typed })
+        }
+        Consent::None => Err(RawError::NotConfirmed { name: name.to_owned(), typed }),
+        Consent::Destroy(_) | Consent::Read => Ok(()),
+    }
+}
+
+/// By number, so that it does not matter by which name it is in use: itself, its partitions, the
+/// disk it is a part of, and what is built on any of them.
+fn check_unused(root: &Root, number: (u32, u32), name: &str) -> Result<(), RawError> {
+    let in_use =
+        |by: String, remedy: String| Err(RawError::InUse { name: name.to_owned(), by, remedy });
+    let disk = root.path(directory(number)).join("../dev");
+    let disk = fs::read_to_string(disk).ok().and_then(|text| parse_number(&text));
+    let is_partition = root.path(directory(number)).join("partition").exists();
+    let whole = disk.filter(|_| is_partition).into_iter();
+    for number in std::iter::once(number).chain(partitions(root, number)).chain(whole) {
+        let device = Device::find(root, number).map_or("?".to_owned(), |device| device.name);
+        if let Some(mount) = mount::all(root).into_iter().find(|mount| mount.device == number) {
+            let point = mount.point.display();
+            return in_use(
+                format!("/dev/{device} is mounted at {point}"),
+                format!("if it may go: umount {point}"),
+            );
+        }
+        if is_swap(root, &device) {
+            let remedy = format!("if it may go: swapoff /dev/{device}");
+            return in_use(format!("/dev/{device} is swap space"), remedy);
+        }
+        if let Some(holder) = root.names(format!("{}/holders", directory(number))).first() {
+            let remedy = "take that apart first (dmsetup, vgchange -an, mdadm --stop)";
+            return in_use(format!("{holder} is built on /dev/{device}"), remedy.to_owned());
+        }
+        if let Some(other) = backed(root, &device) {
+            let remedy = format!("if it may go: losetup -d /dev/{other}");
+            return in_use(format!("/dev/{other} has /dev/{device} as its file"), remedy);
+        }
+    }
+    Ok(())
+}
+
+fn parse_number(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The partitions of a whole device.
+fn partitions(root: &Root, number: (u32, u32)) -> Vec<(u32, u32)> {
+    let directory = directory(number);
+    let is_partition = |name: &String| root.text(format!("{directory}/{name}/partition")).is_some();
+    let names = root.names(&directory).into_iter().filter(is_partition);
+    names.filter_map(|name| parse_number(&root.text(format!("{directory}/{name}/dev"))?)).collect()
+}
+
+fn is_swap(root: &Root, device: &str) -> bool {
+    let text = root.text("/proc/swaps").unwrap_or_default();
+    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    names.into_iter().any(|name| {
+        let path = Path::new(name).canonicalize().unwrap_or_else(|_| PathBuf::from(name));
+        path == Path::new("/dev").join(device)
+    })
+}
+
+/// The loop device that has this device as its backing file.
+fn backed(root: &Root, device: &str) -> Option<String> {
+    let loops = root.names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
+    loops.into_iter().find(|name| {
+        let file = root.text(format!("/sys/block/{name}/loop/backing_file"));
+        file.is_some_and(|file| Path::new(&file) == Path::new("/dev").join(device))
+    })
+}
+
+fn open(path: &Path, reading: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(!reading);
+    // Exclusively: refused where a filesystem, a volume manager or a program has it so.
+    let flags = if reading { OFlags::CLOEXEC } else { OFlags::EXCL };
+    options.custom_flags(flags.bits().cast_signed()).open(path)
+}
+
+fn check_unsigned(file: &File, bytes: u64, path: &Path, name: &str) -> Result<(), RawError> {
+    let own = signature::find(file, bytes)
+        .map_err(|source| RawError::Io { name: name.to_owned(), source })?;
+    match own.or_else(|| signature::by_blkid(path)) {
+        Some(found) => {
+            Err(RawError::Signed { name: name.to_owned(), found, path: path.to_owned() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The lock that udev respects. Another run of ours has it as well.
+fn lock(path: &Path, name: &str) -> Result<File, RawError> {
+    let io = |source| RawError::Io { name: name.to_owned(), source };
+    let file = File::open(path).map_err(io)?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| RawError::InUse {
+        name: name.to_owned(),
+        by: "another run, or a program that partitions it, has it locked".to_owned(),
+        remedy: "wait for its end".to_owned(),
+    })?;
+    Ok(file)
+}

@@ -1,0 +1,166 @@
+//! Marks that filesystems, volume managers and partition tables leave on a device: an own table of
+//! their places, and `blkid` as a second opinion where it is installed.
+//!
+//! The places are those of libblkid's probes (util-linux, libblkid/src/superblocks and partitions).
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Bytes that stand at a place.
+struct Mark {
+    what: &'static str,
+    /// From the beginning.
+    offset: u64,
+    magic: &'static [u8],
+}
+
+const fn mark(what: &'static str, offset: u64, magic: &'static [u8]) -> Mark {
+    Mark { what, offset, magic }
+}
+
+const MARKS: [Mark; 34] = [
+    mark("an ext2, ext3 or ext4 filesystem", 0x438, b"\x53\xef"),
+    mark("an XFS filesystem", 0, b"XFSB"),
+    mark("a Btrfs filesystem", 0x1_0040, b"_BHRfS_M"),
+    mark("an F2FS filesystem", 0x400, b"\x10\x20\xf5\xf2"),
+    mark("a bcachefs filesystem", 0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
+    mark("a bcache device", 0x1018, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),
+    mark("an NTFS filesystem", 3, b"NTFS    "),
+    mark("an exFAT filesystem", 3, b"EXFAT   "),
+    mark("a FAT filesystem", 0x36, b"FAT1"),
+    mark("a FAT filesystem", 0x52, b"FAT32"),
+    mark("an ISO 9660 filesystem", 0x8001, b"CD001"),
+    mark("a UDF filesystem", 0x8001, b"BEA01"),
+    mark("a SquashFS image", 0, b"hsqs"),
+    mark("a JFS filesystem", 0x8000, b"JFS1"),
+    mark("a ReiserFS filesystem", 0x1_0034, b"ReIsEr"),
+    mark("a NILFS2 filesystem", 0x406, b"\x34\x34"),
+    mark("an OCFS2 filesystem", 0x2000, b"OCFSV2"),
+    mark("a GFS2 filesystem", 0x1_0000, b"\x01\x16\x19\x70"),
+    mark("swap space", 4086, b"SWAPSPACE2"),
+    mark("swap space", 4086, b"SWAP-SPACE"),
+    mark("a hibernated system", 4086, b"S1SUSPEND"),
+    mark("swap space", 0xfff6, b"SWAPSPACE2"),
+    mark("an LVM physical volume", 0x018, b"LVM2 001"),
+    mark("an LVM physical volume", 0x218, b"LVM2 001"),
+    mark("an LVM physical volume", 0x418, b"LVM2 001"),
+    mark("an LVM physical volume", 0x618, b"LVM2 001"),
+    mark("a LUKS volume", 0, b"LUKS\xba\xbe"),
+    mark("a LUKS volume", 0x4000, b"SKUL\xba\xbe"),
+    mark("a Linux RAID member", 0, b"\xfc\x4e\x2b\xa9"),
+    mark("a Linux RAID member", 0x1000, b"\xfc\x4e\x2b\xa9"),
+    mark("a BlueStore device of Ceph", 0, b"bluestore block device"),
+    mark("a GPT partition table", 512, b"EFI PART"),
+    mark("a GPT partition table", 4096, b"EFI PART"),
+    mark("a partition table or a boot sector", 0x1fe, b"\x55\xaa"),
+];
+
+/// As much of the beginning as any mark needs: a ZFS label has its marks past 128 KiB.
+const HEAD_BYTES: u64 = 1 << 20;
+
+/// What lies on a device; none: nothing that is known.
+pub(super) fn find(file: &File, bytes: u64) -> io::Result<Option<String>> {
+    let mut head = vec![0; HEAD_BYTES.min(bytes) as usize];
+    file.read_exact_at(&mut head, 0)?;
+    let found = MARKS.iter().find(|mark| is_at(&head, mark.offset, mark.magic));
+    if let Some(mark) = found {
+        return Ok(Some(format!("{} (at byte {})", mark.what, mark.offset)));
+    }
+    if is_zfs(&head) {
+        return Ok(Some("a ZFS pool member".to_owned()));
+    }
+    at_the_end(file, bytes)
+}
+
+fn is_at(head: &[u8], offset: u64, magic: &[u8]) -> bool {
+    head.get(offset as usize..).is_some_and(|rest| rest.starts_with(magic))
+}
+
+/// Its uberblocks: 128 slots of 1 KiB from 128 KiB on, in either byte order.
+fn is_zfs(head: &[u8]) -> bool {
+    const MAGIC: u64 = 0x00ba_b10c;
+    let slots = (128_usize..256).filter_map(|slot| head.get(slot << 10..)?.first_chunk::<8>());
+    slots
+        .into_iter()
+        .any(|slot| [u64::from_le_bytes(*slot), u64::from_be_bytes(*slot)].contains(&MAGIC))
+}
+
+/// What keeps its mark, or a second one, at the end.
+fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
+    const RAID: &[u8] = b"\xfc\x4e\x2b\xa9";
+    let raid_090 = (bytes & !0xffff).checked_sub(0x1_0000);
+    let raid_100 = bytes.checked_sub(0x2000).map(|at| at & !0xfff);
+    let places = [
+        (bytes.checked_sub(512), &b"EFI PART"[..], "the second half of a GPT partition table"),
+        (bytes.checked_sub(4096), b"EFI PART", "the second half of a GPT partition table"),
+        (raid_090, RAID, "a Linux RAID member"),
+        (raid_090, b"\xa9\x2b\x4e\xfc", "a Linux RAID member"),
+        (raid_100, RAID, "a Linux RAID member"),
+    ];
+    for (at, magic, what) in places {
+        let Some(at) = at else { continue };
+        let mut there = vec![0; magic.len()];
+        file.read_exact_at(&mut there, at)?;
+        if there == magic {
+            return Ok(Some(format!("{what} (at byte {at})")));
+        }
+    }
+    Ok(None)
+}
+
+/// What `blkid -p` says of it; none where it knows of nothing, or is not installed.
+pub(super) fn by_blkid(path: &Path) -> Option<String> {
+    let mut command = Command::new("blkid");
+    command.args(["-p", "-o", "export"]).arg(path).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok()?;
+    // blkid(8): 2, nothing was found; 8, it cannot decide between several.
+    if output.status.code() == Some(8) {
+        return Some("signatures of several kinds (blkid)".to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key));
+    let kind = value("TYPE=").or_else(|| value("PTTYPE="))?;
+    Some(format!("{kind} (blkid)"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: u64 = 4 << 20;
+
+    fn with(offset: u64, magic: &[u8]) -> Option<String> {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(BYTES).unwrap();
+        file.write_all_at(magic, offset).unwrap();
+        find(&file, BYTES).unwrap()
+    }
+
+    #[test]
+    fn every_mark_is_found_where_it_is() {
+        for mark in &MARKS {
+            let found = with(mark.offset, mark.magic);
+            let expected = format!("{} (at byte {})", mark.what, mark.offset);
+            assert_eq!(found, Some(expected));
+        }
+        for (offset, magic) in [
+            (BYTES - 512, &b"EFI PART"[..]),
+            (BYTES - (64 << 10), b"\xfc\x4e\x2b\xa9"),
+            (BYTES - 8192, b"\xfc\x4e\x2b\xa9"),
+            (131 << 10, b"\x0c\xb1\xba\x00\x00\x00\x00\x00"),
+        ] {
+            assert!(with(offset, magic).is_some(), "{offset}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_found_on_what_is_empty_small_or_foreign() {
+        assert_eq!(with(0, b"data of somebody's own format"), None);
+        let small = tempfile::tempfile().unwrap();
+        small.set_len(512).unwrap();
+        assert_eq!(find(&small, 512).unwrap(), None);
+    }
+}
