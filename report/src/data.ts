@@ -73,6 +73,8 @@ export interface Group {
   user_bytes: number;
   ram_limit_bytes: number | null;
   ram_limit_held: boolean | null;
+  /** What the database lay on; absent before there were volumes. */
+  volume?: string | null;
   trials: Trial[];
   load: LoadRow | null;
   runs: RunRow[];

@@ -30,11 +30,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         sqpoll: asked("sqpoll"),
         iopoll: asked("iopoll"),
     };
-    let mut ring = if asked("psync") {
-        Ring::psync(&[file], &setup)?
-    } else {
-        Ring::new(&[file], &setup)?
-    };
+    let mut ring =
+        if asked("psync") { Ring::psync(&[file], &setup)? } else { Ring::new(&[file], &setup)? };
     let mut free: Vec<u32> = (0..depth).collect();
     let (mut state, mut reads, mut rounds, mut sum) = (depth.into(), 0_u64, 0_u64, 0_u64);
     let (start, cpu) = (Instant::now(), cpu());

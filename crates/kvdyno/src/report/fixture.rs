@@ -495,6 +495,7 @@ fn blank(
             made_by: loader.to_owned(),
             last_use: threads == Some(2),
         },
+        volume: None,
         ram_limit_bytes: Some(RAM),
         data: data(),
         shape: DataShape {
@@ -517,6 +518,8 @@ fn blank(
         attempt: 1,
         outcome: Outcome::Done,
         worker: Some(worker(engine)),
+        volume: None,
+        beside: Vec::new(),
         ram_limit: RamLimit {
             requested_bytes: Some(RAM),
             enforced_by: Some("cgroup v1".to_owned()),

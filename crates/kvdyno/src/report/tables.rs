@@ -88,6 +88,7 @@ struct Axes {
     durability: bool,
     data: bool,
     ram: bool,
+    volume: bool,
 }
 
 impl Axes {
@@ -97,11 +98,15 @@ impl Axes {
             durability: several(real.map(|group| group.durability)),
             data: several(groups.iter().map(data)),
             ram: several(groups.iter().map(|group| group.ram_limit_bytes)),
+            volume: several(groups.iter().map(|group| &group.volume)),
         }
     }
 
     fn columns(&self) -> Vec<(&'static str, Side)> {
         let mut columns = vec![("engine", Side::Left)];
+        if self.volume {
+            columns.push(("volume", Side::Left));
+        }
         if self.durability {
             columns.push(("durability", Side::Left));
         }
@@ -116,6 +121,9 @@ impl Axes {
 
     fn cells(&self, group: &Group) -> Vec<String> {
         let mut cells = vec![group.label.clone()];
+        if self.volume {
+            cells.push(group.volume.clone().unwrap_or_default());
+        }
         if self.durability {
             cells.push(group.durability.as_str().to_owned());
         }

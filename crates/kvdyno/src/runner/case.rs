@@ -1,13 +1,14 @@
 //! One case from nothing to its record: the worker is started inside its limit, told phase by
 //! phase to go, accounted for around each, and judged at the end.
 
+use super::Interrupt;
 use super::outcome;
 use super::talk::Talk;
+use super::volumes::Site;
 use super::worker::Worker;
-use super::{Bench, Interrupt};
 use crate::host::child::Exit;
 use crate::host::group::Group;
-use crate::host::{meter, raw};
+use crate::host::{Root, meter, raw};
 use crate::printer::Progress;
 use crate::redact::without_secrets;
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
@@ -16,16 +17,15 @@ use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::Job;
 use std::fs::File;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a case is run with.
 pub(super) struct Setting<'r> {
-    pub(super) bench: &'r Bench<'r>,
+    pub(super) root: &'r Root,
     pub(super) case: &'r Case,
     pub(super) folder: &'r CaseFolder,
     pub(super) identity: &'r WorkerIdentity,
-    pub(super) place: PathBuf,
+    pub(super) site: Site,
     pub(super) attempt: u32,
     pub(super) database_used_by: Vec<String>,
     pub(super) progress: &'r Progress<'r>,
@@ -73,6 +73,8 @@ pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
         outcome: outcome::judge(setting.case, &learned.phases, &ending, &exit, &ram_limit),
         worker: Some(setting.identity.clone()),
         ram_limit,
+        volume: setting.site.volume.clone(),
+        beside: Vec::new(),
         started_unix_ns,
         wall_ns,
         process: Some(exit.usage),
@@ -93,7 +95,7 @@ fn limit(setting: &Setting<'_>) -> (Option<Group>, RamLimit) {
         return (None, RamLimit::default());
     };
     let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
-    match Group::create(setting.bench.root, &setting.case.id, bytes) {
+    match Group::create(setting.root, &setting.case.id, bytes) {
         Ok(group) => {
             let enforced_by = Some(group.enforced_by());
             (Some(group), RamLimit { enforced_by, ..limit })
@@ -110,10 +112,10 @@ fn job(setting: &Setting<'_>) -> Job {
     Job {
         protocol: kvdyno_record::PROTOCOL,
         case: case.id.clone(),
-        place: if raw::is_device(&setting.place) {
-            Place::Device(setting.place.clone())
+        place: if raw::is_device(&setting.site.path) {
+            Place::Device(setting.site.path.clone())
         } else {
-            Place::Directory(setting.place.clone())
+            Place::Directory(setting.site.path.clone())
         },
         options: case.options.clone(),
         shape: case.shape.clone(),
@@ -141,6 +143,8 @@ pub(super) fn not_run(
         outcome: Outcome::NotRun { message },
         worker,
         ram_limit: RamLimit { requested_bytes: case.ram_limit_bytes, ..RamLimit::default() },
+        volume: None,
+        beside: Vec::new(),
         started_unix_ns: meter::unix_ns(),
         wall_ns: 0,
         process: None,

@@ -154,7 +154,8 @@ pub(super) fn resolve<'a>(
     let seed = sized.data.seed;
     let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let options = options::resolve(engine, description, memory, mistakes);
-        let setup = Setup { engine, description, options, limit: limit.clone() };
+        let limit = limit.clone();
+        let setup = Setup { engine, description, options, limit, volume: None };
         Shape { setup, sized: blocks(bytes, block, seed) }
     };
     let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);

@@ -20,7 +20,8 @@ const ATTEMPTS: u32 = 64;
 /// A loop device of ours. Dropped, it is gone as soon as nobody else has it open.
 #[derive(Debug)]
 pub(super) struct LoopDevice {
-    file: File,
+    /// The kernel keeps it as long as it is open, and no longer.
+    _file: File,
     number: u32,
     /// The file is not cached a second time by the kernel.
     pub(super) direct_io: bool,
@@ -37,7 +38,7 @@ impl LoopDevice {
             match configure(&file, image) {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
                 Err(error) => return Err(error),
-                Ok(direct_io) => return Ok(Self { file, number, direct_io }),
+                Ok(direct_io) => return Ok(Self { _file: file, number, direct_io }),
             }
         }
         Err(io::Error::other("others took every free loop device first"))
@@ -52,11 +53,6 @@ impl LoopDevice {
     /// device that is open.
     pub(super) fn path(&self) -> PathBuf {
         PathBuf::from(path_of(self.number))
-    }
-
-    /// It, open for reading and writing.
-    pub(super) fn file(&self) -> &File {
-        &self.file
     }
 }
 

@@ -1,12 +1,15 @@
-//! Volumes that are made for one load, and are gone with it: a filesystem on a loop device, or a
-//! bare device.
+//! Volumes that are made for one load, and are gone with it: a filesystem on a loop device or on a
+//! device that the user gave up, or the bare device.
 //!
 //! Whatever ends this process, the kernel takes all of it down: the image has no name, the loop
 //! device lets go of it when it is closed, and what is mounted is mounted where only this process
-//! and its children see it ([`namespace`]). Nothing is ever made on a device that was not opened
-//! here for the purpose.
+//! and its children see it ([`namespace`]). Nothing is ever made on a device but on one that was
+//! attached here to an image of ours, or that was looked at and taken for the run
+//! ([`Raw`](super::raw::Raw)).
 
+mod arguments;
 mod filesystem;
+mod given;
 mod image;
 mod ioctl;
 mod loops;
@@ -16,6 +19,7 @@ mod tests;
 
 use super::{Root, Volume};
 use filesystem::Mounted;
+use given::Given;
 use kvdyno_record::engine::Place;
 use kvdyno_record::volume::{Format, ImageRecord, Medium, VolumeRecord};
 use loops::LoopDevice;
@@ -37,6 +41,14 @@ pub enum FreshError {
     /// Not this user.
     #[error("making volumes needs root: run as root, or name directories that are there")]
     NotRoot,
+    /// A suite says more than a layout.
+    #[error("`{word}` is not taken: expected {expected}")]
+    Word {
+        /// It.
+        word: String,
+        /// What would be.
+        expected: String,
+    },
     /// The tool refused.
     #[error("`{command}` failed: {said}")]
     Mkfs {
@@ -89,9 +101,25 @@ const FOLDER: &str = "data";
 pub struct Fresh {
     // Dropped in this order: a device that is mounted stays.
     mounted: Option<Mounted>,
-    device: LoopDevice,
+    device: Bare,
     place: Place,
     record: VolumeRecord,
+}
+
+/// The device below.
+#[derive(Debug)]
+enum Bare {
+    Loop(LoopDevice),
+    Given(Given),
+}
+
+impl Bare {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Loop(device) => device.path(),
+            Self::Given(given) => given.path.clone(),
+        }
+    }
 }
 
 /// Fails where this user, on this machine, could not make such a volume. Touches nothing.
@@ -100,6 +128,7 @@ pub fn check(medium: &Medium) -> Result<(), FreshError> {
         Medium::Directory { .. } => return Ok(()),
         Medium::Loop { format, .. } | Medium::Device { format, .. } => format,
     };
+    arguments::check(format)?;
     if !rustix::process::geteuid().is_root() {
         return Err(FreshError::NotRoot);
     }
@@ -132,12 +161,36 @@ impl Fresh {
             ..VolumeRecord::default()
         };
         let place = Place::Device(device.path());
-        let fresh = Self { mounted: None, device, place, record };
+        let fresh = Self { mounted: None, device: Bare::Loop(device), place, record };
+        fresh.format(root, format, folder)
+    }
+
+    /// Makes a volume on a block device that was taken for this run ([`super::raw::Raw::take`]) and
+    /// whose data may be lost. `folder` is an empty directory to mount it on.
+    pub fn on_device(
+        root: &Root,
+        name: &str,
+        device: &Path,
+        discard: bool,
+        format: &Format,
+        folder: &Path,
+    ) -> Result<Self, FreshError> {
+        let given = Given::open(device, matches!(format, Format::Filesystem { .. }))?;
+        let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
+        let seen = Volume::at(root, device).map_err(FreshError::io("look at the device"))?;
+        record.device = seen.device.ok().map(|device| device.name);
+        if discard {
+            given.discard()?;
+            record.commands.push(format!("blkdiscard {}", device.display()));
+        }
+        let place = Place::Device(device.to_owned());
+        let fresh = Self { mounted: None, device: Bare::Given(given), place, record };
         fresh.format(root, format, folder)
     }
 
     /// Makes what is to be on the device.
     fn format(mut self, root: &Root, format: &Format, folder: &Path) -> Result<Self, FreshError> {
+        arguments::check(format)?;
         let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let device = self.device.path();
         let command = filesystem::make(*filesystem, mkfs, &device)?;
@@ -165,7 +218,11 @@ impl Fresh {
 
     /// Takes it down; an error says that somebody still uses it, or could not be told to go.
     pub fn remove(mut self) -> Result<(), FreshError> {
-        self.mounted.take().map_or(Ok(()), Mounted::unmount)
+        self.mounted.take().map_or(Ok(()), Mounted::unmount)?;
+        match self.device {
+            Bare::Loop(_) => Ok(()),
+            Bare::Given(given) => given.leave_blank(),
+        }
     }
 }
 
