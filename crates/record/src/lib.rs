@@ -8,6 +8,7 @@
 
 pub mod case;
 pub mod files;
+pub mod fio;
 pub mod hlog;
 pub mod host;
 pub mod plan;

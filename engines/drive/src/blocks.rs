@@ -1,6 +1,7 @@
 //! The file or device whose blocks are the records: how it is made, what it must be to be opened,
 //! and whether all of it was written.
 
+use crate::describe::Asked;
 use crate::extents::{Proof, prove};
 use kvdyno_engine::{Error, ErrorClass, Place, Result};
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, fallocate, ioctl_blksszget, statx};
@@ -33,19 +34,20 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
-    pub(crate) fn open(place: &Place, bytes: u64, direct: bool) -> Result<Self> {
+    pub(crate) fn open(place: &Place, bytes: u64, asked: &Asked) -> Result<Self> {
+        let direct = asked.direct;
         match place {
             Place::Directory(folder) => {
                 let path = folder.join(FILE);
                 if path.exists() {
-                    let blocks = Self::existing(path, bytes, direct)?;
+                    let blocks = Self::existing(path, bytes, asked)?;
                     blocks.demand_whole()?;
                     return Ok(blocks);
                 }
                 Self::made(path, bytes, direct)
             }
             Place::Device(path) => {
-                let mut blocks = Self::existing(path.clone(), bytes, direct)?;
+                let mut blocks = Self::existing(path.clone(), bytes, asked)?;
                 // A file that stands in for a device may be loaded in place.
                 blocks.fresh = matches!(blocks.proof()?, Proof::NotWritten { .. });
                 Ok(blocks)
@@ -57,10 +59,14 @@ impl Blocks {
         }
     }
 
-    fn existing(path: PathBuf, bytes: u64, direct: bool) -> Result<Self> {
+    fn existing(path: PathBuf, bytes: u64, asked: &Asked) -> Result<Self> {
         let device = std::fs::metadata(&path)?.file_type().is_block_device();
-        let alone = if device { OFlags::EXCL } else { OFlags::empty() };
-        let mut file = opened(&path, direct, alone)?;
+        let how = match (asked.read_only, device) {
+            (true, _) => OFlags::RDONLY,
+            (false, true) => OFlags::RDWR | OFlags::EXCL,
+            (false, false) => OFlags::RDWR,
+        };
+        let mut file = opened(&path, asked.direct, how)?;
         let there = file.seek(io::SeekFrom::End(0))?;
         if there < bytes {
             let what = format!(
@@ -76,7 +82,7 @@ impl Blocks {
     /// Room is taken at once, so that a volume that is too small ends the run here, and so that the
     /// file lies in few pieces. It is not written by that, which the proof shows.
     fn made(path: PathBuf, bytes: u64, direct: bool) -> Result<Self> {
-        let file = opened(&path, direct, OFlags::CREATE)?;
+        let file = opened(&path, direct, OFlags::RDWR | OFlags::CREATE)?;
         let room = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
             Err(Errno::OPNOTSUPP) => file.set_len(bytes),
             room => room.map_err(io::Error::from),
@@ -116,12 +122,13 @@ impl Blocks {
     }
 }
 
-/// Opens for reading and writing; `CREATE` only where there is nothing.
+/// Opens for reading, and with `RDWR` for writing; `CREATE` only where there is nothing.
 fn opened(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     let mut options = File::options();
-    options.read(true).write(true).create_new(flags.contains(OFlags::CREATE));
+    options.read(true).write(flags.contains(OFlags::RDWR));
+    options.create_new(flags.contains(OFlags::CREATE));
     let flags = if direct { flags | OFlags::DIRECT } else { flags };
-    options.custom_flags(flags.difference(OFlags::CREATE).bits() as i32);
+    options.custom_flags(flags.difference(OFlags::CREATE | OFlags::RDWR).bits() as i32);
     let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
     let mut attempts = 1;
     let mut file = options.open(path);

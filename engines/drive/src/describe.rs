@@ -87,6 +87,11 @@ fn options() -> Vec<OptionSpec> {
             true,
             "O_DIRECT; off goes through the page cache, as io = mmap always does.",
         ),
+        boolean(
+            "read_only",
+            false,
+            "Open it for reading only, and not exclusively: a device that holds data.",
+        ),
     ]
 }
 
@@ -109,6 +114,8 @@ pub(crate) struct Asked {
     pub(crate) direct: bool,
     /// A write is on stable storage when it is answered.
     pub(crate) durable: bool,
+    /// Nothing can be written.
+    pub(crate) read_only: bool,
 }
 
 impl Asked {
@@ -129,6 +136,7 @@ impl Asked {
         }
         let registered = options.boolean("registered")?;
         let durable = options.durability == Durability::Commit;
-        Ok(Self { calls, registered, sqpoll, iopoll, direct, durable })
+        let read_only = options.boolean("read_only")?;
+        Ok(Self { calls, registered, sqpoll, iopoll, direct, durable, read_only })
     }
 }

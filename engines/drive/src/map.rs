@@ -20,7 +20,7 @@ unsafe impl Send for Map {}
 unsafe impl Sync for Map {}
 
 impl Map {
-    pub(crate) fn new(file: &File, bytes: u64) -> Result<Self> {
+    pub(crate) fn new(file: &File, bytes: u64, read_only: bool) -> Result<Self> {
         let failed = |error| Error::from(io::Error::from(error)).context("mapping the file");
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
@@ -28,7 +28,7 @@ impl Map {
             mmap(
                 std::ptr::null_mut(),
                 length,
-                ProtFlags::READ | ProtFlags::WRITE,
+                if read_only { ProtFlags::READ } else { ProtFlags::READ | ProtFlags::WRITE },
                 MapFlags::SHARED,
                 file,
                 0,

@@ -7,7 +7,7 @@ use super::finish::{self, Shown};
 use super::prepare::prepare_text;
 use super::run;
 use crate::cli::{DriveArgs, DrivePreset, SuiteArgs};
-use crate::exit::Exit;
+use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::host::raw::Consent;
 use crate::printer::Printer;
@@ -20,6 +20,11 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.print_suite {
         printer.verbatim(text.as_bytes());
         return Ok(Exit::Ok);
+    }
+    if args.with_fio && !is_installed("fio") {
+        return Err(Complaint::usage("--with-fio: there is no program `fio` here")
+            .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
+            .into());
     }
     let suite = SuiteArgs { place: args.place.clone(), ..SuiteArgs::default() };
     let file = "drive.toml (written by kvdyno drive)";
@@ -35,4 +40,10 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
+}
+
+/// Whether a program is found as a shell would find it.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

@@ -386,7 +386,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut claim = claim(folder.path(), "r1").unwrap();
         assert!(claim.database(&"a".repeat(300)).is_err());
-        assert!(claim.lock.ledger().unwrap().unwrap().databases.is_empty());
+        let Held::Folder(lock) = &mut claim.held else { panic!("{claim:?}") };
+        assert!(lock.ledger().unwrap().unwrap().databases.is_empty());
     }
 
     #[test]

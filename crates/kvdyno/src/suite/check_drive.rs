@@ -66,6 +66,9 @@ fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
             let mistake = mistakes.at(span, format!("`{label}` is there twice"));
             mistake.label("expected a `name` that no other job and no engine has");
         }
+        if drive.is_with_fio() {
+            labels.insert(format!("{label}-fio"));
+        }
         labels.insert(label);
     }
 }

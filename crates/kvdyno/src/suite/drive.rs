@@ -196,6 +196,11 @@ impl Drive {
         self.read_only.as_ref().is_some_and(|read_only| read_only.value)
     }
 
+    /// Every job is done by fio as well.
+    pub(super) fn is_with_fio(&self) -> bool {
+        self.with_fio.as_ref().is_some_and(|with_fio| with_fio.value)
+    }
+
     /// Puts what the section says for all into the jobs, and the preset's jobs before them.
     /// `swept`: the suite has numbers of threads to sweep.
     pub(super) fn complete(&mut self, swept: bool) {

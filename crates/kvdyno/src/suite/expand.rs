@@ -41,9 +41,9 @@ pub fn expand(
     let threads = swept_threads(suite);
     let drive = suite.typed.drive.as_ref();
     let drive_engines = drive.map(jobs::engines).unwrap_or_default();
-    let drive_worker = drive.and_then(|drive| jobs::find(drive, engines, &mut mistakes));
-    let bare = drive.zip(drive_worker).and_then(|(drive, worker)| {
-        let terms = jobs::Terms { suite, worker, limits: &limits, host };
+    let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
+    let bare = drive.and_then(|drive| {
+        let terms = jobs::Terms { suite, workers: &workers, limits: &limits, host };
         jobs::resolve(drive, &drive_engines, &terms, &mut sized, &mut mistakes)
     });
     check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
@@ -53,8 +53,7 @@ pub fn expand(
     let warnings = [fit_warnings(&setups, host), left_out(suite, &found)].concat();
     let cases = Cases::of(suite, &sized).all(&setups, &threads, bare.as_ref());
     let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
-    let descriptions: BTreeMap<&str, &Description> =
-        found.chain(drive_worker.map(|worker| (jobs::NAME, worker))).collect();
+    let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
     Ok(Plan {
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),

@@ -23,6 +23,8 @@ use std::collections::BTreeMap;
 
 /// The worker's name, and what the case is called that writes the file.
 pub(super) const NAME: &str = "drive";
+/// The worker that has fio do the job.
+const FIO: &str = "fio";
 /// The file is written in blocks of this size, one after the other.
 const FILL_BYTES: u64 = 1 << 20;
 /// What SNIA's Solid State Storage Performance Test Specification preconditions with.
@@ -80,52 +82,65 @@ pub(super) struct BareJob<'a> {
     pub(super) job: &'a Job,
 }
 
-/// Each job as an engine that a suite could name, the one that fills first.
+/// Each job as an engine that a suite could name, the one that fills first; with fio, each once more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
     let fill = Engine { name, label: None, durability: None, options: Options::default() };
-    let of_job = |job: &At<Job>| {
-        let label_span = job.name.as_ref().map_or(&job.span, |name| &name.span);
-        let text = |text: &str, span: &Span| At { value: text.to_owned(), span: span.clone() };
-        let io_span = job.io.as_ref().map_or(&job.span, |io| &io.span);
-        let io = Given(Value::Text(job.io().word().to_owned()));
-        let mut options = job.options.clone();
-        if drive.is_read_only() {
-            let on = At { value: Given(Value::Boolean(true)), span: drive.span.clone() };
-            options.0.push((text("read_only", &drive.span), on));
-        }
-        options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
-        Engine {
-            name: At { value: Name(NAME.to_owned()), span: job.span.clone() },
-            label: Some(At { value: Name(job.label()), span: label_span.clone() }),
-            durability: job.durability.clone(),
-            options,
-        }
-    };
-    std::iter::once(fill).chain(drive.job.iter().map(of_job)).collect()
+    let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
+    let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
+    let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
+    std::iter::once(fill).chain(jobs).chain(by_fio).collect()
 }
 
-/// The drive's worker; a mistake where there is none.
+fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engine {
+    let text = |text: &str, span: &Span| At { value: text.to_owned(), span: span.clone() };
+    let label_span = job.name.as_ref().map_or(&job.span, |name| &name.span);
+    let io_span = job.io.as_ref().map_or(&job.span, |io| &io.span);
+    let io = Given(Value::Text(job.io().word().to_owned()));
+    let mut options = job.options.clone();
+    if drive.is_read_only() {
+        let on = At { value: Given(Value::Boolean(true)), span: drive.span.clone() };
+        options.0.push((text("read_only", &drive.span), on));
+    }
+    options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
+    Engine {
+        name: At { value: Name(worker.to_owned()), span: job.span.clone() },
+        label: Some(At { value: Name(label), span: label_span.clone() }),
+        durability: job.durability.clone(),
+        options,
+    }
+}
+
+/// The workers that a section needs.
+pub(super) fn workers(drive: &Drive) -> &'static [&'static str] {
+    if drive.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
+}
+
+/// What the section's workers say of themselves, by name; a mistake for each that is not there.
 pub(super) fn find<'a>(
     drive: &At<Drive>,
-    workers: &'a BTreeMap<String, WorkerDescription>,
+    found: &'a BTreeMap<String, WorkerDescription>,
     mistakes: &mut Mistakes,
-) -> Option<&'a Description> {
-    let Some(worker) = workers.get(NAME) else {
-        let mistake = mistakes.at(&drive.span, format!("there is no worker `kvdyno-{NAME}`"));
-        mistake.label("this asks for it").help(
-            "`cargo build -p kvdyno-drive` builds it, `kvdyno engines` says where workers are \
-             looked for; `--set drive=` leaves this out",
-        );
-        return None;
-    };
-    Some(&worker.engine)
+) -> BTreeMap<&'static str, &'a Description> {
+    let mut descriptions = BTreeMap::new();
+    for name in workers(drive) {
+        if let Some(worker) = found.get(*name) {
+            descriptions.insert(*name, &worker.engine);
+            continue;
+        }
+        let mistake = mistakes.at(&drive.span, format!("there is no worker `kvdyno-{name}`"));
+        mistake.label("this asks for it").help(format!(
+            "`cargo build -p kvdyno-{name}` builds it, `kvdyno engines` says where workers are \
+             looked for; `--set drive=` leaves this out"
+        ));
+    }
+    descriptions
 }
 
 /// What the drive's part depends on beside its section.
 pub(super) struct Terms<'a, 't> {
     pub(super) suite: &'a Suite,
-    pub(super) worker: &'a Description,
+    pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
     pub(super) limits: &'t [Limit],
     pub(super) host: &'t SizingHost,
 }
@@ -138,10 +153,11 @@ pub(super) fn resolve<'a>(
     sized: &mut Sized,
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
-    let (suite, description) = (terms.suite, terms.worker);
-    let host = terms.host;
-    if let Some(what) = misplaced(description, host.device) {
-        mistakes.at(&drive.span, format!("{} works on nothing {what}", description.name));
+    let (suite, host) = (terms.suite, terms.host);
+    for worker in terms.workers.values() {
+        if let Some(what) = misplaced(worker, host.device) {
+            mistakes.at(&drive.span, format!("{} works on nothing {what}", worker.name));
+        }
     }
     if let Some(on) = drive.read_only.as_ref().filter(|on| on.value && !host.device) {
         let mistake = mistakes.at(&on.span, "in a directory there is nothing to read");
@@ -153,21 +169,25 @@ pub(super) fn resolve<'a>(
     let unlimited = Limit { bytes: None, tag: None };
     let seed = sized.data.seed;
     let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
+        let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
         let limit = limit.clone();
         let setup = Setup { engine, description, options, limit, volume: None };
-        Shape { setup, sized: blocks(bytes, block, seed) }
+        Some(Shape { setup, sized: blocks(bytes, block, seed) })
     };
     let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
-    let fill = shape(fill, &unlimited, fill_bytes, mistakes);
+    let fill = shape(fill, &unlimited, fill_bytes, mistakes)?;
     let mut jobs = Vec::new();
-    for (job, engine) in drive.job.iter().zip(others) {
-        check(job, description, bytes, mistakes);
+    // fio's come after all of ours, in the same order.
+    for (job, engine) in drive.job.iter().cycle().zip(others) {
+        if let Some(worker) = terms.workers.get(engine.name.0.as_str()) {
+            check(job, worker, bytes, mistakes);
+        }
         // Only what goes through the page cache is any different under a limit.
         let limits = if is_cached(job) { terms.limits } else { std::slice::from_ref(&unlimited) };
         for limit in limits {
-            let shape = shape(engine, limit, block_bytes(job), mistakes);
+            let shape = shape(engine, limit, block_bytes(job), mistakes)?;
             jobs.push(BareJob { shape, job: &job.value });
         }
     }

@@ -96,7 +96,7 @@ impl Suite {
     pub fn engines(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.typed.engine.iter().map(|engine| engine.name.0.as_str()).collect();
-        names.extend(self.typed.drive.as_ref().map(|_| jobs::NAME));
+        names.extend(self.typed.drive.iter().flat_map(|drive| jobs::workers(drive)));
         names.sort_unstable();
         names.dedup();
         names

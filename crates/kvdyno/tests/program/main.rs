@@ -8,7 +8,9 @@
 
 mod bundles;
 mod compare;
+mod devices;
 mod disk_full;
+mod drives;
 mod exports;
 mod fakes;
 mod figures;

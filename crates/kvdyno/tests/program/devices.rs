@@ -1,0 +1,231 @@
+//! Block devices that must not be touched, on real loop devices. Each refusal leaves every byte as
+//! it was, whatever name the device was given by.
+
+use super::scratch::{Done, Scratch, records};
+use super::workers::{needs, needs_root, skipped};
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const BYTES: u64 = 32 << 20;
+
+/// A loop device of a test, taken apart at its end.
+struct Loop {
+    path: String,
+    image: PathBuf,
+}
+
+impl Loop {
+    fn new(scratch: &Scratch, test: &str) -> Option<Self> {
+        if !needs_root(test) || !needs("drive", test) {
+            return None;
+        }
+        let image = scratch.path("image");
+        File::create(&image).unwrap().set_len(BYTES).unwrap();
+        match output("losetup", &["-P", "-f", "--show", image.to_str().unwrap()]) {
+            Some(path) => Some(Self { path: path.trim().to_owned(), image }),
+            None => {
+                skipped(test, "no loop device can be made");
+                None
+            }
+        }
+    }
+
+    fn confirm(&self) -> String {
+        format!("--destroy-data-on={}", self.path)
+    }
+
+    /// What is on it, by its backing file.
+    fn content(&self) -> Vec<u8> {
+        let _ = output("sync", &[]);
+        let mut bytes = Vec::new();
+        File::open(&self.image).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    /// `kvdyno drive` refuses it with these words, and leaves it as it is.
+    #[track_caller]
+    fn assert_refused(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
+        let before = self.content();
+        let arguments: Vec<&str> = ["drive"].into_iter().chain(arguments.iter().copied()).collect();
+        let done = scratch.run(&arguments);
+        done.assert_code(2);
+        words.iter().for_each(|words| _ = done.assert_says(words));
+        assert!(self.content() == before, "{} was written to", self.path);
+        assert!(scratch.runs().is_empty(), "a run was begun");
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = output("losetup", &["-d", &self.path]);
+    }
+}
+
+fn output(program: &str, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
+    let output = command.output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+const SHORT: [&str; 8] =
+    ["--duration", "300ms", "--warmup", "100ms", "--trials", "1", "--depth", "4"];
+
+fn drive(scratch: &Scratch, arguments: &[&str]) -> Done {
+    let all: Vec<&str> = ["drive"].iter().chain(arguments).chain(&SHORT).copied().collect();
+    scratch.run(&all)
+}
+
+#[test]
+fn a_clean_device_is_measured_once_its_name_is_typed_twice() {
+    let scratch = Scratch::new();
+    let test = "a_clean_device_is_measured_once_its_name_is_typed_twice";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    let path = device.path.as_str();
+    device.assert_refused(&scratch, &[path], &["would be lost", &device.confirm(), "--read-only"]);
+    let another = "--destroy-data-on=/dev/null";
+    device.assert_refused(&scratch, &[path, another], &["is not PLACE", path]);
+    drive(&scratch, &[path, &device.confirm(), "--rw", "randread,randwrite"]).assert_ok();
+    let run = scratch.only_run();
+    let cases = records(&run);
+    assert_eq!(cases.len(), 3, "{:?}", cases.keys());
+    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    let load = cases.values().find(|case| case.case.threads.is_none()).unwrap();
+    assert_eq!(load.case.data.records << 20, BYTES, "all of it");
+    assert!(device.content().chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
+    // What we left there is not in the way of the next run, and can be read without a write.
+    let before = device.content();
+    drive(&scratch, &[path, "--read-only"]).assert_ok();
+    assert!(device.content() == before);
+    drive(&scratch, &[path, &device.confirm()]).assert_ok();
+}
+
+#[test]
+fn a_filesystem_is_not_overwritten_and_can_be_read() {
+    let scratch = Scratch::new();
+    let test = "a_filesystem_is_not_overwritten_and_can_be_read";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    if output("mkfs.ext4", &["-q", &device.path]).is_none() {
+        return skipped(test, "no mkfs.ext4");
+    }
+    let words = ["ext4 filesystem (at byte 1080)", "nothing was touched", "wipefs -a"];
+    device.assert_refused(&scratch, &[&device.path, &device.confirm()], &words);
+    let before = device.content();
+    drive(&scratch, &[&device.path, "--read-only"]).assert_ok();
+    assert!(device.content() == before, "reading wrote");
+    let writes = ["drive", &device.path, "--read-only", "--rw", "randwrite"];
+    scratch.run(&writes).assert_code(2).assert_says("this writes, and the drive is read only");
+}
+
+#[test]
+fn a_mounted_device_is_refused_by_whatever_name() {
+    let scratch = Scratch::new();
+    let test = "a_mounted_device_is_refused_by_whatever_name";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    let point = scratch.path("point");
+    fs::create_dir(&point).unwrap();
+    let mounted = output("mkfs.ext4", &["-q", &device.path])
+        .and_then(|_| output("mount", &[&device.path, point.to_str().unwrap()]));
+    if mounted.is_none() {
+        return skipped(test, "no ext4 can be mounted");
+    }
+    let link = format!("/dev/kvdyno-test-{}", std::process::id());
+    std::os::unix::fs::symlink(&device.path, &link).unwrap();
+    let outside = scratch.path("link");
+    std::os::unix::fs::symlink(&device.path, &outside).unwrap();
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let says = [&*format!("{} is mounted at {}", device.path, point.display()), "umount"];
+        device.assert_refused(&scratch, &[&device.path, &device.confirm()], &says);
+        let confirm = format!("--destroy-data-on={link}");
+        let both = format!("{link} (which is {})", device.path);
+        device.assert_refused(&scratch, &[&link, &confirm], &[&both, says[0]]);
+        let outside = outside.to_str().unwrap();
+        let confirm = format!("--destroy-data-on={outside}");
+        let words = ["is not named in full", &device.path];
+        device.assert_refused(&scratch, &[outside, &confirm], &words);
+    }));
+    let _ = output("umount", &[point.to_str().unwrap()]);
+    fs::remove_file(link).unwrap();
+    refused.unwrap();
+}
+
+/// A DOS partition table with one partition from 1 MiB on.
+fn partition(device: &Loop) {
+    let mut sector = [0_u8; 512];
+    sector[450] = 0x83;
+    sector[454..458].copy_from_slice(&2048_u32.to_le_bytes());
+    sector[458..462].copy_from_slice(&((BYTES >> 9) as u32 - 2048).to_le_bytes());
+    sector[510..].copy_from_slice(b"\x55\xaa");
+    let file = File::options().write(true).open(&device.path).unwrap();
+    file.write_all_at(&sector, 0).unwrap();
+    file.sync_all().unwrap();
+}
+
+#[test]
+fn a_partitioned_disk_is_refused_and_more_so_when_a_partition_is_mounted() {
+    let scratch = Scratch::new();
+    let test = "a_partitioned_disk_is_refused_and_more_so_when_a_partition_is_mounted";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    partition(&device);
+    let disk = [device.path.as_str(), &device.confirm()];
+    device.assert_refused(&scratch, &disk, &["a partition table", "wipefs -a"]);
+    let part = format!("{}p1", device.path);
+    let _ = output("partx", &["-a", &device.path]);
+    if !Path::new(&part).exists() || output("mkfs.ext4", &["-q", &part]).is_none() {
+        return skipped(test, "the kernel shows no partitions of loop devices");
+    }
+    let confirm = format!("--destroy-data-on={part}");
+    device.assert_refused(&scratch, &[&part, &confirm], &["ext4 filesystem", &part]);
+    let point = scratch.path("point");
+    fs::create_dir(&point).unwrap();
+    output("mount", &[&part, point.to_str().unwrap()]).unwrap();
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let words = [&*format!("{part} is mounted at")];
+        device.assert_refused(&scratch, &disk, &words);
+        device.assert_refused(&scratch, &[&part, &confirm], &words);
+    }));
+    let _ = output("umount", &[point.to_str().unwrap()]);
+    let _ = output("partx", &["-d", &device.path]);
+    refused.unwrap();
+}
+
+#[test]
+fn what_others_use_is_refused() {
+    let scratch = Scratch::new();
+    let test = "what_others_use_is_refused";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    let arguments = [device.path.as_str(), &device.confirm()];
+    {
+        let mut options = File::options();
+        options.read(true).write(true).custom_flags(libc_o_excl());
+        let _held = options.open(&device.path).unwrap();
+        device.assert_refused(&scratch, &arguments, &["open exclusively", "fuser"]);
+    }
+    let upper = output("losetup", &["-f", "--show", &device.path]).unwrap();
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let words = [&*format!("{} has {} as its file", upper.trim(), device.path), "losetup -d"];
+        device.assert_refused(&scratch, &arguments, &words);
+    }));
+    let _ = output("losetup", &["-d", upper.trim()]);
+    refused.unwrap();
+    if output("mkswap", &["-q", &device.path]).is_some() {
+        device.assert_refused(&scratch, &arguments, &["swap space (at byte 4086)"]);
+    }
+}
+
+fn libc_o_excl() -> i32 {
+    rustix::fs::OFlags::EXCL.bits().cast_signed()
+}
+
+#[test]
+fn other_commands_do_not_take_a_device() {
+    let scratch = Scratch::new();
+    let test = "other_commands_do_not_take_a_device";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    scratch.write("s.toml", &super::suites::reads().text());
+    let done = scratch.run(&["run", "s.toml", "--place", &device.path]);
+    done.assert_code(2).assert_says("nothing on a block device");
+}

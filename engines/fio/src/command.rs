@@ -1,0 +1,113 @@
+//! A phase of a job as fio's command line.
+
+use kvdyno_engine::{Durability, Error, ErrorClass, Place, Result};
+use kvdyno_record::protocol::Job;
+use kvdyno_record::workload::{Choice, Drive, MixEntry, Op, Role};
+use std::path::PathBuf;
+
+/// The file that engine `drive` makes in its directory.
+const FILE: &str = "drive";
+
+/// fio's arguments for a phase of one role, which reads and writes whole blocks.
+pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<String>> {
+    let [role] = drive.roles.as_slice() else {
+        return Err(invalid("fio does the work of one role"));
+    };
+    let mut arguments = vec![
+        "--name=kvdyno".to_owned(),
+        format!("--filename={}", path(&job.place)?.display()),
+        format!("--rw={}", pattern(role)?),
+        format!("--bs={}", job.shape.value_bytes_max),
+        format!("--size={}", job.data.records.saturating_mul(job.shape.value_bytes_max)),
+        format!("--numjobs={}", role.threads),
+        // Blocks are drawn as ours are: each as often as any other, again and again.
+        "--norandommap=1".to_owned(),
+        "--random_generator=tausworthe64".to_owned(),
+        format!("--randseed={seed}"),
+        // Threads of one process, which start together and are reported as one.
+        "--thread=1".to_owned(),
+        "--group_reporting=1".to_owned(),
+        "--lat_percentiles=1".to_owned(),
+        "--slat_percentiles=1".to_owned(),
+        "--clat_percentiles=1".to_owned(),
+        // The file is as another case has left it: nothing is laid out.
+        "--allow_file_create=0".to_owned(),
+        "--output-format=json+".to_owned(),
+    ];
+    let nanoseconds = drive.ends.duration_ns.filter(|_| drive.ends.operations.is_none());
+    let nanoseconds = nanoseconds.ok_or_else(|| invalid("fio works for a time, not a count"))?;
+    arguments.push("--time_based=1".to_owned());
+    arguments.push(format!("--runtime={}us", nanoseconds / 1_000));
+    arguments.extend(share(role));
+    arguments.extend(options(job, role)?);
+    Ok(arguments)
+}
+
+/// Where the blocks are.
+pub(crate) fn path(place: &Place) -> Result<PathBuf> {
+    match place {
+        Place::Directory(folder) => Ok(folder.join(FILE)),
+        Place::Device(path) => Ok(path.clone()),
+        Place::Server(_) => Err(invalid("fio works on a device, or on a file in a directory")),
+    }
+}
+
+fn invalid(what: &str) -> Error {
+    Error::new(ErrorClass::Invalid, what)
+}
+
+fn weight(role: &Role, is: impl Fn(&MixEntry) -> bool) -> f64 {
+    role.mix.iter().filter(|entry| is(entry)).map(|entry| entry.weight).sum()
+}
+
+fn pattern(role: &Role) -> Result<&'static str> {
+    let random = role.mix.iter().all(|entry| entry.keys == Choice::Uniform);
+    let ordered = role.mix.iter().all(|entry| entry.keys == Choice::Sequential);
+    let known = role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update));
+    if !known || role.rate.is_some() || !(random || ordered) {
+        return Err(invalid("fio reads and writes blocks, all at random or all in order"));
+    }
+    let reads = weight(role, |entry| entry.op == Op::Get) > 0.0;
+    let writes = weight(role, |entry| entry.op == Op::Update) > 0.0;
+    Ok(match (random, reads, writes) {
+        (true, true, false) => "randread",
+        (true, false, _) => "randwrite",
+        (true, true, true) => "randrw",
+        (false, true, false) => "read",
+        (false, false, _) => "write",
+        (false, true, true) => "rw",
+    })
+}
+
+/// fio knows whole percents.
+fn share(role: &Role) -> Option<String> {
+    let reads = weight(role, |entry| entry.op == Op::Get);
+    let share = 100.0 * reads / weight(role, |_| true);
+    (share > 0.0 && share < 100.0).then(|| format!("--rwmixread={}", share.round() as u32))
+}
+
+fn options(job: &Job, role: &Role) -> Result<Vec<String>> {
+    let io = job.options.text("io")?;
+    let on = |name: &str| job.options.boolean(name);
+    let mut arguments = vec![format!("--ioengine={io}")];
+    arguments.push(format!("--direct={}", u8::from(on("direct")? && io != "mmap")));
+    arguments.push(format!("--iodepth={}", role.depth.unwrap_or(1)));
+    if io == "io_uring" {
+        if on("registered")? {
+            arguments.extend(["--fixedbufs=1".to_owned(), "--registerfiles=1".to_owned()]);
+        }
+        if on("sqpoll")? {
+            arguments.push("--sqthread_poll=1".to_owned());
+        }
+        if on("iopoll")? {
+            arguments.push("--hipri=1".to_owned());
+        }
+    }
+    if on("read_only")? {
+        arguments.push("--readonly".to_owned());
+    }
+    if job.options.durability == Durability::Commit {
+        arguments.push("--sync=dsync".to_owned());
+    }
+    Ok(arguments)
+}

@@ -1,0 +1,59 @@
+//! `kvdyno-fio`: a worker that has fio do each phase of a drive's job, and files what fio reports.
+//!
+//! It is not an engine of the harness: fio chooses the blocks, keeps the operations in flight and
+//! measures. What the program sees is the protocol of any worker, so that both stand in one record,
+//! interleaved. It works on the file or device that a case of engine `drive` has written.
+
+mod command;
+mod describe;
+mod talk;
+
+use kvdyno_record::protocol::{Job, WorkerDescription};
+use std::io::{BufRead as _, Write as _};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+A worker of kvdyno that runs fio. It is started by `kvdyno drive --with-fio`; by hand:
+
+  describe   print what it is and can do, as JSON
+  run        read a job on standard input and do it (the program's business)
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["describe"] => describe(),
+        ["run"] => run(),
+        _ => {
+            let _ = std::io::stderr().write_all(USAGE.as_bytes());
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn describe() -> std::io::Result<ExitCode> {
+    let description = WorkerDescription {
+        protocol: kvdyno_record::PROTOCOL,
+        harness: env!("CARGO_PKG_VERSION").to_owned(),
+        // Nothing is measured in this process: fio's own build counts.
+        debug_build: false,
+        engine: describe::description(),
+    };
+    writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&description)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run() -> std::io::Result<ExitCode> {
+    talk::hello()?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    let job: Job = serde_json::from_str(&line)?;
+    talk::run(&job)
+}

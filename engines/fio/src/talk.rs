@@ -1,0 +1,269 @@
+//! The protocol of a worker, spoken for fio: phase by phase it waits for the program, has fio work,
+//! and files what fio reports. fio tells of a phase as a whole, so the series has one slice a phase.
+
+use crate::command::{arguments, path};
+use kvdyno_engine::{Counters, Error, ErrorClass, Result, Value};
+use kvdyno_record::fio::{self, Report};
+use kvdyno_record::hlog;
+use kvdyno_record::protocol::{Control, Event, Job};
+use kvdyno_record::series::{Slice, SliceCounts};
+use kvdyno_record::usage::ProcessUsage;
+use kvdyno_record::workload::{Drive, Phase, Work};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant, SystemTime};
+
+/// Between two looks at fio and at what the program says.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The first line.
+pub(crate) fn hello() -> io::Result<()> {
+    send(&Event::Hello {
+        protocol: kvdyno_record::PROTOCOL,
+        clock: "monotonic".to_owned(),
+        clock_hz: 1e9,
+        clock_note: "fio's own clock".to_owned(),
+    })
+}
+
+/// Does a job.
+pub(crate) fn run(job: &Job) -> io::Result<ExitCode> {
+    let mut phase = None;
+    match all(job, &mut phase) {
+        Ok(()) => {
+            send(&Event::Done { drift_ppm: None })?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            send(&Event::failed(phase, &error))?;
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
+    if job.protocol != kvdyno_record::PROTOCOL {
+        return Err(Error::new(ErrorClass::Invalid, "worker and program are of two versions"));
+    }
+    if !path(&job.place)?.exists() {
+        let what = "there is no file of blocks: a case of engine drive makes it";
+        return Err(Error::new(ErrorClass::Invalid, what));
+    }
+    let mut case = Case::begin(job)?;
+    opened()?;
+    for (index, phase) in job.phases.iter().enumerate() {
+        *current = Some(index as u32);
+        if case.phase(index as u32, phase)? {
+            break;
+        }
+    }
+    Ok(send(&Event::Closed { took_ns: 0 })?)
+}
+
+/// There is nothing to open before fio does.
+fn opened() -> Result<()> {
+    Ok(send(&Event::Opened { took_ns: 0, processes: Vec::new() })?)
+}
+
+fn send(event: &Event) -> io::Result<()> {
+    let mut line = serde_json::to_vec(event)?;
+    line.push(b'\n');
+    io::stdout().lock().write_all(&line)
+}
+
+/// A case at work.
+struct Case<'j> {
+    job: &'j Job,
+    heard: Receiver<Control>,
+    series: File,
+    latency: hlog::Writer,
+    begun: Instant,
+    /// What fio's processes have used so far, by its own account.
+    usage: ProcessUsage,
+    /// Of the last phase.
+    counters: Counters,
+}
+
+/// What came of a phase.
+#[derive(Default)]
+struct Found {
+    wall_ns: u64,
+    job: Option<fio::Job>,
+    stopped: bool,
+}
+
+impl<'j> Case<'j> {
+    fn begin(job: &'j Job) -> Result<Self> {
+        let (sender, heard) = channel();
+        std::thread::spawn(move || {
+            // The end of the program's words is the receiver's end.
+            for line in io::stdin().lines().map_while(io::Result::ok) {
+                let control = serde_json::from_str(&line);
+                if control.is_ok_and(|control| sender.send(control).is_err()) {
+                    return;
+                }
+            }
+        });
+        let failed = |error: kvdyno_record::files::RecordError| {
+            Error::new(ErrorClass::Other, error.to_string())
+        };
+        let latency = job.folder.join("latency.hlog");
+        Ok(Self {
+            job,
+            heard,
+            series: File::create_new(job.folder.join("series.ndjson"))?,
+            latency: hlog::Writer::create(&latency, SystemTime::now()).map_err(failed)?,
+            begun: Instant::now(),
+            usage: ProcessUsage::default(),
+            counters: Counters::new(),
+        })
+    }
+
+    /// True: the program said stop.
+    fn wait_for_go(&self) -> Result<bool> {
+        match self.heard.recv() {
+            Ok(Control::Go) => Ok(false),
+            Ok(Control::Stop) => Ok(true),
+            Err(_) => Err(Error::new(ErrorClass::Other, "the program has gone away")),
+        }
+    }
+
+    fn phase(&mut self, index: u32, phase: &Phase) -> Result<bool> {
+        let counters = self.counters.clone();
+        send(&Event::Ready { phase: index, usage: self.usage.clone(), counters })?;
+        if self.wait_for_go()? {
+            return Ok(true);
+        }
+        let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let usage_before = self.usage.clone();
+        let found = match &phase.work {
+            Work::Evict => self.evict()?,
+            Work::Warmup(drive) | Work::Measure(drive) => self.drive(index, phase, drive)?,
+            work => {
+                let what = format!("fio has no {} phase", work.kind());
+                return Err(Error::new(ErrorClass::Invalid, what));
+            }
+        };
+        let role = |drive: &Drive| drive.roles.first().cloned();
+        let role = match &phase.work {
+            Work::Warmup(drive) | Work::Measure(drive) => role(drive),
+            _ => None,
+        };
+        let results = found.job.as_ref().zip(role);
+        send(&Event::Finished {
+            phase: index,
+            started_unix_ns: started.map_or(0, |since| since.as_nanos() as u64),
+            wall_ns: found.wall_ns,
+            usage_before,
+            usage: self.usage.clone(),
+            counters: self.counters.clone(),
+            roles: results
+                .map(|(job, role)| job.role(&role.name, role.threads))
+                .into_iter()
+                .collect(),
+            verified: None,
+            settled: None,
+            stopped: found.stopped,
+        })?;
+        Ok(self.wait_for_go()? || found.stopped)
+    }
+
+    /// Nothing is open: the program evicts.
+    fn evict(&self) -> Result<Found> {
+        let begun = Instant::now();
+        send(&Event::Closed { took_ns: 0 })?;
+        let stopped = self.wait_for_go()?;
+        opened()?;
+        Ok(Found { wall_ns: begun.elapsed().as_nanos() as u64, stopped, job: None })
+    }
+
+    fn drive(&mut self, index: u32, phase: &Phase, drive: &Drive) -> Result<Found> {
+        let seed = self.job.data.seed ^ (u64::from(self.job.trial) << 32) ^ u64::from(index);
+        let arguments = arguments(self.job, drive, seed)?;
+        let (start, begun) = (self.begun.elapsed(), Instant::now());
+        let report = self.job.folder.join(format!("fio-{}.json", phase.name));
+        let mut command = Command::new("fio");
+        command.args(&arguments).stdin(Stdio::null()).stdout(File::create_new(&report)?);
+        let mut child = command
+            .spawn()
+            .map_err(|error| Error::from(error).context("starting fio (apt install fio)"))?;
+        let stopped = self.watch(&mut child)?;
+        let status = child.wait()?;
+        let text = std::fs::read_to_string(&report)?;
+        let told = Report::parse(&text);
+        let (job, version) = match told {
+            Ok(mut report) if report.jobs.len() == 1 => (report.jobs.remove(0), report.version),
+            Ok(report) => return Err(fio_failed(&format!("{} jobs, not one", report.jobs.len()))),
+            Err(error) => return Err(fio_failed(&format!("{status}: {error}"))),
+        };
+        if job.error != 0 || (!status.success() && !stopped) {
+            return Err(fio_failed(&format!("{status}, error {}", job.error)));
+        }
+        self.counters = Counters::from([
+            ("fio".to_owned(), Value::Text(version)),
+            ("command".to_owned(), Value::Text(format!("fio {}", arguments.join(" ")))),
+        ]);
+        add(&mut self.usage, &job.usage());
+        self.file(phase, drive, &job, start)?;
+        Ok(Found { wall_ns: begun.elapsed().as_nanos() as u64, job: Some(job), stopped })
+    }
+
+    /// Waits for fio's end; a stop of the program's is passed on as fio expects it.
+    fn watch(&self, child: &mut Child) -> Result<bool> {
+        let mut stopped = false;
+        while child.try_wait()?.is_none() {
+            match self.heard.recv_timeout(LOOK_EVERY) {
+                Ok(Control::Stop) | Err(RecvTimeoutError::Disconnected) if !stopped => {
+                    stopped = true;
+                    let _ = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+                }
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK_EVERY),
+                _ => {}
+            }
+        }
+        Ok(stopped)
+    }
+
+    fn file(
+        &mut self,
+        phase: &Phase,
+        drive: &Drive,
+        job: &fio::Job,
+        start: Duration,
+    ) -> Result<()> {
+        let Some(role) = drive.roles.first() else { return Ok(()) };
+        let result = job.role(&role.name, role.threads);
+        let counts = result.ops.iter().map(|(op, result)| {
+            let (count, errors) = (result.count, 0);
+            let (service_ns, service_ns_max) = (result.service_ns, result.service_ns_max);
+            (op.clone(), SliceCounts { count, service_ns, service_ns_max, errors })
+        });
+        let roles = BTreeMap::from([(role.name.clone(), counts.collect())]);
+        let length_ns = job.window_ns();
+        let slice = Slice { phase: phase.name.clone(), slice: 0, start_ns: 0, length_ns, roles };
+        let mut line = serde_json::to_vec(&slice).map_err(io::Error::from)?;
+        line.push(b'\n');
+        self.series.write_all(&line)?;
+        let histograms = job.histograms(&phase.name, &role.name);
+        let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
+        self.latency
+            .write(start, Duration::from_nanos(length_ns), histograms)
+            .map_err(|error| Error::new(ErrorClass::Other, error.to_string()))
+    }
+}
+
+fn fio_failed(what: &str) -> Error {
+    Error::new(ErrorClass::Other, format!("fio: {what} (its words are in log.txt)"))
+}
+
+/// Readings grow.
+fn add(sum: &mut ProcessUsage, more: &ProcessUsage) {
+    sum.user_ns += more.user_ns;
+    sum.system_ns += more.system_ns;
+    sum.voluntary_switches += more.voluntary_switches;
+    sum.minor_faults += more.minor_faults;
+    sum.major_faults += more.major_faults;
+}
