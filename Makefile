@@ -14,7 +14,7 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup demo build page program engines $(ENGINES) test check-style test-rust test-page test-engines \
+.PHONY: help setup demo build page program engines $(ENGINES) test test-tools check-style test-rust test-page test-engines \
 	bench clean
 
 help:
@@ -60,6 +60,9 @@ $(ENGINES): setup
 		echo "compiling RocksDB's C++, once a machine: 10 to 20 minutes of two cores"
 	cargo build --release -p kvdyno-$@
 
+test-tools:
+	@scripts/test-tools.sh
+
 test: check-style build test-rust test-page test-engines
 
 check-style: setup
@@ -69,7 +72,7 @@ check-style: setup
 	cargo clippy --release -p kvdyno-rocksdb -- -D warnings
 
 # The program's own tests run it with the release workers beside it.
-test-rust: build
+test-rust: build test-tools
 	KVDYNO_ENGINE_PATH=$(BIN) cargo test
 
 # In a browser, on pages of the frozen record; where there is none, only what needs none.
