@@ -54,10 +54,11 @@ pub(super) fn keep(
         (folder, alone, claim)
     };
     let given_up = &prepared.given_up;
-    let volumes = Volumes::take(&root, claim, &prepared.plan, &id, given_up).map_err(|error| {
-        give_up(&folder);
-        no_volume(&error)
-    })?;
+    let volumes = Volumes::take(&root, claim, &prepared.plan, &folder.path, &id, given_up)
+        .map_err(|error| {
+            give_up(&folder);
+            no_volume(&error)
+        })?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
     begin(&folder, prepared, &id, volumes.place(), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));

@@ -44,15 +44,15 @@ pub enum VolumeError {
 
 /// Where one database lies.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub(super) struct Site {
     /// Its folder, or the device that it is.
-    pub path: PathBuf,
+    pub(super) path: PathBuf,
     /// The device whose counters tell what it did, where there is one.
-    pub device: Option<Device>,
+    pub(super) device: Option<Device>,
     /// What cannot be measured there, each as a sentence.
-    pub not_measured: Vec<String>,
+    pub(super) not_measured: Vec<String>,
     /// What was made for it; none in the run's place.
-    pub volume: Option<VolumeRecord>,
+    pub(super) volume: Option<VolumeRecord>,
 }
 
 /// What a run's databases lie on.
@@ -78,11 +78,12 @@ pub fn check(plan: &Plan) -> Result<(), VolumeError> {
 impl Volumes {
     /// Takes the directories and devices that a plan names beside the run's place, for this run.
     /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
-    /// on it is the one that starts workers.
+    /// on it is the one that starts workers. `folder` is the run's.
     pub fn take(
         root: &Root,
         place: Claim,
         plan: &Plan,
+        folder: &Path,
         run: &str,
         given_up: &[PathBuf],
     ) -> Result<Self, VolumeError> {
@@ -111,7 +112,9 @@ impl Volumes {
             mounts |= is_mounted(&volume.medium);
         }
         if mounts {
-            namespace::enter().map_err(VolumeError::Namespace)?;
+            let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
+            let needed = [&needed[..], &[place.path(), folder]].concat();
+            namespace::enter(&needed).map_err(VolumeError::Namespace)?;
         }
         Ok(Self { root: root.clone(), made: BTreeMap::new(), place, named })
     }

@@ -58,6 +58,10 @@ pub(super) fn arguments(kind: FilesystemKind, given: &[String], device: &Path) -
     arguments
 }
 
+/// The tools write a few megabytes at most. One that looks at a mount whose server is gone waits
+/// for ever.
+const MAKING_MAX: Duration = Duration::from_secs(300);
+
 /// Runs the tool; the command line that it was.
 pub(super) fn make(
     kind: FilesystemKind,
@@ -73,12 +77,21 @@ pub(super) fn make(
     // It dies with us, and the device with it.
     let mut child = Child::spawn(running, None).map_err(|error| failed(error.to_string()))?;
     child.stdin = None;
+    let begun = Instant::now();
+    let exit = loop {
+        match child.poll().map_err(|error| failed(error.to_string()))? {
+            Some(exit) => break exit,
+            None if begun.elapsed() > MAKING_MAX => {
+                return Err(failed(format!("it did not end in {} s", MAKING_MAX.as_secs())));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
     let mut said = String::new();
-    // Both are small, so neither pipe can fill while the other is read.
+    // What it says fits into its pipes: it has ended without being listened to.
     if let Some(mut errors) = child.stderr.take() {
         let _ = errors.read_to_string(&mut said);
     }
-    let exit = child.wait().map_err(|error| failed(error.to_string()))?;
     if exit.is_success() { Ok(command) } else { Err(failed(said.trim().to_owned())) }
 }
 

@@ -22,7 +22,7 @@ fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir>
         skipped(test, &error.to_string());
         return None;
     }
-    namespace::enter().unwrap();
+    namespace::enter(&[]).unwrap();
     disk_folder(test)
 }
 
