@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
 # Each engine is built by a command of its own, always the same: asking for two packages at once may
 # choose other features for what they share, and that would build RocksDB again.
-ENGINES := null drive lmdb rocksdb
+ENGINES := null drive lmdb lmdb1 rocksdb
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
@@ -69,6 +69,7 @@ check-style: setup
 	cargo fmt --all --check
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets -p kvdyno-lmdb -- -D warnings
+	cargo clippy --all-targets -p kvdyno-lmdb1 -- -D warnings
 	cargo clippy --release -p kvdyno-rocksdb -- -D warnings
 
 # The program's own tests run it with the release workers beside it.
@@ -83,6 +84,7 @@ test-page: program
 # Engines are tested as they are measured: optimised.
 test-engines: build
 	cargo test --release -p kvdyno-lmdb
+	cargo test --release -p kvdyno-lmdb1
 	cargo test --release -p kvdyno-rocksdb
 
 bench: build

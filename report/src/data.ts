@@ -161,6 +161,18 @@ export interface Heat {
   cells: [column: number, row: number, count: number][];
 }
 
+export interface BlockHeat {
+  group: number;
+  trial: number;
+  phase: string;
+  kind: "read" | "write" | "metadata" | "flush" | "discard" | "other";
+  owner: "ours" | "kernel" | "foreign";
+  column_s: number;
+  columns: number;
+  rows_per_decade: number;
+  cells: [column: number, row: number, count: number][];
+}
+
 export interface Mark {
   kind: EventKind;
   start_s: number;
@@ -213,6 +225,7 @@ export interface PageData {
   definitions: Definition[];
   curves: Curve[];
   heats: Heat[];
+  block_heats: BlockHeat[];
   time_lines: TimeLine[];
   ceilings: Ceiling[];
   suite: string;

@@ -64,7 +64,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("draws every figure, each with its table, and fetches nothing", async () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
-    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11]);
+    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11, 12]);
     const empty = await page.$$eval(".figure", (figures) => figures
       .filter((figure) => !figure.querySelector(".drawing svg path, .drawing svg text, .scoreboard td") || !figure.querySelector("details tbody tr"))
       .map((figure) => figure.id));

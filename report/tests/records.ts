@@ -95,6 +95,17 @@ export const RICH: Bend = {
       rss_bytes: 2e7 + second * 1e5,
       database: { allocated_bytes: 1.3e8 + second * 1e6, apparent_bytes: 1.4e8, files: 2 },
     }) + "\n").join(""),
+    "blockio.ndjson": (_, planned) => Array.from({ length: 11 }, (_, second) => JSON.stringify({
+      phase: planned["threads"] == null ? "load" : "measure",
+      at_unix_ns: BEGAN + second * 1e9,
+      io: {
+        cells: second === 0 ? [] : [
+          { ...CELL, kind: "read", owner: "ours", count: second * 100, slots: [[120, second * 90], [150, second * 10]] },
+          { ...CELL, kind: "flush", owner: "kernel", count: second, slots: [[130, second]] },
+        ],
+        lost: { unseen: 0, full: 0, skipped: 0, log: 0 },
+      },
+    }) + "\n").join(""),
     "events.ndjson": (_, planned) => planned["engine"] !== "rocksdb" ? null : [
       ["compaction", "begin", 1], ["flush", "point", 2], ["stall", "begin", 3], ["stall", "end", 4], ["compaction", "end", 6],
     ].map(([kind, edge, second]) => JSON.stringify({ at_unix_ns: BEGAN + Number(second) * 1e9, kind, edge, detail: { job: 1 } }) + "\n").join(""),
@@ -102,6 +113,7 @@ export const RICH: Bend = {
 };
 
 const BEGAN = 1_795_169_702e9;
+const CELL = { device: 0, bytes: 0, fua: 0, latency_ns: 0 };
 const PROCESS = {
   voluntary_switches: 0, involuntary_switches: 0, minor_faults: 0, major_faults: 0, input_blocks_512: 0,
   output_blocks_512: 0, rss_peak_bytes: 0, io: null,

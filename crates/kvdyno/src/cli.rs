@@ -17,6 +17,7 @@ use crate::printer::Color;
 use crate::suite;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
+use kvdyno_record::blockio::Watch;
 use std::path::PathBuf;
 
 /// The version; a build that knows its commit says so, as `0.1.0 (1a2b3c4)`.
@@ -197,6 +198,7 @@ Examples:
   kvdyno run readwhilewriting --scale 1/1000 --threads 1,2,4 --place /mnt/nvme
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run quick --json > summary.json
+  kvdyno run quick --io-latency
 
 A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
 one ends at once.")]
@@ -216,6 +218,23 @@ pub struct RunArgs {
     /// More columns
     #[arg(long, conflicts_with = "json")]
     pub wide: bool,
+    /// Watch block I/O in the kernel: latency by kind and by who asked, flushes (needs rights)
+    #[arg(long)]
+    pub io_latency: bool,
+    /// The same, and write every request into `blockio.csv` in the case's folder
+    #[arg(long)]
+    pub io_log: bool,
+}
+
+impl RunArgs {
+    /// How block I/O is to be watched.
+    pub fn block_io(&self) -> Watch {
+        match (self.io_log, self.io_latency) {
+            (true, _) => Watch::Log,
+            (false, true) => Watch::Latency,
+            (false, false) => Watch::Off,
+        }
+    }
 }
 
 /// `kvdyno plan`.

@@ -5,6 +5,7 @@
 //!   run.json  suite.toml  plan.json  host/
 //!   cases/0005_rocksdb_t4_r2/  case.json  series.ndjson  machine.ndjson  events.ndjson
 //!                              latency.hlog  counters.json  log.txt
+//!                              blockio.json  blockio.ndjson  blockio.csv   (where asked for)
 //!   SHA256SUMS  complete       (written last; absent: partial, still readable, resumable)
 //! ```
 
@@ -221,6 +222,17 @@ impl CaseFolder {
     /// `events.ndjson`.
     pub fn events(&self) -> Result<Vec<EngineEvent>> {
         read_lines(&self.path.join("events.ndjson"))
+    }
+
+    /// `blockio.json`; none where block I/O was not watched.
+    pub fn block_io(&self) -> Result<Option<crate::blockio::BlockIoFile>> {
+        let path = self.path.join("blockio.json");
+        if path.is_file() { read_json(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// `blockio.ndjson`.
+    pub fn block_io_readings(&self) -> Result<Vec<crate::blockio::BlockIoReading>> {
+        read_lines(&self.path.join("blockio.ndjson"))
     }
 
     /// `latency.hlog`; empty where there is none.

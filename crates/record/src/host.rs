@@ -30,6 +30,9 @@ pub struct Host {
     pub ram_limit: Availability,
     /// Dropping the whole machine's caches.
     pub drop_caches: Availability,
+    /// Watching block I/O in the kernel; null in records from before it was looked at.
+    #[serde(default)]
+    pub block_io: Option<Availability>,
     /// Everything else, by path or name: sysctls, sysfs switches, limits.
     pub settings: BTreeMap<String, String>,
 }
@@ -72,6 +75,10 @@ pub struct Machine {
     pub load_1m: Option<f64>,
     /// `/proc/pressure/{cpu,io,memory}`: share of the last 10 s in which some task waited, percent.
     pub pressure_some_avg10: BTreeMap<String, f64>,
+    /// Since its group was made, how long the limits of CPU time on our own group and on those
+    /// above it stopped threads, summed over those groups; null where none has such a limit.
+    #[serde(default)]
+    pub throttled_ns: Option<u64>,
 }
 
 /// A filesystem.
@@ -112,4 +119,26 @@ pub struct Drive {
     pub iostats: Option<bool>,
     /// All of `queue/`, verbatim.
     pub queue: BTreeMap<String, String>,
+    /// What it says of its own wear and warmth; null where it says nothing, or not to this user.
+    #[serde(default)]
+    pub health: Option<DriveHealth>,
+}
+
+/// What a drive says of itself (SMART): null where it does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DriveHealth {
+    /// Who was asked: `NVMe log 2`, `smartctl`.
+    pub source: String,
+    /// Its own verdict: nothing is critical (`NVMe`), the self-assessment passed (SATA).
+    pub healthy: Option<bool>,
+    /// Of the writes it was made for, percent; may be over 100.
+    pub percentage_used: Option<u64>,
+    /// In whole degrees Celsius.
+    pub temperature_c: Option<i64>,
+    /// Bytes that hosts wrote to it in its life, in steps of 512,000.
+    pub written_bytes: Option<u64>,
+    /// Times that data could not be read back.
+    pub media_errors: Option<u64>,
+    /// Minutes in its life in which it was too hot to go on at full speed.
+    pub hot_minutes: Option<u64>,
 }

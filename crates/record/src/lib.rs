@@ -6,6 +6,7 @@
 //!
 //! It is not a place for judgement: no percentile, ratio or verdict is stored or computed here.
 
+pub mod blockio;
 pub mod case;
 pub mod files;
 pub mod fio;

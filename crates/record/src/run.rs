@@ -1,5 +1,6 @@
 //! A run (`run.json`): who ran what, where, when.
 
+use crate::blockio::Watch;
 use crate::host::Host;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,4 +33,23 @@ pub struct RunRecord {
     /// Cost of the harness on this machine: the null engine's time per operation, closed loop, one
     /// thread, taken by this run; null where the null engine was not found.
     pub harness_ns_per_op: Option<f64>,
+    /// What the machine does to a thread that only reads the clock, taken by this run before its
+    /// first case; null in records of before, or where it was not taken.
+    #[serde(default)]
+    pub hiccups: Option<Hiccups>,
+    /// Whether block I/O is watched in the kernel.
+    #[serde(default)]
+    pub block_io: Watch,
+}
+
+/// The times between two readings of the clock by a thread that does nothing else: what is longer
+/// than a reading takes, the machine took away.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Hiccups {
+    /// How long the thread listened.
+    pub length_ns: u64,
+    /// The longest gap, exactly.
+    pub max_ns: u64,
+    /// All gaps in nanoseconds: an `HdrHistogram` V2, deflated, in base64.
+    pub histogram: String,
 }

@@ -68,7 +68,8 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::Choice { of: words },
             Value::Text("io_uring".to_owned()),
             "Which calls: io_uring; psync: pread and pwrite, one at a time in each thread; mmap: \
-             page faults without readahead, and stores, one at a time.",
+             page faults without readahead, and stores, one at a time; a failed read kills the \
+             process (SIGBUS).",
         ),
         boolean("registered", true, "Register files and buffers with the ring."),
         boolean(

@@ -78,12 +78,17 @@ impl Engine for Drive {
         Ok(Settled::at_once())
     }
 
+    /// The end of a load: it is proved here that all of it is there, or else by the first read.
     fn sync(&self) -> Result<()> {
-        Ok(self.blocks.file.sync_all()?)
+        self.blocks.file.sync_all()?;
+        if let (false, Ok(how)) = (self.is_whole(), self.blocks.demand_whole()) {
+            let _ = self.whole.set(how);
+        }
+        Ok(())
     }
 
     fn close(self) -> Result<()> {
-        self.sync()
+        Ok(self.blocks.file.sync_all()?)
     }
 
     fn counters(&self) -> Counters {

@@ -21,17 +21,6 @@ impl Io {
     }
 }
 
-/// When completions are turned into answers inside the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskRun {
-    /// When the thread waits for them: `SINGLE_ISSUER`, `DEFER_TASKRUN`.
-    Deferred,
-    /// When the thread enters the kernel the next time: `COOP_TASKRUN`.
-    Cooperative,
-    /// At once, by interrupting the thread.
-    Interrupting,
-}
-
 /// What really runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact, as data")]
@@ -46,8 +35,8 @@ pub struct How {
     pub sqpoll: bool,
     /// Completions are polled for at the device.
     pub iopoll: bool,
-    /// When completions become answers.
-    pub task_run: TaskRun,
+    /// Flags of the ring that nobody asks for: the best this kernel has. Empty: none.
+    pub flags: &'static str,
     /// Why something that was asked for is not so, a sentence each.
     pub why_not: Vec<String>,
 }
@@ -60,7 +49,7 @@ impl How {
             registered_buffers: false,
             sqpoll: false,
             iopoll: false,
-            task_run: TaskRun::Interrupting,
+            flags: "",
             why_not: Vec::new(),
         }
     }
@@ -69,17 +58,12 @@ impl How {
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.io.as_str())?;
-        let task_run = match self.task_run {
-            TaskRun::Deferred => "SINGLE_ISSUER, DEFER_TASKRUN",
-            TaskRun::Cooperative => "COOP_TASKRUN",
-            TaskRun::Interrupting => "",
-        };
         let parts = [
             (self.registered_files, "registered files"),
             (self.registered_buffers, "registered buffers"),
             (self.sqpoll, "SQPOLL"),
             (self.iopoll, "IOPOLL"),
-            (!task_run.is_empty(), task_run),
+            (!self.flags.is_empty(), self.flags),
         ];
         for (_, part) in parts.iter().filter(|(is, _)| *is) {
             write!(f, ", {part}")?;

@@ -22,5 +22,5 @@ mod uring;
 
 pub use blocks::alignment;
 pub use drive::Drive;
-pub use how::{How, Io, TaskRun};
+pub use how::{How, Io};
 pub use ring::{Ring, Setup};

@@ -88,9 +88,16 @@ impl Region {
         (0..self.count).map(vector).collect()
     }
 
+    /// Takes other memory, and gives this up for good.
+    pub(crate) fn abandon(&mut self) -> Result<()> {
+        let other = Self::new(self.count, self.bytes)?;
+        self.leak();
+        *self = other;
+        Ok(())
+    }
+
     /// Gives the memory up for good, where the kernel may still write to it.
     pub(crate) fn leak(&mut self) {
-        self.count = 0;
         self.stride = 0;
     }
 }

@@ -12,6 +12,9 @@ use std::io::{self, IoSlice};
 use std::marker::PhantomData;
 use std::os::unix::fs::FileExt;
 
+/// The kernel's limit on a ring's entries.
+const DEPTH_MAX: u32 = 1 << 15;
+
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
@@ -86,7 +89,7 @@ impl Ring {
     /// is done without; [`Ring::how`] tells.
     pub fn new(files: &[File], setup: &Setup) -> Result<Self> {
         let mut ring = Self::psync(files, setup)?;
-        match Uring::new(&ring.files, &ring.region, setup) {
+        match Uring::new(&ring.files, &mut ring.region, setup) {
             Ok((uring, how)) => {
                 ring.carrier = Carrier::Uring(Box::new(uring));
                 ring.how = how;
@@ -102,6 +105,10 @@ impl Ring {
         let (depth, bytes) = (setup.depth.max(1), setup.block_bytes);
         if bytes == 0 || u32::try_from(bytes).is_err() {
             let what = format!("a buffer of {bytes} bytes: from 1 to {}", u32::MAX);
+            return Err(Error::new(ErrorClass::Invalid, what));
+        }
+        if depth > DEPTH_MAX {
+            let what = format!("{depth} operations in flight: at most {DEPTH_MAX}");
             return Err(Error::new(ErrorClass::Invalid, what));
         }
         let idle = Flight { kind: Kind::Flush, file: 0, offset: 0, bytes: 0 };
@@ -171,7 +178,8 @@ impl Ring {
         self.queue(slot, Flight { kind: Kind::DurableWrite, file, offset, bytes })
     }
 
-    /// Queues an `fdatasync`; it covers writes that were answered before it was sent.
+    /// Queues an `fdatasync`; it covers writes that were answered before it was sent. A ring that
+    /// polls (`IOPOLL`) answers it with an error.
     #[inline]
     pub fn fdatasync(&mut self, slot: u32, file: usize) -> Result<()> {
         self.queue(slot, Flight { kind: Kind::Flush, file, offset: 0, bytes: 0 })

@@ -2,7 +2,7 @@
 //! entries are filled in. Which buffers are whose is `ring`'s.
 #![expect(unsafe_code, reason = "entries hold addresses that the kernel writes to")]
 
-use crate::how::{How, Io, TaskRun};
+use crate::how::{How, Io};
 use crate::region::Region;
 use crate::ring::{Flight, Kind, Setup};
 use io_uring::{Builder, IoUring, cqueue, opcode, squeue, types};
@@ -35,7 +35,7 @@ impl Uring {
     /// A ring over `files` and the buffers of `region`, or why there is none.
     pub(crate) fn new(
         files: &[File],
-        region: &Region,
+        region: &mut Region,
         setup: &Setup,
     ) -> Result<(Self, How), String> {
         let mut why_not = Vec::new();
@@ -47,7 +47,7 @@ impl Uring {
             asked.iopoll = false;
         }
         loop {
-            let (ring, task_run) = match build(&asked) {
+            let (ring, flags) = match build(&asked) {
                 Ok(built) => built,
                 Err(error) if asked.sqpoll => {
                     why_not.push(format!("no SQPOLL: {error}"));
@@ -65,15 +65,18 @@ impl Uring {
                 Self { ring: Ringed(ring), registered_buffers: false, registered_files: false };
             let kept = why_not.len();
             uring.register(files, region, &asked, &mut why_not);
-            match uring.probe(files, &asked, region) {
-                Ok(()) => {}
-                Err(error) if asked.iopoll => {
-                    why_not.truncate(kept);
-                    why_not.push(format!("no IOPOLL: {error}"));
-                    asked.iopoll = false;
-                    continue;
+            if let Err(error) = uring.probe(files, &asked, region) {
+                if asked.sqpoll {
+                    // The polling thread may have the operation that nobody could wait for.
+                    region.abandon().map_err(|error| error.message)?;
                 }
-                Err(error) => return Err(refusal(&error)),
+                if !asked.iopoll {
+                    return Err(refusal(&error));
+                }
+                why_not.truncate(kept);
+                why_not.push(format!("no IOPOLL: {error}"));
+                asked.iopoll = false;
+                continue;
             }
             let how = How {
                 io: Io::IoUring,
@@ -81,7 +84,7 @@ impl Uring {
                 registered_buffers: uring.registered_buffers,
                 sqpoll: asked.sqpoll,
                 iopoll: asked.iopoll,
-                task_run,
+                flags,
                 why_not,
             };
             return Ok((uring, how));
@@ -249,8 +252,9 @@ impl Drop for Uring {
     }
 }
 
-/// A ring with the best way of running completions that this kernel has.
-fn build(setup: &Setup) -> io::Result<(IoUring, TaskRun)> {
+/// A ring, and the flags that decide when its completions become answers: when the thread enters the
+/// kernel (`COOP_TASKRUN`), and not by interrupting it. Decision 0006 has what was measured.
+fn build(setup: &Setup) -> io::Result<(IoUring, &'static str)> {
     let base = || {
         let mut builder: Builder<squeue::Entry, cqueue::Entry> = IoUring::builder();
         builder.dontfork();
@@ -263,29 +267,20 @@ fn build(setup: &Setup) -> io::Result<(IoUring, TaskRun)> {
         builder
     };
     let entries = setup.depth.max(1).next_power_of_two();
-    let plain = || Ok((base().build(entries)?, TaskRun::Interrupting));
+    let plain = || Ok((base().build(entries)?, ""));
     if setup.sqpoll {
         return plain();
     }
-    let deferred = || {
-        let mut builder = base();
-        builder.setup_single_issuer().setup_defer_taskrun().setup_taskrun_flag();
-        Ok((builder.build(entries)?, TaskRun::Deferred))
-    };
-    let cooperative = || {
-        let mut builder = base();
-        builder.setup_coop_taskrun().setup_taskrun_flag();
-        Ok((builder.build(entries)?, TaskRun::Cooperative))
+    let cooperative = || Ok((base().setup_coop_taskrun().build(entries)?, "COOP_TASKRUN"));
+    let alone = || {
+        let ring = base().setup_coop_taskrun().setup_single_issuer().build(entries)?;
+        Ok((ring, "COOP_TASKRUN, SINGLE_ISSUER"))
     };
     // An older kernel says EINVAL to what it does not know.
     let unknown = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
-    match deferred() {
-        Err(error) if unknown(&error) => match cooperative() {
-            Err(error) if unknown(&error) => plain(),
-            built => built,
-        },
-        built => built,
-    }
+    alone()
+        .or_else(|error| if unknown(&error) { cooperative() } else { Err(error) })
+        .or_else(|error| if unknown(&error) { plain() } else { Err(error) })
 }
 
 fn refusal(error: &io::Error) -> String {

@@ -8,14 +8,18 @@
 
 #[path = "../src/describe.rs"]
 mod describe;
+#[path = "../src/device.rs"]
+mod device;
 #[path = "../src/engine.rs"]
 mod engine;
+#[path = "../src/library.rs"]
+mod library;
 #[path = "../src/raw.rs"]
 mod raw;
 
 use engine::Lmdb;
 use kvdyno_engine::{DataShape, Durability, Engine, Error, Options, Place, Session, Write};
-use lmdb_master_sys as ffi;
+use library::ffi;
 use std::ffi::CString;
 use std::hint::black_box;
 use std::path::Path;

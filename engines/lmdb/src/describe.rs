@@ -1,20 +1,20 @@
 //! What LMDB is and can do, its options, and how large a map it needs.
 
+use crate::library::{self, ffi};
 use crate::raw;
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, ErrorClass, OptionKind,
-    OptionSpec, Options, PlaceKind, Planning, Result, Value,
+    OptionSpec, Options, Planning, Result, Value,
 };
-use lmdb_master_sys as ffi;
 use std::collections::BTreeMap;
 
 pub(crate) fn description() -> Description {
     Description {
-        name: "lmdb".to_owned(),
-        title: "LMDB".to_owned(),
+        name: library::NAME.to_owned(),
+        title: library::TITLE.to_owned(),
         version: raw::version(),
         build: BTreeMap::from([
-            ("crate".to_owned(), "lmdb-master-sys 0.2.6 (branch mdb.master)".to_owned()),
+            ("crate".to_owned(), library::CRATE.to_owned()),
             ("binary".to_owned(), "linked statically, sources of the crate".to_owned()),
         ]),
         capabilities: capabilities(),
@@ -48,7 +48,7 @@ fn capabilities() -> Capabilities {
     ]);
     Capabilities {
         durability,
-        places: vec![PlaceKind::Directory],
+        places: library::PLACES.to_vec(),
         delete: true,
         scan_forward: true,
         scan_reverse: true,
@@ -76,7 +76,7 @@ fn options() -> Vec<OptionSpec> {
             OptionKind::Bytes,
             Value::Integer(0),
             "Size of the memory map, the most the file can grow to; 0: from the size of the data, \
-             with room for copies.",
+             with room for copies (on a raw device: all of it).",
         ),
         OptionSpec::new(
             "readahead",
@@ -170,15 +170,17 @@ pub(crate) fn flag_names(flags: u32) -> String {
 }
 
 /// Most bytes that the records can take in the file, from LMDB's page layout (mdb.c: `NODESIZE` 8,
-/// `PAGEHDRSZ` 16, two bytes of index per node, values over half a page on overflow pages of their
+/// two bytes of index per node, values over half a page on overflow pages of their
 /// own), with leaf pages half full as random inserts leave them at worst.
 pub(crate) fn file_bytes(data: &DataShape, page: u64) -> u64 {
     const NODE: u64 = 8 + 2;
-    const PAGE_HEADER: u64 = 16;
+    use library::{OVERFLOW_NODE_BYTES, PAGE_HEADER_BYTES};
     let key = u64::from(data.key_bytes);
-    let node_max = (page - PAGE_HEADER) / 2 - 2;
+    let node_max = (page - PAGE_HEADER_BYTES) / 2 - 2;
     let inline = |value: u64| 2 * (NODE + key + value);
-    let overflow = |value: u64| (value + PAGE_HEADER).div_ceil(page) * page + inline(8);
+    let overflow = |value: u64| {
+        (value + PAGE_HEADER_BYTES).div_ceil(page) * page + inline(OVERFLOW_NODE_BYTES)
+    };
     // A mean below the threshold says little of lengths that vary across it: take the worse.
     let spread = data.value_bytes_max > data.value_bytes_mean;
     let mean = data.value_bytes_mean;

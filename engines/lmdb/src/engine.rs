@@ -2,22 +2,26 @@
 //! per get: what an application does that wants the newest data each time.
 
 use crate::describe;
+use crate::device::Device;
+use crate::library::{self, ffi};
 use crate::raw::{self, Env, Reader};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Direction, Engine, Error, ErrorClass, Options, Place, Result,
-    Session, Settled, Value, Write,
+    Counters, DataShape, Description, Direction, Engine, Error, ErrorClass, Options, Place,
+    PlaceKind, Result, Session, Settled, Value, Write,
 };
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
 /// LMDB's page is the system's; x86-64 and most others have this one.
-const PAGE: u64 = 4096;
+pub(crate) const PAGE: u64 = 4096;
 
 /// An open LMDB environment.
 pub(crate) struct Lmdb {
     env: Env,
     append: bool,
+    /// Let go after the environment, as fields are dropped in this order.
+    _device: Option<Device>,
 }
 
 impl Engine for Lmdb {
@@ -28,22 +32,30 @@ impl Engine for Lmdb {
     }
 
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
-        let directory = place.directory()?;
         let flags = describe::flags(options)?;
-        let map_bytes = match options.integer("map_size")? {
-            0 => describe::map_bytes(data, PAGE),
-            bytes => bytes.next_multiple_of(PAGE),
-        };
-        if flags & lmdb_master_sys::MDB_WRITEMAP != 0 {
-            refuse_sigbus(directory, describe::file_bytes(data, PAGE).min(map_bytes))?;
-        }
+        let map_size = options.integer("map_size")?;
+        let file_bytes = describe::file_bytes(data, PAGE);
         let readers = match options.integer("maxreaders")? {
             // A few more than asked for: sessions of the harness itself, for verification.
             0 => data.sessions + 16,
             readers => readers as u32,
         };
+        let append = options.boolean("append")?;
+        if let Some(path) = raw_device(place) {
+            let device = Device::claim(path)?;
+            let env = device.open(flags, device.map_bytes(map_size, file_bytes)?, readers)?;
+            return Ok(Self { env, append, _device: Some(device) });
+        }
+        let directory = place.directory()?;
+        let map_bytes = match map_size {
+            0 => describe::map_bytes(data, PAGE),
+            bytes => bytes.next_multiple_of(PAGE),
+        };
+        if flags & ffi::MDB_WRITEMAP != 0 {
+            refuse_sigbus(directory, file_bytes.min(map_bytes))?;
+        }
         let env = Env::open(directory, flags, map_bytes, readers)?;
-        Ok(Self { env, append: options.boolean("append")? })
+        Ok(Self { env, append, _device: None })
     }
 
     fn session(&self) -> Result<LmdbSession<'_>> {
@@ -88,6 +100,14 @@ impl Engine for Lmdb {
             counters.insert("mdb_env_get_flags".to_owned(), names);
         }
         counters
+    }
+}
+
+/// The device to open, where this library opens any.
+fn raw_device(place: &Place) -> Option<&Path> {
+    match place {
+        Place::Device(path) if library::PLACES.contains(&PlaceKind::Device) => Some(path),
+        _ => None,
     }
 }
 

@@ -1,7 +1,9 @@
 //! `kvdyno-lmdb`: the worker of engine `lmdb`.
 
 mod describe;
+mod device;
 mod engine;
+mod library;
 mod raw;
 
 use std::process::ExitCode;

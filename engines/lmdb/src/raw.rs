@@ -3,8 +3,8 @@
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
+use crate::library::ffi;
 use kvdyno_engine::{Direction, Error, ErrorClass, Result};
-use lmdb_master_sys as ffi;
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::marker::PhantomData;
 use std::os::unix::ffi::OsStrExt;

@@ -12,9 +12,12 @@ import { atThreads, roleControl, threadsControl } from "./choices";
 
 export const heat: Figure = { number: 4, name: "heat", draw };
 
+/** What is drawn of a map, whatever its counts are of. */
+type Cells = Pick<Heat, "column_s" | "columns" | "rows_per_decade" | "cells">;
+
 interface Map {
   engine: Engine;
-  heat: Heat;
+  heat: Cells;
 }
 
 function draw(view: View): Drawing | null {
@@ -30,7 +33,7 @@ function draw(view: View): Drawing | null {
     title: "Latency over time",
     note: `How many operations of ${role.value} (darker: more, by factors) took how long, over the time of the phase; lower is better. One trial each: the nearest to the median.`,
     controls: [threads, role, kind],
-    chart: (width, theme) => chart(maps, width, theme),
+    chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({
       head: ["engine", "from", "operations", "fastest", "median", "slowest"],
       rows: maps.flatMap(({ engine, heat }) => columnsOf(heat).map((column) => [
@@ -41,7 +44,7 @@ function draw(view: View): Drawing | null {
   };
 }
 
-const fromRow = (heat: Heat, row: number): number => 10 ** ((row + 0.5) / heat.rows_per_decade);
+export const fromRow = (heat: Cells, row: number): number => 10 ** ((row + 0.5) / heat.rows_per_decade);
 
 export interface Column {
   at: number;
@@ -52,7 +55,7 @@ export interface Column {
 }
 
 /** What a map's columns say in numbers. */
-export function columnsOf(heat: Heat): Column[] {
+export function columnsOf(heat: Cells): Column[] {
   return Array.from({ length: heat.columns }, (_, at) => {
     const cells = heat.cells.filter(([column]) => column === at).sort((a, b) => a[1] - b[1]);
     const count = cells.reduce((sum, [, , n]) => sum + n, 0);
@@ -62,7 +65,7 @@ export function columnsOf(heat: Heat): Column[] {
   });
 }
 
-function chart(maps: Map[], width: number, theme: Theme): { height: number; option: Option } {
+export function chart(maps: Map[], width: number, theme: Theme, of: string): { height: number; option: Option } {
   const space = { height: 190, least: 250, left: 58, right: 16, bottom: 30, most: 3 };
   const place = panels(maps.length, width, space);
   const rows = maps.flatMap(({ heat }) => heat.cells.map(([, row]) => row));
@@ -89,7 +92,7 @@ function chart(maps: Map[], width: number, theme: Theme): { height: number; opti
       tooltip: { formatter: (item: { value: [number, number, number, number] }) => {
         const [column, row, , n] = item.value;
         const edge = (row: number) => duration(10 ** ((row + low) / heat.rows_per_decade));
-        return tip(`${engine.name}, ${(column * heat.column_s).toFixed(1)} s`, [[`${edge(row)} to ${edge(row + 1)}`, `about ${grouped(n)} operations`]]);
+        return tip(`${engine.name}, ${(column * heat.column_s).toFixed(1)} s`, [[`${edge(row)} to ${edge(row + 1)}`, `about ${grouped(n)} ${of}`]]);
       } },
     })),
   };

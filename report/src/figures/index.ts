@@ -2,6 +2,7 @@
 
 import type { Figure } from "../drawing";
 import { amplification } from "./amplification";
+import { blockio } from "./blockio";
 import { cost } from "./cost";
 import { efficiency } from "./efficiency";
 import { heat } from "./heat";
@@ -16,5 +17,5 @@ import { tradeoff } from "./tradeoff";
 export { scoreboard };
 
 export const FIGURES: Figure[] = [
-  throughput, percentiles, heat, timeline, amplification, cost, efficiency, rate, memory, tradeoff,
+  throughput, percentiles, heat, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio,
 ];

@@ -12,6 +12,7 @@ Examples:
   kvdyno drive /mnt/nvme --rw randrw --read-share 70% --depth 32 --threads 8 --size 16GiB
   kvdyno drive /mnt/nvme --preset ceiling         what an engine could at best reach
   kvdyno drive /mnt/nvme --preset selectel --with-fio
+  kvdyno drive --import-fio fio.json              what fio measured, in the same tables
   kvdyno drive --preset raidix --print-suite      the suite that it would run, to copy
   kvdyno drive /dev/nvme1n1 --preset snia-iops --destroy-data-on=/dev/nvme1n1
   kvdyno drive /dev/nvme0n1 --read-only           reads of a device that holds data
@@ -22,7 +23,7 @@ no filesystem, no partitions. docs/drive.md says what is measured and how to rea
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub struct DriveArgs {
     /// A folder on the drive, or a block device
-    #[arg(value_hint = ValueHint::AnyPath, required_unless_present = "print_suite")]
+    #[arg(value_hint = ValueHint::AnyPath, required_unless_present_any = ["print_suite", "import_fio"])]
     pub place: Option<PathBuf>,
     /// Jobs that were published or are customary
     #[arg(long, value_enum, value_name = "NAME",
@@ -80,6 +81,9 @@ pub struct DriveArgs {
     /// Every job by fio as well, where it is installed
     #[arg(long)]
     pub with_fio: bool,
+    /// Measure nothing: make a run of what fio reported (`--output-format=json+`)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["place", "preset", "print_suite"])]
+    pub import_fio: Option<PathBuf>,
     /// The block device whose data is lost, in full and as PLACE
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Option<PathBuf>,

@@ -15,6 +15,7 @@ use crate::runner::Ended;
 use crate::stats::MIN_TRIALS;
 use crate::workers;
 use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::host::Host;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let what = format!("the suite has {trials} trials, and {MIN_TRIALS} are the least");
         return Err(Complaint::usage(what).hint("`--trials 10`").into());
     }
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, printer)?;
+    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
     if ended == Ended::Interrupted {
         return Ok(Exit::Interrupted);
     }

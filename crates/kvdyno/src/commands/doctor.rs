@@ -3,15 +3,17 @@
 
 use crate::cli::DoctorArgs;
 use crate::exit::Exit;
-use crate::host::Root;
 use crate::host::doctor::{self, Check, Severity};
+use crate::host::{Root, hiccups};
 use crate::printer::{Printer, Tone};
+use crate::report::hiccups::HiccupRow;
 use std::path::Path;
 
 /// Examines the host and prints each check.
 pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.place.as_deref().unwrap_or(Path::new("runs"));
-    let checks = doctor::examine(&Root::system(), place);
+    let mut checks = doctor::examine(&Root::system(), place);
+    checks.push(listen(printer)?);
     if args.json {
         printer.json(&checks)?;
     } else {
@@ -23,6 +25,15 @@ pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     let distorts = checks.iter().any(|check| check.severity == Severity::Warning);
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })
+}
+
+/// Whether the machine leaves an idle thread alone.
+fn listen(printer: &Printer) -> anyhow::Result<Check> {
+    let seconds = hiccups::LENGTH.as_secs();
+    printer.note(&format!("listening to the idle machine for {seconds} s"));
+    let heard = hiccups::listen(hiccups::LENGTH).map_err(anyhow::Error::msg)?;
+    let gaps = HiccupRow::of(&heard).map(|row| row.gaps()).unwrap_or_default();
+    Ok(doctor::hiccups(&gaps, heard.max_ns))
 }
 
 /// What all of it comes to.
@@ -46,12 +57,12 @@ fn show(check: &Check, printer: &Printer) {
         Severity::Info => (Tone::Strong, "info   "),
         Severity::Warning => (Tone::Warning, "warning"),
     };
-    printer.marked(tone, word, &format!(" {:18} {}", check.id, check.value));
+    printer.marked(tone, word, &format!(" {:20} {}", check.id, check.value));
     if check.severity != Severity::Ok {
-        printer.data(&format!("{:26} {}", "", check.why));
+        printer.data(&format!("{:28} {}", "", check.why));
     }
     if let Some(remedy) = &check.remedy {
-        printer.data(&format!("{:26} to change it: {remedy}", ""));
+        printer.data(&format!("{:28} to change it: {remedy}", ""));
     }
 }
 

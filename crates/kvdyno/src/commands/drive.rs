@@ -1,5 +1,6 @@
 //! `kvdyno drive`: the bare drive below a place. It writes a suite and runs it as `kvdyno run` would.
 
+mod import;
 mod steady;
 mod text;
 
@@ -11,10 +12,17 @@ use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::host::raw::Consent;
 use crate::printer::Printer;
+use crate::runner::Ended;
+use kvdyno_record::blockio::Watch;
 use std::thread::available_parallelism;
 
 /// Measures a drive.
 pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let shown = Shown { json: args.json, wide: args.wide };
+    if let Some(file) = &args.import_fio {
+        let folder = import::import(file, &args.runs.runs)?;
+        return finish::show(&folder, Ended::Complete, &shown, printer);
+    }
     let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
     let text = text::suite(args, cpus);
     if args.print_suite {
@@ -34,8 +42,8 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, printer)?;
-    let exit = finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)?;
+    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
+    let exit = finish::show(&folder, ended, &shown, printer)?;
     if !args.json {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }

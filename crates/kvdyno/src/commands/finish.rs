@@ -6,7 +6,7 @@ use crate::exit::Exit;
 use crate::host::{Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
-use crate::runner::{Ended, Interrupt, Run, Volumes};
+use crate::runner::{Bench, Ended, Interrupt, Run, Volumes};
 use crate::units;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
@@ -35,13 +35,14 @@ pub fn run(
     let root = Root::system();
     // What a killed run could not take away itself.
     group::sweep(&root);
+    let bench = Bench { root: &root, block_io: folder.run()?.block_io };
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
     let ended = Run {
         folder,
         plan,
         volumes: &mut volumes,
-        root: &root,
+        bench: &bench,
         workers,
         interrupt,
         progress: &progress,

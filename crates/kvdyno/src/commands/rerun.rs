@@ -34,16 +34,16 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let found = runs::find(&args.name)?;
     let old = found.named().to_owned();
     let runs = &args.name.runs.runs;
-    let prepared = {
+    let (prepared, block_io) = {
         let recorded = Recorded::read(&found)
             .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
         let prepared = recorded.prepare(args.place.clone(), runs)?;
         recorded.tell(&prepared, printer);
-        prepared
+        (prepared, recorded.run.block_io)
     };
-    let (folder, ended) = run::keep(&prepared, runs, printer)?;
+    let (folder, ended) = run::keep(&prepared, runs, block_io, printer)?;
     let shown = Shown { json: args.json, wide: args.wide };
     let exit = finish::show(&folder, ended, &shown, printer)?;
     compare(&old, &folder, args, printer);

@@ -5,11 +5,12 @@ use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::{Complaint, Exit};
-use crate::host::{Claim, Place, Root, Volume, evidence, facts, meter, raw};
+use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op};
 use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_record::run::RunRecord;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
     prepared.given_up.clone_from(&args.destroy_data_on);
-    let (folder, ended) = keep(&prepared, &args.runs.runs, printer)?;
+    let (folder, ended) = keep(&prepared, &args.runs.runs, args.block_io(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
 
@@ -26,6 +27,7 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 pub(super) fn keep(
     prepared: &Prepared,
     runs: &Path,
+    block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let root = Root::system();
@@ -60,7 +62,7 @@ pub(super) fn keep(
             no_volume(&error)
         })?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
-    begin(&folder, prepared, &id, volumes.place(), &root, printer)?;
+    begin(&folder, prepared, &id, volumes.place(), &root, block_io, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     // The plan as it is: the filed one has its secrets struck out.
     let Prepared { plan, workers, .. } = prepared;
@@ -74,7 +76,7 @@ pub(super) fn no_volume(error: &VolumeError) -> Complaint {
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
-fn run_id(suite: &str) -> String {
+pub(super) fn run_id(suite: &str) -> String {
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ");
     let salt = ((meter::unix_ns() / 1_000) ^ u64::from(std::process::id())) & 0xffff;
     format!("{now}_{suite}_{salt:04x}")
@@ -102,6 +104,7 @@ fn begin(
     id: &str,
     place: &Path,
     root: &Root,
+    block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<()> {
     let volume = Volume::at(root, place).ok();
@@ -113,6 +116,10 @@ fn begin(
     let harness = harness.transpose().unwrap_or_else(|error| {
         printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));
         None
+    });
+    let length = hiccups::length(prepared.plan.estimate.wall_ns);
+    let hiccups = hiccups::listen(length).map_err(|error| {
+        printer.warning(&format!("failed to keep what an idle thread saw: {error}"));
     });
     folder.write_run(&RunRecord {
         format: kvdyno_record::FORMAT.to_owned(),
@@ -127,6 +134,8 @@ fn begin(
         host_before: facts::read(root, place),
         host_after: None,
         harness_ns_per_op: harness,
+        block_io,
+        hiccups: hiccups.ok(),
     })?;
     Ok(())
 }

@@ -1,8 +1,9 @@
 //! What lies under the place: whether it is a drive at all, and what of it is not in the figures.
 
-use super::{Finding, Id};
+use super::{Finding, Id, measured};
+use crate::host::doctor;
 use crate::report::evidence::Evidence;
-use crate::units::{bytes, percent};
+use crate::units::{bytes, grouped, percent};
 use kvdyno_record::engine::Value;
 
 /// Random reads are hurt past this: the kernel's own default.
@@ -22,6 +23,9 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         uncounted(evidence),
         virtual_drive(evidence),
         readahead(evidence),
+        throttled(evidence),
+        discards(evidence),
+        unwell(evidence),
         small(evidence),
         inside(evidence),
     ];
@@ -113,6 +117,69 @@ fn readahead(evidence: &Evidence) -> Option<Finding> {
             drive.name
         ),
     )
+}
+
+/// wbt, the kernel's throttling of writeback: it counts where something was written.
+fn throttled(evidence: &Evidence) -> Option<Finding> {
+    let drive = evidence.run.host_before.drive.as_ref()?;
+    let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
+    let writers = measured(evidence).filter(|at| {
+        let mut mixes = at.drive.roles.iter().flat_map(|role| &role.mix);
+        !at.of_harness() && mixes.any(|mix| mix.op.writes())
+    });
+    let words =
+        format!("writes in the background wait while reads of {} take over {us} us", drive.name);
+    Finding::of_cases(
+        Id::WritesThrottled,
+        writers.map(|at| (at.id(), words.clone())),
+        format!(
+            "an engine that flushes in the background is slowed for the sake of its readers: \
+             compare only with machines that do the same, or `echo 0 > \
+             /sys/block/{}/queue/wbt_lat_usec`",
+            drive.name
+        ),
+    )
+}
+
+/// Of engines that delete files: by what the drive was told, not by what an engine is thought to do.
+fn discards(evidence: &Evidence) -> Option<Finding> {
+    let filesystem = evidence.run.host_before.filesystem.as_ref()?;
+    let mut options = filesystem.options.split(',');
+    let way = options.find(|option| option.split('=').next() == Some("discard"))?;
+    let told = measured(evidence).filter_map(|at| {
+        let (before, after) = (at.phase.before.device.as_ref()?, at.phase.after.device.as_ref()?);
+        let discards = after.discards.checked_sub(before.discards).filter(|n| *n > 0)?;
+        let discarded = after.discard_bytes.saturating_sub(before.discard_bytes);
+        let words = format!(
+            "mounted with {way}: the drive was told {} times to forget, {} in all, while it was \
+             measured",
+            grouped(discards),
+            bytes(discarded)
+        );
+        Some((at.id(), words))
+    });
+    Finding::of_cases(
+        Id::DiscardOnline,
+        told,
+        format!(
+            "other I/O waits meanwhile: `mount -o remount,nodiscard {}`, and `fstrim` between runs",
+            filesystem.mount_point
+        ),
+    )
+}
+
+fn unwell(evidence: &Evidence) -> Option<Finding> {
+    let after = evidence.run.host_after.as_ref();
+    let drives = after.into_iter().chain([&evidence.run.host_before]).filter_map(|host| {
+        let drive = host.drive.as_ref()?;
+        Some((drive, drive.health.as_ref()?))
+    });
+    let (drive, health) = drives.into_iter().find(|(_, health)| doctor::is_unwell(health))?;
+    Some(Finding::of_run(
+        Id::DriveUnwell,
+        format!("{}: {} ({})", drive.name, doctor::health_in_words(health), health.source),
+        "a drive in this state slows itself down: cool it or replace it, and run again",
+    ))
 }
 
 fn small(evidence: &Evidence) -> Option<Finding> {

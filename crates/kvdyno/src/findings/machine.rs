@@ -1,8 +1,9 @@
-//! What the machine did to the figures: stolen time, load, slow builds, slow clocks.
+//! What the machine did to the figures: stolen time, load, others' limits, slow builds and clocks.
 
 use super::{Finding, Id, measured};
+use crate::host::settings::{CPUS_ABOVE, IO_ABOVE, NO_LIMIT};
 use crate::report::evidence::Evidence;
-use crate::units::percent;
+use crate::units::{duration, percent};
 
 /// More stolen time than this shows in tails.
 const STEAL_MAX: f64 = 0.001;
@@ -17,6 +18,8 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     let all = [
         stolen(evidence),
         busy(evidence),
+        throttled(evidence),
+        io_limited(evidence),
         debug_build(evidence),
         assertions(evidence),
         slow_clock(evidence),
@@ -63,6 +66,31 @@ fn busy(evidence: &Evidence) -> Option<Finding> {
             Id::BusyHost,
             words.join("; "),
             "let the machine come to rest, or stop what else runs on it, and run again",
+        )
+    })
+}
+
+/// Between the readings before and after the run: a limit that was never reached did no harm.
+fn throttled(evidence: &Evidence) -> Option<Finding> {
+    let host = &evidence.run.host_before;
+    let after = evidence.run.host_after.as_ref()?.machine.throttled_ns?;
+    let stopped = after.checked_sub(host.machine.throttled_ns?).filter(|ns| *ns > 0)?;
+    let limit = host.settings.get(CPUS_ABOVE).map_or("a limit of CPU time", String::as_str);
+    Some(Finding::of_run(
+        Id::CpuThrottled,
+        format!("threads were stopped for {} during the run: {limit}", duration(stopped)),
+        "rates are too low and tails too long by as much: raise the limit, or start outside of \
+         that group",
+    ))
+}
+
+fn io_limited(evidence: &Evidence) -> Option<Finding> {
+    let limits = evidence.run.host_before.settings.get(IO_ABOVE)?;
+    (limits != NO_LIMIT).then(|| {
+        Finding::of_run(
+            Id::IoLimitAbove,
+            format!("I/O is limited by others: {limits}"),
+            "these may be figures of the limit: raise it, or start outside of that group",
         )
     })
 }

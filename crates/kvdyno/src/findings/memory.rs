@@ -1,6 +1,8 @@
 //! Whether the RAM limit was held, and whether it was real.
 
 use super::{Finding, Id, Measured, measured};
+use crate::host::doctor;
+use crate::host::settings::MEMORY_ABOVE;
 use crate::report::evidence::Evidence;
 use crate::units::{bytes, grouped};
 use kvdyno_record::workload::{Choice, Work};
@@ -11,8 +13,18 @@ const LOOKUPS_MIN: u64 = 1000;
 /// A database this much larger than the limit cannot be read without the device.
 const OUTGROWS: f64 = 1.5;
 
+/// A database of this share of the machine's memory may be evicted from it without a limit, too.
+const NEAR_MEMORY: f64 = 0.5;
+
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [not_held(evidence), not_real(evidence), all_cached(evidence), swap_on(evidence)];
+    let all = [
+        not_held(evidence),
+        not_real(evidence),
+        all_cached(evidence),
+        swap_on(evidence),
+        damon_on(evidence),
+        limit_above(evidence),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -108,6 +120,44 @@ fn swap_on(evidence: &Evidence) -> Option<Finding> {
             format!("{} of swap are on while RAM is limited", bytes(swap)),
             "`swapoff -a` for the run: an engine's cache past the limit goes to swap in place of \
              being refused",
+        )
+    })
+}
+
+fn damon_on(evidence: &Evidence) -> Option<Finding> {
+    let host = &evidence.run.host_before;
+    let switch = doctor::damon_switch(host)?;
+    let memory = host.machine.memory_bytes as f64;
+    let touched = measured(evidence).filter(|at| !at.of_harness()).filter_map(|at| {
+        let limited = at.record.ram_limit.enforced_by.is_some();
+        let allocated = at.phase.database.map_or(0, |size| size.allocated_bytes);
+        let large = allocated as f64 >= memory * NEAR_MEMORY;
+        let under = match at.record.ram_limit.requested_bytes.filter(|_| limited) {
+            Some(limit) => format!("under a limit of {}", bytes(limit)),
+            None if large => format!("with a database of {}", bytes(allocated)),
+            None => return None,
+        };
+        Some((at.id(), format!("DAMON evicts what was not touched for a while, {under}")))
+    });
+    Finding::of_cases(
+        Id::DamonOn,
+        touched,
+        format!("more is read from the drive than the RAM asks for: `echo off > {switch}`"),
+    )
+}
+
+/// A container's limit is a RAM limit that no suite asked for.
+fn limit_above(evidence: &Evidence) -> Option<Finding> {
+    let host = &evidence.run.host_before;
+    let (limit, group) = host.settings.get(MEMORY_ABOVE)?.split_once(" on ")?;
+    let limit = limit.parse().ok().filter(|limit| *limit < host.machine.memory_bytes)?;
+    let open = evidence.recorded().any(|(_, record)| record.ram_limit.enforced_by.is_none());
+    open.then(|| {
+        Finding::of_run(
+            Id::MemoryLimitAbove,
+            format!("{group} limits program, workers and page cache together to {}", bytes(limit)),
+            "cases without a RAM limit of their own ran under this one: raise it, or set `ram` in \
+             the suite",
         )
     })
 }

@@ -32,7 +32,7 @@ pub(super) fn findings(
         few_trials(groups),
         not_settled(evidence),
         harness.and_then(|harness| harness_share(groups, harness)),
-        harness.and_then(|harness| tail_below_harness(groups, harness)),
+        alone(evidence, harness).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
     ];
     Ok(all.into_iter().flatten().collect())
 }
@@ -122,23 +122,33 @@ fn harness_share(groups: &[Group], harness: &Harness) -> Option<Finding> {
     )
 }
 
-fn tail_below_harness(groups: &[Group], harness: &Harness) -> Option<Finding> {
-    let hiccup = harness.max_ns?;
+/// The longest that the machine alone took, and from whom: the null engine's cases, which last as
+/// long as the others; else the idle thread that was listened to before the run.
+fn alone(evidence: &Evidence, harness: Option<&Harness>) -> Option<(f64, &'static str)> {
+    let null = harness.and_then(|harness| harness.max_ns);
+    let idle = || evidence.run.hiccups.as_ref().map(|hiccups| hiccups.max_ns as f64);
+    null.map(|ns| (ns, "the longest operation of the null engine"))
+        .or_else(|| Some((idle()?, "the longest gap in an idle thread's readings of the clock")))
+}
+
+fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Finding> {
     let below = each_role(groups).filter_map(|(group, role)| {
         let tail =
             role.metrics.value(&c::SERVICE_P9999).or(role.metrics.value(&c::SERVICE_P999))?;
-        (tail < hiccup).then(|| {
-            let (tail, hiccup) = (duration(tail as u64), duration(hiccup as u64));
+        (tail < alone_ns).then(|| {
+            let (tail, alone) = (duration(tail as u64), duration(alone_ns as u64));
             let words =
-                format!("{}' tail is {tail}; the machine alone took {hiccup} once", role.role);
+                format!("{}' tail is {tail}; the machine alone took {alone} once", role.role);
             (group.trials[0].case.clone(), words)
         })
     });
     Finding::of_cases(
         Id::TailBelowHarness,
         below.collect::<Vec<_>>(),
-        "the longest operation of the null engine is what this machine does to anybody: rarer \
-         tails below it, and each maximum, may be the machine's",
+        format!(
+            "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
+             may be the machine's"
+        ),
     )
 }
 

@@ -5,6 +5,7 @@
 //! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
 
 mod drive;
+mod durability;
 mod integrity;
 mod machine;
 mod memory;
@@ -88,6 +89,8 @@ kinds! {
     OpenLoopBehind = Warning;
     /// An engine did not come to rest before it was measured.
     NotSettled = Warning;
+    /// An engine called writes committed that were not flushed to the drive.
+    CommitNotFlushed = Warning;
     /// Readers are compared beside writers of very different speed.
     WritersUnequal = Warning;
     /// An engine delayed or stopped writes while it was measured.
@@ -104,8 +107,22 @@ kinds! {
     CpuStolen = Warning;
     /// The machine was busy when the run began.
     BusyHost = Warning;
+    /// Other processes used the drive while it was measured.
+    ForeignIo = Warning;
     /// Memory past the limit can go to swap.
     SwapOn = Warning;
+    /// The kernel evicts cold memory by itself, limit or no limit.
+    DamonOn = Warning;
+    /// Others limit our memory, tighter than the machine does.
+    MemoryLimitAbove = Warning;
+    /// Limits of CPU time that others have set stopped threads during the run.
+    CpuThrottled = Warning;
+    /// Others limit our I/O.
+    IoLimitAbove = Warning;
+    /// Deleted files were discarded on the drive while it was measured.
+    DiscardOnline = Warning;
+    /// The drive is failing, worn or hot by its own account.
+    DriveUnwell = Warning;
     /// An engine was built with assertions.
     AssertionsOn = Warning;
     /// A worker's clock ran at another rate than the system's.
@@ -118,6 +135,8 @@ kinds! {
     SmallAgainstDrive = Info;
     /// What the drive itself writes is not in the figures.
     DriveInsideUnseen = Info;
+    /// The kernel holds back writes in the background for the sake of reads.
+    WritesThrottled = Info;
     /// Loaded data was not verified.
     NotVerified = Info;
     /// Cases worked on a database that others had written to before.
@@ -204,6 +223,7 @@ pub fn judge(
     findings.extend(integrity::findings(evidence));
     findings.extend(memory::findings(evidence));
     findings.extend(drive::findings(evidence));
+    findings.extend(durability::findings(evidence)?);
     findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);

@@ -2,10 +2,13 @@
 
 use super::{Finding, Id, Severity};
 use crate::exit::Exit;
+use crate::host::settings;
 use crate::report::fixture::{Fixture, SECOND};
 use crate::report::summary::verdict;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{ErrorClass, Value};
+use kvdyno_record::host::DriveHealth;
+use kvdyno_record::run::Hiccups;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -174,6 +177,117 @@ fn builds_clocks_and_machines_are_named() {
 }
 
 #[test]
+fn what_the_kernel_does_by_itself_is_named_where_it_matters() {
+    let damon = |fixture: &mut Fixture| {
+        let switch = "/sys/kernel/mm/damon/admin/kdamonds/0/state".to_owned();
+        fixture.run.host_before.settings.insert(switch, "on".to_owned());
+    };
+    let on = found(Id::DamonOn, damon);
+    assert!(on.evidence.contains("under a limit of 28.0 MiB"), "{on:?}");
+    assert!(on.advice.ends_with("`echo off > /sys/kernel/mm/damon/admin/kdamonds/0/state`"));
+    let all = findings(|fixture| {
+        damon(fixture);
+        fixture.cases.iter_mut().for_each(|case| case.record.ram_limit.enforced_by = None);
+    });
+    assert!(all.iter().all(|finding| finding.id != Id::DamonOn), "small, and with all the RAM");
+    let large = found(Id::DamonOn, |fixture| {
+        damon(fixture);
+        fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
+        let measure = fixture.case("lmdb_t1_r1").phase("measure");
+        measure.database.as_mut().unwrap().allocated_bytes = 13 << 30;
+    });
+    assert!(large.evidence.contains("with a database of 13.0 GiB"), "{large:?}");
+    let wbt = found(Id::WritesThrottled, |fixture| {
+        let drive = fixture.run.host_before.drive.as_mut().unwrap();
+        drive.queue.insert("wbt_lat_usec".to_owned(), "75000".to_owned());
+    });
+    assert!(wbt.evidence.contains("reads of vda take over 75000 us"), "{wbt:?}");
+    assert!(wbt.cases.iter().all(|case| !case.contains("null")), "{wbt:?}");
+}
+
+#[test]
+fn discards_count_where_the_drive_was_told_any() {
+    let mounted = |fixture: &mut Fixture| {
+        let filesystem = fixture.run.host_before.filesystem.as_mut().unwrap();
+        filesystem.options = "rw,noatime,discard".to_owned();
+    };
+    let finding = found(Id::DiscardOnline, |fixture| {
+        mounted(fixture);
+        let measure = fixture.case("rocksdb_t1_r1").phase("measure");
+        let device = measure.after.device.as_mut().unwrap();
+        (device.discards, device.discard_bytes) = (device.discards + 12, 64 << 20);
+    });
+    assert!(finding.evidence.contains("told 12 times to forget, 64.0 MiB in all"), "{finding:?}");
+    assert_eq!(finding.cases.len(), 1);
+    assert!(findings(mounted).iter().all(|finding| finding.id != Id::DiscardOnline));
+}
+
+#[test]
+fn limits_that_others_set_are_named() {
+    let setting = |name: &'static str, text: &'static str| {
+        move |fixture: &mut Fixture| {
+            fixture.run.host_before.settings.insert(name.to_owned(), text.to_owned());
+        }
+    };
+    let stopped = found(Id::CpuThrottled, |fixture| {
+        setting(settings::CPUS_ABOVE, "1.5 on /sys/fs/cgroup/docker")(fixture);
+        fixture.run.host_before.machine.throttled_ns = Some(SECOND);
+        fixture.run.host_after.as_mut().unwrap().machine.throttled_ns = Some(3 * SECOND);
+    });
+    let words = "threads were stopped for 2.00 s during the run: 1.5 on /sys/fs/cgroup/docker";
+    assert_eq!(stopped.evidence, words);
+    let never = findings(|fixture| {
+        fixture.run.host_before.machine.throttled_ns = Some(SECOND);
+        fixture.run.host_after.as_mut().unwrap().machine.throttled_ns = Some(SECOND);
+    });
+    assert!(never.iter().all(|finding| finding.id != Id::CpuThrottled), "never reached");
+    let io = found(Id::IoLimitAbove, setting(settings::IO_ABOVE, "254:0 rbps=1048576 on /x"));
+    assert!(io.evidence.ends_with("254:0 rbps=1048576 on /x"), "{io:?}");
+    let none = findings(setting(settings::IO_ABOVE, settings::NO_LIMIT));
+    assert!(none.iter().all(|finding| finding.id != Id::IoLimitAbove));
+    let memory = setting(settings::MEMORY_ABOVE, "1073741824 on /sys/fs/cgroup/docker");
+    let above = found(Id::MemoryLimitAbove, |fixture| {
+        memory(fixture);
+        fixture.case("lmdb_t1_r1").record.ram_limit.enforced_by = None;
+    });
+    assert!(above.evidence.ends_with("together to 1.00 GiB"), "{above:?}");
+    let ours = findings(|fixture| {
+        memory(fixture);
+        for case in &mut fixture.cases {
+            case.record.ram_limit.enforced_by = Some("cgroup v2".to_owned());
+        }
+    });
+    assert!(ours.iter().all(|finding| finding.id != Id::MemoryLimitAbove), "ours is tighter");
+}
+
+#[test]
+fn a_drive_that_got_hot_meanwhile_is_named() {
+    let hot = found(Id::DriveUnwell, |fixture| {
+        let drive = fixture.run.host_after.as_mut().unwrap().drive.as_mut().unwrap();
+        drive.health = Some(DriveHealth {
+            source: "NVMe log 2".to_owned(),
+            healthy: Some(true),
+            temperature_c: Some(78),
+            ..DriveHealth::default()
+        });
+    });
+    assert_eq!(hot.evidence, "vda: healthy, 78 C (NVMe log 2)");
+}
+
+#[test]
+fn an_idle_thread_speaks_where_no_null_engine_ran() {
+    let without_null = |fixture: &mut Fixture| {
+        fixture.cases.retain(|case| case.record.case.engine != "null");
+        fixture.plan.cases.retain(|case| case.engine != "null");
+        let gaps = kvdyno_record::hlog::to_text(&kvdyno_record::hlog::histogram()).unwrap();
+        fixture.run.hiccups = Some(Hiccups { length_ns: 1, max_ns: 60 * SECOND, histogram: gaps });
+    };
+    let below = found(Id::TailBelowHarness, without_null);
+    assert!(below.evidence.contains("the machine alone took 1m once"), "{below:?}");
+    assert!(below.advice.contains("an idle thread's readings"), "{below:?}");
+}
+
+#[test]
 fn unsettled_overloaded_and_erring_runs_are_named() {
     found(Id::NotSettled, |fixture| {
         let settle = fixture.case("lmdb_load_r1").phase("settle");
@@ -324,4 +438,38 @@ fn what_a_resume_tries_again_is_what_it_says() {
     let both = [("lmdb_t1_r1", killed(9)), ("lmdb_t2_r1", killed(11))];
     let (words, _) = advice(&both, false);
     assert!(words.contains("tries 1 of them again; the others would end the same"), "{words}");
+}
+
+#[test]
+fn commits_are_held_against_the_flushes_of_the_device() {
+    let unflushed = |fixture: &mut Fixture, fua: &str| {
+        let drive = fixture.run.host_before.drive.as_mut().unwrap();
+        drive.queue.insert("fua".to_owned(), fua.to_owned());
+        let phase = fixture.case("lmdb_t1_r1").phase("measure");
+        phase.after.device.as_mut().unwrap().flushes =
+            phase.before.device.as_ref().unwrap().flushes;
+    };
+    let found = found(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
+    assert!(found.evidence.contains("commits by 1 writer, 0 flushes at vda"), "{found:?}");
+    let silent = |change: &dyn Fn(&mut Fixture)| {
+        let findings = findings(|fixture| {
+            unflushed(fixture, "0");
+            change(fixture);
+        });
+        assert!(findings.iter().all(|finding| finding.id != Id::CommitNotFlushed));
+    };
+    // Where every case has as many flushes as commits, and no case only some.
+    let flushed = |fixture: &mut Fixture| {
+        for case in &mut fixture.cases {
+            for phase in &mut case.record.phases {
+                phase.after.device.as_mut().unwrap().flushes = Some(10_000_000);
+            }
+        }
+    };
+    silent(&flushed);
+    silent(&|fixture| unflushed(fixture, "1"));
+    silent(&|fixture| {
+        let drive = fixture.run.host_before.drive.as_mut().unwrap();
+        drive.write_cache = Some("write through".to_owned());
+    });
 }

@@ -1,7 +1,7 @@
 //! What a block device says of itself in `/sys/block/X`.
 
-use super::Root;
 use super::device::Device;
+use super::{Root, health};
 use kvdyno_record::host::Drive;
 
 /// Reads it. The whole device, where a partition is meant.
@@ -25,6 +25,7 @@ pub(super) fn read(root: &Root, device: &Device) -> Drive {
         write_cache: queue.get("write_cache").cloned(),
         iostats: switch("iostats"),
         queue,
+        health: health::read(root, &device.disk),
     }
 }
 

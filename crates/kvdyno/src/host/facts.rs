@@ -1,8 +1,9 @@
 //! Fills [`Host`]: what the machine is, before and after a run.
 
+use super::device::Device;
 use super::drive::{self, chosen};
 use super::root::keyed;
-use super::{Root, Volume, cache, group, meter, settings};
+use super::{Root, Volume, blockio, cache, group, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +15,9 @@ pub fn read(root: &Root, place: &Path) -> Host {
     let mut settings = settings::read(root);
     if let Some(volume) = &volume {
         settings.insert(settings::VOLUME_USED.to_owned(), volume.used_bytes.to_string());
+    }
+    if let Some(device) = device {
+        settings.extend(about_device(root, device));
     }
     if let Some(Err(reason)) = volume.as_ref().map(|volume| &volume.device) {
         settings.insert(settings::NO_DEVICE.to_owned(), reason.clone());
@@ -30,8 +34,28 @@ pub fn read(root: &Root, place: &Path) -> Host {
         root: rustix::process::geteuid().is_root(),
         ram_limit: group::availability(root),
         drop_caches: cache::drop_caches_availability(root),
+        block_io: Some(blockio::availability(root)),
         settings,
     }
+}
+
+/// What else is told of the device under the volume, where it is told: how ext4 keeps its journal,
+/// and how wide the way to it is.
+fn about_device(root: &Root, device: &Device) -> impl Iterator<Item = (String, String)> {
+    let journal = root.text(format!("/proc/fs/ext4/{}/options", device.name)).map(|options| {
+        let has = |option: &str| options.lines().any(|line| line == option);
+        let data = options.lines().find(|line| line.starts_with("data="));
+        let barrier = if has("nobarrier") { ", nobarrier" } else { "" };
+        (settings::JOURNAL.to_owned(), format!("{}{barrier}", data.unwrap_or("no journal")))
+    });
+    // The NVMe controller is above its namespace, its PCIe function above that.
+    let links = ["current_link_speed", "max_link_speed", "current_link_width", "max_link_width"];
+    let links = links.into_iter().filter_map(move |file| {
+        let path = format!("{}/device/device/{file}", device.disk_directory());
+        let text = root.text(&path)?;
+        Some((path, text))
+    });
+    journal.into_iter().chain(links)
 }
 
 fn os(root: &Root) -> Option<String> {
@@ -60,6 +84,7 @@ fn machine(root: &Root) -> Machine {
         steal_ns: meter::steal_ns(root),
         load_1m: load.and_then(|text| text.split(' ').next()?.parse().ok()),
         pressure_some_avg10: pressure(root),
+        throttled_ns: group::throttled_ns(root),
     }
 }
 

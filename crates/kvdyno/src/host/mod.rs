@@ -5,6 +5,7 @@
 //! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
 //! docs/host.md.
 
+pub mod blockio;
 pub mod cache;
 pub mod child;
 mod claim;
@@ -12,9 +13,12 @@ pub mod device;
 pub mod doctor;
 mod drive;
 pub mod evidence;
+mod extents;
 pub mod facts;
 pub mod fresh;
 pub mod group;
+mod health;
+pub mod hiccups;
 mod ledger;
 pub mod meter;
 pub mod mount;

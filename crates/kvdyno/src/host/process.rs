@@ -24,6 +24,20 @@ pub fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     pids.iter().filter_map(one).reduce(|a, b| a + b)
 }
 
+/// A process, and those that it has started and those have, as far as they are there.
+pub fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let mut next = 0;
+    while let Some(pid) = all.get(next).copied() {
+        next += 1;
+        for task in root.names(format!("/proc/{pid}/task")) {
+            let text = root.text(format!("/proc/{pid}/task/{task}/children")).unwrap_or_default();
+            all.extend(text.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        }
+    }
+    all
+}
+
 /// `/proc/PID/io`; only the processes' user and root may read it.
 pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
     let text = root.text(format!("/proc/{pid}/io"))?;
@@ -187,6 +201,14 @@ mod tests {
     fn resident_memory_is_in_pages() {
         let page = rustix::param::page_size() as u64;
         assert_eq!(rss_bytes(&server().root, &[70, 72]), Some(382 * page));
+    }
+
+    #[test]
+    fn descendants_are_found_through_every_thread() {
+        let fake = server()
+            .file("/proc/70/task/71/children", "80 81 ")
+            .file("/proc/81/task/81/children", "90 ");
+        assert_eq!(with_descendants(&fake.root, 70), [70, 80, 81, 90]);
     }
 
     #[test]

@@ -7,12 +7,23 @@ use std::collections::BTreeMap;
 pub const MEMORY_ABOVE: &str = "cgroup memory limit above";
 /// The limit on CPU time of our own group or one above it, in processors.
 pub const CPUS_ABOVE: &str = "cgroup cpu limit above";
+/// The limits of I/O on our own group and those above it, as they are set.
+pub const IO_ABOVE: &str = "cgroup io limit above";
+/// What stands where groups were looked at and none has a limit.
+pub const NO_LIMIT: &str = "none";
+/// The largest file below the place: its size and extents. Only where a doctor looked for it.
+pub const LARGEST_FILE: &str = "largest file";
+/// How ext4 keeps its journal: `data=ordered`, `no journal`; and `nobarrier`, where that is so.
+pub const JOURNAL: &str = "journal";
 /// Whether the kernel has cachestat(2).
 pub const CACHESTAT: &str = "cachestat";
 /// Why there is no device to be metered.
 pub const NO_DEVICE: &str = "no device counters";
 /// Bytes in use on the volume. What is neither in use nor free to this user is held back.
 pub const VOLUME_USED: &str = "volume used bytes";
+
+/// Where the kernel lists the processor's flaws.
+pub const FLAWS: &str = "/sys/devices/system/cpu/vulnerabilities";
 
 /// Read as they are, where they are there.
 const PATHS: [&str; 34] = [
@@ -59,7 +70,7 @@ const LIMITS: [&str; 3] = ["Max open files", "Max locked memory", "Max address s
 pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let paths = PATHS.iter().map(|path| (*path).to_owned());
-    for path in paths.chain(damon_states(root)) {
+    for path in paths.chain(damon_states(root)).chain(idle_states(root)).chain(flaws(root)) {
         if let Some(text) = root.text(&path) {
             settings.insert(path, text);
         }
@@ -70,15 +81,42 @@ pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
             settings.insert(name.to_owned(), format!("{soft} / {hard}"));
         }
     }
-    if let Some((group, bytes)) = group::memory_above(root) {
-        settings.insert(MEMORY_ABOVE.to_owned(), format!("{bytes} on {}", group.display()));
-    }
-    if let Some((group, cpus)) = group::cpus_above(root) {
-        settings.insert(CPUS_ABOVE.to_owned(), format!("{cpus} on {}", group.display()));
-    }
+    settings.extend(limits_above(root));
     let cachestat = if pages::has_cachestat() { "yes" } else { "no" };
     settings.insert(CACHESTAT.to_owned(), cachestat.to_owned());
     settings
+}
+
+/// Limits that others have set on us.
+fn limits_above(root: &Root) -> impl Iterator<Item = (String, String)> {
+    let memory = group::memory_above(root);
+    let memory = memory.map(|(group, bytes)| format!("{bytes} on {}", group.display()));
+    let cpus = group::cpus_above(root);
+    let cpus = cpus.map(|(group, cpus)| format!("{cpus} on {}", group.display()));
+    let io = group::io_above(root).into_iter();
+    let io = io.map(|(group, limits)| format!("{limits} on {}", group.display()));
+    let io = io.reduce(|all, one| format!("{all}; {one}"));
+    let all =
+        [(MEMORY_ABOVE, "memory", memory), (CPUS_ABOVE, "cpu", cpus), (IO_ABOVE, "blkio", io)];
+    all.into_iter().filter_map(|(name, controller, limit)| {
+        let none = || group::is_seen(root, controller).then(|| NO_LIMIT.to_owned());
+        Some((name.to_owned(), limit.or_else(none)?))
+    })
+}
+
+/// The states that an idle processor may fall into: name, time to wake up, switched off.
+fn idle_states(root: &Root) -> impl Iterator<Item = String> + use<> {
+    const DIRECTORY: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
+    let states = root.names(DIRECTORY).into_iter().filter(|name| name.starts_with("state"));
+    states.flat_map(|state| {
+        ["name", "latency", "disable"].map(|file| format!("{DIRECTORY}/{state}/{file}"))
+    })
+}
+
+/// The processor's flaws, and what the kernel does about each.
+fn flaws(root: &Root) -> impl Iterator<Item = String> + use<> {
+    let names = root.names(FLAWS).into_iter();
+    names.map(|name| format!("{FLAWS}/{name}"))
 }
 
 /// The files that say whether a DAMON thread runs: it may evict cold cache by itself.

@@ -4,6 +4,7 @@
 //! machine, with no engine installed.
 
 pub mod answer;
+pub(crate) mod block_io;
 pub mod catalogue;
 pub mod command;
 pub mod comparison;
@@ -12,6 +13,7 @@ pub mod evidence;
 pub mod footnotes;
 pub mod group;
 pub mod header;
+pub mod hiccups;
 pub mod inert;
 pub mod long;
 pub mod markdown;

@@ -3,6 +3,7 @@
 use super::page::{Live, PageData, RunsData, VersusData};
 use super::summary::Summary;
 use super::versus::Versus;
+use kvdyno_record::blockio::{BlockIoFile, BlockIoReading};
 use kvdyno_record::case::{CaseRecord, CounterFile};
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::plan::Plan;
@@ -20,6 +21,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("counters", schema_for!(CounterFile)),
         ("series-line", schema_for!(Slice)),
         ("machine-line", schema_for!(MachineReading)),
+        ("blockio", schema_for!(BlockIoFile)),
+        ("blockio-line", schema_for!(BlockIoReading)),
         ("event-line", schema_for!(EngineEvent)),
         ("worker-description", schema_for!(WorkerDescription)),
         ("worker-job", schema_for!(Job)),

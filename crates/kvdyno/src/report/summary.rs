@@ -1,9 +1,11 @@
 //! All figures of a run: what tables, pages, spreadsheets and comparisons are made of.
 
+use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
 use super::comparison;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
+use super::hiccups::HiccupRow;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
 use crate::units;
@@ -35,10 +37,14 @@ pub struct Summary {
     pub engines: Vec<EngineInfo>,
     /// The harness's own cost on this machine; null: not measured.
     pub harness: Option<Harness>,
+    /// What the machine did to an idle thread before the run; null: not listened to.
+    pub hiccups: Option<HiccupRow>,
     /// Cases over their trials, in the order of the plan.
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
+    /// Block I/O by group and phase, where it was watched.
+    pub block_io: Vec<PhaseIo>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -149,6 +155,7 @@ impl Summary {
         }
         comparison::compare(&mut groups);
         let harness = harness(evidence, &groups);
+        let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let findings = findings::judge(evidence, &groups, harness.as_ref())?;
         Ok(Self {
             method_version: METHOD_VERSION,
@@ -158,6 +165,8 @@ impl Summary {
             engines: engines(&evidence.cases),
             harness,
             volumes: volumes(evidence),
+            block_io: block_io::read(evidence, &groups)?,
+            hiccups,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
             groups,

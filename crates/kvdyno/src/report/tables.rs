@@ -1,5 +1,6 @@
 //! The tables of a run on a terminal: what the load took, what each role got, what that cost.
 
+mod block_io;
 mod cost;
 mod load;
 mod number;
@@ -30,6 +31,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         load::load(summary, &axes, wide),
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
+        block_io::block_io(summary, &axes, wide),
     ];
     tables.into_iter().filter(|titled| !titled.table.is_empty()).collect()
 }

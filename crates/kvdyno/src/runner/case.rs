@@ -1,14 +1,14 @@
 //! One case from nothing to its record: the worker is started inside its limit, told phase by
 //! phase to go, accounted for around each, and judged at the end.
 
-use super::Interrupt;
 use super::outcome;
 use super::talk::Talk;
 use super::volumes::Site;
 use super::worker::Worker;
+use super::{Bench, Interrupt};
 use crate::host::child::Exit;
 use crate::host::group::Group;
-use crate::host::{Root, meter, raw};
+use crate::host::{meter, raw};
 use crate::printer::Progress;
 use crate::redact::without_secrets;
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// What a case is run with.
 pub(super) struct Setting<'r> {
-    pub(super) root: &'r Root,
+    pub(super) bench: &'r Bench<'r>,
     pub(super) case: &'r Case,
     pub(super) folder: &'r CaseFolder,
     pub(super) identity: &'r WorkerIdentity,
@@ -95,7 +95,7 @@ fn limit(setting: &Setting<'_>) -> (Option<Group>, RamLimit) {
         return (None, RamLimit::default());
     };
     let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
-    match Group::create(setting.root, &setting.case.id, bytes) {
+    match Group::create(setting.bench.root, &setting.case.id, bytes) {
         Ok(group) => {
             let enforced_by = Some(group.enforced_by());
             (Some(group), RamLimit { enforced_by, ..limit })

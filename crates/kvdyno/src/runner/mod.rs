@@ -3,6 +3,7 @@
 //! It is not where anything is computed: it spawns, watches and files. A case that fails costs
 //! itself and those that needed its database; the run goes on.
 
+mod blockio;
 mod case;
 mod databases;
 pub mod harness;
@@ -21,11 +22,20 @@ use crate::host::Root;
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
+use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use std::collections::BTreeMap;
 use volumes::Site;
+
+/// The machine as a run uses it.
+pub struct Bench<'r> {
+    /// Where the host is read.
+    pub root: &'r Root,
+    /// Whether block I/O is watched in the kernel.
+    pub block_io: Watch,
+}
 
 /// A run at work.
 pub struct Run<'r> {
@@ -35,8 +45,8 @@ pub struct Run<'r> {
     pub plan: &'r Plan,
     /// Where the databases lie.
     pub volumes: &'r mut Volumes,
-    /// Where the host is read.
-    pub root: &'r Root,
+    /// On what machine.
+    pub bench: &'r Bench<'r>,
     /// By whom: a worker for each engine.
     pub workers: &'r BTreeMap<String, WorkerIdentity>,
     /// Whether the user wants an end.
@@ -146,7 +156,7 @@ impl Run<'_> {
             }
         };
         let setting = case::Setting {
-            root: self.root,
+            bench: self.bench,
             case,
             folder: &folder,
             identity,

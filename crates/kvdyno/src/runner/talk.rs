@@ -1,6 +1,7 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
+use super::blockio::BlockIoOfCase;
 use super::case::Setting;
 use super::outcome::{self, Cut, Ending};
 use super::worker::{Heard, Worker};
@@ -32,6 +33,7 @@ pub(super) struct Talk<'r> {
     meter: Meter<'r>,
     started: Instant,
     machine: File,
+    block_io: BlockIoOfCase,
     next_reading: Instant,
     next_size: Instant,
     /// The phase announced or running, with its readings from before.
@@ -73,16 +75,19 @@ impl<'r> Talk<'r> {
         started: Instant,
     ) -> anyhow::Result<Self> {
         let meter = Meter {
-            root: setting.root,
+            root: setting.bench.root,
             processes: Vec::new(),
             device: setting.site.device.as_ref(),
             group,
         };
+        let mut not_measured = setting.site.not_measured.clone();
+        let block_io = BlockIoOfCase::start(setting, &mut not_measured);
         Ok(Self {
             setting,
             meter,
             started,
             machine: File::create_new(setting.folder.path.join("machine.ndjson"))?,
+            block_io,
             next_reading: started,
             next_size: started,
             current: None,
@@ -91,10 +96,7 @@ impl<'r> Talk<'r> {
             overrun: false,
             killed_by_us: false,
             said_done: false,
-            learned: Learned {
-                not_measured: setting.site.not_measured.clone(),
-                ..Learned::default()
-            },
+            learned: Learned { not_measured, ..Learned::default() },
         })
     }
 
@@ -112,6 +114,7 @@ impl<'r> Talk<'r> {
             self.look(worker);
         }
         self.see_off(worker);
+        self.block_io.end(&self.setting.folder.path, &mut self.learned.not_measured);
     }
 
     /// It has closed its end. One that lives on all the same is not waited for forever.
@@ -177,6 +180,7 @@ impl<'r> Talk<'r> {
         let now = Instant::now();
         if self.current.is_some() && now >= self.next_reading {
             self.next_reading = now + Duration::from_nanos(self.setting.case.slice_ns);
+            self.watch_processes(worker.pid());
             self.read_machine(worker.pid(), now);
         }
         let budget = Duration::from_nanos(self.setting.case.budget_ns);
@@ -223,6 +227,7 @@ impl<'r> Talk<'r> {
             Event::Opened { took_ns, processes } => {
                 self.learned.opens_ns.push(took_ns);
                 self.meter.processes = processes;
+                self.watch_processes(worker.pid());
             }
             Event::Ready { phase, usage, counters } => {
                 self.ready(phase as usize, usage, counters, worker);
@@ -267,6 +272,8 @@ impl<'r> Talk<'r> {
             return;
         }
         let resident_before = self.residency();
+        self.watch_processes(worker.pid());
+        self.block_io.phase_begins();
         let before = self.snapshot(usage);
         let (last_progress, evicted) = ((0, 0), None);
         self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
@@ -287,8 +294,8 @@ impl<'r> Talk<'r> {
     }
 
     fn evict(&mut self) -> String {
-        let Setting { root, site, .. } = self.setting;
-        match cache::evict(root, &site.path, Reach::Files) {
+        let Setting { bench, site, .. } = self.setting;
+        match cache::evict(bench.root, &site.path, Reach::Files) {
             Ok(eviction) => {
                 match &eviction.left {
                     Ok(left) if !eviction.is_cold() => {
@@ -360,6 +367,9 @@ impl<'r> Talk<'r> {
         };
         let Some(begun) = self.current.take() else { return };
         let after = self.snapshot(usage.clone());
+        if let Some(phase) = self.setting.case.phases.get(begun.index) {
+            self.block_io.phase_ended(&phase.name);
+        }
         let resident_after = self.residency();
         let Some(phase) = self.setting.case.phases.get(phase as usize) else { return };
         let process =
@@ -386,6 +396,8 @@ impl<'r> Talk<'r> {
             resident_after,
             database: size::measure(&self.setting.site.path).ok(),
         });
+        let missed = self.learned.phases.last().and_then(|phase| self.block_io.missed(phase));
+        self.learned.not_measured.extend(missed);
     }
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.
@@ -419,6 +431,13 @@ impl<'r> Talk<'r> {
             line.push(b'\n');
             let _ = self.machine.write_all(&line);
         }
+        self.block_io.line(&reading.phase);
+    }
+
+    /// The worker and its server ask for block I/O, and what they have started since.
+    fn watch_processes(&mut self, worker: u32) {
+        self.block_io.of_processes(self.setting, &[worker]);
+        self.block_io.of_processes(self.setting, &self.meter.processes);
     }
 }
 

@@ -80,3 +80,70 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
         refused(&["drive", "p", "--duration", "5"], "expected a time with its unit");
     }
 }
+
+fn fio_is_here(test: &str) -> bool {
+    let here = std::process::Command::new("fio").arg("--version").output().is_ok();
+    if !here {
+        super::workers::skipped(test, "no fio (apt install fio)");
+    }
+    here && needs("drive", test) && needs("fio", test)
+}
+
+/// The same work by both: what was planned, and about as much as it says of itself.
+#[test]
+fn fio_does_the_same_job_interleaved() {
+    let test = "fio_does_the_same_job_interleaved";
+    if !fio_is_here(test) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let ways = ["place", "--with-fio", "--io", "io_uring,psync,mmap", "--depth", "4"];
+    drive(&scratch, &ways).assert_ok();
+    let cases = records(&scratch.only_run());
+    assert_eq!(cases.len(), 1 + 3 * 2 * 2, "{:?}", cases.keys());
+    assert!(cases.values().all(|case| case.outcome.word() == "done"), "{cases:?}");
+    let by_fio: Vec<_> = cases.values().filter(|case| case.case.engine == "fio").collect();
+    assert_eq!(by_fio.len(), 6);
+    for case in by_fio {
+        let measured = case.phases.iter().find(|phase| phase.kind == "measure").unwrap();
+        assert!(done(case) > 0);
+        // Both of the job's CPU times are fio's own, and fio has worked for as long as it was told.
+        let cpu = |usage: &kvdyno_record::usage::ProcessUsage| usage.user_ns + usage.system_ns;
+        let [before, after] = [&measured.before, &measured.after]
+            .map(|snapshot| snapshot.process.as_ref().map(cpu).unwrap());
+        assert!(after > before, "{}", case.case.id);
+        assert!(measured.roles[0].window_ns.abs_diff(500_000_000) < 100_000_000);
+        // Its reads went past the page cache to the device, and were of our file.
+        let device = |snapshot: &kvdyno_record::usage::Snapshot| {
+            snapshot.device.as_ref().map(|device| device.read_bytes)
+        };
+        if case.case.label == "randread-4k-qd4-fio"
+            && let Some((before, after)) = device(&measured.before).zip(device(&measured.after))
+        {
+            assert!(after - before >= done(case) * 4096, "{}", case.case.id);
+        }
+    }
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn without_fio_it_is_said_how_to_get_it() {
+    let scratch = Scratch::new();
+    let mut command = scratch.kvdyno(&["drive", "p", "--with-fio"]);
+    command.env("PATH", scratch.path("engines"));
+    let done = scratch.start(command).wait();
+    done.assert_code(2).assert_says("no program `fio`").assert_says("apt install fio");
+}
+
+#[test]
+fn what_fio_reported_is_a_run_as_any() {
+    let scratch = Scratch::new();
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json");
+    let shown = scratch.run(&["drive", "--import-fio", report]);
+    shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.run(&["export", "--json", "-"]).assert_code(0);
+    scratch.write("none.json", "fio: bad option");
+    scratch.run(&["drive", "--import-fio", "none.json"]).assert_code(2).assert_says("json+");
+}

@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod block_io;
 mod bundles;
 mod compare;
 mod devices;

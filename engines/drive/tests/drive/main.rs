@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test that is skipped says why")]
 
 mod conformance;
+mod device;
 mod forbidden;
 mod refusals;
 mod whole;

@@ -110,37 +110,6 @@ fn a_write_without_room_is_full() {
     }
 }
 
-/// A loop device stands in for a drive: it is taken alone, and shorter plans are refused.
-#[test]
-fn a_device_in_use_is_refused() {
-    let folder = folder();
-    let image = folder.path().join("image");
-    File::create_new(&image).unwrap().set_len(16 << 20).unwrap();
-    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
-    let Some(output) = losetup.ok().filter(|output| output.status.success()) else {
-        println!("skipped: a loop device needs root");
-        return;
-    };
-    let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
-    let held = std::panic::catch_unwind(|| {
-        let place = Place::Device(device.clone().into());
-        let first = Drive::open(&place, &options(&[]), &shape(64)).unwrap();
-        load(&first, 64).unwrap();
-        let read = first.session().unwrap().get(&9_u64.to_be_bytes(), |value| {
-            assert_eq!(value, Some(&block(9, 0)[..]));
-        });
-        read.unwrap();
-        let error = Drive::open(&place, &options(&[]), &shape(64)).unwrap_err();
-        assert!(error.message.contains("in use"), "{error}");
-        first.close().unwrap();
-        let error = Drive::open(&place, &options(&[]), &shape(4097)).unwrap_err();
-        assert!(error.message.contains("16777216 bytes, and the plan has 16781312"), "{error}");
-    });
-    Command::new("losetup").args(["--detach", &device]).status().unwrap();
-    held.unwrap();
-}
-
-/// Reads past the end of a device are errors, as they are in a file.
 #[test]
 fn a_ring_names_the_operation_that_failed() {
     let folder = folder();

@@ -4,6 +4,7 @@ use super::{BLOCK, block, folder, io, load, open, options, shape};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{Engine, ErrorClass, Place, Session, Value};
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -53,6 +54,8 @@ fn blocks_in_flight_are_the_right_ones() {
         let folder = folder();
         let drive = open(folder.path(), &words, RECORDS).unwrap();
         load(&drive, RECORDS).unwrap();
+        let written = &drive.counters()["written_in_full"];
+        assert!(matches!(written, Value::Text(how) if how.contains("all written")), "{written}");
         let mut session = drive.session().unwrap();
         let (mut reads, mut writes) = (0, 0);
         each_in_flight(
@@ -77,8 +80,6 @@ fn blocks_in_flight_are_the_right_ones() {
             |number, seen| assert_eq!(seen, Some(&block(number, 1)[..])),
         );
         assert_eq!((reads, writes), (RECORDS, RECORDS));
-        let written = &drive.counters()["written_in_full"];
-        assert!(matches!(written, Value::Text(how) if how.contains("all written")), "{written}");
     }
 }
 
@@ -173,7 +174,12 @@ fn a_file_in_many_pieces_is_proved_whole() {
     file.sync_all().unwrap();
     for number in (0..599).rev() {
         let at = (2 * number + 1) * BLOCK as u64;
-        fallocate(&file, FallocateFlags::COLLAPSE_RANGE, at, BLOCK as u64).unwrap();
+        let cut = fallocate(&file, FallocateFlags::COLLAPSE_RANGE, at, BLOCK as u64);
+        if cut == Err(Errno::OPNOTSUPP) {
+            println!("skipped: this file system cuts nothing out of a file");
+            return;
+        }
+        cut.unwrap();
     }
     let drive = open(folder.path(), &[], 600).unwrap();
     let proof = drive.counters()["written_in_full"].to_string();

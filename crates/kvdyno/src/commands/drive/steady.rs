@@ -57,9 +57,10 @@ fn fifths(slices: &[Slice]) -> Option<[f64; WINDOW]> {
     Some(parts)
 }
 
-/// The cases of the drive that have measured something.
+/// The cases of the drive that have measured something; fio tells nothing of what went on inside.
 fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
-    evidence.cases.iter().filter(|case| case.is_done() && case.case.threads.is_some())
+    let measured = |case: &&CaseEvidence| case.is_done() && case.case.threads.is_some();
+    evidence.cases.iter().filter(measured).filter(|case| case.case.engine != "fio")
 }
 
 fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {

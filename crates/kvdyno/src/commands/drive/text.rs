@@ -1,6 +1,7 @@
 //! The suite that `kvdyno drive` writes: text, so that it can be read, copied and changed.
 
 use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay};
+use crate::units::parse_duration;
 
 /// SNIA PTS 2.0.2, IOPS test: shares of reads, from all to none.
 const SNIA_READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];
@@ -12,6 +13,8 @@ const SNIA_PASSES: u32 = 2;
 /// What its enterprise edition keeps in flight.
 const SNIA_THREADS: u32 = 4;
 const SNIA_DEPTH: u32 = 32;
+/// Jobs that are no longer are shown in finer slices: five of them at least are looked at.
+const SHORT_NS: u64 = 60_000_000_000;
 
 /// The suite.
 pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
@@ -46,6 +49,17 @@ fn threads(args: &DriveArgs, cpus: u32) -> Vec<u32> {
     }
     let doubled = std::iter::successors(Some(1_u32), |threads| threads.checked_mul(2));
     doubled.take_while(|threads| *threads <= cpus.max(1)).collect()
+}
+
+/// How long each job is measured.
+fn duration(args: &DriveArgs) -> &str {
+    let snia = args.preset == Some(DrivePreset::SniaIops);
+    let given = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
+    given.unwrap_or(match args.preset {
+        None => "10s",
+        Some(DrivePreset::SniaIops) => "60s",
+        Some(_) => "30s",
+    })
 }
 
 /// A job in the making.
@@ -84,6 +98,9 @@ impl Text {
         } else {
             self.line(&format!("trials = {}", args.trials));
         }
+        if parse_duration(duration(args)).is_ok_and(|ns| ns <= SHORT_NS) {
+            self.line("slice = \"100ms\"");
+        }
     }
 
     /// What holds for all jobs.
@@ -115,13 +132,7 @@ impl Text {
             [only] => self.line(&format!("threads = {only}")),
             _ => self.line("threads = \"sweep\""),
         }
-        let default = match args.preset {
-            None => "10s",
-            Some(DrivePreset::SniaIops) => "60s",
-            Some(_) => "30s",
-        };
-        let duration = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
-        self.line(&format!("duration = {:?}", duration.unwrap_or(default)));
+        self.line(&format!("duration = {:?}", duration(args)));
         if snia {
             self.line("in_order = true");
         } else {

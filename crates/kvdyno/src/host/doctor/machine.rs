@@ -1,15 +1,14 @@
-//! Checks on processors, clocks, neighbours and the kernel.
+//! Checks on clocks, neighbours and the kernel.
 
-use super::{Check, setting};
+use super::Check;
 use kvdyno_record::host::Host;
 
 /// A waiting share of the last 10 s, in percent, that is not idle.
 const PRESSURE_MAX: f64 = 5.0;
 
 pub(super) fn checks(host: &Host) -> Vec<Check> {
-    let mut checks = vec![kernel(&host.kernel)];
-    let rules: [fn(&Host) -> Option<Check>; 8] =
-        [governor, turbo, clocksource, virtual_machine, steal, smt, load, pressure];
+    let mut checks = vec![kernel(&host.kernel), pressure(host)];
+    let rules: [fn(&Host) -> Option<Check>; 4] = [clocksource, virtual_machine, steal, load];
     checks.extend(rules.iter().filter_map(|rule| rule(host)));
     checks
 }
@@ -22,31 +21,6 @@ fn kernel(release: &str) -> Check {
         Some(version) if version >= (6, 5) => Check::ok("kernel", release, WHY),
         _ => Check::info("kernel", release, WHY).change("use Linux 6.5 or newer"),
     }
-}
-
-fn governor(host: &Host) -> Option<Check> {
-    const WHY: &str = "a clock that ramps up adds tens of microseconds to single operations";
-    let governor = host.machine.governor.as_deref()?;
-    Some(match governor {
-        "performance" => Check::ok("governor", governor, WHY),
-        _ => Check::warning("governor", governor, WHY)
-            .change("cpupower frequency-set -g performance"),
-    })
-}
-
-fn turbo(host: &Host) -> Option<Check> {
-    const INTEL: &str = "/sys/devices/system/cpu/intel_pstate/no_turbo";
-    const OTHERS: &str = "/sys/devices/system/cpu/cpufreq/boost";
-    const WHY: &str = "how fast the processor runs depends on its temperature";
-    let (on, remedy) = match setting(host, INTEL) {
-        Some(text) => (text == "0", format!("echo 1 > {INTEL}")),
-        None => (setting(host, OTHERS)? == "1", format!("echo 0 > {OTHERS}")),
-    };
-    Some(if on {
-        Check::info("turbo", "on", WHY).change(remedy)
-    } else {
-        Check::ok("turbo", "off", WHY)
-    })
 }
 
 fn clocksource(host: &Host) -> Option<Check> {
@@ -80,14 +54,6 @@ fn steal(host: &Host) -> Option<Check> {
     })
 }
 
-fn smt(host: &Host) -> Option<Check> {
-    const WHY: &str = "two threads share a core: more threads than cores disturb each other";
-    let on = setting(host, "/sys/devices/system/cpu/smt/active")? == "1";
-    on.then(|| {
-        Check::info("smt", "on", WHY).change("echo off > /sys/devices/system/cpu/smt/control")
-    })
-}
-
 fn load(host: &Host) -> Option<Check> {
     const WHY: &str = "something else runs here";
     let load = host.machine.load_1m?;
@@ -100,20 +66,35 @@ fn load(host: &Host) -> Option<Check> {
     })
 }
 
-fn pressure(host: &Host) -> Option<Check> {
+fn pressure(host: &Host) -> Check {
     const WHY: &str = "tasks waited for a resource in the last 10 seconds: the host is not idle";
     let shares = &host.machine.pressure_some_avg10;
     let worst = shares.values().copied().fold(0.0, f64::max);
     let words: Vec<String> =
         shares.iter().map(|(resource, share)| format!("{resource} {share} %")).collect();
     let value = words.join(", ");
-    (!shares.is_empty()).then(|| {
-        if worst > PRESSURE_MAX {
-            Check::warning("pressure", value, WHY).change("wait until the machine is idle")
-        } else {
-            Check::ok("pressure", value, WHY)
-        }
-    })
+    if shares.is_empty() {
+        Check::info("pressure", "not told here", WHY).change("boot with psi=1")
+    } else if worst > PRESSURE_MAX {
+        Check::warning("pressure", value, WHY).change("wait until the machine is idle")
+    } else {
+        Check::ok("pressure", value, WHY)
+    }
+}
+
+/// A gap of this length in a thread that does nothing but read the clock is worth knowing.
+const HICCUP_NS: u64 = 1_000_000;
+
+/// Not of the recorded host: taken now, by [`crate::host::hiccups`], and told in words by whoever
+/// read them.
+pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Check {
+    const WHY: &str = "an idle thread was stopped for so long: tails below that are the machine's";
+    if max_ns < HICCUP_NS {
+        Check::ok("hiccups", gaps, WHY)
+    } else {
+        Check::info("hiccups", gaps, WHY)
+            .change("a machine of one's own, its interrupts and services kept off some processors")
+    }
 }
 
 #[cfg(test)]
@@ -135,28 +116,32 @@ mod tests {
         let host = Host {
             machine: Machine {
                 cpus: 4,
-                governor: Some("powersave".to_owned()),
                 clocksource: Some("hpet".to_owned()),
                 virtual_machine: Some(false),
                 load_1m: Some(3.5),
                 pressure_some_avg10: [("cpu".to_owned(), 12.0), ("io".to_owned(), 0.0)].into(),
                 ..Machine::default()
             },
-            settings: [
-                ("/sys/devices/system/cpu/intel_pstate/no_turbo".to_owned(), "0".to_owned()),
-                ("/sys/devices/system/cpu/smt/active".to_owned(), "1".to_owned()),
-            ]
-            .into(),
             ..Host::default()
         };
         let checks = checks(&host);
-        for id in ["governor", "clocksource", "load", "pressure"] {
+        for id in ["clocksource", "load", "pressure"] {
             assert_eq!(of(&checks, id).unwrap().severity, Severity::Warning, "{id}");
         }
-        assert_eq!(of(&checks, "turbo").unwrap().severity, Severity::Info);
-        assert_eq!(of(&checks, "smt").unwrap().severity, Severity::Info);
         assert_eq!(of(&checks, "pressure").unwrap().value, "cpu 12 %, io 0 %");
         assert_eq!(of(&checks, "virtual_machine").unwrap().severity, Severity::Ok);
         assert_eq!(of(&checks, "steal"), None);
+    }
+
+    #[test]
+    fn a_kernel_without_pressure_says_so() {
+        let check = pressure(&Host::default());
+        assert_eq!((check.severity, check.value.as_str()), (Severity::Info, "not told here"));
+    }
+
+    #[test]
+    fn short_hiccups_are_as_it_should_be() {
+        assert_eq!(hiccups("max 80.0 us", 80_000).severity, Severity::Ok);
+        assert_eq!(hiccups("max 13.4 ms", 13_400_000).severity, Severity::Info);
     }
 }

@@ -4,12 +4,18 @@
 //! ever changed here, and nothing refused; who prints the checks decides what they are worth.
 //! Reasons and figures: docs/host.md.
 
+mod drive;
+mod limits;
 mod machine;
 mod memory;
+mod processor;
 mod rights;
 mod volume;
 
-use super::{Root, facts};
+pub use drive::{in_words as health_in_words, is_unwell};
+pub use memory::damon_switch;
+
+use super::{Root, extents, facts, settings};
 use kvdyno_record::host::{Filesystem, Host};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,13 +72,33 @@ impl Check {
 
 /// Examines this host, with the volume under `place`, which need not exist yet.
 pub fn examine(root: &Root, place: &Path) -> Vec<Check> {
-    judge(&facts::read(root, place))
+    let mut host = facts::read(root, place);
+    // Only here: a run's own files are not yet there when its host is read.
+    if let Some(pieces) = extents::of_largest(place) {
+        let text = format!("{} in {}: {}", pieces.bytes, pieces.extents, pieces.name);
+        host.settings.insert(settings::LARGEST_FILE.to_owned(), text);
+    }
+    judge(&host)
+}
+
+/// What the machine does to an idle thread, in words, and the worst of it: the one check that takes
+/// time, so that whoever wants it listens first.
+pub fn hiccups(gaps: &str, max_ns: u64) -> Check {
+    machine::hiccups(gaps, max_ns)
 }
 
 /// Examines a host as it was recorded.
 pub fn judge(host: &Host) -> Vec<Check> {
-    let parts = [volume::checks(host), memory::checks(host), machine::checks(host)];
-    parts.into_iter().flatten().chain(rights::checks(host)).collect()
+    let parts = [
+        volume::checks(host),
+        host.drive.as_ref().map_or_else(Vec::new, |drive| drive::checks(host, drive)),
+        memory::checks(host),
+        processor::checks(host),
+        machine::checks(host),
+        limits::checks(host),
+        rights::checks(host),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// What is wrong with the kind of filesystem under a place, if anything is.
@@ -93,7 +119,7 @@ pub(super) fn of<'a>(checks: &'a [Check], id: &str) -> Option<&'a Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use std::collections::{BTreeSet, HashSet};
 
     #[test]
     fn this_host_is_examined_and_nothing_is_said_twice() {
@@ -109,6 +135,40 @@ mod tests {
         let json = serde_json::to_value(&checks).unwrap();
         assert_eq!(json[0]["id"], checks[0].id);
         assert!(json[0]["severity"].is_string());
+    }
+
+    /// The identifiers in the sources, so that a check cannot be left out of the table.
+    fn in_sources() -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/host/doctor");
+        let mut ids = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let code = text.split("#[cfg(test)]").next().unwrap();
+            for made in ["Check::ok(", "Check::info(", "Check::warning("] {
+                for after in code.split(made).skip(1) {
+                    let id = after.trim_start().strip_prefix('"').unwrap_or_else(|| {
+                        panic!("the first argument of {made} is the identifier: {after:.60}")
+                    });
+                    ids.insert(id.split('"').next().unwrap().to_owned());
+                }
+            }
+        }
+        ids
+    }
+
+    #[test]
+    fn the_table_of_the_docs_has_every_check_and_no_other() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/host.md");
+        let docs = std::fs::read_to_string(docs).unwrap();
+        let section = docs.split("\n## Doctor\n").nth(1).unwrap().split("\n## ").next().unwrap();
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
+        let rows: Vec<&str> = rows.map(|line| line.split('`').next().unwrap()).collect();
+        let table: BTreeSet<String> = rows.iter().map(|id| (*id).to_owned()).collect();
+        assert_eq!(rows.len(), table.len(), "a row twice");
+        let sources = in_sources();
+        let missing: Vec<_> = sources.difference(&table).collect();
+        let gone: Vec<_> = table.difference(&sources).collect();
+        assert!(missing.is_empty() && gone.is_empty(), "missing {missing:?}, gone {gone:?}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Checks on what we are allowed to do here.
 
 use super::{Check, setting};
-use crate::host::settings::{CACHESTAT, CPUS_ABOVE, MEMORY_ABOVE};
+use crate::host::settings::CACHESTAT;
 use crate::units;
 use kvdyno_record::host::Host;
 
@@ -9,8 +9,8 @@ const FILES_MIN: u64 = 65_536;
 
 pub(super) fn checks(host: &Host) -> Vec<Check> {
     let mut checks = vec![ram_limit(host), drop_caches(host)];
-    let rules: [fn(&Host) -> Option<Check>; 6] =
-        [cachestat, memory_above, cpus_above, open_files, locked_memory, io_uring];
+    let rules: [fn(&Host) -> Option<Check>; 5] =
+        [block_io, cachestat, open_files, locked_memory, io_uring];
     checks.extend(rules.iter().filter_map(|rule| rule(host)));
     checks
 }
@@ -36,34 +36,23 @@ fn drop_caches(host: &Host) -> Check {
     }
 }
 
+fn block_io(host: &Host) -> Option<Check> {
+    const WHY: &str = "`--io-latency` shows what the drive did for whom, and whether commits are \
+         flushed";
+    let found = host.block_io.as_ref()?;
+    if found.available {
+        return Some(Check::ok("block_io", found.detail.as_str(), WHY));
+    }
+    let (reason, remedy) = found.detail.rsplit_once("; ").unwrap_or((&found.detail, "run as root"));
+    Some(Check::info("block_io", reason, WHY).change(remedy))
+}
+
 fn cachestat(host: &Host) -> Option<Check> {
     const WHY: &str = "without it residency is found by mincore, which sees no dirty pages";
     Some(match setting(host, CACHESTAT)? {
         "yes" => Check::ok("cachestat", "available", WHY),
         _ => Check::info("cachestat", "not in this kernel", WHY).change("use Linux 6.5 or newer"),
     })
-}
-
-fn memory_above(host: &Host) -> Option<Check> {
-    const WHY: &str = "the limit binds program, workers and page cache together";
-    let value = setting(host, MEMORY_ABOVE)?;
-    let bytes: u64 = value.split(' ').next()?.parse().ok()?;
-    if bytes >= host.machine.memory_bytes && host.machine.memory_bytes > 0 {
-        return None;
-    }
-    Some(
-        Check::warning("memory_limit_above", value, WHY)
-            .change("raise it, or start outside of that group"),
-    )
-}
-
-fn cpus_above(host: &Host) -> Option<Check> {
-    const WHY: &str = "threads are stopped for the rest of each period once the quota is used up";
-    let value = setting(host, CPUS_ABOVE)?;
-    Some(
-        Check::warning("cpu_limit_above", value, WHY)
-            .change("raise it, or start outside of that group"),
-    )
 }
 
 /// Workers get the hard limit.
@@ -112,11 +101,10 @@ mod tests {
         let host = Host {
             ram_limit: none.into(),
             drop_caches: Availability { available: false, detail: "denied".to_owned() },
+            block_io: Some(Unavailable::new("bpf(2) is not permitted", "run as root").into()),
             settings: [
                 ("Max open files".to_owned(), "1024 / 4096".to_owned()),
                 (CACHESTAT.to_owned(), "no".to_owned()),
-                (MEMORY_ABOVE.to_owned(), "1048576 on /sys/fs/cgroup/docker".to_owned()),
-                (CPUS_ABOVE.to_owned(), "1.5 on /sys/fs/cgroup/docker".to_owned()),
             ]
             .into(),
             ..Host::default()
@@ -127,8 +115,9 @@ mod tests {
         assert_eq!(limit.value, "/sys/fs/cgroup/x belongs to another user");
         assert_eq!(limit.remedy.as_deref(), Some("run as root"));
         assert_eq!(of(&checks, "open_files").unwrap().severity, Severity::Info);
-        assert_eq!(of(&checks, "memory_limit_above").unwrap().severity, Severity::Warning);
-        assert_eq!(of(&checks, "cpu_limit_above").unwrap().severity, Severity::Warning);
+        let block_io = of(&checks, "block_io").unwrap();
+        assert_eq!(block_io.value, "bpf(2) is not permitted");
+        assert_eq!(block_io.remedy.as_deref(), Some("run as root"));
         assert_eq!(of(&checks, "cachestat").unwrap().severity, Severity::Info);
     }
 
@@ -137,6 +126,7 @@ mod tests {
         let available = |detail: &str| Availability { available: true, detail: detail.to_owned() };
         let host = Host {
             ram_limit: available("cgroup v2 below /sys/fs/cgroup"),
+            block_io: Some(available("available")),
             drop_caches: available("/proc/sys/vm/drop_caches"),
             settings: [("Max open files".to_owned(), "1024 / 1048576".to_owned())].into(),
             ..Host::default()

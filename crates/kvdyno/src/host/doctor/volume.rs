@@ -1,13 +1,11 @@
-//! Checks on the filesystem and the drive under it.
+//! Checks on the filesystem: what kind, how full, how old, how mounted.
 
 use super::{Check, setting};
-use crate::host::settings::{NO_DEVICE, VOLUME_USED};
+use crate::host::settings::{JOURNAL, LARGEST_FILE, NO_DEVICE, VOLUME_USED};
 use crate::host::volume::Medium;
 use crate::units;
-use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::host::{Filesystem, Host};
 
-/// More than this is read for a fault on one page.
-const READAHEAD_BYTES_MAX: u64 = 128 << 10;
 const FULL_SHARE_MAX: f64 = 0.8;
 
 pub(super) fn checks(host: &Host) -> Vec<Check> {
@@ -17,6 +15,8 @@ pub(super) fn checks(host: &Host) -> Vec<Check> {
         let used = setting(host, VOLUME_USED).and_then(|text| text.parse().ok());
         checks.push(free_space(filesystem, used));
         checks.extend(mount_options(filesystem));
+        checks.extend(journal(host, filesystem));
+        checks.extend(trim(host, filesystem));
     }
     if let Some(reason) = setting(host, NO_DEVICE) {
         const WHY: &str = "bytes at the device, write and read amplification cannot be measured";
@@ -25,9 +25,7 @@ pub(super) fn checks(host: &Host) -> Vec<Check> {
                 .change("use a directory on a local ext4, xfs or btrfs, with queue/iostats at 1"),
         );
     }
-    if let Some(drive) = &host.drive {
-        checks.extend(drive_checks(drive));
-    }
+    checks.extend(file_extents(host));
     checks
 }
 
@@ -61,6 +59,7 @@ fn free_space(filesystem: &Filesystem, used_bytes: Option<u64>) -> Check {
     }
 }
 
+const DISCARD: &str = "each deleted file is discarded at once, which stalls other I/O";
 const ATIME: &str = "with access times, reads write";
 
 fn mount_options(filesystem: &Filesystem) -> Vec<Check> {
@@ -70,13 +69,13 @@ fn mount_options(filesystem: &Filesystem) -> Vec<Check> {
     if Medium::of(&filesystem.kind) != Medium::Device {
         return checks;
     }
-    if has("discard") {
-        const WHY: &str = "each deleted file is discarded at once, which stalls other I/O";
-        checks.push(
-            Check::warning("discard", "discard", WHY)
-                .change(format!("mount -o remount,nodiscard {point}, and fstrim between runs")),
-        );
-    }
+    // btrfs says which way.
+    let discards = ["discard", "discard=async", "discard=sync"].into_iter().find(|way| has(way));
+    checks.push(match discards {
+        Some(way) => Check::warning("discard", way, DISCARD)
+            .change(format!("mount -o remount,nodiscard {point}, and fstrim between runs")),
+        None => Check::ok("discard", "off", DISCARD),
+    });
     checks.push(if has("noatime") {
         Check::ok("atime", "noatime", ATIME)
     } else if has("relatime") {
@@ -89,60 +88,57 @@ fn mount_options(filesystem: &Filesystem) -> Vec<Check> {
     checks
 }
 
-fn drive_checks(drive: &Drive) -> Vec<Check> {
-    let queue = format!("/sys/block/{}/queue", drive.name);
-    let mut checks = Vec::new();
-    checks.extend(drive.read_ahead_bytes.map(|bytes| readahead(bytes, &drive.name)));
-    if drive.iostats == Some(false) {
-        const WHY: &str = "the kernel counts no I/O of this device";
-        checks
-            .push(Check::warning("iostats", "0", WHY).change(format!("echo 1 > {queue}/iostats")));
-    }
-    if let Some(rotational) = drive.rotational {
-        const WHY: &str = "what the kernel takes the drive for; virtual drives are often wrong";
-        let value = if rotational { "1 (a disk that turns)" } else { "0 (flash)" };
-        checks.push(Check::info("rotational", value, WHY));
-    }
-    if let Some(scheduler) = &drive.scheduler {
-        const WHY: &str = "a scheduler costs CPU and merges requests; fast drives need none";
-        let fast = drive.name.starts_with("nvme") || drive.name.starts_with("vd");
-        checks.push(match scheduler.as_str() {
-            "none" => Check::ok("scheduler", "none", WHY),
-            other if fast => Check::info("scheduler", other, WHY)
-                .change(format!("echo none > {queue}/scheduler")),
-            other => Check::info("scheduler", other, WHY),
-        });
-    }
-    let throttle =
-        drive.queue.get("wbt_lat_usec").filter(|us| us.parse().is_ok_and(|us: u64| us > 0));
-    if let Some(us) = throttle {
-        const WHY: &str = "writes in the background are throttled for the sake of reads";
-        let check = Check::info("write_throttling", format!("{us} us"), WHY);
-        checks.push(check.change(format!("echo 0 > {queue}/wbt_lat_usec")));
-    }
-    if let Some(cache) = &drive.write_cache {
-        const WHY: &str = "with a write-back cache a commit costs a flush";
-        checks.push(Check::info("write_cache", cache.as_str(), WHY));
-    }
-    checks
+/// What a commit costs on ext4; other filesystems do not say, or have one way only.
+fn journal(host: &Host, filesystem: &Filesystem) -> Option<Check> {
+    const WHY: &str = "decides what a commit costs, and what it is worth";
+    let text = setting(host, JOURNAL)?;
+    let point = &filesystem.mount_point;
+    Some(match text {
+        text if text.contains("nobarrier") => {
+            const WHY: &str = "the drive's cache is never flushed: no commit is on stable storage";
+            Check::warning("journal", text, WHY)
+                .change(format!("mount -o remount,barrier=1 {point}"))
+        }
+        "data=ordered" => Check::ok("journal", text, WHY),
+        text => Check::info("journal", text, WHY).change("mkfs.ext4 and mount with the defaults"),
+    })
 }
 
-fn readahead(bytes: u64, drive: &str) -> Check {
-    const WHY: &str = "a fault on one page of a mapped file reads this much unless the engine \
-         says MADV_RANDOM: 110 times slower at 8 MiB";
-    let value = units::bytes(bytes);
-    if bytes > READAHEAD_BYTES_MAX {
-        Check::warning("readahead", value, WHY)
-            .change(format!("echo 128 > /sys/block/{drive}/queue/read_ahead_kb"))
+/// Whether the free blocks of a drive were given back cannot be asked.
+fn trim(host: &Host, filesystem: &Filesystem) -> Option<Check> {
+    const WHY: &str = "a drive that takes free blocks for data writes more inside";
+    let takes = host.drive.as_ref()?.queue.get("discard_max_bytes")? != "0";
+    Some(if takes {
+        Check::info("trim", "when it was last done is not told", WHY)
+            .change(format!("fstrim -v {}, before a run", filesystem.mount_point))
     } else {
-        Check::ok("readahead", value, WHY)
-    }
+        Check::ok("trim", "this drive takes no discards", WHY)
+    })
+}
+
+/// A file that lies in pieces of less than this has an old filesystem around it.
+const PIECE_BYTES_MIN: u64 = 1 << 20;
+
+/// Only where there was a file to look at: `SIZE in EXTENTS: NAME`.
+fn file_extents(host: &Host) -> Option<Check> {
+    const WHY: &str = "on an aged filesystem files lie in many pieces, and each costs a request";
+    let (numbers, name) = setting(host, LARGEST_FILE)?.split_once(": ")?;
+    let (bytes, extents) = numbers.split_once(" in ")?;
+    let (bytes, extents): (u64, u64) = (bytes.parse().ok()?, extents.parse().ok()?);
+    let pieces = if extents == 1 { "1 piece" } else { &format!("{extents} pieces") };
+    let value = format!("{name}: {} in {pieces}", units::bytes(bytes));
+    Some(if bytes / extents.max(1) < PIECE_BYTES_MIN {
+        Check::info("file_extents", value, WHY).change("copy it, or use a fresh filesystem")
+    } else {
+        Check::ok("file_extents", value, WHY)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{Severity, of};
     use super::*;
+    use kvdyno_record::host::Drive;
 
     fn filesystem(kind: &str, options: &str, free_bytes: u64) -> Filesystem {
         Filesystem {
@@ -165,7 +161,7 @@ mod tests {
             filesystem: Some(filesystem("ext4", "rw,noatime", 50 << 30)),
             ..Host::default()
         };
-        let ok = ["filesystem", "free_space", "atime"].map(|id| (id, Severity::Ok));
+        let ok = ["filesystem", "free_space", "discard", "atime"].map(|id| (id, Severity::Ok));
         assert_eq!(severities(&host), ok);
     }
 
@@ -199,26 +195,43 @@ mod tests {
     }
 
     #[test]
-    fn the_development_machines_drive() {
-        let drive = Drive {
-            name: "vda".to_owned(),
-            read_ahead_bytes: Some(8 << 20),
-            rotational: Some(true),
-            scheduler: Some("mq-deadline".to_owned()),
-            iostats: Some(false),
-            queue: [("wbt_lat_usec".to_owned(), "75000".to_owned())].into(),
-            ..Drive::default()
+    fn journals() {
+        let filesystem = filesystem("ext4", "rw", 1);
+        let host = |text: &str| Host {
+            settings: [(JOURNAL.to_owned(), text.to_owned())].into(),
+            ..Host::default()
         };
-        let checks = drive_checks(&drive);
-        let readahead = of(&checks, "readahead").unwrap();
-        assert_eq!(readahead.severity, Severity::Warning);
-        assert_eq!(readahead.value, "8.00 MiB");
-        assert_eq!(
-            readahead.remedy.as_deref(),
-            Some("echo 128 > /sys/block/vda/queue/read_ahead_kb")
-        );
-        assert_eq!(of(&checks, "iostats").unwrap().severity, Severity::Warning);
-        assert_eq!(of(&checks, "write_throttling").unwrap().value, "75000 us");
-        assert_eq!(super::readahead(128 << 10, "sda").severity, Severity::Ok);
+        let severity = |text| journal(&host(text), &filesystem).unwrap().severity;
+        assert_eq!(severity("data=ordered"), Severity::Ok);
+        assert_eq!(severity("data=writeback"), Severity::Info);
+        assert_eq!(severity("no journal"), Severity::Info);
+        assert_eq!(severity("data=ordered, nobarrier"), Severity::Warning);
+        assert_eq!(journal(&Host::default(), &filesystem), None);
+    }
+
+    #[test]
+    fn a_file_in_pieces() {
+        let told = |text: &str| {
+            let settings = [(LARGEST_FILE.to_owned(), text.to_owned())].into();
+            file_extents(&Host { settings, ..Host::default() }).unwrap()
+        };
+        let young = told("1073741824 in 8: db/data.mdb");
+        assert_eq!(young.value, "db/data.mdb: 1.00 GiB in 8 pieces");
+        assert_eq!(young.severity, Severity::Ok);
+        assert_eq!(told("1073741824 in 20000: data.mdb").severity, Severity::Info);
+    }
+
+    #[test]
+    fn trimming_is_a_hint() {
+        let told = |bytes: &str| {
+            let queue = [("discard_max_bytes".to_owned(), bytes.to_owned())].into();
+            let drive = Some(Drive { queue, ..Drive::default() });
+            let filesystem = Some(filesystem("ext4", "rw,noatime", 50 << 30));
+            let checks = checks(&Host { filesystem, drive, ..Host::default() });
+            of(&checks, "trim").unwrap().clone()
+        };
+        let remedy = told("2147450880").remedy;
+        assert_eq!(remedy.as_deref(), Some("fstrim -v /data, before a run"));
+        assert_eq!(told("0").severity, Severity::Ok);
     }
 }

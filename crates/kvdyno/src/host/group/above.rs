@@ -4,12 +4,19 @@
 use super::control::{number, read};
 use super::{Version, hierarchy, v1, v2};
 use crate::host::Root;
+use crate::host::root::keyed;
 use std::path::{Path, PathBuf};
 
 /// The lowest memory limit in force on us, in bytes, and the group that it is set on.
 pub fn memory_above(root: &Root) -> Option<(PathBuf, u64)> {
     let found = hierarchy::find(root, "memory").ok()?;
-    let (group, bytes) = tightest(found.version, found.line())?;
+    let tightest = tightest(found.version, found.line());
+    // Past `memory.high` nothing fails: everything is slowed down instead.
+    let high = found.line().filter_map(|group| {
+        let bytes = number(group, "memory.high").ok()?;
+        Some((group.to_owned(), bytes))
+    });
+    let (group, bytes) = tightest.into_iter().chain(high).min_by_key(|(_, bytes)| *bytes)?;
     Some((root.shown(&group).into_owned(), bytes))
 }
 
@@ -19,6 +26,57 @@ pub fn cpus_above(root: &Root) -> Option<(PathBuf, f64)> {
     let limited = found.line().filter_map(|group| Some((group, cpus(found.version, group)?)));
     let (group, cpus) = limited.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
     Some((root.shown(group).into_owned(), cpus))
+}
+
+/// How long limits of CPU time have stopped threads of our own group and of those above it, summed
+/// over the groups that have such a limit; `None` where none has.
+pub fn throttled_ns(root: &Root) -> Option<u64> {
+    let found = hierarchy::find(root, "cpu").ok()?;
+    let limited = found.line().filter(|group| cpus(found.version, group).is_some());
+    let stopped = limited.filter_map(|group| {
+        let stat = read(group, "cpu.stat").ok()?;
+        match found.version {
+            Version::V1 => keyed(&stat, "throttled_time"),
+            Version::V2 => Some(keyed(&stat, "throttled_usec")? * 1000),
+        }
+    });
+    stopped.reduce(u64::saturating_add)
+}
+
+/// The limits of I/O in force on us: what each group says, as it says it, on one line.
+pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
+    const FILES: [&str; 4] = [
+        "blkio.throttle.read_bps_device",
+        "blkio.throttle.write_bps_device",
+        "blkio.throttle.read_iops_device",
+        "blkio.throttle.write_iops_device",
+    ];
+    let Ok(found) = hierarchy::find(root, "blkio") else { return Vec::new() };
+    let files = match found.version {
+        Version::V1 => &FILES[..],
+        Version::V2 => &["io.max"],
+    };
+    let mut limits = Vec::new();
+    for group in found.line() {
+        let texts = files.iter().filter_map(|file| {
+            let text = read(group, file).ok().filter(|text| !text.is_empty())?;
+            let lines = text.lines().collect::<Vec<_>>().join(", ");
+            Some(match found.version {
+                Version::V1 => format!("{} {lines}", file.trim_start_matches("blkio.throttle.")),
+                Version::V2 => lines,
+            })
+        });
+        let texts: Vec<String> = texts.collect();
+        if !texts.is_empty() {
+            limits.push((root.shown(group).into_owned(), texts.join("; ")));
+        }
+    }
+    limits
+}
+
+/// Our own group can be seen, and those above it as far up as they are shown.
+pub fn is_seen(root: &Root, controller: &str) -> bool {
+    hierarchy::find(root, controller).is_ok()
 }
 
 /// The lowest limit among these groups, and whose it is.
@@ -66,7 +124,30 @@ mod tests {
             .file("/sys/fs/cgroup/user.slice/user-1000.slice/cpu.max", "max 100000\n");
         let slice = PathBuf::from("/sys/fs/cgroup/user.slice");
         assert_eq!(memory_above(&fake.root), Some((slice.clone(), 1 << 20)));
-        assert_eq!(cpus_above(&fake.root), Some((slice, 1.5)));
+        assert_eq!(cpus_above(&fake.root), Some((slice.clone(), 1.5)));
+        let fake = fake.file("/sys/fs/cgroup/user.slice/memory.high", "4096\n");
+        assert_eq!(memory_above(&fake.root), Some((slice, 4096)));
+    }
+
+    #[test]
+    fn stopped_threads_are_counted_where_there_is_a_limit() {
+        let fake = v2_session()
+            .file("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n")
+            .file("/sys/fs/cgroup/user.slice/cpu.stat", "nr_throttled 7\nthrottled_usec 345\n")
+            .file("/sys/fs/cgroup/user.slice/user-1000.slice/cpu.stat", "throttled_usec 9\n");
+        assert_eq!(throttled_ns(&fake.root), Some(345_000), "the slice below has no limit");
+        assert_eq!(throttled_ns(&v2_session().root), None);
+    }
+
+    #[test]
+    fn limits_of_io_are_told_as_they_are_set() {
+        let fake = v2_session()
+            .file("/sys/fs/cgroup/user.slice/io.max", "254:0 rbps=1048576 wbps=max\n")
+            .file("/sys/fs/cgroup/user.slice/user-1000.slice/io.max", "");
+        let slice = PathBuf::from("/sys/fs/cgroup/user.slice");
+        let limit = "254:0 rbps=1048576 wbps=max".to_owned();
+        assert_eq!(io_above(&fake.root), [(slice, limit)]);
+        assert!(io_above(&v2_session().root).is_empty() && is_seen(&v2_session().root, "blkio"));
     }
 
     #[test]
@@ -83,7 +164,11 @@ mod tests {
             .file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
             .file("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
         assert_eq!(cpus_above(&fake.root), None);
-        let fake = fake.file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+        assert_eq!(throttled_ns(&fake.root), None);
+        let fake = fake
+            .file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n")
+            .file("/sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 3\nthrottled_time 12345\n");
+        assert_eq!(throttled_ns(&fake.root), Some(12_345));
         assert_eq!(cpus_above(&fake.root), Some((PathBuf::from("/sys/fs/cgroup/cpu"), 0.5)));
     }
 }

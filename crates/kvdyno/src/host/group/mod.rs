@@ -18,7 +18,7 @@ mod unavailable;
 mod v1;
 mod v2;
 
-pub use above::{cpus_above, memory_above};
+pub use above::{cpus_above, io_above, is_seen, memory_above, throttled_ns};
 pub use sweep::sweep;
 pub use unavailable::Unavailable;
 

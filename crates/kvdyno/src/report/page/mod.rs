@@ -4,6 +4,7 @@
 //! A pure function of a run's folder. The page's program (`report/` in the repository) draws it;
 //! nothing here knows how.
 
+mod block_heat;
 mod curve;
 mod heat;
 mod html;
@@ -14,6 +15,7 @@ mod thin;
 mod time_line;
 mod versus;
 
+pub use block_heat::BlockHeat;
 pub use curve::Curve;
 pub use heat::Heat;
 pub use html::{TEMPLATE, html};
@@ -65,6 +67,8 @@ pub struct PageData {
     pub curves: Vec<Curve>,
     /// Latencies over time, of the trial nearest to the median.
     pub heats: Vec<Heat>,
+    /// Block I/O over time, of the same trials, where it was watched.
+    pub block_heats: Vec<BlockHeat>,
     /// What operations and machine did over time, each trial.
     pub time_lines: Vec<TimeLine>,
     /// What the drive itself can do.
@@ -114,6 +118,7 @@ impl PageData {
         let suite = std::fs::read(&path).unwrap_or_default();
         let mut curves = curve::Samples::default();
         let mut heats = Vec::new();
+        let mut block_heats = Vec::new();
         let mut time_lines = Vec::new();
         let budget = thin::Budget::of(&summary);
         for case in &evidence.cases {
@@ -123,6 +128,7 @@ impl PageData {
             curves.add(group, case, &intervals);
             if heat::is_typical(&summary.groups[group], case) {
                 heats.extend(heat::read(group, case, &intervals, budget.heat_columns));
+                block_heats.extend(block_heat::read(group, case, folder, budget.heat_columns)?);
             }
             time_lines.extend(time_line::read(group, case, folder, budget.slices)?);
         }
@@ -134,6 +140,7 @@ impl PageData {
             definitions: definitions(),
             curves: curves.curves(&summary),
             heats,
+            block_heats,
             time_lines,
             ceilings: Vec::new(),
             suite: String::from_utf8_lossy(&suite).into_owned(),

@@ -76,6 +76,10 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
         }
     }
     sheet.filter()?;
+    if let Some(hiccups) = &summary.hiccups {
+        sheet.skip(1);
+        sheet.row(&[Cell::text(hiccups.line())])?;
+    }
     Ok(Placed { sheet, rows, columns: [("p99", P99)].into() })
 }
 

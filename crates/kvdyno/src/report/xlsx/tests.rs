@@ -104,6 +104,16 @@ fn a_sheet_for_each_table_of_the_studies() {
 }
 
 #[test]
+fn what_an_idle_thread_saw_stands_below_the_latencies() {
+    let mut fixture = Fixture::new();
+    fixture.run.hiccups = Some(crate::report::hiccups::example());
+    let (summary, bytes) = written(&fixture);
+    let rows = read(bytes).values["Latency percentiles"].clone();
+    let last = rows.rows().next_back().unwrap()[0].to_string();
+    assert_eq!(last, summary.hiccups.unwrap().line());
+}
+
+#[test]
 fn numbers_are_those_of_the_summary() {
     let (summary, bytes) = written(&Fixture::new());
     let read = read(bytes);

@@ -1,0 +1,79 @@
+//! What watching block I/O in the kernel costs: fio's random reads with the watch on and off, in
+//! turns, as ratios; and the programs' own time as the kernel counts it. Needs root and fio.
+//!
+//! `cargo bench -p kvdyno --bench blockio -- [FOLDER] [PAIRS]`
+
+#![expect(clippy::print_stdout, reason = "it is what a benchmark does")]
+
+use kvdyno::host::blockio::BlockWatch;
+use kvdyno::host::{Root, Volume};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
+
+fn main() -> anyhow::Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let folder = words.first().map_or("/var/tmp", String::as_str);
+    let pairs: usize = words.get(1).map_or(Ok(9), |word| word.parse())?;
+    let root = Root::system();
+    let volume = Volume::at(&root, Path::new(folder))?;
+    let device = volume.device.map_err(anyhow::Error::msg)?;
+    let folder = tempfile::tempdir_in(folder)?;
+    let file = folder.path().join("fio");
+    fio(&file, 32, "--rw=write --bs=1M --runtime=60 --time_based=0 --end_fsync=1")?;
+    for depth in [32, 1] {
+        let mut ratios = Vec::new();
+        for pair in 0..pairs {
+            let run = |on: bool| -> anyhow::Result<f64> {
+                let watch = on.then(|| BlockWatch::start(&root, &device, None)).transpose()?;
+                let iops = fio(&file, depth, "--rw=randread --bs=4k --runtime=3 --time_based=1")?;
+                drop(watch);
+                Ok(iops)
+            };
+            // Which is first takes turns.
+            let (on, off) = if pair % 2 == 0 {
+                let on = run(true)?;
+                (on, run(false)?)
+            } else {
+                let off = run(false)?;
+                (run(true)?, off)
+            };
+            println!("depth {depth}: on {on:.0}, off {off:.0} reads/s, ratio {:.4}", on / off);
+            ratios.push(on / off);
+        }
+        ratios.sort_by(f64::total_cmp);
+        let median = (ratios[(pairs - 1) / 2] + ratios[pairs / 2]) / 2.0;
+        println!("depth {depth}: median ratio of {pairs} pairs {median:.4}");
+    }
+    let begun = Instant::now();
+    let watch = BlockWatch::start(&root, &device, None)?;
+    println!("loaded and attached in {:.1} ms", begun.elapsed().as_secs_f64() * 1e3);
+    std::fs::write(STATISTICS, "1")?;
+    let done = fio(&file, 32, "--rw=randread --bs=4k --runtime=3 --time_based=1");
+    std::fs::write(STATISTICS, "0")?;
+    done?;
+    for (program, run_ns, runs) in watch.run_times()? {
+        println!("{program}: {:.0} ns, {runs} runs", run_ns as f64 / runs.max(1) as f64);
+    }
+    let begun = Instant::now();
+    let io = watch.read()?;
+    println!("read in {:.0} us", begun.elapsed().as_secs_f64() * 1e6);
+    println!("requests {}, lost {:?}", io.cells.iter().map(|c| c.count).sum::<u64>(), io.lost);
+    Ok(())
+}
+
+/// Operations a second of one job.
+fn fio(file: &Path, depth: u32, job: &str) -> anyhow::Result<f64> {
+    let mut command = Command::new("fio");
+    command.args(["--name=job", "--size=512M", "--direct=1", "--output-format=json"]);
+    command.args(["--ioengine=libaio", "--group_reporting"]).arg(format!("--iodepth={depth}"));
+    command.arg(format!("--filename={}", file.display())).args(job.split(' '));
+    let output = command.output()?;
+    anyhow::ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let job = &report["jobs"][0];
+    let iops = |side: &str| job[side]["iops"].as_f64().unwrap_or(0.0);
+    Ok(iops("read") + iops("write"))
+}

@@ -1,0 +1,351 @@
+//! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a job,
+//! with the same tables as any.
+
+use crate::commands::run::run_id;
+use crate::exit::Complaint;
+use crate::host::{Root, facts};
+use crate::units;
+use anyhow::Context as _;
+use kvdyno_record::blockio::Watch;
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
+use kvdyno_record::engine::{
+    BatchKind, Capabilities, DataShape, Description, Durability, Options, PlaceKind, Planning,
+    Value,
+};
+use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
+use kvdyno_record::fio::{Job, Report};
+use kvdyno_record::hlog;
+use kvdyno_record::plan::{Case, Database, Estimate, Plan};
+use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_record::run::RunRecord;
+use kvdyno_record::usage::{ProcessUsage, Snapshot};
+use kvdyno_record::workload::{
+    Choice, Data, Drive, Ends, Key, KeyFormat, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
+};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// What the report does not tell, for every case.
+const UNKNOWN: [&str; 2] = [
+    "imported from fio's report: the host described is the one that imported it, which need not be \
+     the one that was measured",
+    "device reads and writes: fio's report has no readings of the device around its job",
+];
+
+/// Files the report below `runs`.
+pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("failed to read fio's report {}", file.display()))?;
+    let report = Report::parse(&text)
+        .map_err(|error| Complaint::usage(format!("{} is {error}", file.display())))?;
+    for job in &report.jobs {
+        check(job).map_err(|what| {
+            Complaint::usage(format!("job `{}` of {}: {what}", job.name, file.display()))
+        })?;
+    }
+    let identity = identity(file, &report)?;
+    let cases: Vec<Case> = report.jobs.iter().enumerate().map(|(at, job)| case(at, job)).collect();
+    let plan = Plan {
+        format: kvdyno_record::FORMAT.to_owned(),
+        suite: "fio-import".to_owned(),
+        title: format!("imported from {}, by {}", file.display(), report.version),
+        sized: Vec::new(),
+        warnings: Vec::new(),
+        cases,
+        estimate: Estimate::default(),
+    };
+    std::fs::create_dir_all(runs)?;
+    let id = run_id(&plan.suite);
+    let folder = RunFolder::create(std::path::absolute(runs.join(&id))?)?;
+    let note = format!("# Imported from {} by `kvdyno drive --import-fio`.\n", file.display());
+    write_atomic(&folder.path.join("suite.toml"), note.as_bytes())?;
+    folder.write_plan(&plan)?;
+    for (job, case) in report.jobs.iter().zip(&plan.cases) {
+        file_case(&folder, case, job, &report, identity.clone())?;
+    }
+    let ended = report.timestamp_ms * 1_000_000;
+    let place = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
+    folder.write_run(&RunRecord {
+        format: kvdyno_record::FORMAT.to_owned(),
+        id,
+        suite: plan.suite.clone(),
+        program: crate::cli::VERSION.to_owned(),
+        command: std::env::args().map(|word| crate::redact::redact(&word)).collect(),
+        started_unix_ns: ended.saturating_sub(report.jobs.iter().map(Job::window_ns).sum()),
+        ended_unix_ns: Some(ended),
+        resumed_unix_ns: Vec::new(),
+        place: place.to_owned(),
+        host_before: facts::read(&Root::system(), runs),
+        host_after: None,
+        harness_ns_per_op: None,
+        block_io: Watch::Off,
+        hiccups: None,
+    })?;
+    folder.seal()?;
+    Ok(folder)
+}
+
+/// Only what is whole becomes figures.
+fn check(job: &Job) -> Result<(), String> {
+    if job.error != 0 {
+        return Err(format!("it ended with error {}", job.error));
+    }
+    if job.read.total_ios + job.write.total_ios == 0 {
+        return Err("it did nothing".to_owned());
+    }
+    if job.histograms("measure", "reads").is_empty() {
+        return Err("it has no bins of latency; --output-format=json+ writes them".to_owned());
+    }
+    Ok(())
+}
+
+fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
+    let version = report.version.trim_start_matches("fio-").to_owned();
+    let capabilities = Capabilities {
+        durability: BTreeMap::from([(Durability::Async, "as fio's options say".to_owned())]),
+        places: vec![PlaceKind::Directory, PlaceKind::Device],
+        delete: false,
+        scan_forward: false,
+        scan_reverse: false,
+        native_multiget: false,
+        batch: BatchKind::Loop,
+        atomic_read_modify_write: false,
+        concurrent_writers: None,
+        measures_the_harness: false,
+        external_processes: false,
+        numbered_keys_only: true,
+        pipelined: true,
+        bare_drive: true,
+        key_bytes_max: None,
+        value_bytes_max: None,
+    };
+    let engine = Description {
+        name: "fio".to_owned(),
+        title: "fio (imported)".to_owned(),
+        version,
+        build: BTreeMap::new(),
+        capabilities,
+        options: Vec::new(),
+        planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
+    };
+    let description = WorkerDescription {
+        protocol: kvdyno_record::PROTOCOL,
+        harness: "none".to_owned(),
+        debug_build: false,
+        engine,
+    };
+    Ok(WorkerIdentity { path: std::path::absolute(file)?, sha256: sha256(file)?, description })
+}
+
+/// A number as fio writes it: `4k` is 4096.
+fn number(text: &str) -> Option<u64> {
+    let text = text.trim().to_lowercase();
+    let text = text.trim_end_matches('b').trim_end_matches('i');
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// A job as the plan would have it.
+fn case(at: usize, job: &Job) -> Case {
+    let option = |name: &str| job.option(name).and_then(number);
+    let ios = job.read.total_ios + job.write.total_ios;
+    // Reads and writes of several sizes have a mean.
+    let block = option("bs").unwrap_or((job.read.io_bytes + job.write.io_bytes) / ios.max(1));
+    let threads = option("numjobs").unwrap_or(1) as u32;
+    let depth = option("iodepth").unwrap_or(1) as u32;
+    // How large its file was is not in the report where it was not said.
+    let records = (option("size").unwrap_or(block) / block.max(1)).max(1);
+    let label: String = job.name.to_lowercase().chars().map(letter).take(64).collect();
+    let id = format!("{:04}_{label}_t{threads}_r1", at + 1);
+    let values = job.options.iter().map(|(name, value)| (name.clone(), Value::Text(value.clone())));
+    let size = Size::Fixed { bytes: block };
+    Case {
+        key: format!("fio-import/{label}/{block}/t{threads}/d{depth}"),
+        engine: "fio".to_owned(),
+        label,
+        options: Options { durability: Durability::Async, values: values.collect() },
+        trial: 1,
+        ceiling: false,
+        threads: Some(threads),
+        database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
+        volume: None,
+        ram_limit_bytes: None,
+        data: Data {
+            records,
+            key: Key { bytes: 8, format: KeyFormat::Binary },
+            value: ValueShape { size, compress_to: 1.0 },
+            seed: 0,
+            verify: false,
+        },
+        shape: DataShape {
+            records,
+            records_max: records,
+            key_bytes: 8,
+            value_bytes_mean: block,
+            value_bytes_max: block,
+            sessions: threads,
+            depth,
+        },
+        phases: vec![phase(job, threads, depth)],
+        budget_ns: 0,
+        slice_ns: job.window_ns(),
+        errors_max: 0,
+        id,
+    }
+}
+
+/// What a name of a file may have.
+fn letter(c: char) -> char {
+    if c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' { c } else { '-' }
+}
+
+fn phase(job: &Job, threads: u32, depth: u32) -> Phase {
+    let ordered = matches!(job.option("rw"), Some("read" | "write" | "rw" | "readwrite"));
+    let keys = if ordered { Choice::Sequential } else { Choice::Uniform };
+    let sides = [(Op::Get, job.read.total_ios), (Op::Update, job.write.total_ios)];
+    let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
+    let mix = done.map(|(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() });
+    let role = Role {
+        name: role_name(job).to_owned(),
+        threads,
+        mix: mix.collect(),
+        rate: None,
+        depth: Some(depth),
+    };
+    let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
+    let work = Work::Measure(Drive { roles: vec![role], ends });
+    Phase { name: "measure".to_owned(), work }
+}
+
+fn role_name(job: &Job) -> &'static str {
+    match (job.read.total_ios > 0, job.write.total_ios > 0) {
+        (true, true) => "mixed",
+        (false, true) => "writes",
+        _ => "reads",
+    }
+}
+
+fn file_case(
+    folder: &RunFolder,
+    case: &Case,
+    job: &Job,
+    report: &Report,
+    identity: WorkerIdentity,
+) -> anyhow::Result<()> {
+    let at: CaseFolder = folder.case(case, 1);
+    std::fs::create_dir(&at.path)?;
+    let threads = case.threads.unwrap_or(1);
+    let role = role_name(job);
+    let ended = report.timestamp_ms * 1_000_000;
+    let window_ns = job.window_ns();
+    let started_unix_ns = ended.saturating_sub(window_ns);
+    let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
+    let mut latency = hlog::Writer::create(&at.path.join("latency.hlog"), base)?;
+    let histograms = job.histograms("measure", role);
+    let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
+    latency.write(Duration::ZERO, Duration::from_nanos(window_ns), histograms)?;
+    for name in ["series.ndjson", "machine.ndjson", "events.ndjson"] {
+        write_atomic(&at.path.join(name), b"")?;
+    }
+    let snapshot = |process, at_unix_ns| Snapshot {
+        at_unix_ns,
+        process: Some(process),
+        device: None,
+        group: None,
+        steal_ns: None,
+    };
+    let phase = PhaseRecord {
+        name: "measure".to_owned(),
+        kind: "measure".to_owned(),
+        started_unix_ns,
+        wall_ns: window_ns,
+        stopped: false,
+        before: snapshot(ProcessUsage::default(), started_unix_ns),
+        after: snapshot(job.usage(), ended),
+        synced: None,
+        roles: vec![job.role(role, threads)],
+        verified: None,
+        settled: None,
+        evicted: None,
+        resident_before: None,
+        resident_after: None,
+        database: None,
+    };
+    let bound = format!(
+        "latencies: by the middles of fio's bins, at most {} off",
+        units::percent(1.0 / 128.0)
+    );
+    let unknown = UNKNOWN.iter().map(ToString::to_string);
+    at.write_record(&CaseRecord {
+        format: kvdyno_record::FORMAT.to_owned(),
+        case: case.clone(),
+        attempt: 1,
+        outcome: Outcome::Done,
+        worker: Some(identity),
+        ram_limit: RamLimit::default(),
+        volume: None,
+        beside: Vec::new(),
+        started_unix_ns,
+        wall_ns: window_ns,
+        process: None,
+        opens_ns: Vec::new(),
+        close_ns: None,
+        clock: None,
+        phases: vec![phase],
+        database_used_by: Vec::new(),
+        not_measured: unknown.chain([bound]).collect(),
+    })?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fios_numbers_are_powers_of_1024() {
+        let numbers = ["4k", "4KiB", "64m", "1g", "512", "2T"].map(number);
+        let expected = [4096, 4096, 64 << 20, 1 << 30, 512, 2 << 40].map(Some);
+        assert_eq!(numbers, expected);
+        assert_eq!(["4q", "k", "", "-1"].map(number), [None; 4]);
+    }
+
+    #[test]
+    fn a_report_becomes_a_sealed_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let file =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json").as_ref();
+        let run = import(file, folder.path()).unwrap();
+        assert!(run.is_complete());
+        let (_, record) = run.case_records().unwrap().remove(0);
+        assert_eq!(record.case.id, "0001_mix-70-30_t2_r1");
+        assert_eq!((record.case.data.records, record.case.shape.depth), (16384, 4));
+        let ops = &record.phases[0].roles[0].ops;
+        assert!(ops["get"].count > 2 * ops["update"].count);
+        let intervals = run.case(&record.case, 1).latency().unwrap();
+        let samples: u64 = intervals
+            .iter()
+            .filter(|interval| interval.kind == hlog::Kind::Service)
+            .map(|interval| interval.histogram.len())
+            .sum();
+        assert_eq!(samples, ops["get"].count + ops["update"].count);
+    }
+
+    #[test]
+    fn what_is_no_report_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("fio.json");
+        std::fs::write(&file, "no JSON").unwrap();
+        let error = import(&file, folder.path()).unwrap_err();
+        assert_eq!(crate::exit::of_error(&error), crate::exit::Exit::Usage);
+    }
+}

@@ -1,0 +1,62 @@
+//! Where the running kernel keeps what the programs read.
+
+use super::btf::{Btf, Tracepoint};
+use super::program::Moment;
+
+/// Tracepoints, offsets of fields and bits of flags.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    entered: Tracepoint,
+    issued: Tracepoint,
+    completed: Tracepoint,
+    /// From a request to its disk (`struct gendisk`), pointer by pointer.
+    pub(super) to_disk: Vec<i16>,
+    pub(super) major: i16,
+    pub(super) first_minor: i16,
+    pub(super) flags: i16,
+    pub(super) sector: i16,
+    /// The bytes that are left of a request.
+    pub(super) bytes: i16,
+    pub(super) task_flags: i16,
+    /// Bits of a request's flags.
+    pub(super) meta: i32,
+    pub(super) fua: i32,
+}
+
+impl Layout {
+    /// Reads it; `Err` is the name that this kernel does not have.
+    pub(super) fn read(btf: &Btf) -> Result<Self, &'static str> {
+        let field = |of, name| btf.field(of, name).ok_or(name);
+        let tracepoint = |moment: Moment| {
+            let name = moment.tracepoint();
+            btf.tracepoint(name).ok_or(name)
+        };
+        let bit = |name| btf.enumerator(name).map(|bit| 1 << bit).ok_or(name);
+        Ok(Self {
+            entered: tracepoint(Moment::Entered)?,
+            issued: tracepoint(Moment::Issued)?,
+            completed: tracepoint(Moment::Completed)?,
+            // Until Linux 5.16 a request knew its disk itself.
+            to_disk: match btf.field("request", "rq_disk") {
+                Some(disk) => vec![disk],
+                None => vec![field("request", "q")?, field("request_queue", "disk")?],
+            },
+            major: field("gendisk", "major")?,
+            first_minor: field("gendisk", "first_minor")?,
+            flags: field("request", "cmd_flags")?,
+            sector: field("request", "__sector")?,
+            bytes: field("request", "__data_len")?,
+            task_flags: field("task_struct", "flags")?,
+            meta: bit("__REQ_META")?,
+            fua: bit("__REQ_FUA")?,
+        })
+    }
+
+    pub(super) fn tracepoint(&self, moment: Moment) -> Tracepoint {
+        match moment {
+            Moment::Entered => self.entered,
+            Moment::Issued => self.issued,
+            Moment::Completed => self.completed,
+        }
+    }
+}

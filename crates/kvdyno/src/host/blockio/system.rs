@@ -1,0 +1,266 @@
+//! The system calls: maps, programs and the ring of events, with their file descriptors. All of
+//! them end with the process, whatever becomes of it: nothing is left in the kernel.
+
+#![expect(unsafe_code, reason = "bpf(2), and memory shared with the kernel")]
+
+use super::assembler::Instruction;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Commands of bpf(2).
+#[derive(Clone, Copy)]
+enum Command {
+    MapCreate = 0,
+    MapLookup = 1,
+    MapUpdate = 2,
+    ProgramLoad = 5,
+    ObjectInfo = 15,
+    TracepointOpen = 17,
+}
+
+/// Kinds of maps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MapKind {
+    Hash = 1,
+    PerCpuArray = 6,
+    Ring = 27,
+}
+
+/// The largest of the structures that bpf(2) takes, as far as we fill it: 64-bit words, the rest 0.
+const ATTRIBUTE_WORDS: usize = 16;
+
+/// `BPF_PROG_TYPE_TRACING`, and its `BPF_TRACE_RAW_TP`: the arguments of a tracepoint with their
+/// types, so that the kernel checks every field that is read.
+const TRACING: u32 = 26;
+const TRACEPOINT: u32 = 23;
+
+/// Room for what the kernel has against a program.
+const COMPLAINT_BYTES: usize = 1 << 16;
+
+/// A map: a table that the kernel and we share.
+#[derive(Debug)]
+pub(super) struct Map {
+    fd: OwnedFd,
+    key_bytes: usize,
+    /// Of what is looked up from here: of a table by processor, all processors'.
+    value_bytes: usize,
+}
+
+impl Map {
+    pub(super) fn create(
+        kind: MapKind,
+        key_bytes: usize,
+        value_bytes: usize,
+        entries: u32,
+    ) -> io::Result<Self> {
+        let mut attribute = [0; ATTRIBUTE_WORDS];
+        attribute[0] = pair(kind as u32, key_bytes as u32);
+        attribute[1] = pair(value_bytes as u32, entries);
+        let fd = opened(Command::MapCreate, &mut attribute)?;
+        let copies = if kind == MapKind::PerCpuArray { possible_cpus()? } else { 1 };
+        // The kernel rounds each processor's up to eight bytes.
+        Ok(Self { fd, key_bytes, value_bytes: value_bytes.next_multiple_of(8) * copies })
+    }
+
+    /// The value, in 64-bit words; of a table by processor, one processor after the other.
+    pub(super) fn lookup(&self, key: &[u8], value: &mut Vec<u64>) -> io::Result<()> {
+        value.clear();
+        value.resize(self.value_bytes / 8, 0);
+        self.access(Command::MapLookup, key, value.as_mut_ptr().expose_provenance())
+    }
+
+    /// Sets a value of eight bytes.
+    pub(super) fn update(&self, key: &[u8], mut value: u64) -> io::Result<()> {
+        debug_assert_eq!(self.value_bytes, 8);
+        self.access(Command::MapUpdate, key, ptr::from_mut(&mut value).expose_provenance())
+    }
+
+    fn access(&self, command: Command, key: &[u8], value: usize) -> io::Result<()> {
+        debug_assert_eq!(key.len(), self.key_bytes);
+        let mut attribute = [0; ATTRIBUTE_WORDS];
+        attribute[0] = self.fd.as_raw_fd() as u64;
+        attribute[1] = key.as_ptr().expose_provenance() as u64;
+        attribute[2] = value as u64;
+        bpf(command, &mut attribute).map(drop)
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// A program that the kernel has taken, running at its tracepoint as long as this lives.
+#[derive(Debug)]
+pub(super) struct Program {
+    program: OwnedFd,
+    link: Option<OwnedFd>,
+}
+
+impl Program {
+    /// Loads it for the tracepoint whose type has this number. The kernel checks it, and its
+    /// complaint is the error's text.
+    pub(super) fn load(name: &str, tracepoint: u32, code: &[Instruction]) -> io::Result<Self> {
+        let mut attribute = [0; ATTRIBUTE_WORDS];
+        attribute[0] = pair(TRACING, code.len() as u32);
+        attribute[1] = code.as_ptr().expose_provenance() as u64;
+        attribute[2] = c"GPL".as_ptr().expose_provenance() as u64;
+        attribute[6] = named(name, 0);
+        attribute[7] = named(name, 8);
+        attribute[8] = pair(0, TRACEPOINT);
+        attribute[13] = pair(0, tracepoint);
+        match opened(Command::ProgramLoad, &mut attribute) {
+            Ok(program) => Ok(Self { program, link: None }),
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => Err(error),
+            Err(error) => {
+                let mut complaint = vec![0_u8; COMPLAINT_BYTES];
+                attribute[3] = pair(1, COMPLAINT_BYTES as u32);
+                attribute[4] = complaint.as_mut_ptr().expose_provenance() as u64;
+                let _ = opened(Command::ProgramLoad, &mut attribute);
+                let text = String::from_utf8_lossy(&complaint);
+                let text = text.trim_end_matches(['\0', '\n']);
+                Err(io::Error::new(error.kind(), format!("{error}: {text}")))
+            }
+        }
+    }
+
+    /// From now on it runs.
+    pub(super) fn attach(&mut self) -> io::Result<()> {
+        let mut attribute = [0; ATTRIBUTE_WORDS];
+        attribute[1] = self.program.as_raw_fd() as u64;
+        self.link = Some(opened(Command::TracepointOpen, &mut attribute)?);
+        Ok(())
+    }
+
+    /// How often the kernel did not run it because it was running already, and, where
+    /// `kernel.bpf_stats_enabled` is set, its time and how often it was run.
+    pub(super) fn statistics(&self) -> io::Result<Statistics> {
+        // `struct bpf_prog_info` up to `recursion_misses`, in 64-bit words.
+        let mut info = [0_u64; 27];
+        let mut attribute = [0; ATTRIBUTE_WORDS];
+        attribute[0] = pair(self.program.as_raw_fd() as u32, size_of_val(&info) as u32);
+        attribute[1] = info.as_mut_ptr().expose_provenance() as u64;
+        bpf(Command::ObjectInfo, &mut attribute)?;
+        Ok(Statistics { run_ns: info[24], runs: info[25], skipped: info[26] })
+    }
+}
+
+/// What the kernel counts of a program.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Statistics {
+    pub(super) run_ns: u64,
+    pub(super) runs: u64,
+    pub(super) skipped: u64,
+}
+
+/// The reading end of a ring of events.
+#[derive(Debug)]
+pub(super) struct Ring {
+    base: *mut u8,
+    page: usize,
+    bytes: usize,
+}
+
+// SAFETY: the memory is mapped until the drop, and nothing else in this process knows of it; what
+// is shared with the kernel is read and written by atomic operations.
+unsafe impl Send for Ring {}
+
+/// In the length of a record: it is being written.
+const BUSY: u32 = 1 << 31;
+/// In the length of a record: it is to be left out.
+const DISCARDED: u32 = 1 << 30;
+
+impl Ring {
+    /// Maps the ring of `bytes` bytes: a page with the reader's place, one with the writer's, and
+    /// the data, twice in a row so that no record is in two pieces.
+    pub(super) fn map(map: &Map, bytes: usize) -> io::Result<Self> {
+        let page = rustix::param::page_size();
+        let length = 2 * page + 2 * bytes;
+        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
+        // SAFETY: a new mapping at an address of the kernel's choice; then its first page again, so
+        // that we can write our place: an address inside of the mapping that we have just made.
+        let base = unsafe {
+            let base = mmap(ptr::null_mut(), length, read, shared, map, 0)?;
+            mmap(base, page, read | ProtFlags::WRITE, shared | MapFlags::FIXED, map, 0)?
+        };
+        Ok(Self { base: base.cast(), page, bytes })
+    }
+
+    /// Shows each event since the last time, in order.
+    pub(super) fn drain(&mut self, mut see: impl FnMut(&[u8])) {
+        // SAFETY: the two places are the first eight bytes of the first two pages, aligned, and
+        // written by the kernel and by us with atomic operations only. A record's length is read
+        // at a place below the writer's, so it is there; its bytes are below it as well, and the
+        // kernel changes no record that is not busy until our place has passed it.
+        unsafe {
+            let ours = &*self.base.cast::<AtomicU64>();
+            let theirs = &*self.base.add(self.page).cast::<AtomicU64>();
+            let data = self.base.add(2 * self.page);
+            let mut at = ours.load(Ordering::Relaxed);
+            while at < theirs.load(Ordering::Acquire) {
+                let record = data.add(at as usize & (self.bytes - 1));
+                let length = (*record.cast::<AtomicU32>()).load(Ordering::Acquire);
+                if length & BUSY != 0 {
+                    break;
+                }
+                let bytes = (length & !DISCARDED) as usize;
+                if length & DISCARDED == 0 {
+                    see(std::slice::from_raw_parts(record.add(RECORD_HEADER), bytes));
+                }
+                at += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
+                ours.store(at, Ordering::Release);
+            }
+        }
+    }
+}
+
+const RECORD_HEADER: usize = 8;
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length, and nobody has a reference into it any more.
+        let _ = unsafe { munmap(self.base.cast(), 2 * self.page + 2 * self.bytes) };
+    }
+}
+
+/// Processors that could be: the kernel keeps a value for each.
+fn possible_cpus() -> io::Result<usize> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
+    let last = text.trim().rsplit([',', '-']).next().and_then(|number| number.parse().ok());
+    last.map(|last: usize| last + 1).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// Two fields of 32 bits, the first at the lower address.
+fn pair(first: u32, second: u32) -> u64 {
+    let [a, b, c, d] = first.to_ne_bytes();
+    let [e, f, g, h] = second.to_ne_bytes();
+    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Eight bytes of a name of at most 15.
+fn named(name: &str, from: usize) -> u64 {
+    let mut bytes = [0; 16];
+    let length = name.len().min(15);
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    u64::from_ne_bytes(std::array::from_fn(|n| bytes[from + n]))
+}
+
+fn opened(command: Command, attribute: &mut [u64; ATTRIBUTE_WORDS]) -> io::Result<OwnedFd> {
+    let fd = bpf(command, attribute)?;
+    // SAFETY: these commands answer with a new file descriptor, which nobody else has.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+fn bpf(command: Command, attribute: &mut [u64; ATTRIBUTE_WORDS]) -> io::Result<i64> {
+    // SAFETY: the attribute is as long as is said. The addresses in it are of memory that the
+    // callers own through the call, as long as they say in it (of a map's key and value: as long
+    // as the map was made for).
+    let result = unsafe {
+        libc::syscall(libc::SYS_bpf, command as i32, attribute.as_mut_ptr(), size_of_val(attribute))
+    };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,118 @@
+//! How many pieces a file lies in (FIEMAP): the age of a filesystem, as far as a file shows it.
+
+#![expect(unsafe_code, reason = "ioctl(2) has no safe wrapper")]
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// `FS_IOC_FIEMAP` of linux/fs.h.
+const FIEMAP: libc::c_ulong = 0xC020_660B;
+
+/// Smaller files say nothing about the age of a filesystem.
+const BYTES_MIN: u64 = 64 << 20;
+
+/// As many entries of directories are looked at.
+const ENTRIES_MAX: u32 = 10_000;
+
+/// `struct fiemap` of linux/fiemap.h, with room for no extent: then the kernel counts them.
+#[repr(C)]
+#[derive(Default)]
+struct Map {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+}
+
+/// A file, and the pieces that it lies in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Pieces {
+    pub(super) bytes: u64,
+    pub(super) extents: u64,
+    pub(super) name: String,
+}
+
+/// Of the largest file below a directory that is large enough to tell anything; `None` where there
+/// is none, or where the filesystem does not say.
+pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
+    let (bytes, path) = largest(directory).filter(|(bytes, _)| *bytes >= BYTES_MIN)?;
+    let extents = count(&File::open(&path).ok()?).ok()?;
+    let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
+    Some(Pieces { bytes, extents, name })
+}
+
+/// The largest file on the directory's own filesystem, the nearest to the top first, among the
+/// first [`ENTRIES_MAX`]: a place may be the root of a large volume.
+fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
+    let device = fs::metadata(directory).ok()?.dev();
+    let mut directories = VecDeque::from([directory.to_owned()]);
+    let (mut largest, mut seen) = (None, 0);
+    while let Some(directory) = directories.pop_front() {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries.filter_map(Result::ok) {
+            // Of a symbolic link itself, not of what it points to.
+            let Ok(stat) = entry.metadata() else { continue };
+            seen += 1;
+            if seen > ENTRIES_MAX {
+                return largest;
+            }
+            if stat.is_dir() && stat.dev() == device {
+                directories.push_back(entry.path());
+            } else if stat.is_file() {
+                largest = largest.max(Some((stat.len(), entry.path())));
+            }
+        }
+    }
+    largest
+}
+
+/// The extents of a file. What was not yet written to the drive is not brought there for it.
+fn count(file: &File) -> io::Result<u64> {
+    let mut map = Map { length: u64::MAX, ..Map::default() };
+    // SAFETY: the descriptor is open while `file` lives; the struct has the kernel's layout and
+    // lives across the call, which fills it. It has room for no extents, and says so.
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP, &raw mut map) };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(map.mapped_extents.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::disk_folder;
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_file_with_holes_lies_in_pieces() {
+        let Some(folder) = disk_folder("a_file_with_holes_lies_in_pieces") else { return };
+        let path = folder.path().join("holes");
+        let file = File::create(&path).unwrap();
+        for piece in 0..5 {
+            file.write_at(&[7; 4096], piece << 20).unwrap();
+        }
+        file.sync_all().unwrap();
+        match count(&file) {
+            Ok(extents) => assert_eq!(extents, 5),
+            Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP)),
+        }
+        assert_eq!(of_largest(folder.path()), None, "too small to tell anything");
+        file.set_len(BYTES_MIN).unwrap();
+        let found = of_largest(folder.path());
+        assert!(found.is_none_or(|pieces| (pieces.extents, &*pieces.name) == (5, "holes")));
+    }
+
+    #[test]
+    fn the_struct_is_as_long_as_the_kernel_has_it() {
+        assert_eq!(size_of::<Map>(), 32);
+        let error = count(&File::open("/dev/null").unwrap()).unwrap_err().raw_os_error();
+        assert!(matches!(error, Some(libc::ENOTTY | libc::EOPNOTSUPP)), "{error:?}");
+    }
+}

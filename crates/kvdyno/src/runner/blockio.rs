@@ -1,0 +1,131 @@
+//! Block I/O watched around the phases of a case, where the run asks for it: readings on the case's
+//! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
+
+use super::case::Setting;
+use crate::host::blockio::BlockWatch;
+use crate::host::{Unavailable, meter, process};
+use kvdyno_record::blockio::{BlockIo, BlockIoFile, BlockIoReading, PhaseBlockIo, Watch};
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::files::write_json;
+use kvdyno_record::usage::DeviceUsage;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Fewer may have come between two readings.
+const REQUESTS_MISSED: u64 = 100;
+
+/// The watch of one case.
+pub(super) struct BlockIoOfCase {
+    /// Until the case ends, or a reading fails.
+    watch: Option<BlockWatch>,
+    lines: Option<File>,
+    before: BlockIo,
+    file: BlockIoFile,
+}
+
+impl BlockIoOfCase {
+    /// Begins it; what stands in the way is added to `not_measured`.
+    pub(super) fn start(setting: &Setting<'_>, not_measured: &mut Vec<String>) -> Self {
+        let none = Self {
+            watch: None,
+            lines: None,
+            before: BlockIo::default(),
+            file: BlockIoFile::default(),
+        };
+        let asked = setting.bench.block_io;
+        if asked == Watch::Off {
+            return none;
+        }
+        match open(setting, asked == Watch::Log) {
+            Ok((watch, lines)) => {
+                let file =
+                    BlockIoFile { devices: watch.devices().to_vec(), ..BlockIoFile::default() };
+                Self { watch: Some(watch), lines: Some(lines), file, ..none }
+            }
+            Err(why) => {
+                not_measured.push(format!("block I/O latency: {why}"));
+                none
+            }
+        }
+    }
+
+    /// These processes, and what they have started, are the case's.
+    pub(super) fn of_processes(&mut self, setting: &Setting<'_>, pids: &[u32]) {
+        if let Some(watch) = &mut self.watch {
+            for pid in pids {
+                watch.add_ours(&process::with_descendants(setting.bench.root, *pid));
+            }
+        }
+    }
+
+    /// A phase is about to begin.
+    pub(super) fn phase_begins(&mut self) {
+        self.before = self.read().unwrap_or_default();
+    }
+
+    /// One line of `blockio.ndjson`. That a reading is lost must not end a case.
+    pub(super) fn line(&mut self, phase: &str) {
+        let Some(io) = self.read() else { return };
+        let Some(lines) = &mut self.lines else { return };
+        let reading = BlockIoReading { phase: phase.to_owned(), at_unix_ns: meter::unix_ns(), io };
+        if let Ok(mut line) = serde_json::to_vec(&reading) {
+            line.push(b'\n');
+            let _ = lines.write_all(&line);
+        }
+    }
+
+    /// A phase has ended: what it did.
+    pub(super) fn phase_ended(&mut self, phase: &str) {
+        self.line(phase);
+        if let Some(after) = self.read() {
+            let io = after.since(&self.before);
+            self.file.phases.push(PhaseBlockIo { phase: phase.to_owned(), io });
+        }
+    }
+
+    /// That the device counted requests of a phase and none was seen: it hands them to others that
+    /// are not known to be below it (multipath).
+    pub(super) fn missed(&self, phase: &PhaseRecord) -> Option<String> {
+        let count =
+            |usage: &Option<DeviceUsage>| Some(usage.as_ref()?.reads + usage.as_ref()?.writes);
+        let counted = count(&phase.after.device)?.checked_sub(count(&phase.before.device)?)?;
+        let seen = self.file.phases.last().filter(|seen| seen.phase == phase.name)?;
+        let none = seen.io.cells.is_empty() && counted > REQUESTS_MISSED;
+        none.then(|| {
+            let phase = &phase.name;
+            format!(
+                "block I/O latency: the device counted {counted} requests in {phase}, none was seen"
+            )
+        })
+    }
+
+    /// Ends it and files what was seen.
+    pub(super) fn end(&mut self, folder: &Path, not_measured: &mut Vec<String>) {
+        let Some(watch) = self.watch.take() else { return };
+        let filed = watch.end().and_then(|logged| {
+            self.file.logged = logged;
+            write_json(&folder.join("blockio.json"), &self.file).map_err(io::Error::other)
+        });
+        if let Err(error) = filed {
+            not_measured.push(format!("block I/O latency: {error}"));
+        }
+    }
+
+    fn read(&self) -> Option<BlockIo> {
+        self.watch.as_ref()?.read().ok()
+    }
+}
+
+fn open(setting: &Setting<'_>, log: bool) -> Result<(BlockWatch, File), Unavailable> {
+    let bench = setting.bench;
+    let device = setting.site.device.as_ref().ok_or_else(|| {
+        Unavailable::new("the volume has no device", "use a place on a device of this machine")
+    })?;
+    let folder = &setting.folder.path;
+    let log = log.then(|| folder.join("blockio.csv"));
+    let watch = BlockWatch::start(bench.root, device, log.as_deref())?;
+    let lines = File::create_new(folder.join("blockio.ndjson"))
+        .map_err(|error| Unavailable::new(format!("blockio.ndjson: {error}"), "see the folder"))?;
+    Ok((watch, lines))
+}

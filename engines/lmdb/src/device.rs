@@ -1,0 +1,152 @@
+//! A raw block device under LMDB: claimed, looked at, and only then opened.
+//!
+//! LMDB itself overwrites a mounted device without a word, maps past a device's end and dies there
+//! of SIGBUS, writes through a null pointer when a blank device is opened with `MDB_WRITEMAP`, and
+//! leaves a lock file in `/dev`. This file is what stands between. It never erases anything: to
+//! decide that a device may be overwritten, and to blank it before each load, is the program's.
+
+use crate::library::{PAGE_HEADER_BYTES, ffi};
+use crate::raw::Env;
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::fs::{File, OpenOptions};
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// LMDB rounds the map of a device up to a multiple of this (`VM_ALIGN` in mdb.c).
+const MAP_STEP_BYTES: u64 = 2 << 20;
+
+/// The signatures of filesystems, RAID and partition tables at a device's start lie within.
+const START_BYTES: u64 = 1 << 20;
+
+/// A device that nobody else can mount or claim as long as this lives.
+pub(crate) struct Device {
+    /// Opened `O_EXCL`: on a block device that keeps out mounts, swap, RAID and other claims, but
+    /// not LMDB, which opens it plainly.
+    _claim: File,
+    path: PathBuf,
+    bytes: u64,
+    blank: bool,
+}
+
+impl Device {
+    /// Claims the device, and refuses one that holds anything but zeros or an LMDB database.
+    pub(crate) fn claim(path: &Path) -> Result<Self> {
+        let opened =
+            OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
+        let mut claim = opened.map_err(|error| not_claimed(path, &error))?;
+        if !claim.metadata()?.file_type().is_block_device() {
+            let what = format!(
+                "{} is not a block device: LMDB takes a directory or a block device (a file can \
+                 be made one with losetup)",
+                path.display()
+            );
+            return Err(Error::new(ErrorClass::Invalid, what));
+        }
+        let bytes = claim.seek(SeekFrom::End(0))?;
+        let blank = is_blank(path, &claim, bytes)?;
+        Ok(Self { _claim: claim, path: path.canonicalize()?, bytes, blank })
+    }
+
+    /// The size of the map: `asked`, or where that is 0 the whole device. Refuses what would not
+    /// fit before a load finds out in its middle.
+    pub(crate) fn map_bytes(&self, asked: u64, needed: u64) -> Result<u64> {
+        let room = self.bytes / MAP_STEP_BYTES * MAP_STEP_BYTES;
+        let (wanted, whose) = match asked {
+            0 => (needed, "the data may take"),
+            asked => (asked, "map_size asks for"),
+        };
+        let wanted = wanted.max(1).next_multiple_of(MAP_STEP_BYTES);
+        if wanted > room {
+            let what = format!(
+                "{whose} {wanted} bytes, and {} has {room} (whole steps of {MAP_STEP_BYTES}, as \
+                 LMDB maps a device): take a larger device or less data{}",
+                self.path.display(),
+                if asked == 0 { ", or set map_size if you know that it is enough" } else { "" }
+            );
+            return Err(Error::new(ErrorClass::Full, what));
+        }
+        Ok(if asked == 0 { room } else { wanted })
+    }
+
+    /// Opens the database on the device, or makes one on a blank device.
+    pub(crate) fn open(&self, flags: u32, map_bytes: u64, readers: u32) -> Result<Env> {
+        // LMDB makes its lock file beside the path it is given: beside a link in a folder of our
+        // own, not in /dev. Once open it needs neither any more, so both go when this returns, and
+        // a worker that is killed leaves nothing. Without lock file (MDB_NOLOCK) there would be no
+        // table of readers, and a writer would reuse pages that are being read. Two processes with
+        // two lock files cannot meet here: the claim keeps the second out.
+        let folder = private_folder()?;
+        let link = folder.path().join("device");
+        symlink(&self.path, &link)?;
+        if self.blank && flags & ffi::MDB_WRITEMAP != 0 {
+            // The first meta pages are written into the map before there is one.
+            drop(Env::open(&link, flags & !ffi::MDB_WRITEMAP, map_bytes, readers)?);
+        }
+        let env = Env::open(&link, flags, map_bytes, readers)?;
+        // LMDB enlarges the map to what the meta page says is used: a copy of a larger device.
+        let mapped = env.info()?.me_mapsize as u64;
+        if mapped > self.bytes {
+            let what = format!(
+                "the database on {} takes {mapped} bytes, the device has {}: it was cut off",
+                self.path.display(),
+                self.bytes
+            );
+            return Err(Error::new(ErrorClass::Corrupt, what));
+        }
+        Ok(env)
+    }
+}
+
+#[cold]
+fn not_claimed(path: &Path, error: &std::io::Error) -> Error {
+    let path = path.display();
+    if error.raw_os_error() == Some(libc::EBUSY) {
+        let what = format!(
+            "{path} is in use: mounted, swap, part of a RAID or volume group, or claimed by \
+             another program; see `lsblk {path}`"
+        );
+        return Error::new(ErrorClass::Invalid, what);
+    }
+    Error::new(ErrorClass::Io, format!("failed to open {path}: {error}"))
+}
+
+/// Whether the device is to be made a database (zeros) or is one; anything else is refused, for
+/// LMDB takes some of it for blank.
+fn is_blank(path: &Path, device: &File, bytes: u64) -> Result<bool> {
+    let mut start = vec![0; bytes.min(START_BYTES) as usize];
+    device.read_exact_at(&mut start, 0)?;
+    if start.iter().all(|byte| *byte == 0) {
+        return Ok(true);
+    }
+    let mut pages = start.chunks_exact(crate::engine::PAGE as usize);
+    if pages.by_ref().take(2).all(is_meta_page) {
+        return Ok(false);
+    }
+    let path = path.display();
+    let what = format!(
+        "{path} holds something that is not an LMDB database, and is not overwritten; if it may \
+         be lost: dd if=/dev/zero of={path} bs=1M count=1 conv=fsync"
+    );
+    Err(Error::new(ErrorClass::Invalid, what))
+}
+
+/// As LMDB knows one (`mdb_env_read_header` in mdb.c): a flag in the page's header, and the magic
+/// number that begins the struct behind it.
+fn is_meta_page(page: &[u8]) -> bool {
+    const META: u16 = 8;
+    const MAGIC: u32 = 0xBEEF_C0DE;
+    let header = PAGE_HEADER_BYTES as usize;
+    // The last in the header are the flags, and four bytes that a meta page has no use for.
+    let flags = u16::from_ne_bytes([page[header - 6], page[header - 5]]);
+    flags & META != 0 && page[header..].starts_with(&MAGIC.to_ne_bytes())
+}
+
+/// In memory where there is such a place, as `/dev` is: the table of readers is written to by
+/// every read.
+fn private_folder() -> Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("kvdyno-lmdb-lock-");
+    Ok(builder.tempdir_in("/dev/shm").or_else(|_| builder.tempdir())?)
+}

@@ -1,0 +1,16 @@
+//! The C library that this worker links: what it is called, what it opens, how it lays out a page.
+//! All other files of the adapter are compiled against either library; what differs stands here.
+
+use kvdyno_engine::PlaceKind;
+pub(crate) use lmdb_master_sys as ffi;
+
+pub(crate) const NAME: &str = "lmdb";
+pub(crate) const TITLE: &str = "LMDB";
+pub(crate) const CRATE: &str = "lmdb-master-sys 0.2.6 (branch mdb.master)";
+pub(crate) const PLACES: &[PlaceKind] = &[PlaceKind::Directory];
+
+/// `PAGEHDRSZ` in mdb.c.
+pub(crate) const PAGE_HEADER_BYTES: u64 = 16;
+
+/// What a leaf keeps of a value on overflow pages: a `pgno_t`.
+pub(crate) const OVERFLOW_NODE_BYTES: u64 = 8;

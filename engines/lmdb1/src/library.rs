@@ -1,0 +1,16 @@
+//! The C library that this worker links: what it is called, what it opens, how it lays out a page.
+//! Stands beside the files of `engines/lmdb` in the place of that package's own.
+
+use kvdyno_engine::PlaceKind;
+pub(crate) use lmdb_master3_sys as ffi;
+
+pub(crate) const NAME: &str = "lmdb1";
+pub(crate) const TITLE: &str = "LMDB, 1.0 line";
+pub(crate) const CRATE: &str = "lmdb-master3-sys 0.2.6 (branch mdb.master3, data format of 1.0)";
+pub(crate) const PLACES: &[PlaceKind] = &[PlaceKind::Directory, PlaceKind::Device];
+
+/// `PAGEHDRSZ` in mdb.c: each page has the transaction that wrote it.
+pub(crate) const PAGE_HEADER_BYTES: u64 = 24;
+
+/// What a leaf keeps of a value on overflow pages: an `MDB_ovpage`.
+pub(crate) const OVERFLOW_NODE_BYTES: u64 = 24;

@@ -1,0 +1,23 @@
+//! `kvdyno-lmdb1`: the worker of engine `lmdb1`, LMDB as it becomes 1.0.
+//!
+//! It is the adapter of `engines/lmdb`, the same files compiled a second time, against the C
+//! library that `library.rs` names. Two programs, because the two libraries have the same symbols:
+//! in one program the linker would silently give both adapters the same one.
+
+#[path = "../../lmdb/src/describe.rs"]
+mod describe;
+#[path = "../../lmdb/src/device.rs"]
+mod device;
+#[path = "../../lmdb/src/engine.rs"]
+mod engine;
+mod library;
+#[path = "../../lmdb/src/raw.rs"]
+mod raw;
+#[cfg(test)]
+mod tests;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main::<engine::Lmdb>()
+}

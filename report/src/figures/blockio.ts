@@ -1,0 +1,43 @@
+// Figure 12: how long the device took, over time, as the kernel saw it: a map for each engine.
+
+import { control, type Drawing, type Figure } from "../drawing";
+import { duration, grouped, NONE } from "../format";
+import type { View } from "../view";
+import { atThreads, threadsControl } from "./choices";
+import { chart, columnsOf, fromRow } from "./heat";
+
+export const blockio: Figure = { number: 12, name: "blockio", draw };
+
+const OWNERS: Record<string, string> = {
+  ours: "by the engine", kernel: "by the kernel (writeback, journals, flushes)", foreign: "by other processes",
+};
+
+function draw(view: View): Drawing | null {
+  const threads = threadsControl(view, "12");
+  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const here = view.model.data.block_heats.filter((heat) =>
+    heat.phase === view.work.phase && heat.columns > 2 && cases.some((one) => one.index === heat.group));
+  const choose = (name: "kind" | "owner", from: typeof here) => {
+    const values = [...new Set(from.map((heat) => heat[name]))];
+    return control(view, `12.${name}`, name === "kind" ? "I/O" : "by", values.map((value) => ({ value, label: value })), values[0] ?? "");
+  };
+  const kind = choose("kind", here);
+  const owner = choose("owner", here.filter((heat) => heat.kind === kind.value));
+  const maps = cases.flatMap((one) => here
+    .filter((heat) => heat.group === one.index && heat.kind === kind.value && heat.owner === owner.value)
+    .map((heat) => ({ engine: one.engine, heat })));
+  if (maps.length === 0) return null;
+  return {
+    title: "Device latency over time",
+    note: `How many ${kind.value} requests ${OWNERS[owner.value] ?? ""} (darker: more, by factors) the device took how long for, from its driver to their completion; lower is better. One trial each: the nearest to the median.`,
+    controls: [threads, kind, owner],
+    chart: (width, theme) => chart(maps, width, theme, "requests"),
+    table: () => ({
+      head: ["engine", "from", "requests", "fastest", "median", "slowest"],
+      rows: maps.flatMap(({ engine, heat }) => columnsOf(heat).map((column) => [
+        engine.name, `${(column.at * heat.column_s).toFixed(1)} s`, grouped(column.count),
+        ...[column.low, column.middle, column.high].map((row) => (row == null ? NONE : duration(fromRow(heat, row)))),
+      ])),
+    }),
+  };
+}
