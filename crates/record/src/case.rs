@@ -28,9 +28,9 @@ pub struct CaseRecord {
     /// What its database lay on, where that was made for it or named by the suite.
     #[serde(default)]
     pub volume: Option<VolumeRecord>,
-    /// Other runs that were at work on this machine meanwhile, each in words. Empty is good.
+    /// The processes of other runs that were at work on this machine meanwhile. Empty is good.
     #[serde(default)]
-    pub beside: Vec<String>,
+    pub beside: Vec<u32>,
     /// When it began, by the system's clock.
     pub started_unix_ns: u64,
     /// Start to exit of the worker process.

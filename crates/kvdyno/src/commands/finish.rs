@@ -3,7 +3,7 @@
 
 use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
-use crate::host::{Root, Volume, evidence, facts, group, meter};
+use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Ended, Interrupt, Run, Volumes};
@@ -36,6 +36,13 @@ pub fn run(
     // What a killed run could not take away itself.
     group::sweep(&root);
     let bench = Bench { root: &root, block_io: folder.run()?.block_io };
+    let mut beside = Beside::look();
+    for pid in beside.others() {
+        printer.warning(&format!(
+            "another run is at work on this machine (process {pid}): each is measured beside the \
+             other"
+        ));
+    }
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
     let ended = Run {
@@ -43,6 +50,7 @@ pub fn run(
         plan,
         volumes: &mut volumes,
         bench: &bench,
+        beside: &mut beside,
         workers,
         interrupt,
         progress: &progress,

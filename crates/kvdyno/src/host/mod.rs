@@ -5,6 +5,7 @@
 //! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
 //! docs/host.md.
 
+pub mod beside;
 pub mod blockio;
 pub mod cache;
 pub mod child;
@@ -33,6 +34,7 @@ pub mod size;
 mod testing;
 pub mod volume;
 
+pub use beside::Beside;
 pub use child::Child;
 pub use fresh::{Fresh, FreshError};
 pub use group::{Group, Unavailable};

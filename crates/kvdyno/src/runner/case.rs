@@ -8,7 +8,7 @@ use super::worker::Worker;
 use super::{Bench, Interrupt};
 use crate::host::child::Exit;
 use crate::host::group::Group;
-use crate::host::{meter, raw};
+use crate::host::{Beside, meter, raw};
 use crate::printer::Progress;
 use crate::redact::without_secrets;
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
@@ -34,7 +34,9 @@ pub(super) struct Setting<'r> {
 
 /// Runs a case. What goes wrong with the engine is in the record; `Err` is for what keeps the
 /// record itself from being written.
-pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
+pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<CaseRecord> {
+    // Those that have ended since the last case did this one no harm.
+    beside.others();
     let started = Instant::now();
     let started_unix_ns = meter::unix_ns();
     let (group, mut ram_limit) = limit(setting);
@@ -74,7 +76,7 @@ pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
         worker: Some(setting.identity.clone()),
         ram_limit,
         volume: setting.site.volume.clone(),
-        beside: Vec::new(),
+        beside: beside.others(),
         started_unix_ns,
         wall_ns,
         process: Some(exit.usage),

@@ -18,7 +18,7 @@ pub use harness::harness_ns_per_op;
 pub use interrupt::Interrupt;
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::Root;
+use crate::host::{Beside, Root};
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
@@ -47,6 +47,8 @@ pub struct Run<'r> {
     pub volumes: &'r mut Volumes,
     /// On what machine.
     pub bench: &'r Bench<'r>,
+    /// Other runs on it.
+    pub beside: &'r mut Beside,
     /// By whom: a worker for each engine.
     pub workers: &'r BTreeMap<String, WorkerIdentity>,
     /// Whether the user wants an end.
@@ -166,7 +168,7 @@ impl Run<'_> {
             progress: self.progress,
             interrupt: self.interrupt,
         };
-        let record = case::run(&setting)?;
+        let record = case::run(&setting, self.beside)?;
         databases.used(case, record.outcome == Outcome::Done);
         self.file(record, done);
         Ok(())
