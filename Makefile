@@ -6,7 +6,7 @@ export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
 # Each engine is built by a command of its own, always the same: asking for two packages at once may
 # choose other features for what they share, and that would build RocksDB again.
-ENGINES := null drive lmdb lmdb1 rocksdb
+ENGINES := null drive fio direct lmdb lmdb1 rocksdb
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
@@ -70,6 +70,7 @@ check-style: setup
 	cargo clippy --all-targets -- -D warnings
 	cargo clippy --all-targets -p kvdyno-lmdb -- -D warnings
 	cargo clippy --all-targets -p kvdyno-lmdb1 -- -D warnings
+	cargo clippy --all-targets -p kvdyno-direct -- -D warnings
 	cargo clippy --release -p kvdyno-rocksdb -- -D warnings
 
 # The program's own tests run it with the release workers beside it.
@@ -86,6 +87,7 @@ test-engines: build
 	cargo test --release -p kvdyno-lmdb
 	cargo test --release -p kvdyno-lmdb1
 	cargo test --release -p kvdyno-rocksdb
+	cargo test --release -p kvdyno-direct
 
 bench: build
 	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json

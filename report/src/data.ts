@@ -31,6 +31,8 @@ export interface Beside {
 export interface RoleRow {
   role: string;
   threads: number;
+  /** Operations that each thread keeps in flight; null: it calls and waits. */
+  depth: number | null;
   open_loop: boolean;
   mix: string;
   metrics: Metric[];
@@ -42,6 +44,33 @@ export interface RunRow {
   phase: string;
   metrics: Metric[];
   roles: RoleRow[];
+  device: string | null;
+  /** What a bare drive was asked for; null: an engine. */
+  job: Job | null;
+  efficiency: Efficiency | null;
+}
+
+export interface Job {
+  io: string;
+  method: string;
+  block_bytes: number;
+  depth: number;
+  blocking: boolean;
+  ran: string | null;
+}
+
+export type Limit = "drive" | "cpu" | "lock" | "turns" | "rate";
+
+export interface Efficiency {
+  in_flight: number;
+  ceiling: Ceiling | null;
+  drive: Ceiling | null;
+  why_no_share: string | null;
+  reads_alone: boolean;
+  ios_per_op: number | null;
+  cached: boolean;
+  limit: Limit | null;
+  why_no_limit: string | null;
 }
 
 export interface LoadRow {
@@ -66,6 +95,9 @@ export interface Group {
   label: string;
   durability: string;
   measures_the_harness: boolean;
+  /** Its figures are the drive's: no engine under test. */
+  bare_drive: boolean;
+  ceiling: boolean;
   threads: number | null;
   records: number;
   key_bytes: number;
@@ -94,6 +126,7 @@ export interface EngineInfo {
     path: string;
     sha256: string;
     measures_the_harness: boolean;
+    bare_drive: boolean;
   } | null;
 }
 
@@ -103,6 +136,17 @@ export interface Finding {
   evidence: string;
   advice: string;
   cases: string[];
+}
+
+export interface Hiccups {
+  length_ns: number;
+  n: number;
+  p999_ns: number | null;
+  p9999_ns: number | null;
+  max_ns: number;
+  /** Gaps of 10 us and more, and the share of the time that was in them. */
+  long: number;
+  long_share: number;
 }
 
 export interface Summary {
@@ -125,6 +169,8 @@ export interface Summary {
   };
   engines: EngineInfo[];
   harness: { ns_per_op: number; threads: number; max_ns: number | null } | null;
+  /** What the machine did to an idle thread before the run. */
+  hiccups: Hiccups | null;
   groups: Group[];
   not_measured: string[];
   findings: Finding[];
@@ -139,12 +185,15 @@ export interface Definition {
   help: string;
 }
 
+/** What a time runs from, and to. */
+export type Clock = "service" | "response" | "submit" | "completion";
+
 export interface Curve {
   group: number;
   phase: string;
   role: string;
   op: string | null;
-  kind: "service" | "response";
+  kind: Clock;
   n: number;
   points: [nines: number, ns: number][];
 }
@@ -154,24 +203,14 @@ export interface Heat {
   trial: number;
   phase: string;
   role: string;
-  kind: "service" | "response";
+  kind: Clock;
   column_s: number;
   columns: number;
   rows_per_decade: number;
   cells: [column: number, row: number, count: number][];
 }
 
-export interface BlockHeat {
-  group: number;
-  trial: number;
-  phase: string;
-  kind: "read" | "write" | "metadata" | "flush" | "discard" | "other";
-  owner: "ours" | "kernel" | "foreign";
-  column_s: number;
-  columns: number;
-  rows_per_decade: number;
-  cells: [column: number, row: number, count: number][];
-}
+export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: string };
 
 export interface Mark {
   kind: EventKind;
@@ -209,11 +248,17 @@ export interface TimeLine {
   mark_totals: MarkTotal[];
 }
 
+/** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
-  role: string | null;
-  threads: number | null;
-  ops_per_s: number;
-  source: string;
+  job: string;
+  method: string;
+  blocking: boolean;
+  in_flight: number;
+  reads_share: number;
+  ios_per_s: number;
+  ios_per_s_low: number;
+  ios_per_s_high: number;
+  n: number;
 }
 
 export interface PageData {

@@ -30,6 +30,8 @@ export interface Drawing {
 export interface Figure {
   number: number;
   name: string;
+  /** It says something of a bare drive, too. */
+  drive?: boolean;
   /** Null where the view has nothing to show in it. */
   draw: (view: View) => Drawing | null;
 }

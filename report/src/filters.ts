@@ -12,9 +12,12 @@ export function legendMark(engine: Engine, theme: Theme): SVGElement {
 
 /** Calls `changed` with the choice as it is after a click. */
 export function filters(model: Model, choice: Choice, theme: Theme, changed: (choice: Choice) => void): HTMLElement {
-  const engines = model.engines.filter((engine) => !engine.harness);
+  const real = model.engines.filter((engine) => !engine.harness);
+  // Jobs of the drive are chosen among where there is nothing else; beside engines all are shown.
+  const alone = real.every((engine) => engine.drive);
+  const engines = real.filter((engine) => alone || !engine.drive);
   const groups: (HTMLElement | null)[] = [
-    group("Engines", engines.map((engine) => ({
+    group(alone ? "Jobs" : "Engines", engines.map((engine) => ({
       key: engine.name, label: [legendMark(engine, theme), engine.name],
     })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
     model.works.length < 2 ? null : group("Workloads", model.works.map((work) => ({

@@ -10,6 +10,8 @@ export interface Engine {
   name: string;
   durability: string;
   harness: boolean;
+  /** A job of the bare drive: not compared with engines. */
+  drive: boolean;
   /** Its place among those that are no harness: which colour and marker it has. */
   place: number;
 }
@@ -20,6 +22,8 @@ export interface Work {
   name: string;
   phase: string;
   load: boolean;
+  /** The bare drive's jobs. */
+  drive: boolean;
   /** Without RAM, size of the data and offered rate: what a sweep over those has in common. */
   family: string;
   /** Size of the data and RAM. */
@@ -65,7 +69,7 @@ export function model(data: PageData): Model {
       cases.push({ index, group, engine, work, threads, load: part.load, run: part.run });
     }
   });
-  const sorted = [...works.values()].sort((a, b) => Number(b.load) - Number(a.load));
+  const sorted = [...works.values()].sort((a, b) => Number(a.drive) - Number(b.drive) || Number(b.load) - Number(a.load));
   const threads = unique(cases.flatMap((one) => (one.threads == null ? [] : [one.threads])));
   return { data, engines, works: sorted, cases, threads: threads.sort((a, b) => a - b) };
 }
@@ -77,19 +81,26 @@ function enginesOf(data: PageData): Engine[] {
   const harness = (label: string, durability: string) =>
     data.summary.groups.some((group) =>
       group.label === label && group.durability === durability && group.measures_the_harness);
-  const infos = data.summary.engines;
-  const real = infos.filter((info) => !harness(info.label, info.durability));
+  const drive = (label: string, durability: string) =>
+    data.summary.groups.some((group) =>
+      group.label === label && group.durability === durability && group.bare_drive);
+  // Engines first: a drive's jobs beside them take none of their colours.
+  const infos = [...data.summary.engines].sort((a, b) =>
+    Number(drive(a.label, a.durability)) - Number(drive(b.label, b.durability)));
+  const real = infos.filter((info) => !harness(info.label, info.durability) && !drive(info.label, info.durability));
   const several = new Set(real.map((info) => info.durability)).size > 1;
   let place = 0;
   return infos.map((info) => {
     const isHarness = harness(info.label, info.durability);
+    const isDrive = drive(info.label, info.durability);
     const title = info.worker?.title;
     const name = title && info.label === info.engine ? title : info.label;
     return {
       id: engineId(info),
-      name: isHarness ? "harness" : several ? `${name} (${info.durability})` : name,
+      name: isHarness ? "harness" : several && !isDrive ? `${name} (${info.durability})` : name,
       durability: info.durability,
       harness: isHarness,
+      drive: isDrive,
       place: isHarness ? -1 : place++,
     };
   });
@@ -104,6 +115,8 @@ interface Part {
   family: string;
   means: string;
   rate: number | null;
+  /** Of the bare drive; a load of it is no result. */
+  drive: boolean;
 }
 
 function workParts(group: Group): Part[] {
@@ -113,8 +126,12 @@ function workParts(group: Group): Part[] {
   const part = (phase: string, doing: string, load: LoadRow | null, run: RunRow | null): Part => {
     const family = `${phase}|${doing}|${record}`;
     const rate = run?.roles.map((role) => metricOf(role.metrics, "offered_ops_per_s")?.value).find((value) => value != null) ?? null;
-    return { id: `${family}|${means}|${rate ?? ""}`, phase, load, run, group, family, means, rate };
+    return { id: `${family}|${means}|${rate ?? ""}`, phase, load, run, group, family, means, rate, drive: false };
   };
+  if (group.bare_drive) {
+    const of = (run: RunRow): Part => ({ ...part(run.phase, "drive", null, run), id: `drive|${run.phase}`, family: "drive", means: "", rate: null, drive: true });
+    return group.runs.map(of);
+  }
   const parts = group.runs.map((run) =>
     part(run.phase, run.roles.map((role) => `${role.role}:${role.mix}`).join(","), null, run));
   if (group.load) parts.unshift(part(group.load.phase, "load", group.load, null));
@@ -129,7 +146,16 @@ function isLost(part: Part, all: Part[]): boolean {
 
 function makeWork(part: Part, all: Part[]): Work {
   const group = part.group;
-  const varies = (read: (group: Group) => unknown) => all.some((other) => read(other.group) !== read(group));
+  const engines = all.filter((other) => !other.drive);
+  if (part.drive) {
+    // Its jobs have roles of their own: those that read, those that write.
+    const runs = all.filter((other) => other.id === part.id).flatMap((other) => other.run ?? []);
+    const roles = unique(runs.flatMap((run) => run.roles.map((role) => role.role)));
+    const phases = unique(all.filter((other) => other.drive).map((other) => other.phase));
+    const name = phases.length < 2 ? "the drive" : `the drive, ${part.phase}`;
+    return { id: part.id, name, phase: part.phase, load: false, drive: true, family: part.family, means: "", rate: null, roles };
+  }
+  const varies = (read: (group: Group) => unknown) => engines.some((other) => read(other.group) !== read(group));
   const names = [part.phase];
   if (varies((g) => `${g.records} ${g.key_bytes} ${g.value_bytes_mean}`)) {
     names.push(`${si(group.records)} × ${group.key_bytes}+${group.value_bytes_mean} B`);
@@ -142,7 +168,7 @@ function makeWork(part: Part, all: Part[]): Work {
     names.push(`${si(part.rate)}/s offered`);
   }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
-  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, family: part.family, means: part.means, rate: part.rate, roles };
+  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, rate: part.rate, roles };
 }
 
 export const unique = <T>(items: T[]): T[] => [...new Set(items)];

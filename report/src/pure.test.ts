@@ -3,6 +3,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { binaryStep, tipLines } from "./figures/bars";
+import { limitWord } from "./figures/efficiency";
 import { columnsOf } from "./figures/heat";
 import { bar, besideBase, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
@@ -10,10 +11,11 @@ import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
+import { hiccupNote } from "./hiccups";
 import { spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
-import type { Combine, Metric } from "./data";
+import type { Combine, Efficiency, Limit, Metric } from "./data";
 import { quoted } from "./sections";
 import { parse, write } from "./view";
 
@@ -34,6 +36,13 @@ describe("numbers", () => {
   test("nines", () => {
     expect([0.301, 1, 2, 3, 4, 5].map(percentile)).toEqual(["p50", "p90", "p99", "p99.9", "p99.99", "p99.999"]);
   });
+});
+
+test("hiccups of the idle machine are said where the run listened", () => {
+  expect(hiccupNote(null)).toBe("");
+  const heard = { length_ns: 2e9, n: 80e6, p999_ns: 24, p9999_ns: null, max_ns: 13.4e6, long: 1000, long_share: 0.0157 };
+  expect(hiccupNote(heard)).toBe("Hiccups of this machine, 2.00 s idle: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time: tails below that are the machine's.");
+  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more: tails");
 });
 
 describe("the address", () => {
@@ -80,6 +89,16 @@ describe("the scoreboard", () => {
   });
 });
 
+test("what limits an engine, in a word or two", () => {
+  const standing = (limit: Limit | null, cached: boolean): Efficiency => ({
+    in_flight: 1, ceiling: null, drive: null, why_no_share: null, reads_alone: false, ios_per_op: 1,
+    cached, limit, why_no_limit: null,
+  });
+  const words = (["drive", "cpu", "lock", "turns", "rate"] as const).map((limit) => limitWord(standing(limit, false)));
+  expect(words).toEqual(["drive", "CPU", "lock", "CPU+drive", "rate"]);
+  expect([limitWord(standing("cpu", true)), limitWord(standing(null, false))]).toEqual(["CPU, cached", ""]);
+});
+
 test("a ratio says how sure it is, by the program's verdict", () => {
   const verdicts = ["base", "different", "not_distinguishable", "spread_unknown"] as const;
   expect(verdicts.map((verdict) => besideBase({ base: "a", ratio: 1.5, verdict })))
@@ -88,7 +107,7 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 });
 
 test("writes that promise different things have no ratio", () => {
-  const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, place: 0 });
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, harness: false, drive: false, place: 0 });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
     per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
@@ -143,7 +162,7 @@ describe("drawing", () => {
   });
 
   test("a bar is called what it is over its trials", () => {
-    const engine: Engine = { id: "a", name: "a", durability: "", harness: false, place: 0 };
+    const engine: Engine = { id: "a", name: "a", durability: "", harness: false, drive: false, place: 0 };
     const label = (combine: Combine) =>
       tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))

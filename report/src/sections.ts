@@ -65,13 +65,19 @@ export function host(data: PageData): HTMLElement {
   return section("host", "Machine and engines", h("dl", { class: "facts" }, ...rows), engines(data.summary.engines));
 }
 
-function engines(list: EngineInfo[]): HTMLElement {
+/** A worker of the bare drive once, however many jobs it has. */
+const once = (list: EngineInfo[]): EngineInfo[] => list.filter((info, at) =>
+  !info.worker?.bare_drive || at === list.findIndex((other) => other.engine === info.engine && other.worker?.bare_drive));
+
+function engines(all: EngineInfo[]): HTMLElement {
+  const list = once(all);
   const build = (info: EngineInfo) => Object.entries(info.worker?.build ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
   return table({
     head: ["engine", "version", "durability", "what that means", "options changed", "build"],
     words: 6,
     rows: list.map((info) => [
-      info.worker?.title && info.worker.title !== info.label ? `${info.label} = ${info.worker.title}` : info.label,
+      info.worker?.bare_drive ? info.worker.title
+        : info.worker?.title && info.worker.title !== info.label ? `${info.label} = ${info.worker.title}` : info.label,
       info.worker?.version ?? "no worker was found", info.durability,
       info.worker?.durability_means ?? "", info.changed.join(", ") || "none", build(info),
     ]),

@@ -58,7 +58,8 @@ export function chosenWorks(model: Model, choice: Choice): Work[] {
 
 export function viewOf(model: Model, work: Work, choice: Choice): View {
   const known = choice.engines.filter((name) => model.engines.some((engine) => engine.name === name));
-  const shown = (engine: Engine) => engine.harness || known.length === 0 || known.includes(engine.name);
+  const alone = model.engines.every((engine) => engine.drive || engine.harness);
+  const shown = (engine: Engine) => engine.harness || (engine.drive && !alone) || known.length === 0 || known.includes(engine.name);
   const threads = choice.threads.filter((count) => model.threads.includes(count));
   const cases = model.cases.filter((one) =>
     one.work.id === work.id && shown(one.engine)

@@ -4,12 +4,12 @@ import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { si } from "../src/format";
-import { BARE, dataOf, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES } from "./records";
+import { inUnit, NONE, si } from "../src/format";
+import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES } from "./records";
 
 const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 let browser: Browser;
-let pages: Record<"plain" | "rich" | "sizes" | "rates" | "evil" | "bare", string>;
+let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "evil" | "bare", string>;
 
 /** A page with what went wrong in it. */
 interface Opened {
@@ -53,6 +53,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = {
       plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), evil: write("evil", EVIL), bare: write("bare", BARE),
+      drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
   }, 120_000);
 
@@ -83,6 +84,38 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       expect(await page.locator(`.figure[data-figure='${number}']`).count()).toBe(1);
       expect(wrong).toEqual([]);
     }
+  });
+
+  test("shows how far engines are from the drive, and the drive by itself", async () => {
+    const { page, wrong } = await open(pages.drive);
+    await scroll(page);
+    expect(await numbers(page)).toContain(8);
+    const data = dataOf(pages.drive);
+    const shares = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => {
+      if (!run.efficiency) return [];
+      const share = run.metrics.find((metric) => metric.name === "ceiling_share_percent")?.value;
+      return [share == null ? NONE : inUnit(share, "%")];
+    }));
+    const rows = await page.$$eval(".figure[data-figure='8'] details tbody tr", (rows) =>
+      rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    expect(rows.map((row) => row[7])).toEqual(shares);
+    expect(rows[0]?.slice(0, 3)).toEqual(["LMDB", "drive", "psync × 1"]);
+    // The bare drive's line in the throughput of readers, and nowhere among the engines.
+    expect(await page.locator(".figure[data-figure='2'] svg", { hasText: "bare drive" }).count()).toBe(1);
+    expect(await page.locator(".scoreboard thead th").allTextContents()).not.toContain("psync-1");
+    expect(await page.locator("#figures h2").allTextContents()).toEqual(["Scoreboard", "Load", "Measure", "The drive"]);
+    const jobs = await page.locator("section[aria-label='the drive'] .load table").first().locator("tbody th").allTextContents();
+    expect(jobs).toEqual(["mix-70-30", "uring-32 *", "psync-1 *", "psync-2 *"]);
+    expect(wrong).toEqual([]);
+  });
+
+  test("of the drive alone has its tables and its times", async () => {
+    const { page, wrong } = await open(pages.alone);
+    await scroll(page);
+    expect(await numbers(page)).toEqual([3, 5]);
+    expect(await page.locator("#figures h2").allTextContents()).toEqual(["The drive"]);
+    expect(await page.locator("section[aria-label='the drive'] .load table").nth(1).textContent()).toContain("clat");
+    expect(wrong).toEqual([]);
   });
 
   test("has the data's own figures in its tables", async () => {

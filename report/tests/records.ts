@@ -8,6 +8,8 @@ import { gunzipSync } from "node:zlib";
 import type { PageData } from "../src/data";
 
 const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
+/** The same engines beside a bare drive, whose jobs are ceilings but for one. */
+const WITH_DRIVE = resolve(import.meta.dirname, "../../fixtures/records/v1.1/2026-11-20T10-15-02Z_fixture_drive");
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
 export const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 
@@ -20,6 +22,8 @@ export type Json = Record<string, any>;
 
 /** What is changed in a copy of the record. */
 export interface Bend {
+  /** The record that is bent; else that of engines alone. */
+  of?: string;
   /** Each case, in the plan and in its own record. */
   case?: (planned: Json) => void;
   record?: (record: Json) => void;
@@ -31,7 +35,7 @@ export interface Bend {
 
 /** The folder of a bent record. */
 export function record(run: string, bend: Bend = {}): string {
-  cpSync(FROZEN, run, { recursive: true });
+  cpSync(bend.of ?? FROZEN, run, { recursive: true });
   change(join(run, "plan.json"), (plan) => {
     for (const planned of plan["cases"]) bend.case?.(planned);
     bend.plan?.(plan);
@@ -110,6 +114,15 @@ export const RICH: Bend = {
       ["compaction", "begin", 1], ["flush", "point", 2], ["stall", "begin", 3], ["stall", "end", 4], ["compaction", "end", 6],
     ].map(([kind, edge, second]) => JSON.stringify({ at_unix_ns: BEGAN + Number(second) * 1e9, kind, edge, detail: { job: 1 } }) + "\n").join(""),
   },
+};
+
+/** Engines beside the bare drive. */
+export const DRIVE: Bend = { of: WITH_DRIVE };
+
+/** The bare drive and nothing else. */
+export const DRIVE_ALONE: Bend = {
+  of: WITH_DRIVE,
+  plan: (plan) => { plan["cases"] = plan["cases"].filter((one: Json) => one["engine"] === "drive"); },
 };
 
 const BEGAN = 1_795_169_702e9;

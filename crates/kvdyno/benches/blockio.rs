@@ -16,7 +16,7 @@ const STATISTICS: &str = "/proc/sys/kernel/bpf_stats_enabled";
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     let folder = words.first().map_or("/var/tmp", String::as_str);
-    let pairs: usize = words.get(1).map_or(Ok(9), |word| word.parse())?;
+    let pairs: usize = words.get(1).map_or(Ok(40), |word| word.parse())?;
     let root = Root::system();
     let volume = Volume::at(&root, Path::new(folder))?;
     let device = volume.device.map_err(anyhow::Error::msg)?;
@@ -28,7 +28,7 @@ fn main() -> anyhow::Result<()> {
         for pair in 0..pairs {
             let run = |on: bool| -> anyhow::Result<f64> {
                 let watch = on.then(|| BlockWatch::start(&root, &device, None)).transpose()?;
-                let iops = fio(&file, depth, "--rw=randread --bs=4k --runtime=3 --time_based=1")?;
+                let iops = fio(&file, depth, "--rw=randread --bs=4k --runtime=1 --time_based=1")?;
                 drop(watch);
                 Ok(iops)
             };
@@ -40,12 +40,17 @@ fn main() -> anyhow::Result<()> {
                 let off = run(false)?;
                 (run(true)?, off)
             };
-            println!("depth {depth}: on {on:.0}, off {off:.0} reads/s, ratio {:.4}", on / off);
             ratios.push(on / off);
         }
         ratios.sort_by(f64::total_cmp);
-        let median = (ratios[(pairs - 1) / 2] + ratios[pairs / 2]) / 2.0;
-        println!("depth {depth}: median ratio of {pairs} pairs {median:.4}");
+        // Of the median: ranks of its 95 % interval, by the binomial's normal approximation.
+        let half = 0.98 * (pairs as f64).sqrt();
+        let rank = |at: f64| ratios[at.round().clamp(0.0, pairs as f64 - 1.0) as usize];
+        let middle = (pairs as f64 - 1.0) / 2.0;
+        let (low, median, high) = (rank(middle - half), rank(middle), rank(middle + half));
+        println!(
+            "depth {depth}: median ratio of {pairs} pairs {median:.4} ({low:.4} to {high:.4})"
+        );
     }
     let begun = Instant::now();
     let watch = BlockWatch::start(&root, &device, None)?;

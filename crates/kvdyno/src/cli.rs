@@ -218,6 +218,14 @@ pub struct RunArgs {
     /// More columns
     #[arg(long, conflicts_with = "json")]
     pub wide: bool,
+    /// Whether block I/O is watched.
+    #[command(flatten)]
+    pub io: IoArgs,
+}
+
+/// Whether block I/O is watched in the kernel.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub struct IoArgs {
     /// Watch block I/O in the kernel: latency by kind and by who asked, flushes (needs rights)
     #[arg(long)]
     pub io_latency: bool,
@@ -226,9 +234,9 @@ pub struct RunArgs {
     pub io_log: bool,
 }
 
-impl RunArgs {
-    /// How block I/O is to be watched.
-    pub fn block_io(&self) -> Watch {
+impl IoArgs {
+    /// How it is to be watched.
+    pub fn watch(self) -> Watch {
         match (self.io_log, self.io_latency) {
             (true, _) => Watch::Log,
             (false, true) => Watch::Latency,

@@ -7,6 +7,7 @@
 
 use crate::case::{OpResult, RoleResult};
 use crate::hlog::{self, Kind};
+use crate::series::{Slice, SliceCounts};
 use crate::usage::ProcessUsage;
 use hdrhistogram::Histogram;
 use serde::Deserialize;
@@ -44,7 +45,8 @@ pub struct Job {
     /// What was written.
     pub write: Side,
     /// Of all its threads together, in milliseconds.
-    job_runtime: u64,
+    #[serde(rename = "job_runtime")]
+    runtime_ms: u64,
     /// Shares of that, in percent.
     usr_cpu: f64,
     sys_cpu: f64,
@@ -154,9 +156,21 @@ impl Job {
         }
     }
 
+    /// Its counts, as the one slice of a phase: fio tells of a job as a whole.
+    pub fn slice(&self, phase: &str, role: &str) -> Slice {
+        let counts = |(op, side): (&str, &Side)| {
+            let OpResult { count, service_ns, service_ns_max, .. } = side.result(op == "update");
+            let errors = 0;
+            (op.to_owned(), SliceCounts { count, service_ns, service_ns_max, errors })
+        };
+        let roles = BTreeMap::from([(role.to_owned(), self.sides().map(counts).collect())]);
+        let length_ns = self.window_ns();
+        Slice { phase: phase.to_owned(), slice: 0, start_ns: 0, length_ns, roles }
+    }
+
     /// What its threads used, by fio's own account: fio's start and end are not in it.
     pub fn usage(&self) -> ProcessUsage {
-        let share = |percent: f64| (percent / 100.0 * self.job_runtime as f64 * 1e6) as u64;
+        let share = |percent: f64| (percent / 100.0 * self.runtime_ms as f64 * 1e6) as u64;
         ProcessUsage {
             user_ns: share(self.usr_cpu),
             system_ns: share(self.sys_cpu),

@@ -34,8 +34,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
-    pub(crate) fn open(place: &Place, bytes: u64, asked: &Asked) -> Result<Self> {
-        let direct = asked.direct;
+    pub(crate) fn open(place: &Place, bytes: u64, asked: Asked) -> Result<Self> {
         match place {
             Place::Directory(folder) => {
                 let path = folder.join(FILE);
@@ -44,12 +43,17 @@ impl Blocks {
                     blocks.demand_whole()?;
                     return Ok(blocks);
                 }
-                Self::made(path, bytes, direct)
+                if asked.read_only {
+                    let what = format!("there is no {} to read: load it first", path.display());
+                    return Err(Error::new(ErrorClass::Invalid, what));
+                }
+                Self::made(path, bytes, asked.direct)
             }
             Place::Device(path) => {
                 let mut blocks = Self::existing(path.clone(), bytes, asked)?;
                 // A file that stands in for a device may be loaded in place.
-                blocks.fresh = matches!(blocks.proof()?, Proof::NotWritten { .. });
+                let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
+                blocks.fresh = unwritten && !asked.read_only;
                 Ok(blocks)
             }
             Place::Server(_) => Err(Error::new(
@@ -59,7 +63,7 @@ impl Blocks {
         }
     }
 
-    fn existing(path: PathBuf, bytes: u64, asked: &Asked) -> Result<Self> {
+    fn existing(path: PathBuf, bytes: u64, asked: Asked) -> Result<Self> {
         let device = std::fs::metadata(&path)?.file_type().is_block_device();
         let how = match (asked.read_only, device) {
             (true, _) => OFlags::RDONLY,

@@ -39,7 +39,7 @@ impl Engine for Drive {
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
         let asked = Asked::of(options)?;
         let bytes = file_bytes(data)?;
-        let blocks = Blocks::open(place, bytes, &asked)?;
+        let blocks = Blocks::open(place, bytes, asked)?;
         let alignment = if asked.direct { alignment(&blocks.file) } else { 1 };
         if alignment == 0 || !data.value_bytes_max.is_multiple_of(u64::from(alignment)) {
             let block = data.value_bytes_max;

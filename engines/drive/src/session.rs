@@ -64,12 +64,19 @@ impl<'e> DriveSession<'e> {
         }
     }
 
-    fn fits(&self, value: &[u8]) -> Result<()> {
-        if value.len() == self.drive.block_bytes {
+    /// A write is of a whole block, and to what was opened for it: a map of pages that may not be
+    /// written would end the process.
+    #[inline]
+    fn accepts(&self, value: &[u8]) -> Result<()> {
+        if value.len() == self.drive.block_bytes && !self.drive.asked.read_only {
             return Ok(());
         }
         let (bytes, block) = (value.len(), self.drive.block_bytes);
-        let what = format!("a value of {bytes} bytes: a block has {block}");
+        let what = if self.drive.asked.read_only {
+            "option read_only: it was opened for reading".to_owned()
+        } else {
+            format!("a value of {bytes} bytes: a block has {block}")
+        };
         Err(Error::new(ErrorClass::Invalid, what))
     }
 
@@ -102,7 +109,7 @@ impl<'e> DriveSession<'e> {
             let Write::Put { key, value } = *write else {
                 return Err(Error::unsupported("delete"));
             };
-            self.fits(value)?;
+            self.accepts(value)?;
             runs.add(&mut loader, drive.offset(key)?, value)?;
         }
         runs.end(&mut loader)?;
@@ -200,7 +207,7 @@ impl Session for DriveSession<'_> {
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let offset = self.drive.offset(key)?;
-        self.fits(value)?;
+        self.accepts(value)?;
         let durable = self.drive.asked.durable;
         match &mut self.carrier {
             // While a file is loaded, its pages may have no room behind them yet.
@@ -284,7 +291,7 @@ impl Session for DriveSession<'_> {
     fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
         self.demand_whole()?;
         let (offset, durable) = (self.drive.offset(key)?, self.drive.asked.durable);
-        self.fits(value)?;
+        self.accepts(value)?;
         let ring = self.pipeline()?;
         ring.buffer_mut(ticket).copy_from_slice(value);
         Self::queue_write(ring, durable, ticket, offset, value.len())?;

@@ -252,8 +252,8 @@ impl Drop for Uring {
     }
 }
 
-/// A ring, and the flags that decide when its completions become answers: when the thread enters the
-/// kernel (`COOP_TASKRUN`), and not by interrupting it. Decision 0006 has what was measured.
+/// A ring, and the flags that decide when its completions become answers: when the thread enters
+/// the kernel (`COOP_TASKRUN`), and not by interrupting it. Decision 0006 has what was measured.
 fn build(setup: &Setup) -> io::Result<(IoUring, &'static str)> {
     let base = || {
         let mut builder: Builder<squeue::Entry, cqueue::Entry> = IoUring::builder();

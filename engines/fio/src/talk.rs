@@ -1,15 +1,13 @@
 //! The protocol of a worker, spoken for fio: phase by phase it waits for the program, has fio work,
-//! and files what fio reports. fio tells of a phase as a whole, so the series has one slice a phase.
+//! and files what fio reports. fio tells of a phase as a whole: the series has one slice for each.
 
 use crate::command::{arguments, path};
 use kvdyno_engine::{Counters, Error, ErrorClass, Result, Value};
 use kvdyno_record::fio::{self, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::{Control, Event, Job};
-use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{Drive, Phase, Work};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -235,22 +233,14 @@ impl<'j> Case<'j> {
         start: Duration,
     ) -> Result<()> {
         let Some(role) = drive.roles.first() else { return Ok(()) };
-        let result = job.role(&role.name, role.threads);
-        let counts = result.ops.iter().map(|(op, result)| {
-            let (count, errors) = (result.count, 0);
-            let (service_ns, service_ns_max) = (result.service_ns, result.service_ns_max);
-            (op.clone(), SliceCounts { count, service_ns, service_ns_max, errors })
-        });
-        let roles = BTreeMap::from([(role.name.clone(), counts.collect())]);
-        let length_ns = job.window_ns();
-        let slice = Slice { phase: phase.name.clone(), slice: 0, start_ns: 0, length_ns, roles };
+        let slice = job.slice(&phase.name, &role.name);
         let mut line = serde_json::to_vec(&slice).map_err(io::Error::from)?;
         line.push(b'\n');
         self.series.write_all(&line)?;
         let histograms = job.histograms(&phase.name, &role.name);
         let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
         self.latency
-            .write(start, Duration::from_nanos(length_ns), histograms)
+            .write(start, Duration::from_nanos(slice.length_ns), histograms)
             .map_err(|error| Error::new(ErrorClass::Other, error.to_string()))
     }
 }

@@ -22,7 +22,11 @@ pub(crate) fn description() -> Description {
         // Random load of 1 M x 16/100 bytes: the file is 1.6 times the data (2 for values of just
         // over half a page), and 4.2 times the data is written. In class commit it is 300 times,
         // nearly a page for each record of a commit; with 4000-byte values 3 times.
-        planning: Planning { space_factor: 2.1, write_factor: 5.0, ram_bytes_min: 16 << 20 },
+        planning: Planning {
+            space_factor: library::SPACE_FACTOR,
+            write_factor: 5.0,
+            ram_bytes_min: 16 << 20,
+        },
     }
 }
 

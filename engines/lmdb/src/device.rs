@@ -73,8 +73,9 @@ impl Device {
     /// Opens the database on the device, or makes one on a blank device.
     pub(crate) fn open(&self, flags: u32, map_bytes: u64, readers: u32) -> Result<Env> {
         // LMDB makes its lock file beside the path it is given: beside a link in a folder of our
-        // own, not in /dev. Once open it needs neither any more, so both go when this returns, and
-        // a worker that is killed leaves nothing. Without lock file (MDB_NOLOCK) there would be no
+        // own, not in /dev. Once open it needs neither any more, so both go when this returns: a
+        // worker that is killed later leaves nothing, one killed in this millisecond an empty
+        // database's lock file in memory. Without lock file (MDB_NOLOCK) there would be no
         // table of readers, and a writer would reuse pages that are being read. Two processes with
         // two lock files cannot meet here: the claim keeps the second out.
         let folder = private_folder()?;

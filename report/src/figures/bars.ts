@@ -13,6 +13,8 @@ export interface Bar {
   range: [low: number, high: number] | null;
   /** How its trials became one. */
   combine: Combine;
+  /** Behind its value. */
+  word?: string;
 }
 
 export interface BarPanel {
@@ -41,7 +43,8 @@ function binaryScale(most: number): { interval: number; max: number } {
 export function barChart(list: BarPanel[], width: number, theme: Theme): { height: number; option: Option } {
   const engines = [...new Set(list.flatMap((panel) => panel.bars.map((bar) => bar.engine)))];
   const longest = Math.max(4, ...engines.map((engine) => cut(engine.name, 18).length));
-  const space = { height: engines.length * 30 + 6, least: 150, left: longest * 6.8 + 14, right: 74, top: 34, bottom: 30, most: 3 };
+  const words = Math.max(0, ...list.flatMap((panel) => panel.bars.map((bar) => (bar.word ?? "").length)));
+  const space = { height: engines.length * 30 + 6, least: 150, left: longest * 6.8 + 14, right: 74 + words * 6.4, top: 34, bottom: 30, most: 3 };
   const place = panels(list.length, width, space);
   const option: Option = {
     title: list.map((panel, at) => title(panel.title, place.panels[at]!, space.left, theme)),
@@ -60,6 +63,9 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
   return { height: place.height, option };
 }
 
+const labelOf = (bar: Bar | undefined, format: BarPanel["format"]): string =>
+  bar ? format(sum(bar)) + (bar.word ? `, ${bar.word}` : "") : "not known";
+
 const sum = (bar: Bar): number => bar.parts.reduce((sum, part) => sum + part.value, 0);
 
 function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme): object[] {
@@ -72,7 +78,7 @@ function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme):
     }),
     label: order === parts - 1 ? {
       show: true, position: "right", distance: 6, color: theme.text, fontFamily: FONT, fontSize: 12,
-      formatter: (item: { data: { bar?: Bar } }) => (item.data.bar ? panel.format(sum(item.data.bar)) : "not known"),
+      formatter: (item: { data: { bar?: Bar } }) => labelOf(item.data.bar, panel.format),
     } : { show: false },
     tooltip: { formatter: (item: { data: { bar?: Bar } }) => {
       const { bar } = item.data;

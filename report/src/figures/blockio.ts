@@ -6,7 +6,7 @@ import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 import { chart, columnsOf, fromRow } from "./heat";
 
-export const blockio: Figure = { number: 12, name: "blockio", draw };
+export const blockio: Figure = { number: 12, name: "blockio", drive: true, draw };
 
 const OWNERS: Record<string, string> = {
   ours: "by the engine", kernel: "by the kernel (writeback, journals, flushes)", foreign: "by other processes",

@@ -1,43 +1,107 @@
-// Figure 8: what an engine makes of its drive. Shown once a run knows what the drive itself can do.
+// Figure 8: how far an engine is from the bare drive: its I/Os a second against what the drive gives
+// as many in flight, what limits it, and how many I/Os an operation takes. Shown where a run
+// measured the drive itself.
 
-import { better, trialsNote, type Drawing, type Figure } from "../drawing";
-import { NONE, si } from "../format";
-import { rateOf } from "../model";
+import type { Efficiency, Limit } from "../data";
+import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { inUnit, NONE, si } from "../format";
+import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
-import { barChart, type BarPanel } from "./bars";
+import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
 
 export const efficiency: Figure = { number: 8, name: "efficiency", draw };
 
+export const LIMITS: Record<Limit, string> = {
+  drive: "drive", cpu: "CPU", lock: "lock", turns: "CPU+drive", rate: "rate",
+};
+
+/** `drive`; `CPU, cached`: memory is what was measured; empty: not known. */
+export function limitWord(standing: Efficiency): string {
+  const words = [standing.limit ? LIMITS[standing.limit] : "", standing.cached ? "cached" : ""];
+  return words.filter((word) => word !== "").join(", ");
+}
+
 function draw(view: View): Drawing | null {
-  const ceilings = view.model.data.ceilings;
-  if (view.work.load || ceilings.length === 0) return null;
+  if (view.work.load || view.model.data.ceilings.length === 0) return null;
   const threads = threadsControl(view, "8");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
-  const ceilingOf = (role: string) => ceilings.find((ceiling) =>
-    (ceiling.role == null || ceiling.role === role) && (ceiling.threads == null || String(ceiling.threads) === threads.value));
-  const list: BarPanel[] = view.work.roles.map((role) => ({
-    title: role,
-    format: (value: number) => `${si(value)} %`,
-    bars: cases.flatMap((one) => {
-      const rate = rateOf(one, role), ceiling = ceilingOf(role);
-      if (rate?.value == null || !ceiling) return [];
-      const parts = [{ name: role, value: (100 * rate.value) / ceiling.ops_per_s }];
-      return [{ engine: one.engine, parts, range: null, combine: rate.combine }];
-    }),
-  })).filter((panel) => panel.bars.length > 0);
+  const list: BarPanel[] = [
+    { title: "share of the ceiling", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
+    { title: "share of the drive's most", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
+    { title: "I/Os an operation", format: si, bars: cases.flatMap((one) => ios(one)) },
+  ].filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
   return {
-    title: "Efficiency against the drive",
-    note: `Operations a second over what the bare drive does, ${better("higher")}; over 100 % is served from memory. ${trialsNote(view)}.`,
+    title: "How far from the drive",
+    note: "Device I/Os a second over those of the bare drive with as many in flight, and over the most it did in this run; neither way is better: it says how full the drive is. "
+      + "Behind it, what limits: the drive, which gives no more; the CPU; lock: both are idle; CPU+drive: by turns; cached: memory was measured. "
+      + `I/Os an operation: pale are writes. ${alone(cases)}${why(cases)}${trialsNote(view)}.`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "role", "share of the drive", "drive"],
-      words: 2,
-      rows: list.flatMap((panel) => panel.bars.map((bar) => [
-        bar.engine.name, panel.title, panel.format(bar.parts[0]?.value ?? 0), si(ceilingOf(panel.title)?.ops_per_s ?? 0) || NONE,
-      ])),
+      head: ["engine", "limit", "ceiling", "threads", "ceiling, I/Os/s", "reads/s", "writes/s", "share", "range", "of the most", "I/Os/op", "CPU", "queue", "why no share"],
+      words: 3,
+      rows: view.cases.filter((one) => !one.engine.harness).map((one) => row(one)),
     }),
   };
+}
+
+const percent = (value: number): string => inUnit(value, "%");
+
+/** Of a figure of the whole phase. */
+function bar(one: Case, name: string): Bar[] {
+  const metric = costOf(one, name);
+  if (metric?.value == null) return [];
+  return [{ engine: one.engine, parts: [{ name, value: metric.value }], range: rangeOf(metric), combine: metric.combine }];
+}
+
+function shareBar(one: Case): Bar[] {
+  const standing = one.run?.efficiency;
+  if (!standing) return [];
+  return bar(one, "ceiling_share_percent").map((bar) => ({ ...bar, word: limitWord(standing) }));
+}
+
+/** In the window; the cost of an operation (figure 7) counts writes up to a sync. */
+function ios(one: Case): Bar[] {
+  const reads = costOf(one, "device_reads_per_s"), writes = costOf(one, "device_writes_per_s");
+  const each = one.run?.efficiency?.ios_per_op;
+  const all = (reads?.value ?? 0) + (writes?.value ?? 0);
+  if (each == null || reads?.value == null) return [];
+  const share = all > 0 ? reads.value / all : 1;
+  const parts = [{ name: "reads", value: each * share }, { name: "writes", value: each * (1 - share) }];
+  return [{ engine: one.engine, parts, range: null, combine: reads.combine }];
+}
+
+/** Whose writes no ceiling covers. */
+function alone(cases: Case[]): string {
+  const engines = cases.filter((one) => one.run?.efficiency?.reads_alone && one.run.efficiency.ceiling).map((one) => one.engine.name);
+  return engines.length > 0 ? `Of ${engines.join(", ")} reads alone are held against it: no ceiling here covers its writes. ` : "";
+}
+
+/** Why engines have no share, each reason once. */
+function why(cases: Case[]): string {
+  const reasons = new Map<string, string[]>();
+  for (const one of cases) {
+    const reason = one.run?.efficiency?.why_no_share;
+    if (reason) reasons.set(reason, [...(reasons.get(reason) ?? []), one.engine.name]);
+  }
+  return [...reasons].map(([reason, engines]) => `No share of ${engines.join(", ")}: ${reason}. `).join("");
+}
+
+function row(one: Case): string[] {
+  const standing = one.run?.efficiency;
+  const said = (name: string) => { const metric = costOf(one, name); return metric?.value == null ? NONE : inUnit(metric.value, metric.unit); };
+  const ceiling = standing?.ceiling;
+  const range = rangeOf(costOf(one, "ceiling_share_percent"));
+  const queue = costOf(one, "device_queue_depth_mean")?.value;
+  return [
+    one.engine.name, standing ? limitWord(standing) || NONE : NONE,
+    ceiling ? `${ceiling.method} × ${ceiling.in_flight}` : NONE, String(one.threads ?? NONE),
+    ceiling ? si(ceiling.ios_per_s) : NONE, said("device_reads_per_s"), said("device_writes_per_s"),
+    said("ceiling_share_percent") + (standing?.reads_alone ? " (reads alone)" : ""),
+    range ? `${percent(range[0])} to ${percent(range[1])}` : NONE, said("drive_share_percent"),
+    standing?.ios_per_op == null ? NONE : inUnit(standing.ios_per_op, "1/op").replace("/op", ""),
+    said("cpu_percent"), queue == null ? NONE : queue.toFixed(2), standing?.why_no_share ?? "",
+  ];
 }

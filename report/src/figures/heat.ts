@@ -5,12 +5,13 @@ import type { Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { clock, duration, grouped, NONE } from "../format";
+import { hiccupNote } from "../hiccups";
 import { axis, axisLabel, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, roleControl, threadsControl } from "./choices";
 
-export const heat: Figure = { number: 4, name: "heat", draw };
+export const heat: Figure = { number: 4, name: "heat", drive: true, draw };
 
 /** What is drawn of a map, whatever its counts are of. */
 type Cells = Pick<Heat, "column_s" | "columns" | "rows_per_decade" | "cells">;
@@ -23,7 +24,7 @@ interface Map {
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "4"), role = roleControl(view, "4");
   const kinds = [...new Set(view.model.data.heats.filter((heat) => heat.phase === view.work.phase).map((heat) => heat.kind))];
-  const kind = control(view, "4.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.at(-1) ?? "service");
+  const kind = control(view, "4.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
   const maps = atThreads(view, threads).filter((one) => !one.engine.harness).flatMap((one) =>
     view.model.data.heats
       .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)
@@ -31,7 +32,7 @@ function draw(view: View): Drawing | null {
   if (maps.length === 0) return null;
   return {
     title: "Latency over time",
-    note: `How many operations of ${role.value} (darker: more, by factors) took how long, over the time of the phase; lower is better. One trial each: the nearest to the median.`,
+    note: `How many operations of ${role.value} (darker: more, by factors) took how long, over the time of the phase; lower is better. One trial each: the nearest to the median. ${hiccupNote(view.model.data.summary.hiccups)}`.trim(),
     controls: [threads, role, kind],
     chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({

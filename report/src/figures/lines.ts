@@ -24,8 +24,6 @@ export interface Line {
 export interface LinePanel {
   title: string;
   lines: Line[];
-  /** Lines across: what the drive can do. */
-  ceilings?: { at: number; label: string }[];
 }
 
 export interface Axes {
@@ -58,8 +56,8 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
       axisLabel: axisLabel(theme, axes.y.format),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
-    series: list.flatMap((panel, at) => panel.lines.flatMap((line, order) =>
-      seriesOf(line, at, axes, categories, theme, order === 0 ? panel.ceilings ?? [] : []))),
+    series: list.flatMap((panel, at) => panel.lines.flatMap((line) =>
+      seriesOf(line, at, axes, categories, theme))),
   };
   return { height: place.height, option };
 }
@@ -77,7 +75,7 @@ function floorOf(panel: LinePanel): number {
 
 const nameOf = (line: Line): string => line.engine.name + (line.suffix ?? "");
 
-function seriesOf(line: Line, at: number, axes: Axes, categories: number[], theme: Theme, ceilings: { at: number; label: string }[]): object[] {
+function seriesOf(line: Line, at: number, axes: Axes, categories: number[], theme: Theme): object[] {
   const colour = colourOf(line.engine, theme);
   const category = axes.x.type === "category";
   const position = (point: Point) => (category ? categories.indexOf(point.x) : point.x);
@@ -113,11 +111,6 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
         ]);
       },
     },
-    ...(ceilings.length > 0 ? { markLine: {
-      silent: true, symbol: "none",
-      lineStyle: { color: theme.faint, type: "dashed" },
-      data: ceilings.map((ceiling) => ({ yAxis: ceiling.at, label: { formatter: () => ceiling.label, position: "insideStartTop", color: theme.faint } })),
-    } } : {}),
   };
   return [drawn, whiskers(line, at, position, colour)];
 }

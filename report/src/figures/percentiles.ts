@@ -1,21 +1,28 @@
 // Figure 3: latency by percentile. The line stops where fewer than 10 samples stand behind it.
 
-import type { Curve } from "../data";
+import type { Clock, Curve } from "../data";
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
 import { duration, grouped, NONE, percentile } from "../format";
+import { hiccupNote } from "../hiccups";
 import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const percentiles: Figure = { number: 3, name: "percentiles", draw };
+export const percentiles: Figure = { number: 3, name: "percentiles", drive: true, draw };
 
 interface Drawn {
   engine: Engine;
   curve: Curve;
 }
+
+const CLOCKS: Clock[] = ["service", "response", "submit", "completion"];
+const TIMES: Record<Clock, string> = {
+  service: "service time", response: "response time",
+  submit: "until handed over (slat)", completion: "from there to the answer (clat)",
+};
 
 /** What a percentile is called and how many nines it has. */
 const NAMED = [["p50", 0.301], ["p90", 1], ["p99", 2], ["p99.9", 3], ["p99.99", 4], ["p99.999", 5]] as const;
@@ -32,16 +39,18 @@ function draw(view: View): Drawing | null {
   const ops = [...new Set(view.model.data.curves.filter((curve) => curve.phase === view.work.phase).flatMap((curve) => curve.op ?? []))];
   const op = control(view, "3.op", "operation",
     [{ value: "", label: "all" }, ...ops.map((name) => ({ value: name, label: name }))], "");
-  const service = curvesOf("service", op.value), response = curvesOf("response", op.value);
+  const clocks = CLOCKS.map((kind) => [kind, curvesOf(kind, op.value)] as const);
+  const several = (role: string) => clocks.filter(([, drawn]) => drawn.some((one) => one.curve.role === role)).length > 1;
   const list = view.work.roles.flatMap((role) =>
-    ([["service", service], ["response", response]] as const).map(([kind, drawn]) => ({
-      title: response.some((one) => one.curve.role === role) ? `${role}, ${kind} time` : `${role}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
+    clocks.map(([kind, drawn]) => ({
+      title: several(role) ? `${role}, ${TIMES[kind]}` : `${role}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
       drawn: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
     }))).filter((panel) => panel.drawn.some((one) => !one.engine.harness));
   if (list.length === 0) return null;
   return {
     title: "Latency by percentile",
-    note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${floorNote(list.flatMap((panel) => panel.drawn))}`,
+    note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${[
+      floorNote(list.flatMap((panel) => panel.drawn)), hiccupNote(view.model.data.summary.hiccups)].filter(Boolean).join(" ")}`,
     controls: [threads, op],
     chart: (width, theme) => chart(list, width, theme),
     table: () => tableOf(list.flatMap((panel) => panel.drawn)),

@@ -2,6 +2,7 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, si } from "../format";
+import { hiccupNote } from "../hiccups";
 import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { lineChart, valuesOf, type LinePanel } from "./lines";
@@ -38,7 +39,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Latency against offered rate",
-    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}.`,
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}`.trim(),
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },

@@ -2,10 +2,10 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, si } from "../format";
-import { rangeOf, rateOf } from "../model";
+import { rangeOf, rateOf, type Engine } from "../model";
 import { threadsOf, type View } from "../view";
 import { besideBase } from "./board";
-import { lineChart, type LinePanel } from "./lines";
+import { lineChart, type Line, type LinePanel } from "./lines";
 
 export const throughput: Figure = { number: 2, name: "throughput", draw };
 
@@ -17,11 +17,13 @@ function draw(view: View): Drawing | null {
   const values = list.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point.y))).filter((value) => value > 0);
   const far = Math.max(...values) > 30 * Math.min(...values);
   const scale = control(view, "2.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
+  const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
+    ? " Dotted grey: reads a second of the bare drive by as many threads that wait for each; an operation that needs one read cannot go above it." : "";
   const harness = view.model.data.summary.harness;
   const floor = harness ? ` The harness alone needs ${harness.ns_per_op.toFixed(1)} ns an operation.` : "";
   return {
     title: "Throughput against threads",
-    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, whiskers over trials.${floor}`,
+    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, whiskers over trials.${drive}${floor}`,
     controls: [scale],
     chart: (width, theme) => lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
@@ -30,7 +32,7 @@ function draw(view: View): Drawing | null {
     table: () => ({
       head: ["engine", "role", "threads", "ops/s", "range", "trials", "beside the base"],
       words: 2,
-      rows: view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => {
+      rows: [...view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => {
         const metric = rateOf(one, row.role);
         const range = rangeOf(metric);
         return [
@@ -40,10 +42,17 @@ function draw(view: View): Drawing | null {
           String(metric?.n ?? 0),
           besideBase(row.beside),
         ];
-      })),
+      })), ...driveRows(list)],
     }),
   };
 }
+
+/** The bare drive's line in numbers: I/Os a second, not operations. */
+const driveRows = (list: LinePanel[]): string[][] => list.flatMap((panel) =>
+  panel.lines.filter((line) => line.engine.drive).flatMap((line) => line.points.map((point) => [
+    line.engine.name, panel.title, String(point.x), `${si(point.y)} I/Os/s`,
+    point.range ? `${si(point.range[0])} to ${si(point.range[1])}` : NONE, point.detail, NONE,
+  ])));
 
 function panel(view: View, role: string): LinePanel {
   const lines = view.engines.map((engine) => ({
@@ -57,8 +66,25 @@ function panel(view: View, role: string): LinePanel {
         return [{ x: one.threads, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
       }),
   }));
-  const ceilings = view.model.data.ceilings
-    .filter((ceiling) => ceiling.role == null || ceiling.role === role)
-    .map((ceiling) => ({ at: ceiling.ops_per_s, label: `drive: ${si(ceiling.ops_per_s)}/s` }));
-  return { title: role, lines: lines.filter((line) => line.points.length > 0), ceilings };
+  const shown = lines.filter((line) => line.points.length > 0);
+  const drive = shown.length > 0 && reads(view, role) ? driveLine(view) : null;
+  return { title: role, lines: drive ? [...shown, drive] : shown };
+}
+
+/** Its operations are reads of single keys: of those a drive has its own figure. */
+const reads = (view: View, role: string): boolean =>
+  view.cases.every((one) => (one.run?.roles ?? []).every((row) => row.role !== role || row.mix === "get"));
+
+const DRIVE: Engine = { id: "bare drive", name: "bare drive", durability: "", harness: true, drive: true, place: -1 };
+
+/** The best that waiting threads get of the drive itself, at the numbers of threads shown. */
+function driveLine(view: View): Line | null {
+  const waiting = view.model.data.ceilings.filter((ceiling) => ceiling.blocking && ceiling.reads_share > 0.9);
+  const points = threadsOf(view).flatMap((threads) => {
+    const [best] = waiting.filter((ceiling) => ceiling.in_flight === threads).sort((a, b) => b.ios_per_s - a.ios_per_s);
+    if (!best) return [];
+    const range: [number, number] | null = best.n < 2 ? null : [best.ios_per_s_low, best.ios_per_s_high];
+    return [{ x: threads, y: best.ios_per_s, range, detail: `${best.method}, ${best.n} trials` }];
+  });
+  return points.length > 0 ? { engine: DRIVE, points } : null;
 }

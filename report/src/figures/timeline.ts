@@ -11,7 +11,7 @@ import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const timeline: Figure = { number: 5, name: "timeline", draw };
+export const timeline: Figure = { number: 5, name: "timeline", drive: true, draw };
 
 interface Drawn {
   engine: Engine;

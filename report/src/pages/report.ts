@@ -8,6 +8,7 @@ import { drawAll, Frame, refreshFrames, removeFrames, updateFrames } from "../fr
 import { filters } from "../filters";
 import { home, watch } from "../live";
 import { FIGURES, scoreboard } from "../figures";
+import { driveTables } from "../drives";
 import { loadTable } from "../loads";
 import { model } from "../model";
 import { download } from "../save";
@@ -66,12 +67,15 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
       const drawing = figure.draw(view);
       return drawing ? new Frame(figure, drawing, view, stage).element : null;
     };
+    // Nothing is compared with a bare drive.
+    const scores = views.filter((view) => !view.work.drive).map((view) => frame(view, scoreboard)).filter((one) => one !== null);
     figures.replaceChildren(
-      sections.section("scoreboard", "Scoreboard", ...views.map((view) => frame(view, scoreboard))),
+      scores.length > 0 ? sections.section("scoreboard", "Scoreboard", ...scores) : "",
       ...views.map((view) => h("section", { "aria-label": view.work.name },
         h("h2", {}, view.work.name[0]?.toUpperCase() + view.work.name.slice(1)),
         view.work.load ? loadTable(view) : null,
-        ...FIGURES.map((figure) => frame(view, figure)))));
+        ...(view.work.drive ? driveTables(view) : []),
+        ...FIGURES.filter((figure) => figure.drive || !view.work.drive).map((figure) => frame(view, figure)))));
   };
 
   const raw = (): HTMLElement => h("button", { type: "button", class: "raw", click: () =>

@@ -23,7 +23,8 @@ no filesystem, no partitions. docs/drive.md says what is measured and how to rea
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub struct DriveArgs {
     /// A folder on the drive, or a block device
-    #[arg(value_hint = ValueHint::AnyPath, required_unless_present_any = ["print_suite", "import_fio"])]
+    #[arg(value_hint = ValueHint::AnyPath,
+          required_unless_present_any = ["print_suite", "import_fio"])]
     pub place: Option<PathBuf>,
     /// Jobs that were published or are customary
     #[arg(long, value_enum, value_name = "NAME",

@@ -138,6 +138,8 @@ fn with_twins(
         Value::Table(twin)
     };
     suite.insert("engine".to_owned(), Value::Array(vec![twin('a'), twin('b')]));
+    // The drive has no twin.
+    suite.remove("drive");
     let its_name = suite.get_mut("suite").and_then(|table| table.get_mut("name"));
     if let Some(Value::String(its_name)) = its_name
         && !is_calibration(its_name)
@@ -164,6 +166,7 @@ mod tests {
         [[engine]]\nname = \"null\"\n\
         [[engine]]\nname = \"rocksdb\"\nlabel = \"rocks\"\ndurability = \"async\"\n\
         [[engine]]\nname = \"lmdb\"\n[engine.options]\nreadahead = true\n\
+        [drive]\npreset = \"ceiling\"\n\
         [[phase]]\nkind = \"load\"\n";
 
     fn engines(asked: Option<&str>, found: &[&str]) -> Vec<String> {
@@ -171,6 +174,7 @@ mod tests {
         let suite: Table = text.parse().unwrap();
         assert_eq!(suite["suite"]["name"].as_str(), Some("calibrate-mine"));
         assert_eq!(suite["phase"].as_array().map(Vec::len), Some(1));
+        assert!(!suite.contains_key("drive"), "{suite}");
         suite["engine"].as_array().unwrap().iter().map(ToString::to_string).collect()
     }
 

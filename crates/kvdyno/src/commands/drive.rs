@@ -1,4 +1,5 @@
-//! `kvdyno drive`: the bare drive below a place. It writes a suite and runs it as `kvdyno run` would.
+//! `kvdyno drive`: the bare drive below a place. It writes a suite, and runs it as `kvdyno run`
+//! would.
 
 mod import;
 mod steady;

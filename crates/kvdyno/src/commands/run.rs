@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
     prepared.given_up.clone_from(&args.destroy_data_on);
-    let (folder, ended) = keep(&prepared, &args.runs.runs, args.block_io(), printer)?;
+    let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
 

@@ -141,7 +141,7 @@ fn throttled(evidence: &Evidence) -> Option<Finding> {
     )
 }
 
-/// Of engines that delete files: by what the drive was told, not by what an engine is thought to do.
+/// Of engines that delete files: by what the drive was told, not by what is thought of an engine.
 fn discards(evidence: &Evidence) -> Option<Finding> {
     let filesystem = evidence.run.host_before.filesystem.as_ref()?;
     let mut options = filesystem.options.split(',');

@@ -7,7 +7,7 @@ use crate::report::evidence::Evidence;
 use crate::units::{grouped, percent};
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
 use kvdyno_record::engine::Durability;
-use kvdyno_record::files::RecordError;
+use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::host::Drive;
 
 /// Fewer commits say nothing.
@@ -74,13 +74,13 @@ fn flushed(
     if let Some(io) = watched(evidence, one)? {
         let (flushes, fua) = flushes_and_fua(&io);
         let seen = flushes.max(of_disk.unwrap_or(0)) + fua + io.lost.requests();
-        let words = format!("{flushes} flushes and {fua} FUA writes at {}", drive.name);
+        let words = format!("{} and {fua} FUA writes at {}", many(flushes), drive.name);
         return Ok(Some((seen, words)));
     }
     // The kernel counts flushes, not FUA: where a drive has that, few flushes may be enough.
     let has_fua = drive.queue.get("fua").is_none_or(|fua| fua != "0");
     Ok(of_disk.filter(|_| !has_fua).map(|flushes| {
-        let words = format!("{flushes} flushes at {}, which has no FUA", drive.name);
+        let words = format!("{} at {}, which has no FUA", many(flushes), drive.name);
         (flushes, words)
     }))
 }
@@ -92,12 +92,16 @@ fn writers(one: &Measured<'_>) -> u64 {
     writing.map(|role| u64::from(role.threads) * u64::from(role.depth.unwrap_or(1).max(1))).sum()
 }
 
+fn many(flushes: u64) -> String {
+    if flushes == 1 { "1 flush".to_owned() } else { format!("{} flushes", grouped(flushes)) }
+}
+
 /// What the kernel saw of a phase, where it was watched.
 fn watched(evidence: &Evidence, one: &Measured<'_>) -> Result<Option<BlockIo>, RecordError> {
     if evidence.run.block_io == Watch::Off {
         return Ok(None);
     }
-    let file = one.case.folder().map(|folder| folder.block_io()).transpose()?.flatten();
+    let file = one.case.folder().map(CaseFolder::block_io).transpose()?.flatten();
     let phases = file.map_or_else(Vec::new, |file| file.phases);
     let phase = phases.into_iter().find(|phase| phase.phase == one.phase.name);
     Ok(phase.map(|phase| phase.io))

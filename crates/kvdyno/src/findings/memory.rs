@@ -142,7 +142,9 @@ fn damon_on(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::DamonOn,
         touched,
-        format!("more is read from the drive than the RAM asks for: `echo off > {switch}`"),
+        format!(
+            "more may be read from the drive than the RAM limit explains: `echo off > {switch}`"
+        ),
     )
 }
 

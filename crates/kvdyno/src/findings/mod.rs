@@ -4,6 +4,7 @@
 //! A finding is about figures, not about the program: what a machine cannot do before anything ran
 //! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
 
+mod ceiling;
 mod drive;
 mod durability;
 mod integrity;
@@ -131,6 +132,10 @@ kinds! {
     ClockDrifted = Warning;
     /// The harness is a large part of what was measured.
     HarnessShare = Warning;
+    /// Others were at the drive while it was measured by itself.
+    DriveShared = Warning;
+    /// An engine made more I/Os than the bare drive could.
+    AboveCeiling = Warning;
     /// The drive is virtual: a cache may lie behind it.
     DriveVirtual = Info;
     /// The database is small against the drive.
@@ -225,6 +230,7 @@ pub fn judge(
     findings.extend(integrity::findings(evidence));
     findings.extend(memory::findings(evidence));
     findings.extend(drive::findings(evidence));
+    findings.extend(ceiling::findings(groups));
     findings.extend(durability::findings(evidence)?);
     findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);

@@ -45,7 +45,7 @@ struct Writers<'g> {
 }
 
 fn writers_unequal(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
-    let real = groups.iter().filter(|group| !group.measures_the_harness);
+    let real = groups.iter().filter(|group| group.competes());
     let all: Vec<Writers<'_>> = real
         .flat_map(|group| group.runs.iter().filter_map(|run| writers(evidence, group, run)))
         .collect();

@@ -1,5 +1,7 @@
 //! Each finding from a record that shows it, and none from one that does not.
 
+mod durability;
+
 use super::{Finding, Id, Severity};
 use crate::exit::Exit;
 use crate::host::settings;
@@ -51,6 +53,35 @@ fn an_honest_run_still_says_what_it_does_not_know() {
             "few-trials",
         ]
     );
+}
+
+/// A finding of a run with a bare drive, after a change of what its device counted.
+fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
+    let drive = |more: u64| {
+        let mut fixture = Fixture::with_drive(2);
+        for trial in [1, 2] {
+            let measure = fixture.case(&format!("{case}_r{trial}")).phase("measure");
+            let synced = measure.synced.as_mut().map(|(synced, _)| synced);
+            for snapshot in [Some(&mut measure.after), synced].into_iter().flatten() {
+                let device = snapshot.device.as_mut().unwrap();
+                device.reads += more;
+                device.read_bytes += more * 4096;
+            }
+        }
+        fixture.summary().findings
+    };
+    assert!(drive(0).iter().all(|finding| finding.id != id), "{id:?} unprovoked");
+    drive(more_reads).into_iter().find(|finding| finding.id == id).unwrap()
+}
+
+#[test]
+fn more_than_the_bare_drive_can_do_is_not_believed() {
+    let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
+    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the bare drive gave";
+    assert!(above.evidence.contains(words), "{above:?}");
+    let shared = at_drive(Id::DriveShared, "psync-1", 20_000);
+    let words = "psync-1 made 9.38 k I/Os a second, and the device did 11.4 k";
+    assert!(shared.evidence.contains(words), "{shared:?}");
 }
 
 #[test]
@@ -439,38 +470,4 @@ fn what_a_resume_tries_again_is_what_it_says() {
     let both = [("lmdb_t1_r1", killed(9)), ("lmdb_t2_r1", killed(11))];
     let (words, _) = advice(&both, false);
     assert!(words.contains("tries 1 of them again; the others would end the same"), "{words}");
-}
-
-#[test]
-fn commits_are_held_against_the_flushes_of_the_device() {
-    let unflushed = |fixture: &mut Fixture, fua: &str| {
-        let drive = fixture.run.host_before.drive.as_mut().unwrap();
-        drive.queue.insert("fua".to_owned(), fua.to_owned());
-        let phase = fixture.case("lmdb_t1_r1").phase("measure");
-        phase.after.device.as_mut().unwrap().flushes =
-            phase.before.device.as_ref().unwrap().flushes;
-    };
-    let found = found(Id::CommitNotFlushed, |fixture| unflushed(fixture, "0"));
-    assert!(found.evidence.contains("commits by 1 writer, 0 flushes at vda"), "{found:?}");
-    let silent = |change: &dyn Fn(&mut Fixture)| {
-        let findings = findings(|fixture| {
-            unflushed(fixture, "0");
-            change(fixture);
-        });
-        assert!(findings.iter().all(|finding| finding.id != Id::CommitNotFlushed));
-    };
-    // Where every case has as many flushes as commits, and no case only some.
-    let flushed = |fixture: &mut Fixture| {
-        for case in &mut fixture.cases {
-            for phase in &mut case.record.phases {
-                phase.after.device.as_mut().unwrap().flushes = Some(10_000_000);
-            }
-        }
-    };
-    silent(&flushed);
-    silent(&|fixture| unflushed(fixture, "1"));
-    silent(&|fixture| {
-        let drive = fixture.run.host_before.drive.as_mut().unwrap();
-        drive.write_cache = Some("write through".to_owned());
-    });
 }

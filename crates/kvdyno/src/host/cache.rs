@@ -125,9 +125,10 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
         // Of a file with holes only what is on the device can have come from there: 1 GiB in a
         // map of 1 TiB is no 0.1 % when all of it is cached.
         // A device is all there, though how much of it is a database only the engine knows.
-        sum.file_bytes += match raw::is_device(&path) {
-            true => file.seek(SeekFrom::End(0))?,
-            false => stat.len().min(stat.blocks() * 512),
+        sum.file_bytes += if raw::is_device(&path) {
+            file.seek(SeekFrom::End(0))?
+        } else {
+            stat.len().min(stat.blocks() * 512)
         };
         sum.resident_bytes += cached.resident_bytes;
         sum.dirty_bytes += cached.dirty_bytes;

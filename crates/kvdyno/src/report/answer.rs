@@ -5,10 +5,11 @@
 //! ratio's range is the widest that the two ranges allow: low over high to high over low.
 
 mod clause;
+mod drive;
 mod words;
 
 use super::catalogue as c;
-use super::group::{Group, RoleRow};
+use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
 use super::summary::{EngineInfo, Summary};
 use crate::units;
@@ -54,7 +55,7 @@ struct Setting<'s> {
 
 fn settings(summary: &Summary) -> Vec<Setting<'_>> {
     let mut settings: Vec<Setting<'_>> = Vec::new();
-    for group in summary.groups.iter().filter(|group| !group.measures_the_harness) {
+    for group in summary.groups.iter().filter(|group| group.competes()) {
         match settings.iter_mut().find(|setting| same_setting(setting.groups[0], group)) {
             Some(setting) => setting.groups.push(group),
             None => settings.push(Setting { summary, groups: vec![group] }),
@@ -79,7 +80,7 @@ fn same_setting(a: &Group, b: &Group) -> bool {
 
 /// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
 fn apart(summary: &Summary, group: &Group) -> String {
-    let others = || summary.groups.iter().filter(|other| !other.measures_the_harness);
+    let others = || summary.groups.iter().filter(|other| other.competes());
     let mut text = String::new();
     let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
     if others().any(|other| data(other) != data(group)) {
@@ -130,7 +131,14 @@ impl<'s> Setting<'s> {
         if clauses.is_empty() {
             return None;
         }
-        Some(format!("At {}: {}.", words::threads(roles), clauses.join("; ")))
+        let drive = drive::sentence(self.ceilings(&chosen, at));
+        Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
+    }
+
+    /// Each engine's name, and how far from the drive it is.
+    fn ceilings(&self, groups: &[&'s Group], at: usize) -> Vec<(&'s str, &'s RunRow)> {
+        let run = |group: &&'s Group| Some((self.name(group), group.runs.get(at)?));
+        groups.iter().filter_map(run).collect()
     }
 
     /// Groups that differ in their engine alone, for each number of threads.

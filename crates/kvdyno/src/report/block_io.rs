@@ -5,7 +5,7 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
 use kvdyno_record::case::PhaseRecord;
-use kvdyno_record::files::RecordError;
+use kvdyno_record::files::{CaseFolder, RecordError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -73,8 +73,7 @@ pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
         let group = groups.iter().position(|group| group.key == case.case.key)?;
         Some((group, case))
     }) {
-        let Some(file) = case.folder().map(|folder| folder.block_io()).transpose()?.flatten()
-        else {
+        let Some(file) = case.folder().map(CaseFolder::block_io).transpose()?.flatten() else {
             continue;
         };
         for phase in &file.phases {
@@ -184,7 +183,10 @@ fn percentile(sum: &Sum, share: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::fixture::Fixture;
+    use super::super::tables;
     use super::*;
+    use kvdyno_record::blockio::{BlockIoFile, Cell, Lost, PhaseBlockIo, WatchedDevice};
 
     #[test]
     fn percentiles_are_within_a_slot_and_need_samples() {
@@ -197,6 +199,50 @@ mod tests {
         assert!(close(percentile(&sum, 0.5), 50_000.0));
         assert!(close(percentile(&sum, 0.99), 900_000.0));
         assert_eq!(percentile(&Sum { count: 19, ..sum }, 0.5), None);
+    }
+
+    #[test]
+    fn trials_are_summed_and_rare_rows_wait_for_wide() {
+        let mut fixture = Fixture::new();
+        fixture.run.block_io = Watch::Latency;
+        let cell = |kind, owner, count: u64| Cell {
+            device: 0,
+            kind,
+            owner,
+            count,
+            bytes: 4096 * count,
+            fua: 0,
+            latency_ns: 50_000 * count,
+            slots: vec![(slot(50_000), count)],
+        };
+        for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
+            let cells = vec![
+                cell(IoKind::Read, IoOwner::Ours, 40_000),
+                cell(IoKind::Flush, IoOwner::Kernel, 3),
+                cell(IoKind::Discard, IoOwner::Foreign, 2),
+            ];
+            let io = BlockIo { cells, lost: Lost { unseen: 1, ..Lost::default() } };
+            let phases = vec![PhaseBlockIo { phase: "measure".to_owned(), io }];
+            let devices = vec![WatchedDevice { name: "vda".to_owned(), disk: "vda".to_owned() }];
+            let file = BlockIoFile { devices, phases, logged: None };
+            fixture.case(trial).block_io = Some(file);
+        }
+        let summary = fixture.summary();
+        let [phase] = &summary.block_io[..] else { panic!("{:?}", summary.block_io) };
+        assert_eq!((phase.trials, phase.flushes, phase.lost), (2, 6, 2));
+        assert_eq!(phase.rows.iter().map(|row| row.count).collect::<Vec<_>>(), [80_000, 6, 4]);
+        assert_eq!(phase.rows[0].latency_ns_mean.round() as u64, 50_000);
+        let text = |wide| {
+            let tables = tables::all(&summary, wide);
+            let table = tables.into_iter().find(|table| table.title.starts_with("Block I/O"));
+            let table = table.unwrap();
+            format!("{}\n{}", table.table.text(), table.aid)
+        };
+        let (narrow, wide) = (text(false), text(true));
+        assert!(narrow.lines().all(|line| line.chars().count() <= 100), "{narrow}");
+        assert!(narrow.contains("80,000") && !narrow.contains("discard"), "{narrow}");
+        assert!(wide.contains("discard"), "{wide}");
+        assert!(narrow.contains("Lost in measure of LMDB: 2 requests"), "{narrow}");
     }
 
     fn slot(ns: u64) -> u32 {

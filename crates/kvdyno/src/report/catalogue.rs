@@ -68,6 +68,30 @@ figures! {
     RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
     /// The longest of them, to the histogram's precision.
     RESPONSE_MAX: "response_ns_max", "ns", Lower, Harness, Maximum;
+    /// In flight: median time from an operation's start until it was handed over (slat).
+    SUBMIT_P50: "submit_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    /// 90th percentile of it.
+    SUBMIT_P90: "submit_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    /// 99th percentile of it.
+    SUBMIT_P99: "submit_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    /// 99.9th percentile of it.
+    SUBMIT_P999: "submit_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    /// 99.99th percentile of it.
+    SUBMIT_P9999: "submit_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    /// The longest of them, to the histogram's precision.
+    SUBMIT_MAX: "submit_ns_max", "ns", Lower, Harness, Maximum;
+    /// In flight: median time from an operation's handing over to its answer (clat).
+    COMPLETION_P50: "completion_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    /// 90th percentile of it.
+    COMPLETION_P90: "completion_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    /// 99th percentile of it.
+    COMPLETION_P99: "completion_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    /// 99.9th percentile of it.
+    COMPLETION_P999: "completion_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    /// 99.99th percentile of it.
+    COMPLETION_P9999: "completion_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    /// The longest of them, to the histogram's precision.
+    COMPLETION_MAX: "completion_ns_max", "ns", Lower, Harness, Maximum;
 
     /// Records over the load's wall time, the final sync inside it.
     RECORDS_PER_S: "records_per_s", "1/s", Higher, Harness, Median;
@@ -120,6 +144,14 @@ figures! {
     DEVICE_WRITES_PER_OP: "device_writes_per_op", "1/op", Lower, KernelAndHarness, Median;
     /// Bytes written at the device over the operations of all roles.
     DEVICE_WRITE_BYTES_PER_OP: "device_write_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    /// Reads completed at the device while the phase ran, anyone's, over its wall time.
+    DEVICE_READS_PER_S: "device_reads_per_s", "1/s", Neither, Device, Median;
+    /// Writes completed at the device while the phase ran, anyone's, over its wall time.
+    DEVICE_WRITES_PER_S: "device_writes_per_s", "1/s", Neither, Device, Median;
+    /// Device I/Os a second over those of the bare drive with as many in flight.
+    CEILING_SHARE: "ceiling_share_percent", "%", Neither, Device, Median;
+    /// Device I/Os a second over the most that the bare drive did in any case of the run.
+    DRIVE_SHARE: "drive_share_percent", "%", Neither, Device, Median;
     /// Share of the time in which a request was in flight.
     DEVICE_BUSY: "device_busy_percent", "%", Neither, Device, Median;
     /// Requests in flight on average.

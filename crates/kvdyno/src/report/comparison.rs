@@ -64,7 +64,7 @@ impl Beside {
 /// Fills in every row's ratio.
 pub(super) fn compare(groups: &mut [Group]) {
     for at in 0..groups.len() {
-        if groups[at].measures_the_harness {
+        if !groups[at].competes() {
             continue;
         }
         let load = beside_load(groups, at);
@@ -81,14 +81,14 @@ pub(super) fn compare(groups: &mut [Group]) {
 
 fn beside_load(groups: &[Group], at: usize) -> Option<Beside> {
     let peer = |group: &Group| group.load_peers == groups[at].load_peers && group.load.is_some();
-    let base = groups.iter().position(|group| !group.measures_the_harness && peer(group))?;
+    let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
     Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)
 }
 
 fn beside_role(groups: &[Group], at: usize, run: usize, role: usize) -> Option<Beside> {
     let peer = |group: &Group| group.run_peers == groups[at].run_peers;
-    let base = groups.iter().position(|group| !group.measures_the_harness && peer(group))?;
+    let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate =
         |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
     Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)

@@ -29,6 +29,18 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     });
     let plain =
         |read: &dyn Fn(Spent<'_>) -> Reading| trials.of_phase(phase, |spent, _| read(spent));
+    // What is still dirty afterwards is not of this window.
+    let per_s = |spent: Spent<'_>, count: Reading| {
+        over(count? * 1e9, spent.phase.wall_ns as f64, "it took no time")
+    };
+    metrics.add(
+        &c::DEVICE_READS_PER_S,
+        plain(&|spent| per_s(spent, spent.device(|device| device.reads))),
+    );
+    metrics.add(
+        &c::DEVICE_WRITES_PER_S,
+        plain(&|spent| per_s(spent, spent.device(|device| device.writes))),
+    );
     metrics.add(&c::DEVICE_WRITES, plain(&|spent| spent.device_synced(|device| device.writes)));
     metrics.add(
         &c::DEVICE_WRITE_BYTES,

@@ -152,6 +152,12 @@ impl CaseEvidence {
         worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
     }
 
+    /// It is a bare drive: its figures are the drive's.
+    pub fn is_bare_drive(&self) -> bool {
+        let worker = self.record.as_ref().and_then(|record| record.worker.as_ref());
+        worker.is_some_and(|worker| worker.description.engine.capabilities.bare_drive)
+    }
+
     /// All phases ran and every check passed.
     pub fn is_done(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)

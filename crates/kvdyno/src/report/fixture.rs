@@ -2,10 +2,12 @@
 //! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows
 //! from formulas, so that it is the same on every machine; every file agrees with every other.
 
+mod drive;
 mod surroundings;
 
 use hdrhistogram::Histogram;
 use kvdyno_record::FORMAT;
+use kvdyno_record::blockio::BlockIoFile;
 use kvdyno_record::case::{
     CaseRecord, Clock, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit,
     RoleResult, Verified,
@@ -49,6 +51,7 @@ pub(crate) struct FixtureCase {
     pub(crate) record: CaseRecord,
     pub(crate) slices: Vec<Slice>,
     pub(crate) histograms: Vec<(u64, u64, String, Histogram<u64>)>,
+    pub(crate) block_io: Option<BlockIoFile>,
 }
 
 /// What an engine does here.
@@ -182,6 +185,9 @@ impl FixtureCase {
         let counters = CounterFile { phases: phases.collect() };
         write_json(&case.path.join("counters.json"), &counters).unwrap();
         write_atomic(&case.path.join("log.txt"), b"").unwrap();
+        if let Some(block_io) = &self.block_io {
+            write_json(&case.path.join("blockio.json"), block_io).unwrap();
+        }
         case.write_record(&self.record).unwrap();
     }
 
@@ -541,7 +547,7 @@ fn blank(
         database_used_by: Vec::new(),
         not_measured: Vec::new(),
     };
-    FixtureCase { record, slices: Vec::new(), histograms: Vec::new() }
+    FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
 }
 
 fn data() -> Data {

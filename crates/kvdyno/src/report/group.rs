@@ -1,7 +1,9 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
 use super::comparison::Beside;
+use super::efficiency::Efficiency;
 use super::evidence::CaseEvidence;
+use super::job::Job;
 use super::metric::Metrics;
 use super::trials::{At, Trials};
 use super::{cost, rates};
@@ -10,7 +12,7 @@ use kvdyno_record::engine::Durability;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload::{Drive, Phase, Role, Work};
+use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -27,6 +29,10 @@ pub struct Group {
     pub durability: Durability,
     /// Stores nothing: its figures are the harness's own.
     pub measures_the_harness: bool,
+    /// A bare drive: its figures are the drive's, and no engine is compared with it.
+    pub bare_drive: bool,
+    /// Its figures are the limit that those of engines are held against.
+    pub ceiling: bool,
     /// The swept number of threads.
     pub threads: Option<u32>,
     /// Records after the load.
@@ -97,6 +103,12 @@ pub struct RunRow {
     pub metrics: Metrics,
     /// Its roles.
     pub roles: Vec<RoleRow>,
+    /// The block device whose counters were read; null: none.
+    pub device: Option<String>,
+    /// What a bare drive was asked for, and how that ran; null: an engine.
+    pub job: Option<Job>,
+    /// How far from the drive it is; null: no engine under test.
+    pub efficiency: Option<Efficiency>,
 }
 
 /// What one role got.
@@ -106,6 +118,8 @@ pub struct RoleRow {
     pub role: String,
     /// Its threads.
     pub threads: u32,
+    /// Operations that each thread keeps in flight; null: it calls and waits.
+    pub depth: Option<u32>,
     /// It works on a schedule: response times count.
     pub open_loop: bool,
     /// Its operations' names, joined.
@@ -119,6 +133,23 @@ pub struct RoleRow {
     /// Service times of all operations and trials.
     #[serde(skip)]
     pub service: Option<Histogram<u64>>,
+    /// Some of its operations read, and some write.
+    #[serde(skip)]
+    pub(super) does: Does,
+}
+
+impl RoleRow {
+    /// Operations of all its threads in flight at one time.
+    pub fn in_flight(&self) -> u32 {
+        self.threads.saturating_mul(self.depth.unwrap_or(1))
+    }
+}
+
+/// Which kinds of operations a role has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Does {
+    pub(super) reads: bool,
+    pub(super) writes: bool,
 }
 
 /// What one operation of a role got.
@@ -145,15 +176,18 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            Work::Measure(drive) => Some(run_row(trials, &phase.name, drive, host)),
+            Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
             _ => None,
         });
+        let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
         Self {
             key: case.key.clone(),
             engine: case.engine.clone(),
             label: case.label.clone(),
             durability: case.options.durability,
             measures_the_harness: trials.cases.iter().any(|(case, _)| case.measures_the_harness()),
+            bare_drive,
+            ceiling: case.ceiling,
             threads: case.threads,
             records: case.data.records,
             key_bytes: case.data.key.bytes,
@@ -168,6 +202,11 @@ impl Group {
             load_peers: peers(case, false),
             run_peers: peers(case, true),
         }
+    }
+
+    /// Whether it is an engine under test: neither the harness alone nor a bare drive.
+    pub fn competes(&self) -> bool {
+        !self.measures_the_harness && !self.bare_drive
     }
 
     /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
@@ -234,11 +273,18 @@ fn settle_after(phases: &[Phase]) -> Option<&str> {
         .map(|phase| phase.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, phase: &str, drive: &Drive, host: &Host) -> RunRow {
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &Host) -> RunRow {
+    let device = |case: &&CaseEvidence| {
+        let before = case.phase(phase).ok()?.before.device.as_ref()?;
+        Some(before.device.clone())
+    };
     RunRow {
         phase: phase.to_owned(),
         metrics: cost::of_measure(trials, phase, host),
         roles: drive.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
+        device: trials.cases.iter().find_map(|(case, _)| device(case)),
+        job: trials.cases.iter().find_map(|(ran, _)| Job::of(case, ran, phase, drive)),
+        efficiency: None,
     }
 }
 
@@ -251,21 +297,31 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
         }
     }
     let at = At { phase, role: &role.name, op: None };
-    let (metrics, service) = rates::of(trials, &at, open_loop);
+    let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
+    let (metrics, service) = rates::of(trials, &at, clocks);
     let one = |op: &&str| {
-        let (metrics, service) = rates::of(trials, &At { op: Some(op), ..at }, open_loop);
+        let (metrics, service) = rates::of(trials, &At { op: Some(op), ..at }, clocks);
         OpRow { op: (*op).to_owned(), metrics, service: Some(service) }
     };
     RoleRow {
         role: role.name.clone(),
         threads: role.threads,
+        depth: role.depth,
         open_loop,
         mix: names.join("+"),
         metrics,
         beside: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
         service: Some(service),
+        does: Does {
+            reads: role.mix.iter().any(|entry| reads(&entry.op)),
+            writes: role.mix.iter().any(|entry| entry.op.writes()),
+        },
     }
+}
+
+fn reads(op: &Op) -> bool {
+    matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
 /// What has to be equal for two engines' figures to stand side by side: data, RAM, volume,

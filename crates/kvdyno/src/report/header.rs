@@ -27,9 +27,10 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
     lines.extend(warnings);
-    for engine in &summary.engines {
+    for engine in summary.engines.iter().filter(|engine| !is_bare_drive(engine)) {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
+    lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
     lines.push(("harness".to_owned(), harness(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
@@ -190,7 +191,7 @@ fn drive(drive: &Drive) -> String {
 fn datasets(summary: &Summary) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let memory = summary.host.machine.memory_bytes;
-    for group in summary.groups.iter().filter(|group| !group.measures_the_harness) {
+    for group in summary.groups.iter().filter(|group| group.competes()) {
         let ram = ram(group, memory);
         let line =
             format!("{} bytes a record = {}, {ram}", data(group), units::bytes(group.user_bytes));
@@ -228,6 +229,32 @@ fn without_worker(engine: &EngineInfo, groups: &[Group]) -> String {
     let mut messages =
         of_engine.flat_map(|group| &group.trials).filter_map(|trial| trial.message.clone());
     messages.next().unwrap_or_else(|| "has not run yet".to_owned())
+}
+
+fn is_bare_drive(engine: &EngineInfo) -> bool {
+    engine.worker.as_ref().is_some_and(|worker| worker.bare_drive)
+}
+
+/// A worker of a bare drive once, however many jobs it has: our own, and fio.
+fn bare_drives(summary: &Summary) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut lines = Vec::new();
+    for info in summary.engines.iter().filter(|info| is_bare_drive(info)) {
+        let Some(worker) = &info.worker else { continue };
+        if told.contains(&info.engine.as_str()) {
+            continue;
+        }
+        told.push(&info.engine);
+        let groups = || summary.groups.iter().filter(|group| group.engine == info.engine);
+        let jobs = || groups().flat_map(|group| &group.runs).filter_map(|run| run.job.as_ref());
+        let bytes = groups().map(|group| group.records * group.value_bytes_mean).max();
+        let written = jobs().find_map(|job| job.written.clone());
+        let written = written.map_or_else(String::new, |how| format!("; written in full: {how}"));
+        let (title, version, count) = (&worker.title, &worker.version, jobs().count());
+        let of = units::bytes(bytes.unwrap_or(0));
+        lines.push(format!("{title} {version}: {count} jobs on {of}{written}"));
+    }
+    lines
 }
 
 fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {

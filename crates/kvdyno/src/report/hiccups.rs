@@ -99,8 +99,8 @@ mod tests {
         assert_eq!((row.n, row.long), (80_000_000, 1_000));
         assert_eq!(
             row.line(),
-            "hiccups of this machine, 2.00 s idle: p99.9 24 ns, p99.99 51 ns, max 13.4 ms; 1,000 of \
-             10 us or more, 1.57 % of the time: tails below that are the machine's"
+            "hiccups of this machine, 2.00 s idle: p99.9 24 ns, p99.99 51 ns, max 13.4 ms; 1,000 \
+             of 10 us or more, 1.57 % of the time: tails below that are the machine's"
         );
     }
 

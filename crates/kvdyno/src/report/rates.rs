@@ -1,4 +1,4 @@
-//! What a role delivered: rates, service times, response times, and whether it was right.
+//! What a role delivered: rates, times by the clock they run on, and whether it was right.
 
 use super::catalogue as c;
 use super::metric::{Definition, Metric, Metrics, Reading, Why};
@@ -9,23 +9,74 @@ use hdrhistogram::Histogram;
 use kvdyno_record::case::{OpResult, RoleResult};
 use kvdyno_record::hlog::{self, Kind};
 
-const QUANTILES: [(f64, &Definition, &Definition); 5] = [
-    (0.5, &c::SERVICE_P50, &c::RESPONSE_P50),
-    (0.9, &c::SERVICE_P90, &c::RESPONSE_P90),
-    (0.99, &c::SERVICE_P99, &c::RESPONSE_P99),
-    (0.999, &c::SERVICE_P999, &c::RESPONSE_P999),
-    (0.9999, &c::SERVICE_P9999, &c::RESPONSE_P9999),
-];
+/// Of each kind of time: its percentiles and its longest.
+struct Times {
+    percentiles: [(f64, &'static Definition); 5],
+    max: &'static Definition,
+}
+
+const SERVICE: Times = Times {
+    percentiles: [
+        (0.5, &c::SERVICE_P50),
+        (0.9, &c::SERVICE_P90),
+        (0.99, &c::SERVICE_P99),
+        (0.999, &c::SERVICE_P999),
+        (0.9999, &c::SERVICE_P9999),
+    ],
+    max: &c::SERVICE_MAX,
+};
+
+const RESPONSE: Times = Times {
+    percentiles: [
+        (0.5, &c::RESPONSE_P50),
+        (0.9, &c::RESPONSE_P90),
+        (0.99, &c::RESPONSE_P99),
+        (0.999, &c::RESPONSE_P999),
+        (0.9999, &c::RESPONSE_P9999),
+    ],
+    max: &c::RESPONSE_MAX,
+};
+
+const SUBMIT: Times = Times {
+    percentiles: [
+        (0.5, &c::SUBMIT_P50),
+        (0.9, &c::SUBMIT_P90),
+        (0.99, &c::SUBMIT_P99),
+        (0.999, &c::SUBMIT_P999),
+        (0.9999, &c::SUBMIT_P9999),
+    ],
+    max: &c::SUBMIT_MAX,
+};
+
+const COMPLETION: Times = Times {
+    percentiles: [
+        (0.5, &c::COMPLETION_P50),
+        (0.9, &c::COMPLETION_P90),
+        (0.99, &c::COMPLETION_P99),
+        (0.999, &c::COMPLETION_P999),
+        (0.9999, &c::COMPLETION_P9999),
+    ],
+    max: &c::COMPLETION_MAX,
+};
+
+/// Which times a role has besides those of its calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clocks {
+    /// It works on a schedule: response times.
+    pub(super) open_loop: bool,
+    /// It keeps operations in flight: until they were handed over, and from there on.
+    pub(super) in_flight: bool,
+}
 
 /// The figures of a role, or of one of its operations, with the merged service times.
-pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, open: bool) -> (Metrics, Histogram<u64>) {
+pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> (Metrics, Histogram<u64>) {
     let mut metrics = Metrics::default();
     let per_s = |count: u64, role: &RoleResult| {
         over(count as f64 * 1e9, role.window_ns as f64, "the role has no window")
     };
     metrics.add(&c::OPS_PER_S, trials.of_role(at, |role, op| per_s(op.count, role)));
     metrics.add(&c::ITEMS_PER_S, trials.of_role(at, |role, op| per_s(op.items, role)));
-    if open && at.op.is_none() {
+    if clocks.open_loop && at.op.is_none() {
         let offered = |role: &RoleResult| role.offered_per_s.ok_or(Why::from("a closed loop"));
         metrics.add(&c::OFFERED_OPS_PER_S, trials.of_role(at, |role, _| offered(role)));
         metrics.add(&c::BACKLOG, trials.of_role(at, |role, _| Ok(role.backlog as f64)));
@@ -44,29 +95,51 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, open: bool) -> (Metrics, Hist
         _ => Ok(op.service_ns_max as f64),
     });
     let samples = trials.samples(at, Kind::Service);
-    let service = merged(&samples);
-    for (q, definition, _) in QUANTILES {
-        metrics.0.push(percentile(definition, q, &service, &samples, &max));
+    let service = SERVICE.add(&mut metrics, &samples, max.clone());
+    if clocks.open_loop {
+        let samples = trials.samples(at, Kind::Response);
+        let longest = samples.iter().map(|samples| longest(samples, None)).collect();
+        RESPONSE.add(&mut metrics, &samples, longest);
     }
-    metrics.add(&c::SERVICE_MAX, max);
-    if open {
-        responses(&mut metrics, &trials.samples(at, Kind::Response));
+    if clocks.in_flight {
+        for (times, kind) in [(SUBMIT, Kind::Submit), (COMPLETION, Kind::Completion)] {
+            let samples = trials.samples(at, kind);
+            let both = samples.iter().zip(&max);
+            let longest = both.map(|(samples, whole)| longest(samples, Some(whole))).collect();
+            times.add(&mut metrics, &samples, longest);
+        }
     }
     (metrics, service)
 }
 
-fn responses(metrics: &mut Metrics, samples: &[Result<Histogram<u64>, Why>]) {
-    let longest = |samples: &Result<Histogram<u64>, Why>| match samples {
-        Ok(samples) if samples.is_empty() => Err("no response times were recorded".into()),
-        Ok(samples) => Ok(samples.max() as f64),
-        Err(why) => Err(why.clone()),
-    };
-    let max: Vec<Reading> = samples.iter().map(longest).collect();
-    let merged = merged(samples);
-    for (q, _, definition) in QUANTILES {
-        metrics.0.push(percentile(definition, q, &merged, samples, &max));
+impl Times {
+    /// Adds its figures; gives the merged samples back.
+    fn add(
+        &self,
+        metrics: &mut Metrics,
+        samples: &[Result<Histogram<u64>, Why>],
+        max: Vec<Reading>,
+    ) -> Histogram<u64> {
+        let merged = merged(samples);
+        for (q, definition) in self.percentiles {
+            metrics.0.push(percentile(definition, q, &merged, samples, &max));
+        }
+        metrics.add(self.max, max);
+        merged
     }
-    metrics.add(&c::RESPONSE_MAX, max);
+}
+
+/// The longest of samples: as a bucket's upper end, and no longer than the `whole` they are parts
+/// of, which is known exactly.
+fn longest(samples: &Result<Histogram<u64>, Why>, whole: Option<&Reading>) -> Reading {
+    match samples {
+        Ok(samples) if samples.is_empty() => Err("no such times were recorded".into()),
+        Ok(samples) => {
+            let whole = whole.and_then(|whole| whole.as_ref().ok().copied());
+            Ok((samples.max() as f64).min(whole.unwrap_or(f64::MAX)))
+        }
+        Err(why) => Err(why.clone()),
+    }
 }
 
 /// A percentile of all trials' samples together. Percentiles of single trials are kept beside it

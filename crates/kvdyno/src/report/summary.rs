@@ -3,6 +3,7 @@
 use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
 use super::comparison;
+use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::hiccups::HiccupRow;
@@ -123,6 +124,8 @@ pub struct WorkerInfo {
     pub sha256: String,
     /// Stores nothing: its figures are the harness's own.
     pub measures_the_harness: bool,
+    /// A bare drive: its figures are the drive's.
+    pub bare_drive: bool,
 }
 
 /// The harness's own cost.
@@ -154,6 +157,7 @@ impl Summary {
             groups.push(Group::read(&cases, host)?);
         }
         comparison::compare(&mut groups);
+        efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let findings = findings::judge(evidence, &groups, harness.as_ref())?;
@@ -283,6 +287,7 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
                 path: worker.path.clone(),
                 sha256: worker.sha256.clone(),
                 measures_the_harness: engine.capabilities.measures_the_harness,
+                bare_drive: engine.capabilities.bare_drive,
             }
         }),
     }

@@ -1,7 +1,10 @@
-//! The tables of a run on a terminal: what the load took, what each role got, what that cost.
+//! The tables of a run on a terminal: what the load took, what each role got, what that cost, how
+//! far that is from the drive, and what the bare drive gave.
 
 mod block_io;
 mod cost;
+mod drive;
+mod efficiency;
 mod load;
 mod number;
 mod run;
@@ -10,6 +13,7 @@ use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
+use super::wrap::wrap;
 use crate::units;
 pub(super) use number::ratio;
 
@@ -32,13 +36,35 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
         block_io::block_io(summary, &axes, wide),
+        efficiency::efficiency(summary, &axes, wide),
+        drive::rates(summary, wide),
+        drive::times(summary),
     ];
-    tables.into_iter().filter(|titled| !titled.table.is_empty()).collect()
+    let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
+    tables.map(|titled| with_hiccups(titled, summary)).collect()
 }
 
-/// Every measured phase with its group.
+/// Below every table of latencies: what the machine did to a thread that did nothing.
+fn with_hiccups(titled: Titled, summary: &Summary) -> Titled {
+    let mut titles = titled.table.columns().iter();
+    let has_latencies = titles.any(|(title, _)| title.starts_with("p99"));
+    match &summary.hiccups {
+        Some(hiccups) if has_latencies => {
+            let aid = format!("{}\n{}", titled.aid, wrap(&hiccups.line(), 0));
+            Titled { aid, ..titled }
+        }
+        _ => titled,
+    }
+}
+
+/// Engines, and the harness; a bare drive has tables of its own.
+fn engines(summary: &Summary) -> impl Iterator<Item = &Group> {
+    summary.groups.iter().filter(|group| !group.bare_drive)
+}
+
+/// Every measured phase of an engine with its group.
 fn runs(summary: &Summary) -> impl Iterator<Item = (&Group, &RunRow)> {
-    summary.groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)))
+    engines(summary).flat_map(|group| group.runs.iter().map(move |run| (group, run)))
 }
 
 /// The cells of one row. Where no trial has the main figure, it says how they ended, and the other
@@ -86,6 +112,7 @@ impl<'t> Cells<'t> {
 
 /// What tells groups apart: the engine always, the rest where it differs. (The durability class of
 /// each engine stands above the tables, too. The null engine stores nothing in any class.)
+#[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 struct Axes {
     durability: bool,
     data: bool,
@@ -95,12 +122,13 @@ struct Axes {
 
 impl Axes {
     fn of(groups: &[Group]) -> Self {
-        let real = groups.iter().filter(|group| !group.measures_the_harness);
+        let real = groups.iter().filter(|group| group.competes());
+        let engines = || groups.iter().filter(|group| !group.bare_drive);
         Self {
             durability: several(real.map(|group| group.durability)),
-            data: several(groups.iter().map(data)),
-            ram: several(groups.iter().map(|group| group.ram_limit_bytes)),
-            volume: several(groups.iter().map(|group| &group.volume)),
+            data: several(engines().map(data)),
+            ram: several(engines().map(|group| group.ram_limit_bytes)),
+            volume: several(engines().map(|group| &group.volume)),
         }
     }
 

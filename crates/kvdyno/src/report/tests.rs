@@ -29,6 +29,18 @@ fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The record with a bare drive, which the page's tests are made from.
+#[test]
+#[ignore = "overwrites fixtures/records/v1.1"]
+fn freeze_with_drive() {
+    let path = frozen().join("../../v1.1/2026-11-20T10-15-02Z_fixture_drive");
+    if path.exists() {
+        std::fs::remove_dir_all(&path).unwrap();
+    }
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    Fixture::with_drive(2).write(&path);
+}
+
 /// Writes the frozen record anew. Only while its format has not been released.
 #[test]
 #[ignore = "overwrites fixtures/records/v1.0"]
@@ -65,22 +77,23 @@ fn a_frozen_record_has_the_same_exports_forever() {
 
 #[test]
 fn tables_fit_a_terminal_of_100_columns() {
-    let summary = Fixture::new().summary();
-    let longest = super::tables::all(&summary, false)
-        .iter()
-        .flat_map(|titled| {
-            format!("{}\n{}", titled.table.text(), titled.aid)
-                .lines()
-                .map(str::len)
-                .collect::<Vec<_>>()
-        })
-        .max();
-    assert!(longest <= Some(100), "{longest:?}");
+    for summary in [Fixture::new().summary(), Fixture::with_drive(2).summary()] {
+        let longest = super::tables::all(&summary, false)
+            .iter()
+            .flat_map(|titled| {
+                format!("{}\n{}", titled.table.text(), titled.aid)
+                    .lines()
+                    .map(str::len)
+                    .collect::<Vec<_>>()
+            })
+            .max();
+        assert!(longest <= Some(100), "{longest:?}");
+    }
 }
 
 #[test]
 fn every_figure_of_a_row_is_in_the_catalogue_and_has_a_reason_where_it_is_missing() {
-    let summary = Fixture::new().summary();
+    let summary = Fixture::with_drive(2).summary();
     for row in long::rows(&summary) {
         assert!(c::ALL.iter().any(|definition| definition.name == row.metric), "{}", row.metric);
         assert!(row.value.is_some() || row.missing.is_some(), "{row:?}");
@@ -391,4 +404,17 @@ fn a_row_that_is_not_of_all_trials_is_marked() {
     let mixed = "2 of 2 not done: 1 interrupted, 1 not run";
     assert!(row("RocksDB", "readers").contains("- [") && text.contains(mixed), "{text}");
     assert!(!row("RocksDB", "readers").contains("8,"), "{text}");
+}
+
+/// Engines beside what the bare drive gives.
+#[test]
+fn a_run_with_ceilings() {
+    let summary = Fixture::with_drive(4).summary();
+    insta::assert_snapshot!("with_drive", shown(&summary, false));
+}
+
+#[test]
+fn a_run_of_the_drive_alone() {
+    let summary = Fixture::of_drive_alone(2).summary();
+    insta::assert_snapshot!("drive_alone", shown(&summary, true));
 }

@@ -2,7 +2,8 @@
 //! rounded. What is missing is empty.
 
 use super::catalogue;
-use super::group::Group;
+use super::efficiency::Against;
+use super::group::{Group, RunRow};
 use super::inert::inert;
 use super::metric::Metrics;
 use super::summary::Summary;
@@ -26,15 +27,23 @@ const ABOUT: [&str; 12] = [
     "phase",
 ];
 
+/// What a line of costs says further.
+const STANDING: [&str; 3] = ["ceiling", "ceiling_ios_per_s", "limit"];
+
+/// What a line of the drive says further.
+const JOB: [&str; 8] =
+    ["io", "method", "ran", "block_bytes", "depth", "job_threads", "ceiling", "op"];
+
 /// The tables that have rows: name and CSV text.
 pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let groups = || summary.groups.iter();
+    let groups = || summary.groups.iter().filter(|group| !group.bare_drive);
     let load = groups().filter_map(|group| {
         let load = group.load.as_ref()?;
         Some((about(group, &load.phase), &load.metrics))
     });
     let cost = groups().flat_map(|group| {
-        group.runs.iter().map(move |run| (about(group, &run.phase), &run.metrics))
+        let line = |run: &RunRow| [about(group, &run.phase), standing(run)].concat();
+        group.runs.iter().map(move |run| (line(run), &run.metrics)).collect::<Rows<'_>>()
     });
     let run = groups().flat_map(|group| {
         group.runs.iter().flat_map(move |run| {
@@ -50,9 +59,44 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
     let tables = [
         ("load", table(&ABOUT, &load.collect::<Rows<'_>>())?),
         ("run", table(&[&ABOUT[..], &["role", "op"]].concat(), &run.collect::<Rows<'_>>())?),
-        ("cost", table(&ABOUT, &cost.collect::<Rows<'_>>())?),
+        ("cost", table(&[&ABOUT[..], &STANDING].concat(), &cost.collect::<Rows<'_>>())?),
+        ("drive", table(&[&ABOUT[..], &JOB].concat(), &drive(summary))?),
     ];
     Ok(tables.into_iter().filter_map(|(name, csv)| Some((name, csv?))).collect())
+}
+
+/// What a phase was held against, and what limits it.
+fn standing(run: &RunRow) -> Vec<String> {
+    let efficiency = run.efficiency.as_ref();
+    let ceiling = efficiency.and_then(|standing| standing.ceiling.as_ref());
+    let limit = efficiency.and_then(|standing| standing.limit);
+    vec![
+        ceiling.map(Against::name).unwrap_or_default(),
+        ceiling.map(|ceiling| ceiling.ios_per_s.to_string()).unwrap_or_default(),
+        limit.map(|limit| limit.word().to_owned()).unwrap_or_default(),
+    ]
+}
+
+/// The bare drive's jobs, and each kind of I/O where a job has several.
+fn drive(summary: &Summary) -> Rows<'_> {
+    let mut rows = Rows::new();
+    let runs = summary.groups.iter().flat_map(|group| group.runs.iter().map(move |r| (group, r)));
+    for (group, run) in runs {
+        let Some(job) = &run.job else { continue };
+        for role in &run.roles {
+            let line = |op: &str| {
+                let words = [&job.io, &job.method, job.ran.as_deref().unwrap_or_default()];
+                let mut line = about(group, &run.phase);
+                line.extend(words.map(|word: &str| word.to_owned()));
+                line.extend([job.block_bytes.to_string(), role.depth.unwrap_or(1).to_string()]);
+                line.extend([role.threads.to_string(), group.ceiling.to_string(), op.to_owned()]);
+                line
+            };
+            rows.push((line(&role.mix), &role.metrics));
+            rows.extend(role.ops.iter().map(|op| (line(&op.op), &op.metrics)));
+        }
+    }
+    rows
 }
 
 fn about(group: &Group, phase: &str) -> Vec<String> {

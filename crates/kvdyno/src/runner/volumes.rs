@@ -100,9 +100,10 @@ impl Volumes {
                     Some((path, place.claim(run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
-                    let consent = match given_up.contains(path) {
-                        true => Consent::Destroy(path.clone()),
-                        false => Consent::None,
+                    let consent = if given_up.contains(path) {
+                        Consent::Destroy(path.clone())
+                    } else {
+                        Consent::None
                     };
                     Some((path, Claim::device(root, path, &consent)?))
                 }

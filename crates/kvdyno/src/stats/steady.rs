@@ -1,9 +1,9 @@
 //! Whether a measurement has settled: the steady state of SNIA's Solid State Storage Performance
 //! Test Specification (PTS 2.0.2, its definition of steady state).
 //!
-//! Over a window of five rounds, with `y` the figure of a round: the range of `y` is at most 20 % of
-//! its mean, and the least-squares line through the five rises or falls by at most 10 % of the mean
-//! from the first round to the last.
+//! Over a window of five rounds, with `y` the figure of a round: the range of `y` is at most 20 %
+//! of its mean, and the least-squares line through the five rises or falls by at most 10 % of the
+//! mean from the first round to the last.
 
 /// Rounds of a window.
 pub const WINDOW: usize = 5;

@@ -62,9 +62,10 @@ pub(super) fn check(
 
 /// Where it would have to store its data and cannot.
 pub(super) fn misplaced(description: &Description, device: bool) -> Option<&'static str> {
-    let (kind, what) = match device {
-        true => (PlaceKind::Device, "on a block device"),
-        false => (PlaceKind::Directory, "in a directory"),
+    let (kind, what) = if device {
+        (PlaceKind::Device, "on a block device")
+    } else {
+        (PlaceKind::Directory, "in a directory")
     };
     (!description.capabilities.places.contains(&kind)).then_some(what)
 }

@@ -165,23 +165,23 @@ impl<'a> Cases<'a> {
         threads: &[Option<u32>],
         (trial, order): (u32, u64),
     ) {
-        if self.filled.is_none() && !drive.read_only {
+        if self.filled.is_none() && !drive.section.is_read_only() {
             self.filled = Some(self.fill(drive, volume, trial));
         }
         let filler = self.filled.clone();
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let mut points: Vec<_> =
             drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();
-        if !drive.in_order {
+        if !drive.section.is_in_order() {
             shuffle(&mut points, order);
         }
         for (job, swept) in points {
             let Shape { setup, sized } = &job.shape;
             let phases = &jobs::phases(drive, job.job, swept);
             let loaded = filler.as_deref().map(|filler| (drive.filling_phases(), filler));
-            let ceiling = drive.ceiling;
+            let ceiling = drive.section.is_ceiling();
             self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling });
-            if drive.read_only {
+            if drive.section.is_read_only() {
                 self.end_last();
             }
         }
@@ -194,7 +194,7 @@ impl<'a> Cases<'a> {
 
     fn fill(&mut self, drive: &Bare, volume: Option<&At<Volume>>, trial: u32) -> String {
         let Shape { setup, sized } = &drive.fill;
-        let (phases, ceiling) = (&jobs::filling(drive), drive.ceiling);
+        let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
         let (swept, loaded) = (None, None);
         self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling })
     }

@@ -191,6 +191,11 @@ impl Drive {
         self.ceiling.as_ref().map_or(self.preset.is_some(), |ceiling| ceiling.value)
     }
 
+    /// Its jobs are not shuffled.
+    pub(super) fn is_in_order(&self) -> bool {
+        self.in_order.as_ref().is_some_and(|in_order| in_order.value)
+    }
+
     /// Nothing is written.
     pub(super) fn is_read_only(&self) -> bool {
         self.read_only.as_ref().is_some_and(|read_only| read_only.value)

@@ -47,20 +47,18 @@ pub(super) struct Bare<'a> {
     pub(super) trials: u32,
     /// How often the file is written in full before anything is measured; 0: once, for it to exist.
     precondition: u64,
-    /// The jobs as they are written down, in every trial.
-    pub(super) in_order: bool,
-    /// What is there is read; nothing is filled.
-    pub(super) read_only: bool,
+    /// As typed.
+    pub(super) section: &'a Drive,
     /// Others overwrite what it fills: it fills again in each trial.
     pub(super) overwritten: bool,
-    pub(super) ceiling: bool,
 }
 
 impl Bare<'_> {
     /// How many cases it comes to.
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
-        let fills = if self.overwritten { self.trials } else { u32::from(!self.read_only) };
+        let fills =
+            if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
         fills as usize + points * self.trials as usize
     }
 
@@ -82,7 +80,8 @@ pub(super) struct BareJob<'a> {
     pub(super) job: &'a Job,
 }
 
-/// Each job as an engine that a suite could name, the one that fills first; with fio, each once more.
+/// Each job as an engine that a suite could name, the one that fills first; with fio, each once
+/// more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
     let fill = Engine { name, label: None, durability: None, options: Options::default() };
@@ -192,16 +191,13 @@ pub(super) fn resolve<'a>(
         }
     }
     let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
-    let in_order = drive.in_order.as_ref().is_some_and(|in_order| in_order.value);
     Some(Bare {
         fill,
         jobs,
         trials,
         precondition,
-        in_order,
-        read_only: drive.is_read_only(),
+        section: &drive.value,
         overwritten: host.device && !suite.typed.engine.is_empty(),
-        ceiling: drive.is_ceiling(),
     })
 }
 
@@ -266,7 +262,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
 
 /// What writes the file: every block of it, in order, and again as often as is asked for.
 pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
-    if bare.read_only {
+    if bare.section.is_read_only() {
         return Vec::new();
     }
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };

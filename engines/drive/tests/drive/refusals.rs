@@ -2,7 +2,7 @@
 
 use super::{BLOCK, block, folder, io, load, open, options, shape};
 use kvdyno_drive::{Drive, Ring, Setup};
-use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Session, Value};
+use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Session, Value, Write};
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -36,6 +36,33 @@ fn calls_that_wait_say_that_they_are_no_pipeline() {
         let error = session.submit_get(0, &1_u64.to_be_bytes()).unwrap_err();
         assert_eq!(error.class, ErrorClass::Unsupported);
         assert!(error.message.contains(&format!("io = {calls}")), "{error}");
+    }
+}
+
+#[test]
+fn what_was_opened_for_reading_is_not_written() {
+    let read_only = ("read_only", Value::Boolean(true));
+    let folder = folder();
+    let error = open(folder.path(), std::slice::from_ref(&read_only), 64).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Invalid);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a file was made");
+    load(&open(folder.path(), &[], 64).unwrap(), 64).unwrap();
+    let key = 5_u64.to_be_bytes();
+    for calls in ["io_uring", "psync", "mmap"] {
+        let drive = open(folder.path(), &[io(calls), read_only.clone()], 64).unwrap();
+        let mut session = drive.session().unwrap();
+        let write = Write::Put { key: &key, value: &block(5, 1) };
+        for refused in [
+            session.put(&key, &block(5, 1)),
+            session.write(&[write]),
+            session.submit_put(0, &key, &block(5, 1)),
+        ] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.class, ErrorClass::Invalid, "{calls}: {error}");
+        }
+        assert!(session.get(&key, |value| value == Some(&block(5, 0)[..])).unwrap());
+        drop(session);
+        drive.close().unwrap();
     }
 }
 

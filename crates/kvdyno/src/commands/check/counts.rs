@@ -2,13 +2,15 @@
 //! the histograms of `latency.hlog`.
 
 use super::{Answer, Check};
-use kvdyno_record::case::{CaseRecord, OpResult};
+use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::hlog::{Kind, LONGEST_NS};
+use kvdyno_record::workload::Work;
 use std::collections::BTreeMap;
 
 const COUNTS: &str = "series, histogram and counts have the same operations";
 const TIMES: &str = "series, histogram and counts have the same times";
+const PARTS: &str = "submission and completion add up to the whole";
 
 /// The recorder's buckets are 0.78 % wide and the log's 0.1 %.
 const BUCKET: f64 = 0.01;
@@ -25,41 +27,98 @@ struct Telling {
 type Tellings = BTreeMap<(String, String, String), Telling>;
 
 pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Vec<Check> {
-    let series = from_series(folder);
-    let service = from_histograms(folder, Kind::Service);
-    let response = from_histograms(folder, Kind::Response);
-    let mut checks = Vec::new();
-    for phase in &record.phases {
-        for role in &phase.roles {
-            for (op_name, op) in &role.ops {
-                let tag = (phase.name.clone(), role.role.clone(), op_name.clone());
-                let of = format!("{name} {}/{}/{op_name}", phase.name, role.role);
-                let told = match (&series, &service, &response) {
-                    (Ok(series), Ok(service), Ok(response)) => [series, service, response]
-                        .map(|telling| telling.get(&tag).copied().unwrap_or_default()),
-                    (Err(error), ..) | (_, Err(error), _) | (.., Err(error)) => {
-                        checks.push(Check::new(COUNTS, of, Answer::Failed(error.clone())));
-                        continue;
-                    }
-                };
-                checks.push(Check::new(
-                    COUNTS,
-                    &of,
-                    counts(op, &told, role.offered_per_s.is_some()),
-                ));
-                checks.push(Check::new(TIMES, of, times(op, &told)));
-            }
+    let told = match Told::by(folder) {
+        Ok(told) => told,
+        Err(error) => {
+            let failed = |of| Check::new(COUNTS, of, Answer::Failed(error.clone()));
+            return places(record, name).map(|place| failed(place.of)).collect();
         }
+    };
+    let mut checks = Vec::new();
+    for Place { of, tag, role, op } in places(record, name) {
+        let telling = |of: &Tellings| of.get(&tag).copied().unwrap_or_default();
+        let [service, response, submit, completion] = KINDS.map(|kind| telling(&told.log[&kind]));
+        let series = telling(&told.series);
+        let mut counted = vec![("series", series.count), ("histogram", service.count)];
+        if role.offered_per_s.is_some() {
+            counted.push(("response histogram", response.count));
+        }
+        if in_flight(record, &tag.0, &tag.1) {
+            counted.push(("submit histogram", submit.count));
+            counted.push(("completion histogram", completion.count));
+            checks.push(Check::new(PARTS, &of, parts(&service, &submit, &completion)));
+        }
+        checks.push(Check::new(COUNTS, &of, counts(op, &series, &counted)));
+        checks.push(Check::new(TIMES, of, times(op, &[series, service])));
     }
     checks
 }
 
-fn counts(op: &OpResult, [series, service, response]: &[Telling; 3], open: bool) -> Answer {
-    let errors: u64 = op.errors.values().sum();
-    let mut told = vec![("series", series.count), ("histogram", service.count)];
-    if open {
-        told.push(("response histogram", response.count));
+/// An operation of a role, and where it is told of.
+struct Place<'r> {
+    of: String,
+    tag: (String, String, String),
+    role: &'r RoleResult,
+    op: &'r OpResult,
+}
+
+fn places<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item = Place<'r>> {
+    record.phases.iter().flat_map(move |phase| {
+        phase.roles.iter().flat_map(move |role| {
+            role.ops.iter().map(move |(op_name, op)| Place {
+                of: format!("{name} {}/{}/{op_name}", phase.name, role.role),
+                tag: (phase.name.clone(), role.role.clone(), op_name.clone()),
+                role,
+                op,
+            })
+        })
+    })
+}
+
+/// All tellings of a case.
+struct Told {
+    series: Tellings,
+    log: BTreeMap<Kind, Tellings>,
+}
+
+const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Completion];
+
+impl Told {
+    fn by(folder: &CaseFolder) -> Result<Self, String> {
+        let kinds = KINDS.map(|kind| Ok((kind, from_histograms(folder, kind)?)));
+        let log = kinds.into_iter().collect::<Result<_, String>>()?;
+        Ok(Self { series: from_series(folder)?, log })
     }
+}
+
+/// Whether a role was planned to keep operations in flight.
+fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
+    let planned = record.case.phases.iter().find(|planned| planned.name == phase);
+    match planned.map(|planned| &planned.work) {
+        Some(Work::Measure(drive) | Work::Warmup(drive)) => {
+            drive.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
+        }
+        _ => false,
+    }
+}
+
+/// Handing over and completing are all of an operation's time.
+fn parts(service: &Telling, submit: &Telling, completion: &Telling) -> Answer {
+    if service.count == 0 {
+        return Answer::NotCheckable("no operation was done".to_owned());
+    }
+    let sum = submit.sum_ns + completion.sum_ns;
+    let near = (sum - service.sum_ns).abs() <= service.sum_ns * BUCKET + service.count as f64;
+    Answer::holds(near, || {
+        format!(
+            "submit {:.0} and completion {:.0} ns in all, service {:.0}",
+            submit.sum_ns, completion.sum_ns, service.sum_ns
+        )
+    })
+}
+
+fn counts(op: &OpResult, series: &Telling, told: &[(&str, u64)]) -> Answer {
+    let errors: u64 = op.errors.values().sum();
     let same = told.iter().all(|(_, count)| *count == op.count) && series.errors == errors;
     Answer::holds(same, || {
         let told: Vec<String> = told.iter().map(|(who, n)| format!("{who} {n}")).collect();
@@ -72,7 +131,7 @@ fn counts(op: &OpResult, [series, service, response]: &[Telling; 3], open: bool)
     })
 }
 
-fn times(op: &OpResult, [series, service, _]: &[Telling; 3]) -> Answer {
+fn times(op: &OpResult, [series, service]: &[Telling; 2]) -> Answer {
     if op.count == 0 {
         return Answer::NotCheckable("no operation was done".to_owned());
     }

@@ -55,6 +55,35 @@ fn errors_and_times_that_differ_are_found() {
 }
 
 #[test]
+fn operations_in_flight_are_told_of_in_whole_and_in_parts() {
+    assert_eq!(failures(&Fixture::with_drive(2)), Vec::<String>::new());
+    let bent = |change: fn(&str, &mut hdrhistogram::Histogram<u64>)| {
+        let mut fixture = Fixture::with_drive(2);
+        let case = fixture.case("uring-32_r1");
+        for (_, _, tag, histogram) in &mut case.histograms {
+            change(tag, histogram);
+        }
+        let failures = failures(&fixture);
+        assert_eq!(failures.len(), 1, "{failures:#?}");
+        failures[0].clone()
+    };
+    let lost = bent(|tag, histogram| {
+        if tag.ends_with("/submit") {
+            histogram.record_n(2_000, 7).unwrap();
+        }
+    });
+    assert!(lost.contains("submit histogram") && lost.contains("completion histogram"), "{lost}");
+    let slower = bent(|tag, histogram| {
+        if tag.ends_with("/completion") {
+            let count = histogram.len();
+            histogram.reset();
+            histogram.record_n(900_000, count).unwrap();
+        }
+    });
+    assert!(slower.contains("submission and completion add up"), "{slower}");
+}
+
+#[test]
 fn lost_keys_records_and_values_are_found() {
     let text = failure_of("lmdb_t1_r1", |case| {
         case.op("measure", "readers", "get").missing = 240;

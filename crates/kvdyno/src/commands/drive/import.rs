@@ -1,5 +1,5 @@
-//! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a job,
-//! with the same tables as any.
+//! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a
+//! job, with the same tables as any.
 
 use crate::commands::run::run_id;
 use crate::exit::Complaint;
@@ -234,6 +234,39 @@ fn role_name(job: &Job) -> &'static str {
     }
 }
 
+/// What is known of the job's one phase.
+fn phase_of(
+    job: &Job,
+    role: &str,
+    threads: u32,
+    (started_unix_ns, ended): (u64, u64),
+) -> PhaseRecord {
+    let snapshot = |process, at_unix_ns| Snapshot {
+        at_unix_ns,
+        process: Some(process),
+        device: None,
+        group: None,
+        steal_ns: None,
+    };
+    PhaseRecord {
+        name: "measure".to_owned(),
+        kind: "measure".to_owned(),
+        started_unix_ns,
+        wall_ns: job.window_ns(),
+        stopped: false,
+        before: snapshot(ProcessUsage::default(), started_unix_ns),
+        after: snapshot(job.usage(), ended),
+        synced: None,
+        roles: vec![job.role(role, threads)],
+        verified: None,
+        settled: None,
+        evicted: None,
+        resident_before: None,
+        resident_after: None,
+        database: None,
+    }
+}
+
 fn file_case(
     folder: &RunFolder,
     case: &Case,
@@ -253,33 +286,12 @@ fn file_case(
     let histograms = job.histograms("measure", role);
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
     latency.write(Duration::ZERO, Duration::from_nanos(window_ns), histograms)?;
-    for name in ["series.ndjson", "machine.ndjson", "events.ndjson"] {
+    let series = serde_json::to_string(&job.slice("measure", role))? + "\n";
+    write_atomic(&at.path.join("series.ndjson"), series.as_bytes())?;
+    for name in ["machine.ndjson", "events.ndjson"] {
         write_atomic(&at.path.join(name), b"")?;
     }
-    let snapshot = |process, at_unix_ns| Snapshot {
-        at_unix_ns,
-        process: Some(process),
-        device: None,
-        group: None,
-        steal_ns: None,
-    };
-    let phase = PhaseRecord {
-        name: "measure".to_owned(),
-        kind: "measure".to_owned(),
-        started_unix_ns,
-        wall_ns: window_ns,
-        stopped: false,
-        before: snapshot(ProcessUsage::default(), started_unix_ns),
-        after: snapshot(job.usage(), ended),
-        synced: None,
-        roles: vec![job.role(role, threads)],
-        verified: None,
-        settled: None,
-        evicted: None,
-        resident_before: None,
-        resident_after: None,
-        database: None,
-    };
+    let phase = phase_of(job, role, threads, (started_unix_ns, ended));
     let bound = format!(
         "latencies: by the middles of fio's bins, at most {} off",
         units::percent(1.0 / 128.0)

@@ -27,9 +27,9 @@ pub(super) fn tell(folder: &RunFolder, rounds: bool, printer: &Printer) -> anyho
         printer.data(&table.text());
         printer.data(
             "SNIA PTS 2.0.2 over five equal parts of the measured time: the range of operations a \
-             second at\nmost 20 % of their mean, the fitted line rising or falling by at most 10 %. \
-             Its rounds are minutes\nlong; the shorter these parts are, the less this says of the \
-             drive's state.",
+             second at\nmost 20 % of their mean, the fitted line rising or falling by at most \
+             10 %. Its rounds are minutes\nlong; the shorter these parts are, the less this says \
+             of the drive's state.",
         );
     }
     Ok(())

@@ -42,7 +42,7 @@ pub(super) fn load(root: &Root, devices: &[Watched], log: bool) -> Result<Loaded
     Ok(Loaded { maps, programs })
 }
 
-/// Lets them run, the last moment first: what has begun before the end is watched is not counted.
+/// Lets them run, in their order: no completion is looked at before its begin could be seen.
 pub(super) fn attach(loaded: &mut Loaded) -> Result<(), Unavailable> {
     for (program, moment) in loaded.programs.iter_mut().zip(Moment::ALL) {
         program.attach().map_err(|error| refused(&error, moment.tracepoint()))?;

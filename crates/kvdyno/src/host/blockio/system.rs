@@ -160,7 +160,7 @@ pub(super) struct Statistics {
 /// The reading end of a ring of events.
 #[derive(Debug)]
 pub(super) struct Ring {
-    base: *mut u8,
+    base: *mut u64,
     page: usize,
     bytes: usize,
 }
@@ -198,18 +198,19 @@ impl Ring {
         // kernel changes no record that is not busy until our place has passed it.
         unsafe {
             let ours = &*self.base.cast::<AtomicU64>();
-            let theirs = &*self.base.add(self.page).cast::<AtomicU64>();
-            let data = self.base.add(2 * self.page);
+            let theirs = &*self.base.byte_add(self.page).cast::<AtomicU64>();
+            let data = self.base.byte_add(2 * self.page);
             let mut at = ours.load(Ordering::Relaxed);
             while at < theirs.load(Ordering::Acquire) {
-                let record = data.add(at as usize & (self.bytes - 1));
+                let record = data.byte_add(at as usize & (self.bytes - 1));
                 let length = (*record.cast::<AtomicU32>()).load(Ordering::Acquire);
                 if length & BUSY != 0 {
                     break;
                 }
                 let bytes = (length & !DISCARDED) as usize;
                 if length & DISCARDED == 0 {
-                    see(std::slice::from_raw_parts(record.add(RECORD_HEADER), bytes));
+                    let begin = record.byte_add(RECORD_HEADER).cast::<u8>();
+                    see(std::slice::from_raw_parts(begin, bytes));
                 }
                 at += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
                 ours.store(at, Ordering::Release);
@@ -236,9 +237,10 @@ fn possible_cpus() -> io::Result<usize> {
 
 /// Two fields of 32 bits, the first at the lower address.
 fn pair(first: u32, second: u32) -> u64 {
-    let [a, b, c, d] = first.to_ne_bytes();
-    let [e, f, g, h] = second.to_ne_bytes();
-    u64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&first.to_ne_bytes());
+    bytes[4..].copy_from_slice(&second.to_ne_bytes());
+    u64::from_ne_bytes(bytes)
 }
 
 /// Eight bytes of a name of at most 15.

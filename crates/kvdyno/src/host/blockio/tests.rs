@@ -78,7 +78,7 @@ impl Drop for Loop {
     }
 }
 
-/// Calls `act` with a buffer as O_DIRECT wants it.
+/// Calls `act` with a buffer as `O_DIRECT` wants it.
 fn with_block(mut act: impl FnMut(&mut [u8])) {
     let mut memory = vec![0x5a_u8; 2 * BLOCK];
     let begin = memory.as_ptr().align_offset(BLOCK);

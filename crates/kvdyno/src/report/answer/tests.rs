@@ -77,3 +77,19 @@ fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
     assert!(text.contains(" times LMDB (2 trials: too few to be sure) and "), "{text}");
     assert!(text.contains("(RocksDB: does not fit)") || text.contains(" times RocksDB"), "{text}");
 }
+
+#[test]
+fn how_far_from_the_drive_is_said_as_sure_as_it_is() {
+    let sentence = |trials| {
+        let answers = answers(&Fixture::with_drive(trials).summary());
+        answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
+    };
+    let sure = sentence(4);
+    let words = "Of what the drive gives one thread that waits for each I/O (psync, 9.29 k I/Os a \
+                 second), LMDB reaches 87 % (83 to 93 %), limited by the drive; RocksDB reaches \
+                 62 % (59 to 66 %), neither CPU nor drive full.";
+    assert!(sure.ends_with(words), "{sure}");
+    let unsure = sentence(2);
+    assert!(unsure.contains("(2 trials: too few to be sure), limited by the drive"), "{unsure}");
+    assert!(!unsure.contains("uring-32") && !unsure.contains("bare drive"), "{unsure}");
+}

@@ -27,6 +27,7 @@ pub use versus::{Between, Refused, VersusData};
 
 use super::answer::{self, Answer};
 use super::catalogue;
+use super::efficiency::{self, Against};
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::header;
@@ -72,7 +73,7 @@ pub struct PageData {
     /// What operations and machine did over time, each trial.
     pub time_lines: Vec<TimeLine>,
     /// What the drive itself can do.
-    pub ceilings: Vec<Ceiling>,
+    pub ceilings: Vec<Against>,
     /// The suite's text.
     pub suite: String,
     /// How the run gets on, where a server shows it; null: the page is a file.
@@ -94,19 +95,6 @@ pub struct DefinitionRow {
     pub combine: Combine,
     /// What it is, in a sentence.
     pub help: &'static str,
-}
-
-/// What the drive itself can do, measured bare.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Ceiling {
-    /// The role of a workload that it bounds; null: all.
-    pub role: Option<String>,
-    /// Threads it was measured with; null: any.
-    pub threads: Option<u32>,
-    /// Operations a second.
-    pub ops_per_s: f64,
-    /// How it was measured.
-    pub source: String,
 }
 
 impl PageData {
@@ -142,7 +130,7 @@ impl PageData {
             heats,
             block_heats,
             time_lines,
-            ceilings: Vec::new(),
+            ceilings: efficiency::ceilings(&summary.groups),
             suite: String::from_utf8_lossy(&suite).into_owned(),
             live: None,
             summary,

@@ -3,16 +3,17 @@
 use super::super::block_io::{IoRow, PhaseIo};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{grouped, microseconds, ratio};
+use super::number::{microseconds, ratio};
 use super::{Axes, Titled, several};
+use crate::units;
 use kvdyno_record::blockio::IoKind;
 
 const AID: &str = "\
 Requests as the kernel handed them to the device's driver and had them completed, all trials
 together; the wait in its scheduler before that is not in the times. ours: the worker, its server,
 kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say. /write: per
-operation that writes. FUA: durable without a flush. Times are within 7 %, by slots of 12.5 %; max is
-the end of the slot. --wide: per operation of any role, and kinds below 1 % of a phase's requests.";
+operation that writes. FUA: durable without a flush. Times are within 7 %, by slots of 12.5 %; max
+is the end of the slot. --wide: per operation of any role, and rows below 1 % of the requests.";
 
 /// Rows with a smaller share of their phase's requests are left out, but flushes.
 const RARE: f64 = 0.01;
@@ -56,8 +57,8 @@ pub(super) fn block_io(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         aid += &format!(
             "\nLost in {} of {label}: {} requests of the counts, {} lines of the log.",
             phase.phase,
-            grouped(phase.lost as f64),
-            grouped(phase.lost_of_log as f64)
+            units::grouped(phase.lost),
+            units::grouped(phase.lost_of_log)
         );
     }
     Titled { title: "Block I/O, as the kernel saw it", table, aid }
@@ -80,14 +81,14 @@ fn figures(phase: &PhaseIo, row: &IoRow, wide: bool) -> Vec<String> {
     };
     let writes = matches!(row.kind, IoKind::Write | IoKind::Metadata | IoKind::Flush);
     let mut cells =
-        vec![row.kind.word().to_owned(), row.owner.word().to_owned(), grouped(row.count as f64)];
+        vec![row.kind.word().to_owned(), row.owner.word().to_owned(), units::grouped(row.count)];
     if wide {
         cells.push(per(phase.operations));
     }
     cells.extend([
         if writes { per(phase.writes) } else { none() },
         ratio(row.bytes as f64 / row.count.max(1) as f64 / 1e3),
-        grouped(row.fua as f64),
+        units::grouped(row.fua),
         row.latency_ns_p50.map_or_else(none, microseconds),
         row.latency_ns_p99.map_or_else(none, microseconds),
         microseconds(row.latency_ns_max as f64),

@@ -5,7 +5,7 @@ use super::super::group::{Group, LoadRow};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::number::{beside, clock, grouped, mebibytes, ratio, seconds, trials, whole};
-use super::{Axes, Cells, Titled};
+use super::{Axes, Cells, Titled, engines};
 
 const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
@@ -20,7 +20,7 @@ const SHORT_AID: &str = "--wide: bytes written and read, space amp, settle and s
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::Right;
-    let swept = summary.groups.iter().any(|group| group.load.is_some() && group.threads.is_some());
+    let swept = engines(summary).any(|group| group.load.is_some() && group.threads.is_some());
     let mut columns = axes.columns();
     if swept {
         columns.push(("threads", Right));
@@ -55,7 +55,7 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         ]);
     }
     let mut table = Table::new(columns);
-    for group in &summary.groups {
+    for group in engines(summary) {
         if let Some(load) = &group.load {
             let mut cells = axes.cells(group);
             if swept {

@@ -5,7 +5,6 @@ use super::super::group::{Group, OpRow, RoleRow, RunRow};
 use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::super::wrap::wrap;
 use super::number::{beside, grouped, microseconds, spread, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
 use crate::findings::Id;
@@ -70,9 +69,6 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     }
     if summary.findings.iter().any(|finding| finding.id == Id::DatabaseShared) {
         aid += &format!("\n{SHARED_AID}");
-    }
-    if let Some(hiccups) = &summary.hiccups {
-        aid += &format!("\n{}", wrap(&hiccups.line(), 0));
     }
     Titled { title: "Run: what each role got", table, aid }
 }

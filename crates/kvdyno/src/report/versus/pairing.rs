@@ -207,7 +207,10 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
 
 fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
     let several_rams = {
-        let mut limits = chosen.groups.iter().map(|group| group.ram_limit_bytes);
+        // A bare drive needs no limit beside engines that have one.
+        let engines = chosen.groups.iter().any(|group| group.competes());
+        let all = chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
+        let mut limits = all.map(|group| group.ram_limit_bytes);
         let first = limits.next();
         limits.any(|limit| Some(limit) != first)
     };

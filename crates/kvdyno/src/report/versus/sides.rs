@@ -1,5 +1,6 @@
 //! What is held against each other: two runs, or two engines of one.
 
+use super::super::efficiency::{self, Against};
 use super::super::evidence::Evidence;
 use super::super::group::Group;
 use super::super::summary::{EngineInfo, Summary};
@@ -196,6 +197,7 @@ impl<'r> Sides<'r> {
             let facts = |host: &Host| [machine(host), volume(host)].concat();
             let facts = facts(host.0).into_iter().zip(facts(host.1));
             found.extend(facts.filter_map(|((what, b), (_, n))| Difference::between(what, b, n)));
+            found.extend(ceilings(base, new));
             let programs = (&base.summary.run.program, &new.summary.run.program);
             found.extend(Difference::between("kvdyno", programs.0.clone(), programs.1.clone()));
         }
@@ -231,11 +233,48 @@ impl Side {
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.summary.groups;
     let stores = groups.iter().any(|group| !group.measures_the_harness);
+    let competes = groups.iter().any(Group::competes);
+    // Beside engines the drive is a part of the machine, with its jobs that limit nobody apart.
+    let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
     let takes_part = |group: &&Group| match label {
         Some(label) => group.label == label,
-        None => !(stores && group.measures_the_harness),
+        None if stores && group.measures_the_harness => false,
+        None => !(competes && surroundings(group)),
     };
     Chosen { record, groups: groups.iter().filter(takes_part).collect() }
+}
+
+/// What the bare drive did, where both measured it in the same way beside their engines and the
+/// ranges are apart.
+fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
+    let of = |record: &Record| {
+        let groups = &record.summary.groups;
+        if groups.iter().any(Group::competes) { efficiency::ceilings(groups) } else { Vec::new() }
+    };
+    let (base, new) = (of(base), of(new));
+    let same = |one: &Against| {
+        let like = |other: &&Against| {
+            (&other.job, other.in_flight) == (&one.job, one.in_flight)
+                && (other.reads_share - one.reads_share).abs() < 0.1
+        };
+        new.iter().find(like)
+    };
+    let per_s = |one: &Against| {
+        let [low, high] = [one.ios_per_s_low, one.ios_per_s_high].map(units::si);
+        format!("{} ({low} to {high})", units::rate(one.ios_per_s))
+    };
+    let told = |one: &Against| {
+        let other = same(one)?;
+        let apart =
+            one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
+        let what = format!("the drive itself, {} x {}", one.job, one.in_flight);
+        (apart && one.n.min(other.n) > 1).then(|| Difference {
+            what,
+            base: per_s(one),
+            new: per_s(other),
+        })
+    };
+    base.iter().filter_map(told).collect()
 }
 
 fn protocol(record: &Record) -> u32 {

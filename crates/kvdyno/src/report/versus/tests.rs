@@ -262,7 +262,10 @@ fn figures_are_known_by_their_names() {
     let named = |name: &str| Figures::named(&[name.to_owned()]);
     assert!(named("ops_per_s").is_ok());
     let error = named("p99_99").unwrap_err();
-    assert_eq!(error.known, ["service_ns_p99_99", "response_ns_p99_99"]);
+    assert_eq!(
+        error.known,
+        ["service_ns_p99_99", "response_ns_p99_99", "submit_ns_p99_99", "completion_ns_p99_99"]
+    );
     assert!(named("nonsense").unwrap_err().known.len() > 50);
 }
 
@@ -294,4 +297,28 @@ fn false_alarms() {
             println!("{n} trials, paired {paired}: {} of 1000", different.count());
         }
     }
+}
+
+#[test]
+fn ceilings_are_surroundings_beside_engines_and_jobs_by_themselves() {
+    let later = |mut fixture: Fixture| {
+        "2026-11-21T09-00-00Z_fixture_8a40".clone_into(&mut fixture.run.id);
+        for case in fixture.cases.iter_mut().filter(|case| case.record.case.label == "psync-1") {
+            for phase in &mut case.record.phases {
+                phase.wall_ns = phase.wall_ns * 5 / 4;
+            }
+        }
+        record(&fixture)
+    };
+    let base = record(&Fixture::with_drive(4));
+    let versus = compared(&base, &later(Fixture::with_drive(4)), None);
+    let told = versus.differences.iter().find(|found| found.what.contains("psync-1")).unwrap();
+    assert_eq!(told.what, "the drive itself, psync-1 x 1");
+    assert_eq!(told.base, "9.29 k/s (9.16 k to 9.43 k)");
+    assert_eq!(versus.differences.len(), 1, "{:?}", versus.differences);
+    assert!(versus.pairs.iter().all(|pair| !pair.name.contains("sync")), "no ceiling is judged");
+    assert!(versus.pairs.iter().any(|pair| pair.name == "mix-70-30 t2"));
+    let base = record(&Fixture::of_drive_alone(4));
+    let versus = compared(&base, &later(Fixture::of_drive_alone(4)), None);
+    assert!(versus.pairs.iter().any(|pair| pair.name == "psync-1 t1"));
 }

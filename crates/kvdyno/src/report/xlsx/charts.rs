@@ -157,7 +157,7 @@ impl Point {
 /// For each group the number of its series, and the series' names: the engine, and of the rest what
 /// tells them apart. The harness is not drawn.
 fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
-    let drawn = || groups.iter().filter(|group| !group.measures_the_harness);
+    let drawn = || groups.iter().filter(|group| group.competes());
     let parts: [fn(&Group) -> String; 4] = [
         |group| group.durability.as_str().to_owned(),
         data,
@@ -177,7 +177,7 @@ fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let mut names: Vec<String> = Vec::new();
     let mut of_group = Vec::new();
     for group in groups {
-        if group.measures_the_harness {
+        if !group.competes() {
             of_group.push(None);
             continue;
         }

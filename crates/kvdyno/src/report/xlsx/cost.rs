@@ -4,11 +4,12 @@ use super::sheet::Show::{Count, Fine, Plain, Ratio, Tenth};
 use super::sheet::{Cell, heading};
 use super::trial_table::{Column, Line, Lines, Origin, Placed, column, write};
 use crate::report::catalogue as c;
+use crate::report::efficiency::Efficiency;
 
 const S: f64 = 1e-9;
 const KB: f64 = 1e-3;
 
-const COLUMNS: [Column; 35] = [
+const COLUMNS: [Column; 39] = [
     column("wall", "wall, s", Fine, Origin::Figure(&c::WALL, S)),
     column(
         "operations",
@@ -122,6 +123,20 @@ const COLUMNS: [Column; 35] = [
     column("flushes", "device flushes", Count, Origin::Figure(&c::DEVICE_FLUSHES, 1.0)),
     column("busy", "device busy, %", Tenth, Origin::Figure(&c::DEVICE_BUSY, 1.0)),
     column("queue", "queue depth, mean", Ratio, Origin::Figure(&c::DEVICE_QUEUE, 1.0)),
+    column(
+        "reads_rate",
+        "device reads/s in the window",
+        Count,
+        Origin::Formula(&c::DEVICE_READS_PER_S, 1.0, "{reads}/{wall}"),
+    ),
+    column(
+        "writes_rate",
+        "device writes/s in the window",
+        Count,
+        Origin::Figure(&c::DEVICE_WRITES_PER_S, 1.0),
+    ),
+    column("share", "share of the ceiling, %", Tenth, Origin::Figure(&c::CEILING_SHARE, 1.0)),
+    column("most", "share of the drive's most, %", Tenth, Origin::Figure(&c::DRIVE_SHARE, 1.0)),
     column("sync", "sync, s", Fine, Origin::Figure(&c::SYNC_WALL, S)),
     column("steal", "stolen, %", Tenth, Origin::Figure(&c::STEAL, 1.0)),
 ];
@@ -129,12 +144,12 @@ const COLUMNS: [Column; 35] = [
 /// A line for each measured phase.
 pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
     let mut lines = Vec::new();
-    for (at, (group, _)) in groups.groups.iter().enumerate() {
+    for (at, group) in groups.engines() {
         for (run_at, run) in group.runs.iter().enumerate() {
             lines.push(Line {
                 group: at,
                 place: Some((at, run_at, 0)),
-                about: vec![Cell::text(&run.phase)],
+                about: [vec![Cell::text(&run.phase)], standing(run.efficiency.as_ref())].concat(),
                 phase: &run.phase,
                 at: None,
                 metrics: &run.metrics,
@@ -143,5 +158,17 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
             });
         }
     }
-    write("Cost", &[heading("phase", 12, Plain)], &COLUMNS, groups, &lines)
+    let about =
+        [heading("phase", 12, Plain), heading("ceiling", 16, Plain), heading("limit", 16, Plain)];
+    write("Cost", &about, &COLUMNS, groups, &lines)
+}
+
+/// The ceiling that an engine is held against, and what limits it.
+fn standing(efficiency: Option<&Efficiency>) -> Vec<Cell> {
+    let ceiling = efficiency.and_then(|standing| standing.ceiling.as_ref());
+    let limit = efficiency.and_then(|standing| standing.limit);
+    vec![
+        ceiling.map_or(Cell::Empty, |ceiling| Cell::text(ceiling.name())),
+        limit.map_or(Cell::Empty, |limit| Cell::text(limit.word())),
+    ]
 }

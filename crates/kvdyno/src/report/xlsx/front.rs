@@ -17,7 +17,10 @@ const COLUMNS: [Heading; 4] = [
     heading("", 40, Words),
 ];
 
-const SHEETS: [(&str, &str); 8] = [
+/// There where the drive was measured by itself.
+const DRIVE: &str = "Drive";
+
+const SHEETS: [(&str, &str); 9] = [
     (
         "Charts",
         "throughput, p99 and cost over threads; their numbers are taken from the other sheets",
@@ -28,6 +31,7 @@ const SHEETS: [(&str, &str); 8] = [
         "what each role got. x base: over the first engine's of equal work and durability class",
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),
+    (DRIVE, "what each job of the bare drive gave, beside the limit of engines: Cost, share"),
     ("Latency percentiles", "of all trials' operations together, from merged histograms"),
     ("Series", "slice by slice"),
     ("Host", "every fact about the machine, before and after"),
@@ -57,7 +61,8 @@ pub(super) fn sheet(summary: &Summary, series: &Series) -> anyhow::Result<Sheet>
     findings(summary, &mut sheet)?;
     sheet.skip(1);
     sheet.strong_row(&[Cell::text("Sheets")])?;
-    for (name, what) in SHEETS {
+    let drive = summary.groups.iter().any(|group| group.runs.iter().any(|run| run.job.is_some()));
+    for (name, what) in SHEETS.into_iter().filter(|(name, _)| drive || *name != DRIVE) {
         sheet.row(&[Cell::text(name), Cell::text(what)])?;
     }
     if series.cases_left_out > 0 {

@@ -56,7 +56,27 @@ const RESPONSE: [&Definition; 6] = [
     &c::RESPONSE_MAX,
 ];
 
-/// A line for each role and each of its operations; another for response times.
+/// Of the parts of a time in flight neither.
+const SUBMIT: [&Definition; 6] = [
+    &c::SUBMIT_P50,
+    &c::SUBMIT_P90,
+    &c::SUBMIT_P99,
+    &c::SUBMIT_P999,
+    &c::SUBMIT_P9999,
+    &c::SUBMIT_MAX,
+];
+
+const COMPLETION: [&Definition; 6] = [
+    &c::COMPLETION_P50,
+    &c::COMPLETION_P90,
+    &c::COMPLETION_P99,
+    &c::COMPLETION_P999,
+    &c::COMPLETION_P9999,
+    &c::COMPLETION_MAX,
+];
+
+/// A line for each role and each of its operations; others for response times, and for the parts of
+/// a time in flight.
 pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
     let mut sheet = Sheet::table("Latency percentiles", &HEADINGS, 1)?;
     let mut rows = BTreeMap::new();
@@ -69,9 +89,11 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
                 rows.insert((at, part.at.0, part.at.1), row);
             }
             if part.role.open_loop && part.op.is_none() {
-                let mut response = vec![None];
-                response.extend(RESPONSE.map(|definition| part.metrics.get(definition)));
-                sheet.row(&cells(group, &part, "scheduled start", &response))?;
+                sheet.row(&others(group, &part, "scheduled start", RESPONSE))?;
+            }
+            if part.role.depth.is_some() {
+                sheet.row(&others(group, &part, "start, until handed over", SUBMIT))?;
+                sheet.row(&others(group, &part, "handing over", COMPLETION))?;
             }
         }
     }
@@ -81,6 +103,18 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
         sheet.row(&[Cell::text(hiccups.line())])?;
     }
     Ok(Placed { sheet, rows, columns: [("p99", P99)].into() })
+}
+
+/// A line of times without a mean.
+fn others(
+    group: &Group,
+    part: &RolePart<'_>,
+    from: &str,
+    definitions: [&Definition; 6],
+) -> Vec<Cell> {
+    let mut times = vec![None];
+    times.extend(definitions.map(|definition| part.metrics.get(definition)));
+    cells(group, part, from, &times)
 }
 
 fn cells(group: &Group, part: &RolePart<'_>, from: &str, times: &[Option<&Metric>]) -> Vec<Cell> {

@@ -95,10 +95,10 @@ const COLUMNS: [Column; 27] = [
 pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for (at, (group, _)) in groups.groups.iter().enumerate() {
-        let Some(load) = &group.load else { continue };
+        let Some(load) = group.load.as_ref().filter(|_| !group.bare_drive) else { continue };
         let peer = |line: &Line<'_>| {
             let other = groups.groups[line.group].0;
-            !other.measures_the_harness && other.load_peers == group.load_peers
+            other.competes() && other.load_peers == group.load_peers
         };
         let base = lines.iter().position(peer).unwrap_or(lines.len());
         lines.push(Line {
@@ -108,7 +108,7 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
             phase: &load.phase,
             at: None,
             metrics: &load.metrics,
-            base: (!group.measures_the_harness).then_some(base),
+            base: group.competes().then_some(base),
             beside: load.beside.as_ref(),
         });
     }

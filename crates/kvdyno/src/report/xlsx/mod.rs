@@ -6,6 +6,7 @@
 
 mod charts;
 mod cost;
+mod drive;
 mod figures;
 mod front;
 mod host;
@@ -29,6 +30,7 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     let load = load::sheet(&lines)?;
     let run = run::sheet(&lines)?;
     let cost = cost::sheet(&lines)?;
+    let drive = drive::sheet(&lines)?;
     let latency = latency::sheet(summary)?;
     let charts = charts::sheet(summary, &run, &cost, &latency)?;
     let series = series::sheet(evidence)?;
@@ -42,7 +44,7 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.set_properties(&properties);
     workbook.push_worksheet(front::sheet(summary, &series)?.finish());
     workbook.push_worksheet(charts.finish());
-    for placed in [load, run, cost] {
+    for placed in [load, run, cost].into_iter().chain(drive) {
         workbook.push_worksheet(placed.sheet.finish());
     }
     workbook.push_worksheet(latency.sheet.finish());

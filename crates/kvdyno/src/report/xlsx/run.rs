@@ -96,11 +96,11 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     // What a whole role is put in relation to: the same role of the first engine at equal work.
     let mut whole: Vec<(usize, (usize, usize), usize)> = Vec::new();
-    for (at, (group, _)) in groups.groups.iter().enumerate() {
+    for (at, group) in groups.engines() {
         for part in roles(&group.runs) {
             let place = lines.len();
             let mut base = None;
-            if part.op.is_none() && !group.measures_the_harness {
+            if part.op.is_none() && group.competes() {
                 let peer = |(other, role, _): &&(usize, (usize, usize), usize)| {
                     *role == part.at && groups.groups[*other].0.run_peers == group.run_peers
                 };

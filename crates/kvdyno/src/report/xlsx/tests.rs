@@ -114,6 +114,27 @@ fn what_an_idle_thread_saw_stands_below_the_latencies() {
 }
 
 #[test]
+fn the_drive_has_a_sheet_of_its_own() {
+    let (summary, bytes) = written(&Fixture::with_drive(2));
+    let read = read(bytes);
+    let drive = read.rows("Drive");
+    // Four jobs, two trials each, and a line of both.
+    assert_eq!(drive.len(), 12);
+    let deep = drive.iter().find(|row| text(row, "engine") == "uring-32").unwrap();
+    let group = summary.groups.iter().find(|group| group.label == "uring-32").unwrap();
+    let metrics = &group.runs[0].roles[0].metrics;
+    let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-9;
+    assert!(near(float(deep, "IOPS"), metrics.value(&c::OPS_PER_S).unwrap()));
+    assert!(near(float(deep, "clat p99, us"), metrics.value(&c::COMPLETION_P99).unwrap() / 1e3));
+    for sheet in ["Load", "Run", "Cost"] {
+        let rows = read.rows(sheet);
+        assert!(rows.iter().all(|row| !text(row, "engine").contains("uring")), "{sheet}");
+    }
+    let cost = read.rows("Cost");
+    assert_eq!([text(&cost[0], "ceiling"), text(&cost[0], "limit")], ["psync x 1", "drive"]);
+}
+
+#[test]
 fn numbers_are_those_of_the_summary() {
     let (summary, bytes) = written(&Fixture::new());
     let read = read(bytes);

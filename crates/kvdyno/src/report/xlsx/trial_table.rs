@@ -28,6 +28,12 @@ impl<'s> Lines<'s> {
         };
         Self { groups: summary.groups.iter().map(|group| (group, trials(group))).collect() }
     }
+
+    /// Engines and the harness, with their places; a bare drive has a sheet of its own.
+    pub(super) fn engines(&self) -> impl Iterator<Item = (usize, &'s Group)> + '_ {
+        let all = self.groups.iter().map(|(group, _)| *group).enumerate();
+        all.filter(|(_, group)| !group.bare_drive)
+    }
 }
 
 /// Where a column's numbers come from.

@@ -48,7 +48,7 @@ fn outline(plan: &Plan) -> String {
             case.database.id
         )
     };
-    plan.cases.iter().filter(|case| case.engine == "drive").map(line).collect()
+    plan.cases.iter().filter(|case| case.options.values.contains_key("io")).map(line).collect()
 }
 
 #[test]
@@ -158,4 +158,42 @@ fn operations_in_flight_are_for_engines_that_have_them() {
     let rate = [depth[0], "phase.measure.role.readers.rate={ per_second = 10 }"];
     let refusals = [&scans, &rate].map(|arguments| refusal(&text, &set(arguments)));
     insta::assert_snapshot!("depth_with_others", refusals.join("\n"));
+}
+
+#[test]
+fn fio_does_every_job_as_well_among_the_others() {
+    let plan = plan(ALONE, &["drive.with_fio=true"]);
+    insta::assert_snapshot!(outline(&plan));
+    let of = |engine: &str| plan.cases.iter().filter(|case| case.engine == engine).count();
+    assert_eq!((of("drive"), of("fio")), (1 + 4, 4));
+}
+
+fn plan_on_a_device(text: &str, arguments: &[&str]) -> Result<Plan, SuiteError> {
+    let suite = Suite::parse("suite.toml", text, &set(arguments))?;
+    expand(&suite, &engines(), &SizingHost { free_bytes: GIB + 4097, device: true, ..HOST })
+}
+
+#[test]
+fn a_device_is_used_as_a_whole_by_what_can() {
+    let plan = plan_on_a_device(ALONE, &["drive.size=auto"]).unwrap();
+    assert_eq!(plan.cases[0].data.records, 1024);
+    assert_eq!(plan.sized, ["all of the device: 1.00 GiB"]);
+    let refused = plan_on_a_device(builtin_text("quick"), &[]).unwrap_err().render(false);
+    assert!(refused.contains("lmdb stores nothing on a block device"), "{refused}");
+}
+
+/// Nothing is loaded, and every case finds what is there.
+#[test]
+fn what_is_only_read_is_not_filled() {
+    let reads = ["drive.read_only=true", "drive.job.large.rw=read"];
+    let plan = plan_on_a_device(ALONE, &reads).unwrap();
+    insta::assert_snapshot!(outline(&plan));
+    assert!(plan.cases.iter().all(|case| case.makes_database() && case.database.last_use));
+    assert_eq!(plan.estimate.write_bytes, 0);
+    let refused = [&["drive.read_only=true", "drive.precondition=2"][..], &reads];
+    let refused = [
+        plan_on_a_device(ALONE, refused[0]).unwrap_err().render(false),
+        refusal(ALONE, &set(refused[1])),
+    ];
+    insta::assert_snapshot!("read_only_refusals", refused.join("\n"));
 }

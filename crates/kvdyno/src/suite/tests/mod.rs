@@ -226,13 +226,16 @@ fn engines() -> BTreeMap<String, WorkerDescription> {
     drive.capabilities.bare_drive = true;
     drive.capabilities.numbered_keys_only = true;
     drive.capabilities.value_bytes_max = Some(64 << 20);
+    drive.capabilities.places.push(PlaceKind::Device);
     drive.planning = Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 1 << 20 };
     let of = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
     drive.options = vec![
         option("io", OptionKind::Choice { of }, Value::Text("io_uring".to_owned())),
         option("registered", OptionKind::Boolean, Value::Boolean(true)),
         option("direct", OptionKind::Boolean, Value::Boolean(true)),
+        option("read_only", OptionKind::Boolean, Value::Boolean(false)),
     ];
+    let fio = Description { name: "fio".to_owned(), ..drive.clone() };
     let worker = |engine: Description| {
         let described = WorkerDescription {
             protocol: kvdyno_record::PROTOCOL,
@@ -242,7 +245,7 @@ fn engines() -> BTreeMap<String, WorkerDescription> {
         };
         (described.engine.name.clone(), described)
     };
-    [null, lmdb, rocksdb, drive].map(worker).into()
+    [null, lmdb, rocksdb, drive, fio].map(worker).into()
 }
 
 fn set(arguments: &[&str]) -> Overrides {

@@ -38,6 +38,14 @@ fn a_suite_without_volumes_is_as_it_was() {
     assert!(plan.cases.iter().all(|case| !case.key.contains("/on-") && !case.id.contains("_on-")));
 }
 
+/// As they were before there were volumes: records of then can be compared with records of now.
+#[test]
+fn keys_of_suites_without_volumes_are_what_they_were() {
+    let quick = plan(builtin_text("quick"), &[]);
+    let key = "lmdb/async/1056832x16+1000/ram-262140KiB/t1/15444c9b4713";
+    assert_eq!(quick.cases[5].key, key);
+}
+
 #[test]
 fn every_engine_runs_on_every_volume_that_it_can() {
     let text = two().replace(

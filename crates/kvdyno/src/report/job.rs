@@ -1,0 +1,84 @@
+//! What a bare drive was asked for, and how that ran: the words in which people speak of a drive's
+//! figures (random read, 4 KiB, queue depth 32).
+
+use super::evidence::CaseEvidence;
+use kvdyno_record::engine::Value;
+use kvdyno_record::plan::Case;
+use kvdyno_record::workload::{Choice, Drive};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The option of a drive's worker that says by which calls it works.
+const METHOD: &str = "io";
+
+/// What a drive's worker tells of itself, among its counters.
+const HOW: &str = "how";
+const WRITTEN: &str = "written_in_full";
+
+/// A job of a bare drive.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Job {
+    /// `rand read`, `seq write`, `rand 70/30` (reads before writes).
+    pub io: String,
+    /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
+    pub method: String,
+    /// Bytes of each I/O.
+    pub block_bytes: u64,
+    /// I/Os that each thread keeps in flight.
+    pub depth: u32,
+    /// Each thread waits for its I/O.
+    pub blocking: bool,
+    /// How it really ran, in the worker's own words; null: it did not say.
+    pub ran: Option<String>,
+    /// How it is known that its file was written in full, in the worker's words; null: it did not
+    /// say.
+    pub written: Option<String>,
+}
+
+impl Job {
+    /// That of a drive's case; none of an engine's.
+    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, drive: &Drive) -> Option<Self> {
+        if !(case.ceiling || ran.is_bare_drive()) {
+            return None;
+        }
+        let role = drive.roles.first()?;
+        Some(Self {
+            io: io(drive),
+            method: case.options.values.get(METHOD).map_or_else(String::new, ToString::to_string),
+            block_bytes: case.shape.value_bytes_mean,
+            depth: role.depth.unwrap_or(1),
+            blocking: role.depth.is_none(),
+            ran: told(ran, phase, HOW),
+            written: told(ran, phase, WRITTEN),
+        })
+    }
+}
+
+/// `rand read`, `seq write`, `rand 70/30`.
+fn io(drive: &Drive) -> String {
+    let mixes = || drive.roles.iter().flat_map(|role| &role.mix);
+    let (mut reads, mut writes) = (0.0, 0.0);
+    for entry in mixes() {
+        let weight = if entry.op.writes() { &mut writes } else { &mut reads };
+        *weight += entry.weight;
+    }
+    let order = match mixes().next().map(|entry| &entry.keys) {
+        Some(Choice::Sequential) => "seq",
+        Some(Choice::Uniform) | None => "rand",
+        Some(_) => "skewed",
+    };
+    let percent = (100.0 * reads / f64::max(reads + writes, f64::MIN_POSITIVE)).round();
+    match (reads > 0.0, writes > 0.0) {
+        (true, true) => format!("{order} {percent:.0}/{:.0}", 100.0 - percent),
+        (true, false) => format!("{order} read"),
+        _ => format!("{order} write"),
+    }
+}
+
+/// What the worker told of itself after a phase.
+fn told(case: &CaseEvidence, phase: &str, name: &str) -> Option<String> {
+    match case.counters().ok()?.phases.get(phase)?.after.get(name)? {
+        Value::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,105 @@
+//! How far from the drive: each engine's I/Os a second against those of the bare drive.
+
+use super::super::catalogue as c;
+use super::super::efficiency::{Against, Efficiency};
+use super::super::group::{Group, RunRow};
+use super::super::summary::Summary;
+use super::super::table::{Side, Table};
+use super::number::{grouped, ratio, whole};
+use super::{Axes, Cells, Titled, runs, several};
+
+const AID: &str = "\
+reads and writes: the device's in the window, which counts everybody's. ceiling: what the bare drive
+gave as many in flight, by the best calls that wait for each I/O (for an engine that keeps several
+in flight: by any). share: the engine's I/Os a second over the ceiling's; most: over the most that
+any ceiling reached. limit: drive (a share of 80 % or more, or its queue is full), CPU (85 % of what
+its threads could have had), lock (more than half of its threads' time neither on a CPU nor at the
+drive), CPU+drive (by turns: neither full nor idle), rate (no more was asked for). cached: fewer
+than one I/O in a hundred operations, so it is memory that was measured.";
+
+/// A line for each measured phase of each engine; none where the run has no ceiling.
+pub(super) fn efficiency(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
+    use Side::{Left, Right};
+    let phases = several(standings(summary).map(|(_, run, _)| run.phase.as_str()));
+    let mut columns = axes.columns();
+    columns.push(("threads", Right));
+    if phases {
+        columns.push(("phase", Left));
+    }
+    columns.extend([
+        ("reads\n/s", Right),
+        ("writes\n/s", Right),
+        ("I/Os\n/op", Right),
+        ("ceiling", Left),
+        ("I/Os\n/s", Right),
+        ("share\n%", Right),
+        ("most\n%", Right),
+        ("CPU\n%", Right),
+        ("limit", Left),
+    ]);
+    if wide {
+        columns.extend([("queue", Right), ("busy\n%", Right), ("most", Left), ("I/Os\n/s", Right)]);
+    }
+    let mut table = Table::new(columns);
+    for (group, run, standing) in standings(summary) {
+        let mut cells = axes.cells(group);
+        let own = run.roles.iter().map(|role| role.threads).sum();
+        cells.push(group.threads.unwrap_or(own).to_string());
+        if phases {
+            cells.push(run.phase.clone());
+        }
+        cells.extend(line(&mut table, group, run, standing, wide));
+        table.row(&cells);
+    }
+    Titled { title: "How far from the drive", table, aid: AID.to_owned() }
+}
+
+fn standings(summary: &Summary) -> impl Iterator<Item = (&Group, &RunRow, &Efficiency)> {
+    let asked_for = summary.groups.iter().any(|group| group.ceiling);
+    let all = runs(summary).filter_map(|(group, run)| Some((group, run, run.efficiency.as_ref()?)));
+    all.filter(move |_| asked_for)
+}
+
+fn line(
+    table: &mut Table,
+    group: &Group,
+    run: &RunRow,
+    standing: &Efficiency,
+    wide: bool,
+) -> Vec<String> {
+    let mut row = Cells::new(table, group, &run.metrics, &c::DEVICE_READS_PER_S);
+    let mut cells = vec![
+        row.main(grouped),
+        row.figure(&c::DEVICE_WRITES_PER_S, grouped),
+        standing.ios_per_op.map_or_else(|| "-".to_owned(), ratio),
+    ];
+    let ceiling = standing.ceiling.as_ref();
+    cells.push(ceiling.map_or_else(|| "-".to_owned(), Against::name));
+    cells.push(ceiling.map_or_else(|| "-".to_owned(), |ceiling| grouped(ceiling.ios_per_s)));
+    let mut share = row.figure(&c::CEILING_SHARE, whole);
+    if standing.reads_alone && ceiling.is_some() {
+        let note = "of reads alone: no ceiling here covers its writes";
+        share = format!("{share} {}", row.table.footnotes.mark(note));
+    }
+    cells.extend([share, row.figure(&c::DRIVE_SHARE, whole)]);
+    cells.push(row.figure(&c::CPU_PERCENT, whole));
+    cells.push(if row.dead { "-".to_owned() } else { limit(row.table, standing) });
+    if wide {
+        let most = standing.drive.as_ref();
+        let mut row = Cells::new(table, group, &run.metrics, &c::DEVICE_READS_PER_S);
+        cells.push(row.figure(&c::DEVICE_QUEUE, ratio));
+        cells.push(row.figure(&c::DEVICE_BUSY, ratio));
+        cells.push(most.map_or_else(|| "-".to_owned(), Against::name));
+        cells.push(most.map_or_else(|| "-".to_owned(), |most| grouped(most.ios_per_s)));
+    }
+    cells
+}
+
+fn limit(table: &mut Table, standing: &Efficiency) -> String {
+    let cached = if standing.cached { ", cached" } else { "" };
+    match (standing.limit, &standing.why_no_limit) {
+        (Some(limit), _) => format!("{}{cached}", limit.word()),
+        (None, Some(why)) => format!("- {}", table.footnotes.mark(why)),
+        (None, None) => "-".to_owned(),
+    }
+}

@@ -1,0 +1,103 @@
+//! The store behind the trait: where it lies, what is asked of it, and its sessions.
+
+use crate::describe;
+use crate::log::Log;
+use crate::member::FILE_NAME;
+use crate::opening::{self, Wanted};
+use crate::session::DirectSession;
+use crate::store::Store;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Options, Place, Result,
+    Settled, Value,
+};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+use twox_hash::XxHash3_64;
+
+/// An open store.
+#[derive(Debug)]
+pub struct Direct {
+    store: Store,
+    depth: u32,
+    /// What carries the operations of the first session.
+    how: OnceLock<String>,
+}
+
+impl Engine for Direct {
+    type Session<'e> = DirectSession<'e>;
+
+    fn describe() -> Description {
+        describe::description()
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let commit = options.durability == Durability::Commit;
+        let wanted = Wanted {
+            records: data.records_max,
+            value_bytes: data.value_bytes_max,
+            pack: options.integer("pack")?,
+            commit,
+        };
+        let mut places = vec![(place.clone(), FILE_NAME.to_owned())];
+        match options.text("mirror")? {
+            "" => {}
+            path => places.push(mirror_of(place, Path::new(path))),
+        }
+        let log = Log::default();
+        let opened = opening::open(&places, wanted, &log)?;
+        Ok(Self { store: Store::new(opened, commit, log), depth: data.depth, how: OnceLock::new() })
+    }
+
+    fn session(&self) -> Result<DirectSession<'_>> {
+        let session = DirectSession::new(&self.store, self.depth)?;
+        self.how.get_or_init(|| session.how());
+        Ok(session)
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.store.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.store.close()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = self.store.log.counters();
+        let geometry = &self.store.format.geometry;
+        let mut tell = |name: &str, value: Value| drop(counters.insert(name.to_owned(), value));
+        tell("pack", u64::from(geometry.pack).into());
+        tell("block_bytes", u64::from(geometry.block_bytes).into());
+        tell("blocks", geometry.blocks().into());
+        tell("copies_in_use", (self.store.live().count() as u64).into());
+        if let Some(how) = self.how.get() {
+            tell("io", Value::Text(how.clone()));
+        }
+        counters
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        self.store.log.events()
+    }
+}
+
+/// Where the mirror lies. In a directory its file is named after the first place, so that one
+/// directory can take the mirrors of many stores, and none is taken for another's.
+fn mirror_of(place: &Place, mirror: &Path) -> (Place, String) {
+    let first = match place {
+        Place::Directory(path) | Place::Device(path) => path.clone(),
+        Place::Server(_) => PathBuf::new(),
+    };
+    let whole = first.canonicalize().unwrap_or(first);
+    let name = XxHash3_64::oneshot(whole.as_os_str().as_encoded_bytes());
+    let name = format!("direct-{name:016x}.data");
+    // What is not there is a directory that is not mounted, or a device that is gone.
+    let device = mirror.metadata().is_ok_and(|found| !found.is_dir());
+    let mirror = mirror.to_owned();
+    (if device { Place::Device(mirror) } else { Place::Directory(mirror) }, name)
+}

@@ -1,0 +1,383 @@
+//! Where everything lies, and what a block is: the format of docs/direct-format.md as pure
+//! functions of bytes. It reads and writes nothing.
+
+use kvdyno_engine::{Error, ErrorClass, Result};
+use twox_hash::XxHash3_64;
+
+/// Everything begins on a multiple of this: what `O_DIRECT` wants on any drive of today.
+pub const PAGE: usize = 4096;
+
+/// Where the two header copies lie: far apart, so that no single write can take both.
+pub const HEADERS: [u64; 2] = [0, 512 << 10];
+
+/// Where the journal begins; what lies before it belongs to the headers.
+pub const JOURNAL_AT: u64 = 1 << 20;
+
+/// Bytes of a block before its first record: checksum, number, version.
+pub const BLOCK_HEADER: usize = 24;
+
+/// The longest value: a block of one such record is still read and written in one piece.
+pub const VALUE_BYTES_MAX: u64 = 1 << 20;
+
+/// The largest block, and with it the longest single write.
+const BLOCK_BYTES_MAX: u64 = 4 << 20;
+
+/// Bits of a version that count the writes of one opening; those above are the opening's epoch.
+const COUNT_BITS: u32 = 40;
+
+/// Sizes that decide where a record lies. They are fixed when a store is made, all but `records`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Keys are the numbers below this.
+    pub records: u64,
+    /// Length of the longest value.
+    pub value_bytes: u32,
+    /// Neighbouring records in one block.
+    pub pack: u32,
+    /// Length of a block: a multiple of [`PAGE`].
+    pub block_bytes: u32,
+    /// Blocks that the journal holds.
+    pub journal_slots: u32,
+}
+
+impl Geometry {
+    /// The geometry of a new store. `pack` zero: as many records as fit into one page, and one
+    /// where none fits.
+    pub fn plan(records: u64, value_bytes: u64, pack: u64) -> Result<Self> {
+        if value_bytes > VALUE_BYTES_MAX {
+            return Err(invalid(format!(
+                "values of {value_bytes} bytes; direct stores up to {VALUE_BYTES_MAX}"
+            )));
+        }
+        let record = record_bytes(value_bytes);
+        let fits = ((PAGE - BLOCK_HEADER) as u64 / record).max(1);
+        let pack = if pack == 0 { fits } else { pack };
+        let bytes = (BLOCK_HEADER as u64 + pack * record).next_multiple_of(PAGE as u64);
+        if bytes > BLOCK_BYTES_MAX {
+            return Err(invalid(format!(
+                "pack = {pack} makes blocks of {bytes} bytes of records of {value_bytes}; they may \
+                 have {BLOCK_BYTES_MAX}: pack fewer"
+            )));
+        }
+        let geometry = Self {
+            records,
+            value_bytes: value_bytes as u32,
+            pack: pack as u32,
+            block_bytes: bytes as u32,
+            journal_slots: (JOURNAL_BYTES / bytes).clamp(8, 1024) as u32,
+        };
+        let whole = u128::from(geometry.blocks()) * u128::from(bytes);
+        if whole > FILE_BYTES_MAX {
+            return Err(invalid(format!("{records} records take {whole} bytes: past any offset")));
+        }
+        Ok(geometry)
+    }
+
+    /// Blocks of data.
+    pub fn blocks(&self) -> u64 {
+        self.records.div_ceil(u64::from(self.pack))
+    }
+
+    /// Where a slot of the journal lies.
+    pub fn journal_at(&self, slot: u64) -> u64 {
+        JOURNAL_AT + slot * u64::from(self.block_bytes)
+    }
+
+    /// Where the data begins: the next whole MiB past the journal.
+    pub fn data_at(&self) -> u64 {
+        self.journal_at(u64::from(self.journal_slots)).next_multiple_of(1 << 20)
+    }
+
+    /// Where a block lies.
+    #[inline]
+    pub fn block_at(&self, block: u64) -> u64 {
+        self.data_at() + block * u64::from(self.block_bytes)
+    }
+
+    /// Length of the file, or of what is used of a device.
+    pub fn file_bytes(&self) -> u64 {
+        self.block_at(self.blocks())
+    }
+
+    /// The block of a record, and its place in there.
+    #[inline]
+    pub fn locate(&self, record: u64) -> (u64, u32) {
+        let pack = u64::from(self.pack);
+        (record / pack, (record % pack) as u32)
+    }
+
+    /// The records of a block, in words.
+    pub fn records_of(&self, block: u64) -> String {
+        let first = block * u64::from(self.pack);
+        let last = (first + u64::from(self.pack)).min(self.records).saturating_sub(1);
+        format!("block {block} (records {first} to {last})")
+    }
+
+    /// Bytes of the length in front of each value.
+    #[inline]
+    fn length_bytes(&self) -> usize {
+        length_bytes(u64::from(self.value_bytes))
+    }
+
+    #[inline]
+    fn record_at(&self, place: u32) -> usize {
+        let record = self.length_bytes() + self.value_bytes as usize;
+        BLOCK_HEADER + place as usize * record
+    }
+}
+
+/// What a journal may take, where blocks are small.
+const JOURNAL_BYTES: u64 = 4 << 20;
+
+/// The kernel's offsets are signed.
+const FILE_BYTES_MAX: u128 = (i64::MAX >> 1) as u128;
+
+/// Two bytes tell lengths up to 65,534, four the longer ones; zero is "no record".
+fn length_bytes(value_bytes: u64) -> usize {
+    if value_bytes < u64::from(u16::MAX) { 2 } else { 4 }
+}
+
+fn record_bytes(value_bytes: u64) -> u64 {
+    length_bytes(value_bytes) as u64 + value_bytes
+}
+
+/// What a block turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// All zeros: never written, or lost as a whole, which cannot be told apart.
+    Empty,
+    /// As it was sealed, with this version.
+    Sealed(u64),
+    /// Not as it was sealed: torn, or bits have changed, or another store's.
+    Bad,
+    /// Sound, and the image of another block: a write went astray.
+    Astray(u64),
+}
+
+impl Found {
+    /// The version to compare copies by; `None`: nothing to be trusted.
+    pub fn version(self) -> Option<u64> {
+        match self {
+            Self::Empty => Some(0),
+            Self::Sealed(version) => Some(version),
+            Self::Bad | Self::Astray(_) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => write!(f, "never written"),
+            Self::Sealed(version) => write!(f, "sound, version {version}"),
+            Self::Bad => write!(f, "the checksum is wrong"),
+            Self::Astray(number) => write!(f, "it is the image of block {number}"),
+        }
+    }
+}
+
+/// A store's geometry, and the seed that tells its blocks from those of any other store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Where things lie.
+    pub geometry: Geometry,
+    /// Of the store's identity.
+    pub seed: u64,
+}
+
+impl Format {
+    /// Looks a block over.
+    #[inline]
+    pub fn inspect(&self, block: u64, image: &[u8]) -> Found {
+        match self.number_in(image) {
+            Ok((number, version)) if number == block => Found::Sealed(version),
+            Ok((number, _)) => Found::Astray(number),
+            Err(empty) => empty,
+        }
+    }
+
+    /// The number and the version of a sound image, whichever block it is of.
+    #[inline]
+    pub fn number_in(&self, image: &[u8]) -> Result<(u64, u64), Found> {
+        if read_u64(image, 0) != self.checksum(image) {
+            return Err(if is_zero(image) { Found::Empty } else { Found::Bad });
+        }
+        Ok((read_u64(image, 8), read_u64(image, 16)))
+    }
+
+    /// Gives an image its number, version and checksum.
+    #[inline]
+    pub fn seal(&self, block: u64, version: u64, image: &mut [u8]) {
+        image[8..16].copy_from_slice(&block.to_le_bytes());
+        image[16..24].copy_from_slice(&version.to_le_bytes());
+        let checksum = self.checksum(image);
+        image[..8].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    #[inline]
+    fn checksum(&self, image: &[u8]) -> u64 {
+        XxHash3_64::oneshot_with_seed(self.seed, &image[8..])
+    }
+
+    /// The value at a place of a sound or empty block.
+    #[inline]
+    pub fn value<'i>(&self, place: u32, image: &'i [u8]) -> Option<&'i [u8]> {
+        let (at, width) = (self.geometry.record_at(place), self.geometry.length_bytes());
+        let mut told = [0; 4];
+        told[..width].copy_from_slice(&image[at..at + width]);
+        let length = u32::from_le_bytes(told).checked_sub(1)? as usize;
+        image.get(at + width..at + width + length)
+    }
+
+    /// Stores a value at a place, or nothing; what the place held before is zeroed.
+    #[inline]
+    pub fn set(&self, place: u32, value: Option<&[u8]>, image: &mut [u8]) {
+        let (at, width) = (self.geometry.record_at(place), self.geometry.length_bytes());
+        let told = value.map_or(0, |value| value.len() as u32 + 1).to_le_bytes();
+        image[at..at + width].copy_from_slice(&told[..width]);
+        let room = &mut image[at + width..][..self.geometry.value_bytes as usize];
+        let value = value.unwrap_or_default();
+        room[..value.len()].copy_from_slice(value);
+        room[value.len()..].fill(0);
+    }
+}
+
+/// The first version of an opening.
+pub fn first_version(epoch: u64) -> u64 {
+    epoch << COUNT_BITS
+}
+
+/// The opening that a version was written in.
+pub fn epoch_of(version: u64) -> u64 {
+    version >> COUNT_BITS
+}
+
+/// Whether all bytes are zero.
+pub fn is_zero(bytes: &[u8]) -> bool {
+    const ZEROS: [u8; PAGE] = [0; PAGE];
+    bytes.chunks(PAGE).all(|chunk| chunk == &ZEROS[..chunk.len()])
+}
+
+#[inline]
+fn read_u64(bytes: &[u8], at: usize) -> u64 {
+    let mut eight = [0; 8];
+    eight.copy_from_slice(&bytes[at..at + 8]);
+    u64::from_le_bytes(eight)
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorClass::Invalid, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn format(records: u64, value_bytes: u64, pack: u64) -> Format {
+        Format { geometry: Geometry::plan(records, value_bytes, pack).unwrap(), seed: 7 }
+    }
+
+    #[test]
+    fn as_many_records_as_fit_into_a_page() {
+        let plan = |value, pack| {
+            let geometry = Geometry::plan(1000, value, pack).unwrap();
+            (geometry.pack, geometry.block_bytes)
+        };
+        assert_eq!(plan(32, 0), (119, 4096));
+        assert_eq!(plan(100, 0), (39, 4096));
+        assert_eq!(plan(4070, 0), (1, 4096));
+        assert_eq!(plan(4071, 0), (1, 8192));
+        assert_eq!(plan(100, 64), (64, 8192));
+        assert_eq!(plan(32, 64), (64, 4096));
+        assert_eq!(plan(0, 0), (2036, 4096));
+        assert_eq!(plan(1 << 20, 0), (1, (1 << 20) + 4096));
+    }
+
+    #[test]
+    fn what_cannot_be_laid_out_is_refused() {
+        for (records, value, pack) in [(1, (1 << 20) + 1, 0), (1, 1 << 20, 64), (u64::MAX, 100, 1)]
+        {
+            let refused = Geometry::plan(records, value, pack).unwrap_err();
+            assert_eq!(refused.class, ErrorClass::Invalid, "{refused}");
+        }
+        let most = Geometry::plan(137_000_000_000, 32, 64).unwrap();
+        assert_eq!(most.file_bytes(), most.data_at() + 137_000_000_000_u64.div_ceil(64) * 4096);
+    }
+
+    #[test]
+    fn nothing_overlaps() {
+        let geometry = format(1000, 100, 0).geometry;
+        assert!(HEADERS[1] + PAGE as u64 <= JOURNAL_AT);
+        assert!(geometry.journal_at(geometry.journal_slots.into()) <= geometry.data_at());
+        assert_eq!(geometry.block_at(1) - geometry.block_at(0), 4096);
+        assert_eq!(geometry.locate(39), (1, 0));
+        assert_eq!(geometry.blocks(), 26);
+        assert_eq!(geometry.records_of(25), "block 25 (records 975 to 999)");
+    }
+
+    #[test]
+    fn zeros_are_empty_and_hold_nothing() {
+        let format = format(1000, 100, 0);
+        let image = vec![0; 4096];
+        assert_eq!(format.inspect(3, &image), Found::Empty);
+        assert_eq!(format.value(5, &image), None);
+    }
+
+    #[test]
+    fn another_block_or_another_stores_is_noticed() {
+        let format = format(1000, 100, 0);
+        let mut image = vec![0; 4096];
+        format.seal(3, 9, &mut image);
+        assert_eq!(format.inspect(3, &image), Found::Sealed(9));
+        assert_eq!(format.inspect(4, &image), Found::Astray(3));
+        assert_eq!(Format { seed: 8, ..format }.inspect(3, &image), Found::Bad);
+    }
+
+    proptest! {
+        #[test]
+        fn a_flipped_bit_is_noticed(bit in 0..4096_usize * 8, filled: u8) {
+            let format = format(1000, 100, 0);
+            let mut image = vec![filled; 4096];
+            format.seal(3, 9, &mut image);
+            image[bit / 8] ^= 1 << (bit % 8);
+            prop_assert_eq!(format.inspect(3, &image), Found::Bad);
+        }
+
+        #[test]
+        fn a_torn_write_is_noticed(sectors in 1..8_usize, old: u8, new: u8) {
+            let format = format(1000, 4000, 0);
+            let image = |byte: u8, version| {
+                let mut image = vec![0; 4096];
+                format.set(0, Some(&vec![byte; 4000]), &mut image);
+                format.seal(3, version, &mut image);
+                image
+            };
+            let mut torn = image(old, 1);
+            torn[..sectors * 512].copy_from_slice(&image(new, 2)[..sectors * 512]);
+            // Where the rest of both images is the same, nothing was torn.
+            let whole = torn == image(new, 2);
+            prop_assert_eq!(format.inspect(3, &torn) == Found::Bad, !whole);
+        }
+
+        #[test]
+        fn values_are_kept_apart(
+            steps in prop::collection::vec((0..39_u32, prop::option::of(0..=100_usize)), 0..60),
+        ) {
+            let format = format(1000, 100, 0);
+            let mut image = vec![0; 4096];
+            let mut model = std::collections::BTreeMap::new();
+            for (step, (place, length)) in steps.into_iter().enumerate() {
+                let value = length.map(|length| vec![step as u8; length]);
+                format.set(place, value.as_deref(), &mut image);
+                model.insert(place, value);
+            }
+            format.seal(3, 1, &mut image);
+            prop_assert_eq!(format.inspect(3, &image), Found::Sealed(1));
+            for place in 0..39 {
+                let expected = model.get(&place).cloned().flatten();
+                prop_assert_eq!(format.value(place, &image), expected.as_deref());
+            }
+        }
+    }
+}

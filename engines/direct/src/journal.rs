@@ -1,0 +1,119 @@
+//! Which slots of the journal are taken. A slot holds the image of one block, as it is about to be
+//! written in place; the images themselves are written by the pipeline and read by recovery.
+//!
+//! Slots are used strictly one after the other, round and round. So of two images of one block, it
+//! is never the newer one that was overwritten while the older one is still there.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The journal of a store. All members of a mirror use the same slots.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    slots: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Number of the oldest entry that is still needed.
+    oldest: u64,
+    /// Of each entry from there on: whether its block is in place.
+    placed: VecDeque<bool>,
+}
+
+/// What a flush that begins now will have made durable: the entries below this one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cover(u64);
+
+impl Journal {
+    pub(crate) fn new(slots: u32) -> Self {
+        let placed = VecDeque::with_capacity(slots as usize);
+        Self { slots: slots.into(), state: Mutex::new(State { oldest: 0, placed }) }
+    }
+
+    /// Takes the next entry; `None`: all are needed still.
+    pub(crate) fn take(&self) -> Option<u64> {
+        let mut state = self.state();
+        let taken = state.placed.len() as u64;
+        (taken < self.slots).then(|| {
+            state.placed.push_back(false);
+            state.oldest + taken
+        })
+    }
+
+    /// The slot of an entry.
+    pub(crate) fn slot(&self, entry: u64) -> u64 {
+        entry % self.slots
+    }
+
+    /// The entry's block was written in place, or will not be.
+    pub(crate) fn placed(&self, entry: u64) {
+        let mut state = self.state();
+        let at = (entry - state.oldest) as usize;
+        state.placed[at] = true;
+    }
+
+    /// Called before a flush begins.
+    pub(crate) fn cover(&self) -> Cover {
+        let state = self.state();
+        let placed = state.placed.iter().take_while(|placed| **placed).count() as u64;
+        Cover(state.oldest + placed)
+    }
+
+    /// Whether a flush that begins now would free entries.
+    pub(crate) fn can_free(&self) -> bool {
+        self.state().placed.front() == Some(&true)
+    }
+
+    /// Called after a flush has succeeded: what it covered is in place for good.
+    pub(crate) fn flushed(&self, cover: Cover) {
+        let mut state = self.state();
+        while state.oldest < cover.0 {
+            state.placed.pop_front();
+            state.oldest += 1;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_come_back_in_order_and_after_a_flush_only() {
+        let journal = Journal::new(3);
+        let taken: Vec<_> = std::iter::from_fn(|| journal.take()).collect();
+        assert_eq!(taken, [0, 1, 2]);
+        journal.placed(1);
+        journal.placed(2);
+        journal.flushed(journal.cover());
+        assert_eq!(journal.take(), None, "the oldest is not in place");
+        assert!(!journal.can_free());
+        let before = journal.cover();
+        journal.placed(0);
+        journal.flushed(before);
+        assert_eq!(journal.take(), None, "it was placed after the flush began");
+        assert!(journal.can_free());
+        journal.flushed(journal.cover());
+        assert_eq!(journal.take(), Some(3));
+        assert_eq!(journal.slot(3), 0);
+    }
+
+    #[test]
+    fn two_flushes_may_overlap() {
+        let journal = Journal::new(2);
+        assert_eq!((journal.take(), journal.take()), (Some(0), Some(1)));
+        journal.placed(0);
+        let first = journal.cover();
+        journal.placed(1);
+        let second = journal.cover();
+        journal.flushed(second);
+        journal.flushed(first);
+        assert_eq!((journal.take(), journal.take()), (Some(2), Some(3)));
+    }
+}

@@ -1,0 +1,83 @@
+//! What happened that its owner should hear of: counts, and events with their words.
+
+use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Value};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Count {
+    /// Blocks of one copy written anew from the other.
+    Repaired,
+    /// Blocks of which no sound copy is left, each time one was asked for.
+    Corrupt,
+    /// Blocks that were sound when they were read again: the first read met a write.
+    Reread,
+    /// Blocks put in place from the journal at open.
+    Restored,
+    /// Bytes copied to a copy that was missing, or had been away.
+    Resilvered,
+    /// Headers of which one place was damaged.
+    HeadersRepaired,
+    /// Copies that could not be used at open, or refused a write.
+    GivenUp,
+    /// Block images written to the journal.
+    Journaled,
+    /// Flushes asked of each copy.
+    Flushes,
+    /// Times that writes waited for room in the journal.
+    JournalFull,
+}
+
+const NAMES: [&str; 10] = [
+    "repaired",
+    "corrupt",
+    "reread",
+    "restored_from_journal",
+    "resilvered_bytes",
+    "headers_repaired",
+    "copies_given_up",
+    "journaled",
+    "flushes",
+    "journal_full",
+];
+
+/// Past so many untold events only their counts are kept.
+const EVENTS_MAX: usize = 1000;
+
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    counts: [AtomicU64; NAMES.len()],
+    events: Mutex<Vec<EngineEvent>>,
+}
+
+impl Log {
+    pub(crate) fn count(&self, what: Count, times: u64) {
+        self.counts[what as usize].fetch_add(times, Relaxed);
+    }
+
+    /// Counts, and says so in words.
+    pub(crate) fn tell(&self, what: Count, times: u64, words: String) {
+        self.count(what, times);
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() < EVENTS_MAX {
+            events.push(EngineEvent {
+                at_unix_ns: since.as_nanos() as u64,
+                kind: EventKind::Other,
+                edge: Edge::Point,
+                detail: Counters::from([(NAMES[what as usize].to_owned(), Value::Text(words))]),
+            });
+        }
+    }
+
+    pub(crate) fn events(&self) -> Vec<EngineEvent> {
+        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let counts = NAMES.iter().zip(&self.counts);
+        counts.map(|(name, count)| ((*name).to_owned(), count.load(Relaxed).into())).collect()
+    }
+}

@@ -1,0 +1,253 @@
+//! One copy of a store: a file or a device, opened past the page cache for this process alone. It
+//! knows headers; what else the bytes mean is for others.
+
+use crate::aligned::Aligned;
+use crate::format::{HEADERS, JOURNAL_AT, PAGE, is_zero};
+use crate::header::Header;
+use kvdyno_engine::{Error, ErrorClass, Place, Result};
+use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file of a store in its directory.
+pub const FILE_NAME: &str = "direct.data";
+
+/// An open copy.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) file: File,
+    pub(crate) path: PathBuf,
+    /// A device's length is given, and so are that of a file standing in for one.
+    fixed: bool,
+}
+
+/// What was found where a copy should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing yet.
+    Fresh,
+    /// A copy in order. `true`: one of its header's two places is damaged.
+    Ours(Header, bool),
+    /// A copy that cannot be used, and why.
+    Damaged(String),
+}
+
+impl Member {
+    /// Opens the copy at a place, an empty file where there is none.
+    pub(crate) fn open(place: &Place, name: &str) -> Result<Self> {
+        let (path, fixed) = match place {
+            Place::Directory(directory) => (directory.join(name), false),
+            Place::Device(path) => (path.clone(), true),
+            Place::Server(_) => return Err(invalid("direct has no server")),
+        };
+        let device = path.metadata().is_ok_and(|found| found.file_type().is_block_device());
+        // O_EXCL on a block device: not while it is mounted or in use by another.
+        let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };
+        let mut options = File::options();
+        options.read(true).write(true).create(!fixed);
+        options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
+        let file = open_patiently(&options, &path).map_err(|error| doing("open", &path, error))?;
+        if file.try_lock().is_err() {
+            let what = format!("{} is in use by another process", path.display());
+            return Err(Error::new(ErrorClass::Unavailable, what));
+        }
+        Ok(Self { file, path, fixed })
+    }
+
+    /// What is there.
+    pub(crate) fn standing(&self) -> Result<Standing> {
+        let bytes = self.bytes()?;
+        if bytes < JOURNAL_AT && !self.fixed && self.is_blank(bytes)? {
+            return Ok(Standing::Fresh);
+        }
+        let headers = HEADERS.map(|at| self.header_at(at, bytes));
+        let [first, second] = headers;
+        let (first, second) = (first?, second?);
+        let damaged = first.is_none() || second.is_none();
+        let newest = match (first, second) {
+            (Some(a), Some(b)) => Some(if b.generation > a.generation { b } else { a }),
+            (a, b) => a.or(b),
+        };
+        match newest {
+            Some(header) if header.epoch == 0 => Ok(Standing::Fresh),
+            Some(header) if bytes < header.geometry.file_bytes() => {
+                let expected = header.geometry.file_bytes();
+                Ok(Standing::Damaged(format!("it has {bytes} bytes of {expected}")))
+            }
+            Some(header) => Ok(Standing::Ours(header, damaged)),
+            None if self.fixed => self.blank_device(bytes),
+            None => Ok(Standing::Damaged("both of its headers are damaged".to_owned())),
+        }
+    }
+
+    /// A device is overwritten where it holds nothing; what else there may be is not ours to judge.
+    fn blank_device(&self, bytes: u64) -> Result<Standing> {
+        if self.is_blank(bytes)? {
+            return Ok(Standing::Fresh);
+        }
+        Err(invalid(&format!(
+            "{} holds something that is not a direct store; zero its first MiB to give it up",
+            self.path.display()
+        )))
+    }
+
+    /// Whether all that lies before the journal is zeros.
+    fn is_blank(&self, bytes: u64) -> Result<bool> {
+        let mut buffer = Aligned::new(bytes.min(JOURNAL_AT) as usize);
+        self.read(&mut buffer, 0)?;
+        Ok(is_zero(&buffer))
+    }
+
+    fn header_at(&self, at: u64, bytes: u64) -> Result<Option<Header>> {
+        if bytes < at + PAGE as u64 {
+            return Ok(None);
+        }
+        let mut page = Aligned::new(PAGE);
+        // A page that cannot be read is as good as a damaged one: there is another.
+        match self.read(&mut page, at) {
+            Ok(()) => Header::decode(&page),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Writes the header to both of its places, one after the other: a power loss in the middle
+    /// leaves the other one whole.
+    pub(crate) fn write_header(&self, header: &Header) -> Result<()> {
+        let mut page = Aligned::new(PAGE);
+        page.copy_from_slice(&header.encode());
+        for at in HEADERS {
+            self.write(&page, at)?;
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Length of the file or device.
+    pub(crate) fn bytes(&self) -> Result<u64> {
+        seek(&self.file, SeekFrom::End(0)).map_err(|error| self.doing("length", error.into()))
+    }
+
+    /// Makes the file this long at least, without writing; a device must be.
+    pub(crate) fn reach(&self, bytes: u64) -> Result<()> {
+        let there = self.bytes()?;
+        if there >= bytes {
+            return Ok(());
+        }
+        if self.fixed {
+            let what = format!(
+                "{} has {there} bytes, the records take {bytes}: fewer records, a smaller value, \
+                 or a larger device",
+                self.path.display()
+            );
+            return Err(Error::new(ErrorClass::Full, what));
+        }
+        self.file.set_len(bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => invalid(&format!(
+                "{} cannot have {bytes} bytes, files end before on this filesystem (ext4: at 16 \
+                 TiB): use xfs, a device, a larger pack or fewer records",
+                self.path.display()
+            )),
+            _ => self.doing("set_len", error),
+        })
+    }
+
+    /// Empties all that the store will use, so that every block is one never written. Until its
+    /// real header is written, the copy counts as not there: `header` is that of epoch zero.
+    pub(crate) fn wipe(&self, header: &Header) -> Result<()> {
+        let bytes = header.geometry.file_bytes();
+        if !self.fixed {
+            self.file.set_len(0).map_err(|error| self.doing("set_len", error))?;
+            self.write_header(header)?;
+            return self.reach(bytes);
+        }
+        self.reach(bytes)?;
+        self.write_header(header)?;
+        let zero = |flags| {
+            let flags = flags | FallocateFlags::KEEP_SIZE;
+            fallocate(&self.file, flags, JOURNAL_AT, bytes - JOURNAL_AT)
+        };
+        zero(FallocateFlags::PUNCH_HOLE)
+            .or_else(|_| zero(FallocateFlags::ZERO_RANGE))
+            .map_err(|error| self.doing("zero", error.into()))
+    }
+
+    /// The next range at or after `from` that may hold something, below `end`: a file knows its
+    /// holes, a device has none.
+    pub(crate) fn next_data(&self, from: u64, end: u64) -> Result<Option<(u64, u64)>> {
+        let whence = |to: Result<u64, rustix::io::Errno>| match to {
+            Ok(at) => Ok(Some(at)),
+            Err(rustix::io::Errno::NXIO) => Ok(None),
+            Err(error) => Err(self.doing("seek", error.into())),
+        };
+        if from >= end {
+            return Ok(None);
+        }
+        let Ok(data) = whence(seek(&self.file, SeekFrom::Data(from))) else {
+            return Ok(Some((from, end)));
+        };
+        let Some(data) = data.filter(|&data| data < end) else { return Ok(None) };
+        let hole = whence(seek(&self.file, SeekFrom::Hole(data)))?.unwrap_or(end);
+        Ok(Some((data, hole.min(end))))
+    }
+
+    pub(crate) fn read(&self, buffer: &mut [u8], at: u64) -> Result<()> {
+        self.file.read_exact_at(buffer, at).map_err(|error| self.doing("read", error))
+    }
+
+    pub(crate) fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
+        self.file.write_all_at(bytes, at).map_err(|error| self.doing("write", error))
+    }
+
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.file.sync_data().map_err(|error| self.doing("fdatasync", error))
+    }
+
+    /// Makes the file's name durable, too.
+    pub(crate) fn sync_name(&self) -> Result<()> {
+        match self.path.parent() {
+            Some(directory) if !self.fixed => {
+                let opened = File::open(directory).and_then(|directory| directory.sync_all());
+                opened.map_err(|error| self.doing("sync of its directory", error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn doing(&self, what: &str, error: io::Error) -> Error {
+        doing(what, &self.path, error)
+    }
+}
+
+/// The kernel lets go of a ring's files a moment after the ring was closed, and an exclusive device
+/// is busy until then.
+fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    const TIMES: u32 = 20;
+    for _ in 0..TIMES {
+        match options.open(path) {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
+                std::thread::sleep(Duration::from_millis(25));
+            }
+            opened => return opened,
+        }
+    }
+    options.open(path)
+}
+
+impl Drop for Member {
+    /// The lock belongs to all duplicates of the file, those of rings that are being torn down
+    /// included: it would outlive the store.
+    fn drop(&mut self) {
+        drop(self.file.unlock());
+    }
+}
+
+fn doing(what: &str, path: &Path, error: io::Error) -> Error {
+    Error::from(error).context(&format!("{what} of {}", path.display()))
+}
+
+fn invalid(message: &str) -> Error {
+    Error::new(ErrorClass::Invalid, message)
+}

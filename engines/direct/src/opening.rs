@@ -1,0 +1,273 @@
+//! From places to copies that can be used: which are there, which are current, what the journal
+//! still holds for them, and a new copy for one that is missing.
+
+use crate::aligned::Aligned;
+use crate::format::{Geometry, epoch_of, is_zero};
+use crate::header::{Header, Verdict, judge};
+use crate::log::{Count, Log};
+use crate::member::{Member, Standing};
+use kvdyno_engine::{Error, ErrorClass, Place, Result};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+
+/// What the caller wants to store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) records: u64,
+    pub(crate) value_bytes: u64,
+    /// Zero: what the store has, or as many as fit into a page.
+    pub(crate) pack: u64,
+    /// The journal will be used.
+    pub(crate) commit: bool,
+}
+
+/// Copies that hold the same, and the header that was written to each.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) members: Vec<Member>,
+    pub(crate) header: Header,
+}
+
+/// Opens the store at one place or two, making it where there is none.
+pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Result<Opened> {
+    let (mut found, mut away) = (Vec::new(), None);
+    for (place, name) in places {
+        let opened = Member::open(place, name).and_then(|member| {
+            let standing = member.standing()?;
+            Ok((member, standing))
+        });
+        match opened {
+            Ok(copy) => found.push(copy),
+            Err(error) if places.len() > 1 && is_away(&error) => {
+                log.tell(Count::GivenUp, 1, error.message.clone());
+                away = Some(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let (current, behind, header) = sort(found, log)?;
+    match (header, away) {
+        (Some(header), _) => reopen(current, behind, header, wanted, log),
+        (None, Some(error)) => Err(error.context("a new mirror needs both of its places")),
+        (None, None) => create(behind, wanted, log),
+    }
+}
+
+/// The drive's own trouble leaves the other copy; anything else is for the user to decide.
+fn is_away(error: &Error) -> bool {
+    matches!(error.class, ErrorClass::Io | ErrorClass::Full)
+}
+
+type Sorted = (Vec<Member>, Vec<Member>, Option<Header>);
+
+/// The copies that are current, those that are not, and the newest header.
+fn sort(found: Vec<(Member, Standing)>, log: &Log) -> Result<Sorted> {
+    let mut ours = Vec::new();
+    let (mut behind, mut damaged) = (Vec::new(), Vec::new());
+    for (member, standing) in found {
+        match standing {
+            Standing::Ours(header, one_damaged) => {
+                if one_damaged {
+                    let words = format!("{}: one place of two", member.path.display());
+                    log.tell(Count::HeadersRepaired, 1, words);
+                }
+                ours.push((member, header));
+            }
+            Standing::Fresh => behind.push(member),
+            Standing::Damaged(why) => {
+                damaged.push(format!("{}: {why}", member.path.display()));
+                behind.push(member);
+            }
+        }
+    }
+    if let [first, second] = ours.as_slice()
+        && let Verdict::Only(current) = judge(&first.1, &second.1)?
+    {
+        behind.push(ours.remove(1 - current).0);
+    }
+    let newest = ours.iter().map(|(_, header)| header).max_by_key(|header| header.generation);
+    let newest = newest.cloned();
+    if newest.is_none() && !damaged.is_empty() {
+        return Err(Error::new(ErrorClass::Corrupt, damaged.join("; ")));
+    }
+    Ok((ours.into_iter().map(|(member, _)| member).collect(), behind, newest))
+}
+
+fn create(members: Vec<Member>, wanted: Wanted, log: &Log) -> Result<Opened> {
+    let header = Header {
+        uuid: random_uuid()?,
+        geometry: Geometry::plan(wanted.records, wanted.value_bytes, wanted.pack)?,
+        generation: 0,
+        epoch: 0,
+        clean: true,
+        alone: members.len() == 1,
+    };
+    for member in &members {
+        member.wipe(&header)?;
+        if wanted.commit {
+            fill_journal(member, &header.geometry)?;
+        }
+        member.sync()?;
+        member.sync_name()?;
+    }
+    begin(members, header, log)
+}
+
+/// Writes zeros, so that the first commits do not wait for the filesystem to find room.
+fn fill_journal(member: &Member, geometry: &Geometry) -> Result<()> {
+    let zeros = Aligned::new(geometry.block_bytes as usize);
+    (0..u64::from(geometry.journal_slots))
+        .try_for_each(|slot| member.write(&zeros, geometry.journal_at(slot)))
+}
+
+fn random_uuid() -> Result<[u8; 16]> {
+    let mut uuid = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut uuid)?;
+    Ok(uuid)
+}
+
+fn reopen(
+    mut members: Vec<Member>,
+    behind: Vec<Member>,
+    mut header: Header,
+    wanted: Wanted,
+    log: &Log,
+) -> Result<Opened> {
+    fits(&header.geometry, wanted)?;
+    if !header.clean {
+        let restored = replay(&members, &header)?;
+        log.tell(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
+    }
+    // More records than before are more of the same file.
+    header.geometry.records = header.geometry.records.max(wanted.records);
+    members.iter().try_for_each(|member| member.reach(header.geometry.file_bytes()))?;
+    for member in behind {
+        match resilver(&members[0], &member, &header) {
+            Ok((bytes, bad)) => {
+                let words = format!(
+                    "{} was missing, damaged or behind: {bytes} bytes copied, {bad} bad blocks",
+                    member.path.display()
+                );
+                log.tell(Count::Resilvered, bytes, words);
+                members.push(member);
+            }
+            Err(error) => log.tell(Count::GivenUp, 1, error.message),
+        }
+    }
+    begin(members, header, log)
+}
+
+/// Whether the store that is there can take what is wanted.
+fn fits(geometry: &Geometry, wanted: Wanted) -> Result<()> {
+    let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
+    let what = if wanted.value_bytes > value {
+        format!("it has room for values of {value} bytes, not of {}", wanted.value_bytes)
+    } else if wanted.pack != 0 && wanted.pack != pack {
+        format!("it packs {pack} records into a block, not {}", wanted.pack)
+    } else {
+        return Ok(());
+    };
+    Err(Error::new(ErrorClass::Invalid, format!("{what}; both are fixed when a store is made")))
+}
+
+/// Writes the header of this opening to every copy; one that refuses is left out.
+fn begin(mut members: Vec<Member>, mut header: Header, log: &Log) -> Result<Opened> {
+    header.epoch += 1;
+    header.clean = false;
+    loop {
+        header.generation += 1;
+        header.alone = members.len() == 1;
+        let refused = members.iter().position(|member| member.write_header(&header).is_err());
+        match refused {
+            None => return Ok(Opened { members, header }),
+            Some(at) if members.len() > 1 => {
+                let member = members.remove(at);
+                let words = format!("{}: its header cannot be written", member.path.display());
+                log.tell(Count::GivenUp, 1, words);
+            }
+            Some(at) => {
+                return Err(members[at].write_header(&header).err().unwrap_or_else(|| {
+                    Error::new(ErrorClass::Io, "the header could be written the second time only")
+                }));
+            }
+        }
+    }
+}
+
+/// Where the newest image of a block lies.
+#[derive(Clone, Copy, Debug)]
+struct Image {
+    version: u64,
+    member: usize,
+    at: u64,
+}
+
+/// Puts the journal's images in place where what lies there is older or torn. Only images of the
+/// opening that was not closed count: those before it were made durable when it ended.
+fn replay(members: &[Member], header: &Header) -> Result<u64> {
+    let (format, geometry) = (header.format(), &header.geometry);
+    let block_bytes = geometry.block_bytes as usize;
+    let mut newest: HashMap<u64, Image> = HashMap::new();
+    let mut journal = Aligned::new(block_bytes * geometry.journal_slots as usize);
+    for (member, copy) in members.iter().enumerate() {
+        copy.read(&mut journal, geometry.journal_at(0))?;
+        for (slot, image) in (0..).zip(journal.chunks(block_bytes)) {
+            let at = geometry.journal_at(slot);
+            let Ok((block, version)) = format.number_in(image) else { continue };
+            let known = newest.get(&block).is_some_and(|known| known.version >= version);
+            if epoch_of(version) == header.epoch && block < geometry.blocks() && !known {
+                newest.insert(block, Image { version, member, at });
+            }
+        }
+    }
+    let mut image = Aligned::new(block_bytes);
+    let mut there = Aligned::new(block_bytes);
+    let mut restored = 0;
+    for (block, Image { version, member, at }) in newest {
+        members[member].read(&mut image, at)?;
+        for copy in members {
+            // What cannot be read is written: a drive replaces a bad sector then.
+            let read = copy.read(&mut there, geometry.block_at(block));
+            let found = read.ok().and_then(|()| format.inspect(block, &there).version());
+            if found < Some(version) {
+                copy.write(&image, geometry.block_at(block))?;
+                restored += 1;
+            }
+        }
+    }
+    members.iter().try_for_each(Member::sync)?;
+    Ok(restored)
+}
+
+/// Copies all blocks; returns the bytes and how many of the blocks were bad already.
+fn resilver(from: &Member, to: &Member, header: &Header) -> Result<(u64, u64)> {
+    const CHUNK: u64 = 1 << 20;
+    let (format, geometry) = (header.format(), &header.geometry);
+    to.wipe(&Header { generation: 0, epoch: 0, ..header.clone() })?;
+    let block_bytes = u64::from(geometry.block_bytes);
+    let mut buffer = Aligned::new(CHUNK.next_multiple_of(block_bytes) as usize);
+    let (begin, end) = (geometry.data_at(), geometry.file_bytes());
+    let (mut at, mut copied, mut bad) = (begin, 0, 0);
+    while let Some((data, hole)) = from.next_data(at, end)? {
+        at = begin + (data - begin) / block_bytes * block_bytes;
+        let until = (begin + (hole - begin).next_multiple_of(block_bytes)).min(end);
+        while at < until {
+            let bytes = (until - at).min(buffer.len() as u64) as usize;
+            let chunk = &mut buffer[..bytes];
+            from.read(chunk, at)?;
+            let first = (at - begin) / block_bytes;
+            for (block, image) in (first..).zip(chunk.chunks(block_bytes as usize)) {
+                bad += u64::from(format.inspect(block, image).version().is_none());
+            }
+            if !is_zero(chunk) {
+                to.write(chunk, at)?;
+                copied += bytes as u64;
+            }
+            at += bytes as u64;
+        }
+    }
+    to.sync()?;
+    to.sync_name()?;
+    Ok((copied, bad))
+}

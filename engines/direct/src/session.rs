@@ -1,0 +1,250 @@
+//! The session: keys to places, and the calls of the trait as operations on their way.
+
+use crate::pipeline::Pipeline;
+use crate::store::Store;
+use kvdyno_engine::{Error, ErrorClass, Result, Session, Write};
+
+/// One thread's handle on a store.
+pub struct DirectSession<'e> {
+    store: &'e Store,
+    pipeline: Pipeline<'e>,
+    /// Slots below this are the caller's tickets; those from here on serve the calls that wait.
+    tickets: u32,
+    slots: u32,
+    /// Slots of calls that wait which are free; a call gives back all that it took.
+    free: Vec<u32>,
+    /// What those slots are working at, by the caller's number.
+    numbers: Vec<usize>,
+}
+
+/// Operations of one `multiget` or batch that are in flight at once, where blocks are small.
+const LANES: u32 = 32;
+
+/// Memory for the blocks of those operations.
+const LANE_BYTES: u32 = 1 << 20;
+
+impl<'e> DirectSession<'e> {
+    pub(crate) fn new(store: &'e Store, tickets: u32) -> Result<Self> {
+        let lanes = (LANE_BYTES / store.format.geometry.block_bytes).clamp(1, LANES);
+        let slots = tickets + lanes;
+        let pipeline = Pipeline::new(store, slots)?;
+        let (free, numbers) = ((tickets..slots).collect(), vec![0; lanes as usize]);
+        Ok(Self { store, pipeline, tickets, slots, free, numbers })
+    }
+
+    /// What carries this session's operations.
+    pub(crate) fn how(&self) -> String {
+        self.pipeline.how().to_string()
+    }
+
+    /// The block and the place of a key: the number below `records` that its last eight bytes are.
+    #[inline]
+    fn locate(&self, key: &[u8]) -> Result<(u64, u32)> {
+        let (zeros, digits) = key.split_at(key.len().saturating_sub(8));
+        let number = digits.iter().fold(0, |number, &digit| number << 8 | u64::from(digit));
+        let geometry = &self.store.format.geometry;
+        if number < geometry.records && zeros.iter().all(|&byte| byte == 0) && !key.is_empty() {
+            return Ok(geometry.locate(number));
+        }
+        Err(invalid(format!(
+            "key {key:02x?} is not a big-endian number below {}, the number of records",
+            geometry.records
+        )))
+    }
+
+    #[inline]
+    fn fits(&self, value: &[u8]) -> Result<()> {
+        let most = self.store.format.geometry.value_bytes as usize;
+        if value.len() <= most {
+            return Ok(());
+        }
+        let bytes = value.len();
+        Err(invalid(format!("a value of {bytes} bytes; this store has room for {most} each")))
+    }
+
+    /// Waits for the job of one slot.
+    #[inline]
+    fn wait(&mut self, slot: u32) -> Result<Option<&[u8]>> {
+        while self.pipeline.next_done(slot..slot + 1).is_none() {
+            self.pipeline.turn()?;
+        }
+        self.pipeline.fetch(slot)
+    }
+
+    #[inline]
+    fn change(&mut self, slot: u32, key: &[u8], value: Option<&[u8]>) -> Result<()> {
+        let (block, place) = self.locate(key)?;
+        self.fits(value.unwrap_or_default())?;
+        let changes = self.pipeline.changes(slot);
+        changes.clear();
+        changes.push(place, value);
+        self.pipeline.begin_change(slot, block)
+    }
+
+    /// Keeps as many jobs in flight as there are slots. `begin` starts the next one on a slot and
+    /// gives it a number, if there is one; `end` gets each answer under that number. After an error
+    /// none is begun any more.
+    fn many(
+        &mut self,
+        mut begin: impl FnMut(&mut Self, u32) -> Result<Option<usize>>,
+        mut end: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let (mut more, mut open, mut outcome) = (true, 0, Ok(()));
+        loop {
+            while more && let Some(slot) = self.free.pop() {
+                match begin(self, slot) {
+                    Ok(Some(number)) => {
+                        self.numbers[(slot - self.tickets) as usize] = number;
+                        open += 1;
+                        continue;
+                    }
+                    Ok(None) => {}
+                    Err(error) => outcome = outcome.and(Err(error)),
+                }
+                more = false;
+                self.free.push(slot);
+            }
+            if open == 0 {
+                return outcome;
+            }
+            self.pipeline.turn()?;
+            while let Some(slot) = self.pipeline.next_done(self.tickets..self.slots) {
+                match self.pipeline.fetch(slot) {
+                    Ok(value) => end(self.numbers[(slot - self.tickets) as usize], value),
+                    Err(error) => {
+                        more = false;
+                        outcome = outcome.and(Err(error));
+                    }
+                }
+                self.free.push(slot);
+                open -= 1;
+            }
+        }
+    }
+}
+
+impl Session for DirectSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let (block, place) = self.locate(key)?;
+        let slot = self.tickets;
+        self.pipeline.begin_get(slot, block, place)?;
+        self.wait(slot).map(seen)
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let slot = self.tickets;
+        self.change(slot, key, Some(value))?;
+        self.wait(slot).map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let slot = self.tickets;
+        self.change(slot, key, None)?;
+        self.wait(slot).map(drop)
+    }
+
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let mut next = 0;
+        self.many(
+            |session, slot| {
+                let Some(key) = keys.get(next) else { return Ok(None) };
+                let (block, place) = session.locate(key)?;
+                session.pipeline.begin_get(slot, block, place)?;
+                next += 1;
+                Ok(Some(next - 1))
+            },
+            &mut seen,
+        )
+    }
+
+    /// Neighbours in the batch that are neighbours in a block are written with it, and a block that
+    /// the batch fills is not read.
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        let mut rest = writes;
+        self.many(
+            |session, slot| {
+                let Some(first) = rest.first() else { return Ok(None) };
+                let (block, _) = session.locate(key_of(first))?;
+                session.pipeline.changes(slot).clear();
+                while let Some((write, others)) = rest.split_first() {
+                    let (of, place) = session.locate(key_of(write))?;
+                    if of != block {
+                        break;
+                    }
+                    let value = value_of(write);
+                    session.fits(value.unwrap_or_default())?;
+                    session.pipeline.changes(slot).push(place, value);
+                    rest = others;
+                }
+                session.pipeline.begin_change(slot, block)?;
+                Ok(Some(0))
+            },
+            |_, _| (),
+        )
+    }
+
+    #[inline]
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        let (block, place) = self.locate(key)?;
+        self.check(ticket)?;
+        self.pipeline.begin_get(ticket, block, place)
+    }
+
+    #[inline]
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        self.check(ticket)?;
+        self.change(ticket, key, Some(value))
+    }
+
+    #[inline]
+    fn send(&mut self) -> Result<()> {
+        self.pipeline.send()
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        let mut answered = 0;
+        loop {
+            while let Some(ticket) = self.pipeline.next_done(0..self.tickets) {
+                done(ticket, self.pipeline.fetch(ticket));
+                answered += 1;
+            }
+            if answered > 0 || self.pipeline.open() == 0 {
+                return Ok(answered);
+            }
+            self.pipeline.turn()?;
+        }
+    }
+}
+
+impl DirectSession<'_> {
+    #[inline]
+    fn check(&self, ticket: u32) -> Result<()> {
+        if ticket < self.tickets {
+            return Ok(());
+        }
+        Err(invalid(format!("ticket {ticket} of a session with {} in flight", self.tickets)))
+    }
+}
+
+fn key_of<'a>(write: &Write<'a>) -> &'a [u8] {
+    match *write {
+        Write::Put { key, .. } | Write::Delete { key } => key,
+    }
+}
+
+fn value_of<'a>(write: &Write<'a>) -> Option<&'a [u8]> {
+    match *write {
+        Write::Put { value, .. } => Some(value),
+        Write::Delete { .. } => None,
+    }
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorClass::Invalid, message)
+}

@@ -1,0 +1,240 @@
+//! What all sessions of a store share: its copies and which of them are in use, locks on blocks,
+//! versions, the journal; and the repair of a block from the other copy.
+
+use crate::aligned::Aligned;
+use crate::format::{Format, Found, epoch_of, first_version};
+use crate::header::Header;
+use crate::journal::Journal;
+use crate::log::{Count, Log};
+use crate::member::Member;
+use crate::opening::Opened;
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+/// Locks are shared by blocks: their number bounds memory, and makes strangers meet rarely.
+const LOCKS: usize = 4096;
+
+/// An open store.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) format: Format,
+    pub(crate) members: Vec<Member>,
+    pub(crate) journal: Journal,
+    pub(crate) log: Log,
+    /// Each write goes through the journal and is flushed.
+    pub(crate) commit: bool,
+    live: [AtomicBool; 2],
+    /// A flush failed and no copy is left that would know what it holds.
+    broken: AtomicBool,
+    header: Mutex<Header>,
+    locks: Box<[Mutex<()>]>,
+    next_version: AtomicU64,
+    epoch: u64,
+}
+
+impl Store {
+    pub(crate) fn new(opened: Opened, commit: bool, log: Log) -> Self {
+        let Opened { members, header } = opened;
+        Self {
+            format: header.format(),
+            journal: Journal::new(header.geometry.journal_slots),
+            log,
+            commit,
+            live: [AtomicBool::new(true), AtomicBool::new(members.len() > 1)],
+            broken: AtomicBool::new(false),
+            locks: (0..LOCKS).map(|_| Mutex::new(())).collect(),
+            next_version: AtomicU64::new(first_version(header.epoch)),
+            epoch: header.epoch,
+            header: Mutex::new(header),
+            members,
+        }
+    }
+
+    /// The copies' files, for a ring of one's own.
+    pub(crate) fn files(&self) -> Result<Vec<File>> {
+        let files = self.members.iter().map(|member| member.file.try_clone());
+        Ok(files.collect::<io::Result<_>>()?)
+    }
+
+    fn is_live(&self, member: usize) -> bool {
+        self.live[member].load(Relaxed)
+    }
+
+    /// The copies in use.
+    pub(crate) fn live(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.members.len()).filter(|&member| self.is_live(member))
+    }
+
+    /// Whether there are two copies to compare.
+    pub(crate) fn is_mirrored(&self) -> bool {
+        self.members.len() > 1 && self.live().count() > 1
+    }
+
+    /// The copy that a block is read from: always the same one, so that nobody sees a write that
+    /// has reached one copy, and then does not see it in the other.
+    #[inline]
+    pub(crate) fn reads_from(&self, block: u64) -> usize {
+        if self.members.len() == 1 {
+            return 0;
+        }
+        let preferred = (block & 1) as usize;
+        if self.is_live(preferred) { preferred } else { 1 - preferred }
+    }
+
+    /// The version of the next write.
+    #[inline]
+    pub(crate) fn next_version(&self) -> Result<u64> {
+        let version = self.next_version.fetch_add(1, Relaxed);
+        if epoch_of(version) == self.epoch {
+            return Ok(version);
+        }
+        let what = "more than 2^40 writes since the store was opened: close it and open it again";
+        Err(Error::new(ErrorClass::Invalid, what))
+    }
+
+    /// Whether writes are taken at all.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.broken.load(Relaxed) {
+            let what = "a flush has failed, and what the drive holds is not known: open the store \
+                        again";
+            return Err(Error::new(ErrorClass::Io, what));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn lock_of(&self, block: u64) -> &Mutex<()> {
+        &self.locks[(block % LOCKS as u64) as usize]
+    }
+
+    /// The block's lock, if it is free.
+    #[inline]
+    pub(crate) fn try_lock(&self, block: u64) -> Option<MutexGuard<'_, ()>> {
+        match self.lock_of(block).try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The block's lock. The caller must hold none: two who wait for each other would wait forever.
+    pub(crate) fn lock(&self, block: u64) -> MutexGuard<'_, ()> {
+        self.lock_of(block).lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A copy refused a write or a flush. Goes on without it if there is another; before anybody
+    /// hears of the write, the other's header says that it is alone.
+    pub(crate) fn give_up(&self, member: usize, why: &Error) -> bool {
+        let mut header = self.header.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.is_live(member) {
+            return true;
+        }
+        let Some(other) = self.live().find(|&other| other != member) else { return false };
+        let alone = Header { generation: header.generation + 1, alone: true, ..header.clone() };
+        if self.members[other].write_header(&alone).is_err() {
+            self.broken.store(true, Relaxed);
+            return false;
+        }
+        self.live[member].store(false, Relaxed);
+        *header = alone;
+        let path = self.members[member].path.display();
+        self.log.tell(Count::GivenUp, 1, format!("{path} is given up: {why}"));
+        true
+    }
+
+    /// A flush failed. What was written since the one before may be lost, and asking again would
+    /// be answered with success.
+    pub(crate) fn flush_failed(&self, member: usize, why: &Error) -> bool {
+        let others = self.give_up(member, why);
+        if !others {
+            self.broken.store(true, Relaxed);
+        }
+        others
+    }
+
+    /// Reads a block from all copies into `image`, and writes the newest sound one over those that
+    /// are not sound or older. The caller holds the block's lock.
+    pub(crate) fn heal(&self, block: u64, image: &mut [u8]) -> Result<Found> {
+        let at = self.format.geometry.block_at(block);
+        let mut there = Aligned::new(image.len());
+        let mut best: Option<(u64, Found)> = None;
+        let mut found = [None; 2];
+        let mut words = Vec::new();
+        for member in self.live() {
+            let path = self.members[member].path.display();
+            match self.members[member].read(&mut there, at) {
+                Err(error) => words.push(error.message),
+                Ok(()) => {
+                    let what = self.format.inspect(block, &there);
+                    words.push(format!("{path}: {what}"));
+                    found[member] = what.version();
+                    if let Some(version) = found[member]
+                        && best.is_none_or(|(newest, _)| version > newest)
+                    {
+                        best = Some((version, what));
+                        image.copy_from_slice(&there);
+                    }
+                }
+            }
+        }
+        let Some((version, what)) = best else {
+            let which = self.format.geometry.records_of(block);
+            let words = format!("{which} is damaged: {}", words.join("; "));
+            self.log.tell(Count::Corrupt, 1, words.clone());
+            return Err(Error::new(ErrorClass::Corrupt, words));
+        };
+        there.copy_from_slice(image);
+        let mut sound = true;
+        for member in self.live().filter(|&member| found[member] != Some(version)) {
+            sound = false;
+            match self.members[member].write(&there, at) {
+                Ok(()) => {
+                    let which = self.format.geometry.records_of(block);
+                    self.log.tell(Count::Repaired, 1, format!("{which}: {}", words.join("; ")));
+                }
+                Err(error) => drop(self.give_up(member, &error)),
+            }
+        }
+        self.log.count(Count::Reread, u64::from(sound));
+        Ok(what)
+    }
+
+    /// An entry of the journal that will not be placed is zeroed, lest recovery places it.
+    pub(crate) fn withdraw(&self, entry: u64) {
+        let zeros = Aligned::new(self.format.geometry.block_bytes as usize);
+        let at = self.format.geometry.journal_at(self.journal.slot(entry));
+        for member in self.live() {
+            // Then the write that was refused may still appear after a power loss: no worse than
+            // any other write whose answer is an error.
+            drop(self.members[member].write(&zeros, at));
+        }
+        self.journal.placed(entry);
+    }
+
+    /// Makes all writes so far durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.check()?;
+        for member in self.live().collect::<Vec<_>>() {
+            if let Err(error) = self.members[member].sync()
+                && !self.flush_failed(member, &error)
+            {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes all writes durable and says in the headers that nothing is left to be restored.
+    pub(crate) fn close(self) -> Result<()> {
+        self.sync()?;
+        let live: Vec<usize> = self.live().collect();
+        let mut header = self.header.into_inner().unwrap_or_else(PoisonError::into_inner);
+        header.generation += 1;
+        header.clean = true;
+        live.into_iter().try_for_each(|member| self.members[member].write_header(&header))
+    }
+}

@@ -1,0 +1,12 @@
+//! The store as its users see it: through the traits, on real files, with real faults.
+
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests, and why one is skipped")]
+
+mod bench_place;
+mod concurrent;
+mod conformance;
+mod faults;
+mod mirror;
+mod power;
+mod recorder;
+mod volumes;

@@ -1,0 +1,141 @@
+//! Places that are full, too small, or somebody else's.
+
+use crate::bench_place::{Bench, assert_all, get, key, options, put_all, shape, told, value};
+use kvdyno_direct::Direct;
+use kvdyno_engine::{Durability, Engine, ErrorClass, Place, Session, Value};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A small ext4 on a loop device, unmounted on drop; the loop device goes with it.
+struct SmallVolume(TempDir);
+
+impl SmallVolume {
+    /// `None`, and the reason printed, where this is not allowed.
+    fn mount(mib: u64) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        File::create_new(&image).unwrap().set_len(mib << 20).unwrap();
+        let volume = Self(folder);
+        std::fs::create_dir(volume.path()).unwrap();
+        let image = image.to_str().unwrap();
+        let made = run("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", "-m", "0", image]);
+        let mounted = made && run("mount", &["-o", "loop", image, volume.path().to_str().unwrap()]);
+        if !mounted {
+            println!("skipped: no loop devices, or not allowed to mount");
+        }
+        mounted.then_some(volume)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("mounted")
+    }
+}
+
+impl Drop for SmallVolume {
+    fn drop(&mut self) {
+        run("umount", &["-l", self.path().to_str().unwrap()]);
+    }
+}
+
+fn run(program: &str, arguments: &[&str]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_full_volume_is_said_and_nothing_is_lost() {
+    let Some(volume) = SmallVolume::mount(24) else { return };
+    for durability in [Durability::Async, Durability::Commit] {
+        let folder = volume.path().join(durability.as_str());
+        std::fs::create_dir(&folder).unwrap();
+        let open = || {
+            let options = options(durability, 1, Path::new(""));
+            Direct::open(&Place::Directory(folder.clone()), &options, &shape(100_000, 1))
+        };
+        let engine = open().unwrap();
+        let mut session = engine.session().unwrap();
+        let mut put = |number: &u64| session.put(&key(*number), &value(*number, 1));
+        let (full, error) = (0..100_000)
+            .find_map(|number| put(&number).err().map(|error| (number, error)))
+            .unwrap();
+        drop(session);
+        assert_eq!(error.class, ErrorClass::Full, "{error}");
+        assert!(full > 500, "{full} records fitted");
+        assert_all(&engine, 0..full, 1);
+        // What has its room already can still be written.
+        put_all(&engine, 0..10, 2);
+        engine.close().unwrap();
+        let engine = open().unwrap();
+        assert_all(&engine, 0..10, 2);
+        assert_all(&engine, 10..full, 1);
+        assert_eq!(get(&mut engine.session().unwrap(), full), Ok(None));
+        engine.close().unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+/// A copy that refuses a write is given up and told of; the store goes on with the other.
+#[test]
+fn a_full_mirror_is_given_up() {
+    let Some(volume) = SmallVolume::mount(12) else { return };
+    let mut bench = Bench::new(Durability::Async, 1, false);
+    bench.shape.records_max = 4000;
+    let options = options(Durability::Async, 1, &volume.path());
+    let engine = Direct::open(&Place::Directory(bench.place()), &options, &bench.shape).unwrap();
+    put_all(&engine, 0..4000, 1);
+    assert_all(&engine, 0..4000, 1);
+    assert_eq!(engine.counters()["copies_in_use"], Value::Integer(1));
+    let words = told(&engine, "copies_given_up");
+    assert!(words[0].contains("is given up"), "{words:?}");
+    engine.close().unwrap();
+    // Alone now, and newer than the copy that was given up.
+    assert_all(&bench.open().unwrap(), 0..4000, 1);
+}
+
+fn stand_in(folder: &TempDir, bytes: u64) -> PathBuf {
+    let path = folder.path().join("device");
+    File::create_new(&path).unwrap().set_len(bytes).unwrap();
+    path
+}
+
+fn open_device(path: &Path) -> kvdyno_engine::Result<Direct> {
+    let options = options(Durability::Async, 16, Path::new(""));
+    Direct::open(&Place::Device(path.to_owned()), &options, &shape(1000, 1))
+}
+
+#[test]
+fn a_device_with_something_else_on_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = stand_in(&folder, 64 << 20);
+    if !run("mkfs.ext4", &["-q", "-F", path.to_str().unwrap()]) {
+        println!("skipped: no mkfs.ext4");
+        return;
+    }
+    let before = std::fs::read(&path).unwrap();
+    let error = open_device(&path).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Invalid);
+    assert!(error.message.contains("zero its first MiB to give it up"), "{error}");
+    assert!(std::fs::read(&path).unwrap() == before, "it was written");
+}
+
+/// What an earlier owner left past the first MiB must not be read as blocks.
+#[test]
+fn a_device_that_was_given_up_is_emptied() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = stand_in(&folder, 0);
+    std::fs::write(&path, [vec![0; 1 << 20], vec![0xee; 15 << 20]].concat()).unwrap();
+    let engine = open_device(&path).unwrap();
+    assert_eq!(get(&mut engine.session().unwrap(), 7), Ok(None));
+    put_all(&engine, 0..1000, 1);
+    engine.close().unwrap();
+    assert_eq!(path.metadata().unwrap().len(), 16 << 20, "its length is given");
+    assert_all(&open_device(&path).unwrap(), 0..1000, 1);
+}
+
+#[test]
+fn a_device_that_is_too_small_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = open_device(&stand_in(&folder, 5 << 20)).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Full);
+}

@@ -1,0 +1,14 @@
+// What the idle machine alone did to a thread: a line below every figure of latencies.
+
+import type { Hiccups } from "./data";
+import { duration, grouped, inUnit } from "./format";
+
+/** Nothing where the run did not listen. */
+export function hiccupNote(hiccups: Hiccups | null | undefined): string {
+  if (!hiccups) return "";
+  const named = ([["p99.9", hiccups.p999_ns], ["p99.99", hiccups.p9999_ns], ["max", hiccups.max_ns]] as const)
+    .flatMap(([name, ns]) => (ns == null ? [] : [`${name} ${duration(ns)}`]));
+  const long = hiccups.long === 0 ? "none of 10 µs or more"
+    : `${grouped(hiccups.long)} of 10 µs or more, ${inUnit(hiccups.long_share * 100, "%")} of the time`;
+  return `Hiccups of this machine, ${duration(hiccups.length_ns)} idle: ${named.join(", ")}; ${long}: tails below that are the machine's.`;
+}
