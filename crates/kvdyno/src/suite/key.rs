@@ -2,8 +2,8 @@
 //!
 //! It is a readable beginning and the checksum of everything that makes two cases comparable:
 //! engine, label, options as resolved, data, RAM limit, volume (what is made, not on what), phases
-//! (those that made the database included) and threads. Left out are the trial, the place, the host, the engine's version, and
-//! what only watches: budget, slices, error limit.
+//! (those that made the database included) and threads. Left out are the trial, the place, the host,
+//! the engine's version, and what only watches: budget, slices, error limit.
 
 use crate::units;
 use kvdyno_record::engine::Options;
@@ -55,7 +55,8 @@ impl<'a> VolumeKey<'a> {
 }
 
 impl Comparable<'_> {
-    /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`; with a volume `rocksdb/async/on-xfs/...`.
+    /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`; with a volume
+    /// `rocksdb/async/on-xfs/...`.
     pub(super) fn key(&self) -> String {
         let data = self.data;
         let values = match data.value.size {

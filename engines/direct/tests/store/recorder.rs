@@ -3,9 +3,9 @@
 //! went at any moment: all that was flushed, and of the rest nothing, all, some writes, or some
 //! sectors of some writes.
 //!
-//! What it leaves out: a write counts as flushed if it was answered before the flush came, as drives
-//! promise; that a drive keeps this promise, only pulling its plug can show. A sector of 512 bytes
-//! is written or not, never half.
+//! What it leaves out: a write counts as flushed if it was answered before the flush came, as
+//! drives promise; that a drive keeps this promise, only pulling its plug can show. A sector of 512
+//! bytes is written or not, never half.
 
 use fuser::{
     BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
