@@ -85,7 +85,6 @@ impl Recorded {
         check_names(&plan)?;
         check_sizes(&plan)?;
         check_secrets(&plan)?;
-        check_volumes(&plan)?;
         let text = std::fs::read_to_string(folder.path.join("suite.toml"))?;
         let records = folder.case_records()?.into_iter();
         let workers =
@@ -95,6 +94,7 @@ impl Recorded {
 
     /// The same work, with the workers that are found here.
     fn prepare(&self, place: Option<PathBuf>, default_place: &Path) -> anyhow::Result<Prepared> {
+        check_volumes(&self.plan)?;
         let mut workers = BTreeMap::new();
         for case in &self.plan.cases {
             if !workers.contains_key(&case.engine) {

@@ -304,7 +304,7 @@ fn directories_are_volumes_too() {
     }
     // A rerun could be of a stranger's record: its paths are not written to.
     let done = scratch.run(&["rerun"]);
-    done.assert_code(2).assert_says("volume `one` of the recorded run is the directory ");
+    done.assert_code(2).assert_says("of the recorded run is the directory ");
     done.assert_says("`kvdyno run` that");
     assert_eq!(scratch.runs().len(), 1);
     assert_nothing_left(&scratch);
