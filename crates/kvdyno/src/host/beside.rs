@@ -1,22 +1,25 @@
 //! Other runs of this program on this machine at the same time, which would measure each other.
 //!
-//! The first run listens on a socket that has a name and no file; another finds it there and stays
-//! connected. So each knows of the other from its first moment to its last, nothing is left behind,
-//! and runs of all users are seen. Containers with networks of their own are not.
+//! Each run listens on a socket that has a name and no file, and stays connected to those that were
+//! there before. So each knows of the others from its first moment to its last, nothing is left
+//! behind, and runs of all users are seen. Containers with networks of their own are not.
 
 use rustix::net::sockopt::socket_peercred;
-use std::io::{self, ErrorKind, Read};
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
-/// The socket's name.
+/// What the sockets' names begin with; a number follows.
 const NAME: &str = "kvdyno-run";
+
+/// More runs at once are seen by those, and do not see each other.
+const NAMES: u32 = 32;
 
 /// How this run knows of others.
 #[derive(Debug)]
 pub struct Beside {
-    name: String,
-    /// Where others find us; none where one was there before.
+    /// Where others find us; none where every name is taken.
     listener: Option<UnixListener>,
     /// The others, by a connection that ends when they do.
     others: Vec<(u32, UnixStream)>,
@@ -28,11 +31,21 @@ impl Beside {
         Self::named(NAME)
     }
 
+    /// First it can be found, then it looks: of two that begin at once, one finds the other. That
+    /// others cannot be looked for must not end a run.
     fn named(name: &str) -> Self {
-        let mut beside = Self { name: name.to_owned(), listener: None, others: Vec::new() };
-        // That others cannot be looked for must not end a run.
-        let _ = beside.settle();
-        beside
+        let address = |number| SocketAddr::from_abstract_name(format!("{name}-{number}"));
+        let mine = (0..NAMES).find_map(|number| {
+            let listener = UnixListener::bind_addr(&address(number).ok()?).ok()?;
+            listener.set_nonblocking(true).ok()?;
+            Some((number, listener))
+        });
+        let own = mine.as_ref().map(|(number, _)| *number);
+        let others = (0..NAMES).filter(|number| Some(*number) != own).filter_map(|number| {
+            let stream = UnixStream::connect_addr(&address(number).ok()?).ok()?;
+            Some((pid(&stream)?, stream))
+        });
+        Self { others: others.collect(), listener: mine.map(|(_, listener)| listener) }
     }
 
     /// Their process numbers: those that were at work at any time since this was last asked.
@@ -42,30 +55,10 @@ impl Beside {
                 self.others.extend(pid(&stream).map(|pid| (pid, stream)));
             }
         }
-        let seen = self.others.iter().map(|(pid, _)| *pid).collect();
+        // Two that began at once are connected twice.
+        let seen: BTreeSet<u32> = self.others.iter().map(|(pid, _)| *pid).collect();
         self.others.retain_mut(|(_, stream)| is_open(stream));
-        // Who was there first has ended: its name is free.
-        if self.listener.is_none() && self.others.is_empty() {
-            let _ = self.settle();
-        }
-        seen
-    }
-
-    /// Takes the name, or connects to who has it.
-    fn settle(&mut self) -> io::Result<()> {
-        let address = SocketAddr::from_abstract_name(&self.name)?;
-        match UnixListener::bind_addr(&address) {
-            Ok(listener) => {
-                listener.set_nonblocking(true)?;
-                self.listener = Some(listener);
-            }
-            Err(error) if error.kind() == ErrorKind::AddrInUse => {
-                let stream = UnixStream::connect_addr(&address)?;
-                self.others.extend(pid(&stream).map(|pid| (pid, stream)));
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
+        seen.into_iter().collect()
     }
 }
 
@@ -102,7 +95,7 @@ mod tests {
         assert_eq!(third.others(), [me], "the first was there when it came");
         assert!(third.others().is_empty());
         let mut fourth = Beside::named(&name);
-        assert_eq!(fourth.others(), [me], "the third can be found now");
+        assert_eq!(fourth.others(), [me], "the third can be found");
         assert_eq!(third.others(), [me]);
     }
 }
