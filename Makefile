@@ -89,8 +89,11 @@ test-engines: build
 	cargo test --release -p kvdyno-rocksdb
 	cargo test --release -p kvdyno-direct
 
+# BENCH="lmdb drive" runs parts of it; `blockio` is what watching block I/O costs.
 bench: build
-	KVDYNO_ENGINE_PATH=$(BIN) cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json
+	@[ "$(BENCH)" = blockio ] || KVDYNO_ENGINE_PATH=$(BIN) \
+		cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json
+	@case " $(BENCH) " in "  "|*" blockio "*) cargo bench -p kvdyno --bench blockio ;; esac
 
 clean:
 	rm -rf runs report/dist/index.html report/node_modules

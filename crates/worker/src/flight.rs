@@ -2,9 +2,9 @@
 //! it filled, takes the answers that are there, and fills again.
 //!
 //! Two clock readings a round, whatever the number of operations in it. An operation begins where
-//! the round before it ended, is handed over with its round (`submit`), and ends when its round's
-//! answers have all been looked at (`completion`): the parts sum up to its service time. It is not
-//! the loop of calls that wait: that is `hot`.
+//! the round before it ended, or where its block was prepared, is handed over with its round
+//! (`submit`), and ends when its round's answers have all been looked at (`completion`): the parts
+//! sum up to its service time. It is not the loop of calls that wait: that is `hot`.
 
 use crate::block::{Action, Block, Step, View};
 use crate::clock::Clock;
@@ -29,7 +29,7 @@ struct Flight {
     taken: Vec<u32>,
     /// The answers of one round.
     landed: Vec<(u32, Result<Landed>)>,
-    /// The end of the last round, in ticks.
+    /// The end of the last round, or of the preparing of a block since, in ticks.
     now: u64,
     key_bytes: u64,
     sink: u64,
@@ -76,6 +76,8 @@ pub(crate) fn drive<S: Session, C: Clock>(
             shared.end();
             break;
         }
+        // What was prepared is no part of any operation's time.
+        flight.now = clock.ticks();
         let counted = shared.is_counted(seat.role);
         let outcome = flight.work_off(session, clock, source, &block, counted, lane, task, shared);
         let items: u64 = lane.tallies.iter().map(Tally::items).sum();

@@ -6,17 +6,23 @@ use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, 
 use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::{PoisonError, RwLock};
 
 /// The first bytes of a file, shared with its page cache, without readahead (`MADV_RANDOM`).
 #[derive(Debug)]
 pub(crate) struct Map {
     start: NonNull<u8>,
     bytes: usize,
+    /// Blocks share one by their offsets, so that nobody reads what another is storing.
+    locks: Box<[RwLock<()>]>,
 }
+
+/// Two threads seldom meet at one lock of so many.
+const LOCKS: usize = 1 << 12;
 
 // SAFETY: the mapping belongs to no thread, and stays until the map is dropped.
 unsafe impl Send for Map {}
-// SAFETY: as above; who reads a block while another thread writes it is `block`'s matter.
+// SAFETY: as above; blocks are read and stored under their locks.
 unsafe impl Sync for Map {}
 
 impl Map {
@@ -36,7 +42,8 @@ impl Map {
         };
         let start = NonNull::new(start.map_err(failed)?.cast::<u8>())
             .ok_or_else(|| Error::new(ErrorClass::Memory, "mapping the file: no address"))?;
-        let map = Self { start, bytes: length };
+        let locks = (0..LOCKS).map(|_| RwLock::new(())).collect();
+        let map = Self { start, bytes: length, locks };
         // SAFETY: the mapping is ours and as long.
         unsafe { madvise(start.as_ptr().cast(), length, Advice::Random) }.map_err(failed)?;
         Ok(map)
@@ -49,21 +56,29 @@ impl Map {
         unsafe { self.start.as_ptr().add(offset) }
     }
 
-    /// A block where it lies in the page cache.
+    /// Shows a block where it lies in the page cache.
     #[inline]
-    pub(crate) fn block(&self, offset: u64, bytes: usize) -> &[u8] {
-        // SAFETY: within the mapping; the file is written whole and locked by nobody, so its pages
-        // are there. Another session that stores into the same block at the same moment changes
-        // bytes under the reader, as a drive may: the bytes are only ever summed up or compared.
-        unsafe { std::slice::from_raw_parts(self.address(offset, bytes), bytes) }
+    pub(crate) fn read<R>(&self, offset: u64, bytes: usize, seen: impl FnOnce(&[u8]) -> R) -> R {
+        let _shared = self.lock(offset, bytes).read().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: within the mapping; the file is written whole and locked by nobody else, so its
+        // pages are there; nobody stores into the block while its lock is held.
+        seen(unsafe { std::slice::from_raw_parts(self.address(offset, bytes), bytes) })
     }
 
     /// Stores a block into the page cache.
     #[inline]
     pub(crate) fn store(&self, offset: u64, block: &[u8]) {
         let to = self.address(offset, block.len());
-        // SAFETY: within the mapping, and `block` is not: a value comes from elsewhere.
+        let alone = self.lock(offset, block.len()).write();
+        let _alone = alone.unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: within the mapping, and `block` is not: a value comes from elsewhere; nobody
+        // reads the block or stores into it while its lock is held.
         unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), to, block.len()) }
+    }
+
+    /// All blocks of a case have one size and lie at multiples of it: equal blocks, equal locks.
+    fn lock(&self, offset: u64, bytes: usize) -> &RwLock<()> {
+        &self.locks[(offset / bytes as u64) as usize % LOCKS]
     }
 
     /// Waits until a block that was stored is on stable storage.

@@ -194,7 +194,7 @@ impl Session for DriveSession<'_> {
         self.demand_whole()?;
         let (offset, block) = (self.drive.offset(key)?, self.drive.block_bytes);
         match &mut self.carrier {
-            Carrier::Map(map) => Ok(seen(Some(map.block(offset, block)))),
+            Carrier::Map(map) => Ok(map.read(offset, block, |block| seen(Some(block)))),
             Carrier::Ring(ring) => {
                 alone(ring)?;
                 ring.read(0, 0, offset, block)?;

@@ -1,6 +1,6 @@
 //! `drive`: what can be typed.
 
-use super::RunsArgs;
+use super::{IoArgs, RunsArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -103,6 +103,9 @@ pub struct DriveArgs {
     /// More columns
     #[arg(long, conflicts_with = "json")]
     pub wide: bool,
+    /// Whether block I/O is watched.
+    #[command(flatten)]
+    pub watched: IoArgs,
 }
 
 /// Jobs that were published or are customary.

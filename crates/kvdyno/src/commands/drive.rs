@@ -14,7 +14,6 @@ use crate::host::Root;
 use crate::host::raw::Consent;
 use crate::printer::Printer;
 use crate::runner::Ended;
-use kvdyno_record::blockio::Watch;
 use std::thread::available_parallelism;
 
 /// Measures a drive.
@@ -43,7 +42,7 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
+    let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.watched.watch(), printer)?;
     let exit = finish::show(&folder, ended, &shown, printer)?;
     if !args.json {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;

@@ -143,7 +143,7 @@ fn what_fio_reported_is_a_run_as_any() {
     let shown = scratch.run(&["drive", "--import-fio", report]);
     shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
     scratch.run(&["check"]).assert_code(0);
-    scratch.run(&["export", "--json", "-"]).assert_code(0);
+    scratch.run(&["export", "--json"]).assert_code(0).assert_says("mix-70-30");
     scratch.write("none.json", "fio: bad option");
     scratch.run(&["drive", "--import-fio", "none.json"]).assert_code(2).assert_says("json+");
 }

@@ -3,6 +3,7 @@
 use super::scratch::{Scratch, outcomes, record};
 use super::suites::reads;
 use super::workers;
+use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::Outcome;
 
 /// A worker that describes itself as the null engine does, and runs as the script says.
@@ -34,7 +35,8 @@ fn another_protocol_is_refused_before_anything_is_made() {
     scratch.script("fake", "echo '{\"protocol\": 4711}'");
     scratch.write("s.toml", &reads().engine("fake").engine("null").text());
     let done = scratch.run(&["run", "s.toml"]);
-    done.assert_code(2).assert_says("kvdyno-fake` speaks protocol 4711, this kvdyno speaks 1");
+    let both = format!("kvdyno-fake` speaks protocol 4711, this kvdyno speaks {PROTOCOL}");
+    done.assert_code(2).assert_says(&both);
     done.assert_says("use the kvdyno that the engine was built for");
     assert!(scratch.runs().is_empty());
     scratch.run(&["engines"]).assert_says("null").assert_says("protocol 4711");

@@ -1,27 +1,28 @@
 //! Drives that remember: a FUSE filesystem of files with fixed length, which writes down each write
 //! and each flush in the order in which they came. From that, what a drive may hold after the power
 //! went at any moment: all that was flushed, and of the rest nothing, all, some writes, or some
-//! sectors of some writes.
+//! sectors of some writes. The filesystem itself is `server`, in a process of its own.
 //!
 //! What it leaves out: a write counts as flushed if it was answered before the flush came, as
 //! drives promise; that a drive keeps this promise, only pulling its plug can show. A sector of 512
 //! bytes is written or not, never half.
 
-use fuser::{
-    BackgroundSession, Config, Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags,
-    Generation, INodeNo, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry,
-    ReplyOpen, ReplyWrite, Request, WriteFlags,
-};
-use std::ffi::OsStr;
+mod server;
+
+use rustix::mount::{UnmountFlags, unmount};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::{Duration, UNIX_EPOCH};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use tempfile::TempDir;
+
+pub(crate) const DRIVE_BYTES: usize = 6 << 20;
 
 const SECTOR: usize = 512;
 
 /// What happened, in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Entry {
     Write {
         drive: usize,
@@ -38,46 +39,75 @@ pub(crate) enum Entry {
     },
 }
 
-#[derive(Default)]
-pub(crate) struct Recording {
-    pub(crate) drives: Vec<Vec<u8>>,
-    pub(crate) log: Vec<Entry>,
-}
-
-/// Mounted drives, and what is recorded of them.
+/// Mounted drives, served by another process.
 pub(crate) struct Recorder {
-    recording: Arc<Mutex<Recording>>,
-    // Before the directory that it is mounted on.
-    _session: BackgroundSession,
-    mount: TempDir,
+    server: Child,
+    // Open until the server has gone: it would fail to print.
+    _said: BufReader<ChildStdout>,
+    // A file of the mount too, so that an acknowledgement has its place among writes and flushes.
+    acknowledgements: Option<File>,
+    folder: TempDir,
 }
 
 impl Recorder {
     /// Mounts `drives` drives; `None`, and the reason printed, where FUSE is not to be had.
-    pub(crate) fn mount(drives: usize, bytes: usize) -> Option<Self> {
-        let mount = tempfile::tempdir().unwrap();
-        let recording = Recording { drives: vec![vec![0; bytes]; drives], log: Vec::new() };
-        let recording = Arc::new(Mutex::new(recording));
-        let drives = Drives(Arc::clone(&recording));
-        match fuser::spawn_mount(drives, mount.path(), &Config::default()) {
-            Ok(session) => Some(Self { recording, _session: session, mount }),
-            Err(error) => {
-                println!("skipped: no FUSE on this machine: {error}");
-                None
+    pub(crate) fn mount(drives: usize) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(server::MOUNT)).unwrap();
+        let mut server = Command::new(std::env::current_exe().unwrap())
+            .args([server::TEST, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+            .env(server::FOLDER, folder.path())
+            .env(server::DRIVES, drives.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(server.stdout.take().unwrap());
+        let reason = loop {
+            let mut line = String::new();
+            assert_ne!(said.read_line(&mut line).unwrap(), 0, "the server has gone");
+            if let Some((_, reason)) = line.split_once(server::MOUNTED) {
+                break reason.trim().to_owned();
             }
+        };
+        let mut recorder = Self { server, _said: said, acknowledgements: None, folder };
+        if !reason.is_empty() {
+            println!("skipped: no FUSE on this machine: {reason}");
+            return None;
         }
+        let path = recorder.folder.path().join(server::MOUNT).join(server::ACKNOWLEDGEMENTS);
+        recorder.acknowledgements = Some(File::options().write(true).open(path).unwrap());
+        Some(recorder)
     }
 
     pub(crate) fn drive(&self, drive: usize) -> PathBuf {
-        self.mount.path().join(format!("drive{drive}"))
+        self.folder.path().join(server::MOUNT).join(format!("drive{drive}"))
     }
 
-    pub(crate) fn recording(&self) -> MutexGuard<'_, Recording> {
-        self.recording.lock().unwrap()
-    }
-
+    /// Notes it behind all writes and flushes that were answered by now.
     pub(crate) fn acknowledge(&self, record: u64, version: u64) {
-        self.recording().log.push(Entry::Acknowledged { record, version });
+        let both = [record.to_le_bytes(), version.to_le_bytes()].concat();
+        self.acknowledgements.as_ref().unwrap().write_all_at(&both, 0).unwrap();
+    }
+
+    /// Ends the server, which hands over what it has written down.
+    pub(crate) fn finish(mut self) -> Vec<Entry> {
+        self.acknowledgements = None;
+        drop(self.server.stdin.take());
+        let status = self.server.wait().unwrap();
+        assert!(status.success(), "the server of the drives: {status}");
+        server::decode(&std::fs::read(self.folder.path().join(server::RECORDING)).unwrap())
+    }
+}
+
+impl Drop for Recorder {
+    /// The server ends with its input, or when its time is up; one that was killed leaves a mount.
+    fn drop(&mut self) {
+        self.acknowledgements = None;
+        drop(self.server.stdin.take());
+        let _ = self.server.wait();
+        let mount = self.folder.path().join(server::MOUNT);
+        let _ = unmount(mount, UnmountFlags::DETACH);
     }
 }
 
@@ -125,123 +155,4 @@ pub(crate) fn state_after(
         }
     }
     drives
-}
-
-struct Drives(Arc<Mutex<Recording>>);
-
-impl Drives {
-    fn attributes(&self, inode: u64) -> Option<FileAttr> {
-        let recording = self.0.lock().unwrap();
-        let size = match inode {
-            1 => 0,
-            _ => recording.drives.get(usize::try_from(inode).ok()?.checked_sub(2)?)?.len() as u64,
-        };
-        Some(FileAttr {
-            ino: INodeNo(inode),
-            size,
-            blocks: size / 512,
-            atime: UNIX_EPOCH,
-            mtime: UNIX_EPOCH,
-            ctime: UNIX_EPOCH,
-            crtime: UNIX_EPOCH,
-            kind: if inode == 1 { FileType::Directory } else { FileType::RegularFile },
-            perm: 0o755,
-            nlink: 1,
-            uid: 0,
-            gid: 0,
-            rdev: 0,
-            blksize: 4096,
-            flags: 0,
-        })
-    }
-}
-
-fn drive_of(inode: INodeNo) -> usize {
-    u64::from(inode) as usize - 2
-}
-
-const TTL: Duration = Duration::from_secs(1);
-
-impl Filesystem for Drives {
-    fn lookup(&self, _: &Request, _: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        let number = name.to_str().and_then(|name| name.strip_prefix("drive")?.parse::<u64>().ok());
-        match number.and_then(|number| self.attributes(number + 2)) {
-            Some(attributes) => reply.entry(&TTL, &attributes, Generation(0)),
-            None => reply.error(Errno::ENOENT),
-        }
-    }
-
-    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.attributes(inode.into()) {
-            Some(attributes) => reply.attr(&TTL, &attributes),
-            None => reply.error(Errno::ENOENT),
-        }
-    }
-
-    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
-        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
-    }
-
-    fn read(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: FileHandle,
-        at: u64,
-        bytes: u32,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyData,
-    ) {
-        let recording = self.0.lock().unwrap();
-        let drive = &recording.drives[drive_of(inode)];
-        let at = (at as usize).min(drive.len());
-        reply.data(&drive[at..(at + bytes as usize).min(drive.len())]);
-    }
-
-    fn write(
-        &self,
-        _: &Request,
-        inode: INodeNo,
-        _: FileHandle,
-        at: u64,
-        bytes: &[u8],
-        _: WriteFlags,
-        _: OpenFlags,
-        _: Option<LockOwner>,
-        reply: ReplyWrite,
-    ) {
-        let (drive, at) = (drive_of(inode), at as usize);
-        let mut recording = self.0.lock().unwrap();
-        recording.drives[drive][at..at + bytes.len()].copy_from_slice(bytes);
-        recording.log.push(Entry::Write { drive, at, bytes: bytes.to_vec() });
-        reply.written(bytes.len() as u32);
-    }
-
-    fn fsync(&self, _: &Request, inode: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
-        self.0.lock().unwrap().log.push(Entry::Flush { drive: drive_of(inode) });
-        reply.ok();
-    }
-
-    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        reply.ok();
-    }
-
-    /// A new store zeroes its drive; here it is zeroed already.
-    fn fallocate(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: FileHandle,
-        _: u64,
-        _: u64,
-        _: i32,
-        reply: ReplyEmpty,
-    ) {
-        assert!(self.0.lock().unwrap().log.iter().all(|entry| matches!(
-            entry,
-            Entry::Write { at: 0 | 0x8_0000, .. } | Entry::Flush { .. }
-        )));
-        reply.ok();
-    }
 }
