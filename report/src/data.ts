@@ -95,8 +95,7 @@ export interface Group {
   label: string;
   durability: string;
   measures_the_harness: boolean;
-  /** Its figures are the drive's: no engine under test. */
-  bare_drive: boolean;
+  bare_drive: boolean; // Its figures are the drive's: no engine under test.
   ceiling: boolean;
   threads: number | null;
   records: number;
@@ -105,6 +104,7 @@ export interface Group {
   user_bytes: number;
   ram_limit_bytes: number | null;
   ram_limit_held: boolean | null;
+  volume?: string | null; // What the database lay on; absent before there were volumes.
   trials: Trial[];
   load: LoadRow | null;
   runs: RunRow[];

@@ -3,6 +3,7 @@
 use crate::plan::Case;
 use crate::protocol::WorkerDescription;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot};
+use crate::volume::VolumeRecord;
 use kvdyno_engine::{Counters, ErrorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,12 @@ pub struct CaseRecord {
     pub worker: Option<WorkerIdentity>,
     /// How the RAM limit was held.
     pub ram_limit: RamLimit,
+    /// What its database lay on, where that was made for it or named by the suite.
+    #[serde(default)]
+    pub volume: Option<VolumeRecord>,
+    /// The processes of other runs that were at work on this machine meanwhile. Empty is good.
+    #[serde(default)]
+    pub beside: Vec<u32>,
     /// When it began, by the system's clock.
     pub started_unix_ns: u64,
     /// Start to exit of the worker process.

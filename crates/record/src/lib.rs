@@ -17,6 +17,7 @@ pub mod protocol;
 pub mod run;
 pub mod series;
 pub mod usage;
+pub mod volume;
 pub mod workload;
 
 pub use kvdyno_engine as engine;

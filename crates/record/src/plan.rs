@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::volume::Volume;
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{DataShape, Options};
 use schemars::JsonSchema;
@@ -48,6 +49,9 @@ pub struct Case {
     pub threads: Option<u32>,
     /// The database it works on.
     pub database: Database,
+    /// Where that lies, where the suite names volumes; null: in the run's place.
+    #[serde(default)]
+    pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
     /// The data set.
@@ -67,7 +71,7 @@ pub struct Case {
 /// Which database a case works on: one that it makes itself, or one that an earlier case left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Database {
-    /// Its folder's name on the volume: unique in the run.
+    /// Its folder's name in its place: unique in the run.
     pub id: String,
     /// The case that loads it; its own id where it loads itself.
     pub made_by: String,

@@ -3,10 +3,10 @@
 
 use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
-use crate::host::{Claim, Root, Volume, evidence, facts, group, meter};
+use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
-use crate::runner::{Bench, Ended, Interrupt, Run};
+use crate::runner::{Bench, Ended, Interrupt, Run, Volumes};
 use crate::units;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
@@ -27,7 +27,7 @@ pub struct Shown {
 pub fn run(
     folder: &RunFolder,
     plan: &Plan,
-    mut claim: Claim,
+    mut volumes: Volumes,
     workers: &BTreeMap<String, WorkerIdentity>,
     interrupt: &Interrupt,
     printer: &Printer,
@@ -35,33 +35,31 @@ pub fn run(
     let root = Root::system();
     // What a killed run could not take away itself.
     group::sweep(&root);
-    let volume = Volume::at(&root, claim.path())?;
-    let mut not_measured = Vec::new();
-    if let Err(reason) = &volume.device {
-        not_measured.push(format!("device reads and writes: {reason}"));
+    let bench = Bench { root: &root, block_io: folder.run()?.block_io };
+    let mut beside = Beside::look();
+    for pid in beside.others() {
+        printer.warning(&format!(
+            "another run is at work on this machine (process {pid}): each is measured beside the \
+             other"
+        ));
     }
-    let bench = Bench {
-        root: &root,
-        device: volume.device.as_ref().ok(),
-        block_io: folder.run()?.block_io,
-        not_measured,
-    };
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
     let ended = Run {
         folder,
         plan,
-        claim: &mut claim,
+        volumes: &mut volumes,
         bench: &bench,
+        beside: &mut beside,
         workers,
         interrupt,
         progress: &progress,
     }
     .run();
     progress.finish();
-    let place = claim.path().to_owned();
+    let place = volumes.place().to_owned();
     // Databases that cannot be removed are no reason to lose what was measured.
-    if let Err(error) = claim.release() {
+    if let Err(error) = volumes.release() {
         printer.warning(&format!("the place was not given back: {error}"));
     }
     let filed = end(folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));

@@ -35,6 +35,8 @@ pub struct Prepared {
     pub host: Host,
     /// What may be done to the place where it is a block device.
     pub consent: Consent,
+    /// Block devices whose data may be lost, for volumes.
+    pub given_up: Vec<PathBuf>,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
@@ -86,7 +88,8 @@ pub fn prepare_text(
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent })
+    let given_up = Vec::new();
+    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up })
 }
 
 /// The same for a plan that is there already, with its suite's text: nothing is sized anew.
@@ -103,7 +106,8 @@ pub fn prepare_plan(
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent })
+    let given_up = Vec::new();
+    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up })
 }
 
 /// What the databases would lie on, and the machine.

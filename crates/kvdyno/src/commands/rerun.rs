@@ -25,6 +25,7 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::run::RunRecord;
+use kvdyno_record::volume::Medium;
 use kvdyno_record::workload::{Phase, Work};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -93,6 +94,7 @@ impl Recorded {
 
     /// The same work, with the workers that are found here.
     fn prepare(&self, place: Option<PathBuf>, default_place: &Path) -> anyhow::Result<Prepared> {
+        check_volumes(&self.plan)?;
         let mut workers = BTreeMap::new();
         for case in &self.plan.cases {
             if !workers.contains_key(&case.engine) {
@@ -173,10 +175,30 @@ fn check_names(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Where a recorded plan's directories and devices are is its author's matter: nothing is written
+/// to a path that nobody typed here. What is made in the run's own place can be made again.
+fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
+    for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
+        let (what, path) = match &volume.medium {
+            Medium::Loop { .. } => continue,
+            Medium::Directory { path } => ("directory", path),
+            Medium::Device { path, .. } => ("device", path),
+        };
+        let (name, path) = (&volume.name, path.display());
+        return Err(Complaint::usage(format!(
+            "volume `{name}` of the recorded run is the {what} {path}, and a rerun takes no path \
+             from a record"
+        ))
+        .hint("put paths of this machine into its suite.toml, and `kvdyno run` that"));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{check_names, check_sizes};
+    use super::{check_names, check_sizes, check_volumes};
     use crate::report::fixture::Fixture;
+    use kvdyno_record::volume::{Format, Medium, Volume};
     use kvdyno_record::workload::Work;
 
     #[test]
@@ -188,6 +210,23 @@ mod tests {
         let mut plan = Fixture::new().plan;
         plan.suite = "a/b".to_owned();
         assert!(check_names(&plan).is_err());
+    }
+
+    #[test]
+    fn a_records_paths_are_not_written_to() {
+        let with = |medium| {
+            let mut plan = Fixture::new().plan;
+            plan.cases[1].volume = Some(Volume { name: "disk".to_owned(), medium });
+            check_volumes(&plan).map_err(|error| error.to_string())
+        };
+        check_volumes(&Fixture::new().plan).unwrap();
+        with(Medium::Loop { bytes: 1 << 30, format: Format::Raw }).unwrap();
+        let text = with(Medium::Directory { path: "/home/me".into() }).unwrap_err();
+        assert!(text.contains("`disk` of the recorded run is the directory /home/me"), "{text}");
+        let path = "/dev/sda".into();
+        let device = Medium::Device { path, discard: true, format: Format::Raw };
+        let text = with(device).unwrap_err();
+        assert!(text.contains("is the device /dev/sda"), "{text}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::finish::{self, Shown};
 use super::prepare::{identify, limit_not_held, refused};
+use super::run::no_volume;
 use super::runs;
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
@@ -10,7 +11,7 @@ use crate::host::{Place, Root, facts, meter};
 use crate::printer::Printer;
 use crate::redact::is_struck_out;
 use crate::report::evidence::{CaseEvidence, Evidence};
-use crate::runner::Interrupt;
+use crate::runner::{Interrupt, Volumes};
 use crate::{units, workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Value;
@@ -41,6 +42,9 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
         .map_err(|error| refused(&error))?;
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
     let _alone = runs::take(&folder)?;
+    let given_up = &args.destroy_data_on;
+    let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
+        .map_err(|error| no_volume(&error))?;
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
@@ -48,11 +52,11 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     for line in to_do(&Evidence::read(&folder)?, &left_behind) {
         printer.note(&line);
     }
-    if let Some(warning) = limit_not_held(&plan, &facts::read(&root, claim.path())) {
+    if let Some(warning) = limit_not_held(&plan, &facts::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
     let shown = Shown { json: args.json, wide: args.wide };
-    let ended = finish::run(&folder, &plan, claim, &workers, &interrupt, printer)?;
+    let ended = finish::run(&folder, &plan, volumes, &workers, &interrupt, printer)?;
     finish::show(&folder, ended, &shown, printer)
 }
 

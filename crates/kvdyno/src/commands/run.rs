@@ -4,11 +4,11 @@ use super::finish::{self, Shown};
 use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
-use crate::exit::Exit;
+use crate::exit::{Complaint, Exit};
 use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
-use crate::runner::{Ended, Interrupt, harness_ns_per_op};
+use crate::runner::{Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 /// Runs a suite.
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
+    let mut prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
+    prepared.given_up.clone_from(&args.destroy_data_on);
     let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
@@ -31,6 +32,7 @@ pub(super) fn keep(
 ) -> anyhow::Result<(RunFolder, Ended)> {
     let root = Root::system();
     check_space(prepared)?;
+    check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
@@ -53,15 +55,24 @@ pub(super) fn keep(
         })?;
         (folder, alone, claim)
     };
-    for warning in claim.warnings() {
-        printer.warning(warning);
-    }
-    begin(&folder, prepared, &id, claim.path(), &root, block_io, printer)?;
+    let given_up = &prepared.given_up;
+    let volumes = Volumes::take(&root, claim, &prepared.plan, &folder.path, &id, given_up)
+        .map_err(|error| {
+            give_up(&folder);
+            no_volume(&error)
+        })?;
+    volumes.warnings().for_each(|warning| printer.warning(warning));
+    begin(&folder, prepared, &id, volumes.place(), &root, block_io, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     // The plan as it is: the filed one has its secrets struck out.
     let Prepared { plan, workers, .. } = prepared;
-    let ended = finish::run(&folder, plan, claim, workers, &interrupt, printer)?;
+    let ended = finish::run(&folder, plan, volumes, workers, &interrupt, printer)?;
     Ok((folder, ended))
+}
+
+/// Volumes are named by the user, as places are.
+pub(super) fn no_volume(error: &VolumeError) -> Complaint {
+    Complaint::usage(error.to_string())
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.

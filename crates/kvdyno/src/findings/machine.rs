@@ -18,6 +18,7 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     let all = [
         stolen(evidence),
         busy(evidence),
+        beside(evidence),
         throttled(evidence),
         io_limited(evidence),
         debug_build(evidence),
@@ -68,6 +69,19 @@ fn busy(evidence: &Evidence) -> Option<Finding> {
             "let the machine come to rest, or stop what else runs on it, and run again",
         )
     })
+}
+
+fn beside(evidence: &Evidence) -> Option<Finding> {
+    let cases = evidence.recorded().filter_map(|(_, record)| {
+        let pid = record.beside.first()?;
+        let words = format!("another run was at work on this machine (process {pid})");
+        Some((record.case.id.clone(), words))
+    });
+    Finding::of_cases(
+        Id::RunBeside,
+        cases,
+        "each was measured beside the other: do one after the other, and these cases again",
+    )
 }
 
 /// Between the readings before and after the run: a limit that was never reached did no harm.

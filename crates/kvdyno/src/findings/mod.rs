@@ -108,6 +108,8 @@ kinds! {
     CpuStolen = Warning;
     /// The machine was busy when the run began.
     BusyHost = Warning;
+    /// Another run measured on the same machine at the same time.
+    RunBeside = Warning;
     /// Other processes used the drive while it was measured.
     ForeignIo = Warning;
     /// Memory past the limit can go to swap.

@@ -203,6 +203,7 @@ fn builds_clocks_and_machines_are_named() {
         measure.after.steal_ns = Some(SECOND);
     });
     assert!(stolen.evidence.contains("up to 5.00 % of the CPU time"), "{stolen:?}");
+    found(Id::RunBeside, |fixture| fixture.cases[1].record.beside = vec![4711]);
     found(Id::BusyHost, |fixture| fixture.run.host_before.machine.load_1m = Some(1.9));
     found(Id::SwapOn, |fixture| fixture.run.host_before.machine.swap_bytes = 1 << 30);
 }

@@ -11,7 +11,7 @@ use super::size::files;
 use kvdyno_record::usage::Residency;
 use rustix::fs::{Advice, fadvise, fsync, syncfs};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -116,7 +116,7 @@ fn drop_caches(root: &Root) -> String {
 pub fn residency(path: &Path) -> io::Result<Residency> {
     let mut sum = Residency { method: "cachestat".to_owned(), ..Residency::default() };
     for path in files(path)? {
-        let file = match File::open(&path) {
+        let mut file = match File::open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             file => file?,
         };
@@ -124,7 +124,12 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
         let cached = look(&path, &file, &mut sum.method)?;
         // Of a file with holes only what is on the device can have come from there: 1 GiB in a
         // map of 1 TiB is no 0.1 % when all of it is cached.
-        sum.file_bytes += stat.len().min(stat.blocks() * 512);
+        // A device is all there, though how much of it is a database only the engine knows.
+        sum.file_bytes += if raw::is_device(&path) {
+            file.seek(SeekFrom::End(0))?
+        } else {
+            stat.len().min(stat.blocks() * 512)
+        };
         sum.resident_bytes += cached.resident_bytes;
         sum.dirty_bytes += cached.dirty_bytes;
     }

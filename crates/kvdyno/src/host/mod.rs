@@ -5,6 +5,7 @@
 //! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
 //! docs/host.md.
 
+pub mod beside;
 pub mod blockio;
 pub mod cache;
 pub mod child;
@@ -15,6 +16,7 @@ mod drive;
 pub mod evidence;
 mod extents;
 pub mod facts;
+pub mod fresh;
 pub mod group;
 mod health;
 pub mod hiccups;
@@ -32,7 +34,9 @@ pub mod size;
 mod testing;
 pub mod volume;
 
+pub use beside::Beside;
 pub use child::Child;
+pub use fresh::{Fresh, FreshError};
 pub use group::{Group, Unavailable};
 pub use meter::Meter;
 pub use place::{Claim, Place, PlaceError};

@@ -62,7 +62,10 @@ impl Mount {
 
 /// All mounts, in the kernel's order: a later one hides an earlier one at the same point.
 pub fn all(root: &Root) -> Vec<Mount> {
-    let text = root.text("/proc/self/mountinfo").unwrap_or_default();
+    // `self` is the first thread of this process; one that has entered a mount namespace of its own
+    // sees other mounts.
+    let of = if root.is_system() { "thread-self" } else { "self" };
+    let text = root.text(format!("/proc/{of}/mountinfo")).unwrap_or_default();
     text.lines().filter_map(Mount::parse).collect()
 }
 

@@ -55,7 +55,8 @@ pub enum RawError {
     },
     /// It was not named a second time.
     #[error("{name} is a block device, and all data on it would be lost; if that is meant, say so \
-        with --destroy-data-on={}; --read-only reads it and writes nothing", typed.display())]
+        with --destroy-data-on={}; `kvdyno drive --read-only` reads it and writes nothing",
+        typed.display())]
     NotConfirmed {
         /// As typed, with what it is.
         name: String,

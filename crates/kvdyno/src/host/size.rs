@@ -1,5 +1,6 @@
 //! How large a database is on its volume.
 
+use super::raw;
 use kvdyno_record::usage::DatabaseSize;
 use std::collections::HashSet;
 use std::fs;
@@ -10,6 +11,10 @@ use std::path::{Path, PathBuf};
 /// Sums up all regular files below a directory (or one file). Files that vanish meanwhile, as
 /// compactions make them, are left out; a file with two names counts once.
 pub fn measure(path: &Path) -> io::Result<DatabaseSize> {
+    if raw::is_device(path) {
+        // How much of it is in use only the engine knows: a zero would be no answer.
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "a device has no files"));
+    }
     let mut size = DatabaseSize::default();
     let mut seen = HashSet::new();
     for file in files(path)? {

@@ -66,7 +66,7 @@ fn settings(summary: &Summary) -> Vec<Setting<'_>> {
 
 fn same_setting(a: &Group, b: &Group) -> bool {
     let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    let means = |group: &Group| (group.ram_limit_bytes, group.durability);
+    let means = |group: &Group| (group.ram_limit_bytes, group.volume.clone(), group.durability);
     let phases = |group: &Group| -> Vec<String> {
         let of_role = |role: &RoleRow| format!("{} {} {}", role.role, role.mix, role.open_loop);
         group
@@ -95,6 +95,11 @@ fn apart(summary: &Summary, group: &Group) -> String {
             Some(bytes) => format!(", RAM {}", units::bytes(bytes)),
             None => ", no RAM limit".to_owned(),
         };
+    }
+    if let Some(volume) = &group.volume
+        && others().any(|other| other.volume.as_ref() != Some(volume))
+    {
+        text += &format!(", on {volume}");
     }
     if others().any(|other| other.durability != group.durability) {
         text += &format!(", durability {}", group.durability.as_str());

@@ -405,6 +405,7 @@ fn blank(
             made_by: loader.to_owned(),
             last_use: threads == Some(2),
         },
+        volume: None,
         ram_limit_bytes: Some(RAM),
         data: data(),
         shape: DataShape {
@@ -427,6 +428,8 @@ fn blank(
         attempt: 1,
         outcome: Outcome::Done,
         worker: Some(worker(engine)),
+        volume: None,
+        beside: Vec::new(),
         ram_limit: RamLimit {
             requested_bytes: Some(RAM),
             enforced_by: Some("cgroup v1".to_owned()),
@@ -438,17 +441,16 @@ fn blank(
         process: Some(ProcessUsage { rss_peak_bytes: 31 * MIB, ..ProcessUsage::default() }),
         opens_ns: vec![1_000_000],
         close_ns: Some(2_000_000),
-        clock: Some(Clock {
-            kind: "tsc".to_owned(),
-            hz: 2.6e9,
-            note: String::new(),
-            drift_ppm: Some(1.0),
-        }),
+        clock: Some(clock()),
         phases: Vec::new(),
         database_used_by: Vec::new(),
         not_measured: Vec::new(),
     };
     FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
+}
+
+fn clock() -> Clock {
+    Clock { kind: "tsc".to_owned(), hz: 2.6e9, note: String::new(), drift_ppm: Some(1.0) }
 }
 
 fn data() -> Data {

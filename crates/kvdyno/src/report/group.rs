@@ -43,6 +43,8 @@ pub struct Group {
     pub value_bytes_mean: u64,
     /// Bytes of keys and values of all records.
     pub user_bytes: u64,
+    /// The suite's name of what its database lies on; null: it names none.
+    pub volume: Option<String>,
     /// The RAM limit asked for.
     pub ram_limit_bytes: Option<u64>,
     /// A group of the kernel's held it, in every trial that came to work; null: none was asked for,
@@ -191,6 +193,7 @@ impl Group {
             key_bytes: case.data.key.bytes,
             value_bytes_mean: case.shape.value_bytes_mean,
             user_bytes: case.shape.user_bytes(),
+            volume: case.volume.as_ref().map(|volume| volume.name.clone()),
             ram_limit_bytes: case.ram_limit_bytes,
             ram_limit_held: ram_limit_held(trials),
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
@@ -321,12 +324,15 @@ fn reads(op: &Op) -> bool {
     matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
-/// What has to be equal for two engines' figures to stand side by side: data, RAM, durability
-/// class, and the work.
+/// What has to be equal for two engines' figures to stand side by side: data, RAM, volume,
+/// durability class, and the work. (Engines that cannot lie on the same volume, a filesystem and
+/// a bare device, do not stand side by side.)
 fn peers(case: &Case, all: bool) -> String {
     let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
     let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
     let threads = case.threads.filter(|_| all);
-    let work = (&case.data, case.ram_limit_bytes, case.options.durability, threads, phases);
+    let volume = case.volume.as_ref().map(|volume| &volume.name);
+    let means = (case.ram_limit_bytes, volume, case.options.durability);
+    let work = (&case.data, means, threads, phases);
     serde_json::to_string(&work).unwrap_or_default()
 }

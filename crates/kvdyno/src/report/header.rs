@@ -9,6 +9,7 @@ use crate::findings::{Finding, Severity};
 use crate::printer::one_line;
 use crate::units;
 use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::volume::VolumeRecord;
 
 /// Findings stand this far in, after the word that says how much they weigh.
 const FINDING_INDENT: usize = 8;
@@ -21,6 +22,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     }
     lines.push(("host".to_owned(), host(&summary.host)));
     lines.push(("place".to_owned(), place(summary)));
+    lines.extend(summary.volumes.iter().map(|made| ("volume".to_owned(), volume(made))));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
@@ -142,6 +144,25 @@ fn place(summary: &Summary) -> String {
     let filesystem = host.filesystem.as_ref().map(filesystem).unwrap_or_default();
     let drive = host.drive.as_ref().map_or_else(|| ", no drive known".to_owned(), drive);
     format!("{}{filesystem}{drive}", summary.run.place)
+}
+
+/// `xfs: loop0 on an image of 512 MiB (ext4 on vda), xfs (rw,noatime), mkfs.xfs -q -f -K`.
+fn volume(volume: &VolumeRecord) -> String {
+    let device = volume.device.as_deref().unwrap_or("no device known");
+    let mut text = format!("{}: {device}", volume.name);
+    if let Some(image) = &volume.image {
+        let through = if image.direct_io { "" } else { " through the page cache" };
+        let bytes = units::bytes(image.bytes);
+        text += &format!(" on an image of {bytes} ({}{through})", image.lies_on);
+    }
+    text += &match &volume.filesystem {
+        Some(mounted) => format!(", {} ({})", mounted.kind, mounted.options),
+        None => ", raw".to_owned(),
+    };
+    for command in &volume.commands {
+        text += &format!(", {command}");
+    }
+    text
 }
 
 fn filesystem(filesystem: &Filesystem) -> String {

@@ -13,6 +13,7 @@ use crate::units;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
+use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -41,6 +42,8 @@ pub struct Summary {
     pub hiccups: Option<HiccupRow>,
     /// Cases over their trials, in the order of the plan.
     pub groups: Vec<Group>,
+    /// The volumes that the suite names, each as it was made first.
+    pub volumes: Vec<VolumeRecord>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
     /// What could not be enforced or measured, each sentence once.
@@ -166,6 +169,7 @@ impl Summary {
             host_after: evidence.run.host_after.clone(),
             engines: engines(&evidence.cases),
             harness,
+            volumes: volumes(evidence),
             block_io: block_io::read(evidence, &groups)?,
             hiccups,
             not_measured: not_measured(&groups),
@@ -191,6 +195,17 @@ fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
     } else {
         Exit::Ok
     }
+}
+
+/// Each volume as it was made first; made again it is alike but for its device's number.
+fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
+    let mut volumes: Vec<VolumeRecord> = Vec::new();
+    for volume in evidence.recorded().filter_map(|(_, record)| record.volume.as_ref()) {
+        if volumes.iter().all(|known| known.name != volume.name) {
+            volumes.push(volume.clone());
+        }
+    }
+    volumes
 }
 
 /// Cases with equal keys, in the order in which the keys first appear.

@@ -112,10 +112,12 @@ impl<'t> Cells<'t> {
 
 /// What tells groups apart: the engine always, the rest where it differs. (The durability class of
 /// each engine stands above the tables, too. The null engine stores nothing in any class.)
+#[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 struct Axes {
     durability: bool,
     data: bool,
     ram: bool,
+    volume: bool,
 }
 
 impl Axes {
@@ -126,11 +128,15 @@ impl Axes {
             durability: several(real.map(|group| group.durability)),
             data: several(engines().map(data)),
             ram: several(engines().map(|group| group.ram_limit_bytes)),
+            volume: several(engines().map(|group| &group.volume)),
         }
     }
 
     fn columns(&self) -> Vec<(&'static str, Side)> {
         let mut columns = vec![("engine", Side::Left)];
+        if self.volume {
+            columns.push(("volume", Side::Left));
+        }
         if self.durability {
             columns.push(("durability", Side::Left));
         }
@@ -145,6 +151,9 @@ impl Axes {
 
     fn cells(&self, group: &Group) -> Vec<String> {
         let mut cells = vec![group.label.clone()];
+        if self.volume {
+            cells.push(group.volume.clone().unwrap_or_default());
+        }
         if self.durability {
             cells.push(group.durability.as_str().to_owned());
         }

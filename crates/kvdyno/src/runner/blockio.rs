@@ -119,7 +119,7 @@ impl BlockIoOfCase {
 
 fn open(setting: &Setting<'_>, log: bool) -> Result<(BlockWatch, File), Unavailable> {
     let bench = setting.bench;
-    let device = bench.device.ok_or_else(|| {
+    let device = setting.site.device.as_ref().ok_or_else(|| {
         Unavailable::new("the volume has no device", "use a place on a device of this machine")
     })?;
     let folder = &setting.folder.path;

@@ -3,11 +3,12 @@
 
 use super::outcome;
 use super::talk::Talk;
+use super::volumes::Site;
 use super::worker::Worker;
 use super::{Bench, Interrupt};
 use crate::host::child::Exit;
 use crate::host::group::Group;
-use crate::host::{meter, raw};
+use crate::host::{Beside, meter, raw};
 use crate::printer::Progress;
 use crate::redact::without_secrets;
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
@@ -16,7 +17,6 @@ use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::Job;
 use std::fs::File;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a case is run with.
@@ -25,7 +25,7 @@ pub(super) struct Setting<'r> {
     pub(super) case: &'r Case,
     pub(super) folder: &'r CaseFolder,
     pub(super) identity: &'r WorkerIdentity,
-    pub(super) place: PathBuf,
+    pub(super) site: Site,
     pub(super) attempt: u32,
     pub(super) database_used_by: Vec<String>,
     pub(super) progress: &'r Progress<'r>,
@@ -34,7 +34,9 @@ pub(super) struct Setting<'r> {
 
 /// Runs a case. What goes wrong with the engine is in the record; `Err` is for what keeps the
 /// record itself from being written.
-pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
+pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<CaseRecord> {
+    // Those that have ended since the last case did this one no harm.
+    beside.others();
     let started = Instant::now();
     let started_unix_ns = meter::unix_ns();
     let (group, mut ram_limit) = limit(setting);
@@ -73,6 +75,8 @@ pub(super) fn run(setting: &Setting<'_>) -> anyhow::Result<CaseRecord> {
         outcome: outcome::judge(setting.case, &learned.phases, &ending, &exit, &ram_limit),
         worker: Some(setting.identity.clone()),
         ram_limit,
+        volume: setting.site.volume.clone(),
+        beside: beside.others(),
         started_unix_ns,
         wall_ns,
         process: Some(exit.usage),
@@ -110,10 +114,10 @@ fn job(setting: &Setting<'_>) -> Job {
     Job {
         protocol: kvdyno_record::PROTOCOL,
         case: case.id.clone(),
-        place: if raw::is_device(&setting.place) {
-            Place::Device(setting.place.clone())
+        place: if raw::is_device(&setting.site.path) {
+            Place::Device(setting.site.path.clone())
         } else {
-            Place::Directory(setting.place.clone())
+            Place::Directory(setting.site.path.clone())
         },
         options: case.options.clone(),
         shape: case.shape.clone(),
@@ -141,6 +145,8 @@ pub(super) fn not_run(
         outcome: Outcome::NotRun { message },
         worker,
         ram_limit: RamLimit { requested_bytes: case.ram_limit_bytes, ..RamLimit::default() },
+        volume: None,
+        beside: Vec::new(),
         started_unix_ns: meter::unix_ns(),
         wall_ns: 0,
         process: None,

@@ -11,13 +11,14 @@ mod interrupt;
 mod outcome;
 pub mod solo;
 mod talk;
+mod volumes;
 mod worker;
 
 pub use harness::harness_ns_per_op;
 pub use interrupt::Interrupt;
+pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::device::Device;
-use crate::host::{Claim, PlaceError, Root};
+use crate::host::{Beside, Root};
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
@@ -26,18 +27,14 @@ use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use volumes::Site;
 
 /// The machine as a run uses it.
 pub struct Bench<'r> {
     /// Where the host is read.
     pub root: &'r Root,
-    /// The device under the place, where it has counters.
-    pub device: Option<&'r Device>,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
-    /// What cannot be measured in any case of this run, each as a sentence.
-    pub not_measured: Vec<String>,
 }
 
 /// A run at work.
@@ -47,9 +44,11 @@ pub struct Run<'r> {
     /// What is to be done.
     pub plan: &'r Plan,
     /// Where the databases lie.
-    pub claim: &'r mut Claim,
-    /// On what.
+    pub volumes: &'r mut Volumes,
+    /// On what machine.
     pub bench: &'r Bench<'r>,
+    /// Other runs on it.
+    pub beside: &'r mut Beside,
     /// By whom: a worker for each engine.
     pub workers: &'r BTreeMap<String, WorkerIdentity>,
     /// Whether the user wants an end.
@@ -149,8 +148,8 @@ impl Run<'_> {
             self.file(case::not_run(case, &folder, attempt, None, message)?, done);
             return Ok(());
         };
-        let place = match self.place(case, databases) {
-            Ok(place) => place,
+        let site = match self.site(case, databases) {
+            Ok(site) => site,
             Err(error) => {
                 let identity = Some(identity.clone());
                 let record = case::not_run(case, &folder, attempt, identity, error.to_string())?;
@@ -163,30 +162,24 @@ impl Run<'_> {
             case,
             folder: &folder,
             identity,
-            place,
+            site,
             attempt,
             database_used_by: databases.used_by(&case.database.id),
             progress: self.progress,
             interrupt: self.interrupt,
         };
-        let record = case::run(&setting)?;
+        let record = case::run(&setting, self.beside)?;
         databases.used(case, record.outcome == Outcome::Done);
         self.file(record, done);
         Ok(())
     }
 
-    /// The folder of a case's database: made afresh for one that loads, there already for others.
-    fn place(&mut self, case: &Case, databases: &mut Databases) -> Result<PathBuf, PlaceError> {
-        self.claim.check(self.bench.root)?;
-        let id = &case.database.id;
+    /// Where a case's database lies. A load begins with an empty one.
+    fn site(&mut self, case: &Case, databases: &mut Databases) -> Result<Site, VolumeError> {
         if case.makes_database() {
-            self.drop_database(case, databases)?;
+            databases.forget(&case.database.id);
         }
-        if self.claim.has_database(id) {
-            Ok(self.claim.database_path(id))
-        } else {
-            self.claim.database(id)
-        }
+        self.volumes.site(case)
     }
 
     /// An attempt that was cut off left a folder without a record: it stays as evidence, and the
@@ -225,12 +218,9 @@ impl Run<'_> {
         done.insert(record.case.id, record.outcome);
     }
 
-    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> Result<(), PlaceError> {
+    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> Result<(), VolumeError> {
         databases.forget(&case.database.id);
-        if self.claim.has_database(&case.database.id) {
-            self.claim.remove_database(&case.database.id)?;
-        }
-        Ok(())
+        self.volumes.remove(case)
     }
 }
 

@@ -77,10 +77,10 @@ impl<'r> Talk<'r> {
         let meter = Meter {
             root: setting.bench.root,
             processes: Vec::new(),
-            device: setting.bench.device,
+            device: setting.site.device.as_ref(),
             group,
         };
-        let mut not_measured = setting.bench.not_measured.clone();
+        let mut not_measured = setting.site.not_measured.clone();
         let block_io = BlockIoOfCase::start(setting, &mut not_measured);
         Ok(Self {
             setting,
@@ -294,8 +294,8 @@ impl<'r> Talk<'r> {
     }
 
     fn evict(&mut self) -> String {
-        let Setting { bench, place, .. } = self.setting;
-        match cache::evict(bench.root, place, Reach::Files) {
+        let Setting { bench, site, .. } = self.setting;
+        match cache::evict(bench.root, &site.path, Reach::Files) {
             Ok(eviction) => {
                 match &eviction.left {
                     Ok(left) if !eviction.is_cold() => {
@@ -320,7 +320,7 @@ impl<'r> Talk<'r> {
     }
 
     fn residency(&self) -> Option<Residency> {
-        cache::residency(&self.setting.place).ok().filter(|residency| residency.file_bytes > 0)
+        cache::residency(&self.setting.site.path).ok().filter(|residency| residency.file_bytes > 0)
     }
 
     /// All counters; a worker's own are finer from itself, a server's are read here.
@@ -394,7 +394,7 @@ impl<'r> Talk<'r> {
             evicted: begun.evicted,
             resident_before: begun.resident_before,
             resident_after,
-            database: size::measure(&self.setting.place).ok(),
+            database: size::measure(&self.setting.site.path).ok(),
         });
         let missed = self.learned.phases.last().and_then(|phase| self.block_io.missed(phase));
         self.learned.not_measured.extend(missed);
@@ -402,7 +402,7 @@ impl<'r> Talk<'r> {
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.
     fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
-        match cache::sync_volume(&self.setting.place) {
+        match cache::sync_volume(&self.setting.site.path) {
             Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
             Err(error) => {
                 self.learned.not_measured.push(format!("what was written after a phase: {error}"));
@@ -419,7 +419,7 @@ impl<'r> Talk<'r> {
         let meter = Meter { processes: pids.to_vec(), ..self.meter.clone() };
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
-            size::measure(&self.setting.place).ok()
+            size::measure(&self.setting.site.path).ok()
         });
         let reading = MachineReading {
             phase: self.phase_name(),

@@ -3,26 +3,31 @@
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare, Shape};
-use super::key::Comparable;
+use super::key::{Comparable, VolumeKey};
 use super::parse::Suite;
 use super::read::At;
 use super::shuffle::shuffle;
 use super::sizing::{Limit, Sized};
 use super::typed::{Engine, Sharing};
+use super::volume::Volume;
 use super::workload::{self, Terms};
 use kvdyno_record::engine::{DataShape, Description, Options};
 use kvdyno_record::plan::{Case, Database};
+use kvdyno_record::volume;
 use kvdyno_record::workload::{Phase, Work};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// An engine under one RAM limit.
+/// An engine under one RAM limit, on one volume.
+#[derive(Clone)]
 pub(super) struct Setup<'a> {
     pub(super) engine: &'a Engine,
     pub(super) description: &'a Description,
     pub(super) options: Options,
     pub(super) limit: Limit,
+    /// None: in the place.
+    pub(super) volume: Option<&'a At<Volume>>,
 }
 
 /// Cases as they are made, in order.
@@ -42,14 +47,15 @@ enum Block<'s, 'e> {
     /// An engine under a RAM limit with all its thread counts where they share a database, with one
     /// where each case loads its own.
     Engine(&'s Setup<'e>, &'s [Option<u32>]),
-    /// All jobs of the drive.
-    Drive(&'s Bare<'e>),
+    /// All jobs of the drive, on one volume.
+    Drive(&'s Bare<'e>, Option<&'s At<Volume>>),
 }
 
 /// A case as it is about to be made.
 #[derive(Clone, Copy)]
 struct Point<'s, 'e> {
     setup: &'s Setup<'e>,
+    volume: Option<&'s At<Volume>>,
     sized: &'s Sized,
     swept: Option<u32>,
     trial: u32,
@@ -75,14 +81,18 @@ impl<'a> Cases<'a> {
         let shared = self.suite.typed.sharing() == Sharing::Shared;
         let trials = self.suite.typed.trials();
         let points = setups.len() * (threads.len() + usize::from(shared)) * trials as usize;
-        let points = points + drive.map_or(0, |drive| drive.cases(threads));
+        let volumes = self.volumes();
+        let points = points + drive.map_or(0, |drive| drive.cases(threads) * volumes.len());
         self.width = points.to_string().len().max(4);
         let together = if shared { threads.len() } else { 1 };
         for trial in 1..=trials {
             let engines = setups.iter().flat_map(|setup| {
                 threads.chunks(together).map(move |threads| Block::Engine(setup, threads))
             });
-            let drive = drive.filter(|drive| trial <= drive.trials).map(Block::Drive);
+            let drive = drive.filter(|drive| trial <= drive.trials);
+            let drive = drive
+                .into_iter()
+                .flat_map(|drive| volumes.iter().map(move |&volume| Block::Drive(drive, volume)));
             let mut blocks: Vec<Block> = engines.chain(drive).collect();
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
@@ -92,12 +102,20 @@ impl<'a> Cases<'a> {
                 match block {
                     Block::Engine(setup, threads) if shared => self.share(setup, threads, trial),
                     Block::Engine(setup, threads) => self.load_own(setup, threads, trial),
-                    Block::Drive(drive) => self.drive(drive, threads, trial, order),
+                    Block::Drive(drive, volume) => {
+                        self.drive(drive, volume, threads, (trial, order));
+                    }
                 }
             }
         }
         self.end_drive();
         self.made
+    }
+
+    /// What the drive's jobs run on, each in turn.
+    fn volumes(&self) -> Vec<Option<&'a At<Volume>>> {
+        let all = &self.suite.typed.volume;
+        if all.is_empty() { vec![None] } else { all.iter().map(Some).collect() }
     }
 
     /// One case loads, then each number of threads works on its database.
@@ -108,6 +126,7 @@ impl<'a> Cases<'a> {
         let loads_only = making == phases.len();
         let point = Point {
             setup,
+            volume: setup.volume,
             sized,
             swept: None,
             trial,
@@ -131,17 +150,23 @@ impl<'a> Cases<'a> {
         let (suite, sized) = (self.suite, self.sized);
         for &swept in threads {
             let phases = &workload::phases(suite, terms(setup, swept, sized));
-            let (loaded, ceiling) = (None, false);
-            self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
+            let (volume, loaded, ceiling) = (setup.volume, None, false);
+            self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling });
             self.end_last();
         }
     }
 
     /// Every job of the drive, in an order drawn anew unless one is asked for. The file is written
     /// once for all trials: what is in it does not matter, only that it is there.
-    fn drive(&mut self, drive: &Bare, threads: &[Option<u32>], trial: u32, order: u64) {
+    fn drive(
+        &mut self,
+        drive: &Bare,
+        volume: Option<&At<Volume>>,
+        threads: &[Option<u32>],
+        (trial, order): (u32, u64),
+    ) {
         if self.filled.is_none() && !drive.section.is_read_only() {
-            self.filled = Some(self.fill(drive, trial));
+            self.filled = Some(self.fill(drive, volume, trial));
         }
         let filler = self.filled.clone();
         let threads = &drive.points(threads);
@@ -156,21 +181,23 @@ impl<'a> Cases<'a> {
             let phases = &jobs::phases(drive, job.job, swept);
             let loaded = filler.as_deref().map(|filler| (drive.filling_phases(), filler));
             let ceiling = drive.section.is_ceiling();
-            self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
+            self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling });
             if drive.section.is_read_only() {
                 self.end_last();
             }
         }
-        if drive.overwritten {
+        // A volume is there from its load to its last use.
+        if drive.overwritten || volume.is_some() {
             self.end_last();
             self.filled = None;
         }
     }
 
-    fn fill(&mut self, drive: &Bare, trial: u32) -> String {
+    fn fill(&mut self, drive: &Bare, volume: Option<&At<Volume>>, trial: u32) -> String {
         let Shape { setup, sized } = &drive.fill;
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        self.push(Point { setup, sized, swept: None, trial, phases, loaded: None, ceiling })
+        let (swept, loaded) = (None, None);
+        self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -191,18 +218,20 @@ impl<'a> Cases<'a> {
 
     /// Adds a case; returns its id.
     fn push(&mut self, point: Point) -> String {
-        let Point { setup, sized, swept, trial, phases: phases_on_record, loaded, ceiling } = point;
+        let Point { setup, sized, swept, trial, phases: phases_on_record, loaded, .. } = point;
         let label = &setup.engine.label().0;
         let (data, run) = (&sized.data, &self.suite.typed.run);
         let phases = phases_on_record[loaded.map_or(0, |(done, _)| done)..].to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
-        let id = self.id(setup, threads, trial);
+        let id = self.id(setup, point.volume, threads, trial);
+        let volume = self.volume(&point);
         let comparable = Comparable {
             engine: &setup.engine.name.0,
             label,
             options: &setup.options,
             data,
             ram_limit_bytes: setup.limit.bytes,
+            volume: volume.as_ref().map(VolumeKey::of),
             value_bytes_mean: sized.value_bytes_mean(),
             shared: self.suite.typed.sharing() == Sharing::Shared,
             threads,
@@ -215,9 +244,10 @@ impl<'a> Cases<'a> {
             label: label.clone(),
             options: setup.options.clone(),
             trial,
-            ceiling,
+            ceiling: point.ceiling,
             threads,
             database: Database { id: made_by.clone(), made_by, last_use: false },
+            volume,
             ram_limit_bytes: setup.limit.bytes,
             data: data.clone(),
             shape: shape(sized, &phases),
@@ -235,13 +265,36 @@ impl<'a> Cases<'a> {
         id
     }
 
-    /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`.
-    fn id(&self, setup: &Setup, threads: Option<u32>, trial: u32) -> String {
+    /// What the case's database lies on: a loader's is as large as its engine says it needs, those
+    /// that come after take it over.
+    fn volume(&self, point: &Point) -> Option<volume::Volume> {
+        let named = point.volume?;
+        let made_by = point.loaded.map(|(_, loader)| loader);
+        if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
+        {
+            return loader.volume.clone();
+        }
+        let planning = &point.setup.description.planning;
+        let records = records_max(point.phases, point.sized) as f64;
+        let space = records * point.sized.record_bytes * planning.space_factor;
+        Some(named.resolve(self.suite, space as u64))
+    }
+
+    /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
+    /// `0003_lmdb_on-xfs_load_r1`.
+    fn id(
+        &self,
+        setup: &Setup,
+        volume: Option<&At<Volume>>,
+        threads: Option<u32>,
+        trial: u32,
+    ) -> String {
         let number = self.made.len() + 1;
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let part = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         let (label, width) = (&setup.engine.label().0, self.width);
-        format!("{number:0width$}_{label}{ram}_{part}_r{trial}")
+        let volume = volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
+        format!("{number:0width$}_{label}{ram}{volume}_{part}_r{trial}")
     }
 }
 

@@ -7,6 +7,7 @@ use super::read::At;
 use super::scalar::{DataSize, OneOrMany, Several, Threads};
 use super::source::Span;
 use super::typed::{Data, Ram, Sharing, Typed};
+use super::volume;
 use kvdyno_record::workload::{KeyFormat, Size};
 use std::collections::HashSet;
 
@@ -22,6 +23,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sweep(typed, mistakes);
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
+    volume::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }

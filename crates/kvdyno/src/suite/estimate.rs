@@ -4,6 +4,7 @@ use super::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
 use crate::units;
 use kvdyno_record::engine::Description;
 use kvdyno_record::plan::{Case, Estimate, Plan};
+use kvdyno_record::volume::Medium;
 use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Work};
 use std::collections::BTreeMap;
 
@@ -58,10 +59,11 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
     for case in cases {
         let Some(engine) = engines.get(case.engine.as_str()) else { continue };
         let cost = cost(case, engine);
+        let in_place = space_in_place(case, &cost);
         estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
         estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
         let database = alive.entry(&case.database.id).or_default();
-        *database = cost.space_bytes.max(*database);
+        *database = in_place.max(*database);
         let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
         *recorded = cost.space_bytes.max(*recorded);
         let together = alive.values().copied().fold(0, u64::saturating_add);
@@ -71,6 +73,15 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         }
     }
     estimate
+}
+
+/// Of the place: an image takes all of its space at once, what lies elsewhere none.
+fn space_in_place(case: &Case, cost: &Cost) -> u64 {
+    match case.volume.as_ref().map(|volume| &volume.medium) {
+        None => cost.space_bytes,
+        Some(Medium::Loop { bytes, .. }) => *bytes,
+        Some(Medium::Directory { .. } | Medium::Device { .. }) => 0,
+    }
 }
 
 /// The least that a plan writes: each load's user data once, where the engine stores any. What

@@ -1,18 +1,20 @@
 //! The second gate: a suite, what the engines say of themselves and what the host has become a
 //! flat plan.
 
-use super::abilities;
+use super::abilities::{self, misplaced};
 use super::cases::{Cases, Setup, records_max, terms};
 use super::estimate;
 use super::jobs::{self, Bare};
 use super::mistake::{Mistakes, SuiteError};
 use super::options::{self, Memory};
 use super::parse::Suite;
+use super::read::At;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::typed::Engine;
+use super::volume::Volume;
 use super::workload;
 use crate::units;
-use kvdyno_record::engine::Description;
+use kvdyno_record::engine::{Description, PlaceKind};
 use kvdyno_record::plan::Plan;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
@@ -35,6 +37,7 @@ pub fn expand(
     let mut sized = sizing::data(suite, &planning, host, &mut mistakes);
     let limits = sizing::limits(suite, &mut sized, host);
     let setups = set_up(suite, &found, &limits, &sized, host, &mut mistakes);
+    check_place(suite, host, &mut mistakes);
     let threads = swept_threads(suite);
     let drive = suite.typed.drive.as_ref();
     let drive_engines = drive.map(jobs::engines).unwrap_or_default();
@@ -47,7 +50,7 @@ pub fn expand(
     check_keys(suite, &setups, &threads, &sized, &mut mistakes);
     mistakes.none(&suite.source)?;
 
-    let warnings = fit_warnings(&setups, host);
+    let warnings = [fit_warnings(&setups, host), left_out(suite, &found)].concat();
     let cases = Cases::of(suite, &sized).all(&setups, &threads, bare.as_ref());
     let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
     let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
@@ -90,7 +93,7 @@ fn find_engines<'a>(
 }
 
 fn set_up<'a>(
-    suite: &Suite,
+    suite: &'a Suite,
     found: &[(&'a Engine, &'a Description)],
     limits: &[Limit],
     sized: &Sized,
@@ -100,14 +103,57 @@ fn set_up<'a>(
     let mut setups = Vec::new();
     for &(engine, description) in found {
         let data = &sized.data;
-        abilities::check(&suite.typed, engine, description, data, host.device, mistakes);
+        let volumes = volumes(suite, description);
+        let on_device = |volume: &At<Volume>| volume.place() == PlaceKind::Device;
+        let device = match volumes.first() {
+            Some(volume) => volume.is_some_and(on_device),
+            None => suite.typed.volume.first().is_some_and(on_device),
+        };
+        let device = device || host.device;
+        abilities::check(&suite.typed, engine, description, data, device, mistakes);
         for limit in limits {
             let memory = Memory { bytes: limit.bytes.unwrap_or(host.memory_bytes) };
             let options = options::resolve(engine, description, memory, mistakes);
-            setups.push(Setup { engine, description, options, limit: limit.clone() });
+            let setup = Setup { engine, description, options, limit: limit.clone(), volume: None };
+            setups.extend(volumes.iter().map(|&volume| Setup { volume, ..setup.clone() }));
         }
     }
     setups
+}
+
+/// The volumes that an engine can store its data on; one `None` where the suite names none.
+fn volumes<'a>(suite: &'a Suite, description: &Description) -> Vec<Option<&'a At<Volume>>> {
+    let all = &suite.typed.volume;
+    if all.is_empty() {
+        return vec![None];
+    }
+    let fits = |volume: &&At<Volume>| description.capabilities.places.contains(&volume.place());
+    all.iter().filter(fits).map(Some).collect()
+}
+
+/// What engines are not run on, though the suite names it.
+fn left_out(suite: &Suite, found: &[(&Engine, &Description)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (engine, description) in found {
+        let without = |volume: &&At<Volume>| {
+            misplaced(description, volume.place() == PlaceKind::Device).is_some()
+        };
+        for volume in suite.typed.volume.iter().filter(without) {
+            let (label, name) = (&engine.label().0, &volume.name.0);
+            let what = misplaced(description, volume.place() == PlaceKind::Device);
+            let what = what.unwrap_or_default();
+            notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+        }
+    }
+    notes
+}
+
+/// Images and mount points need a directory.
+fn check_place(suite: &Suite, host: &SizingHost, mistakes: &mut Mistakes) {
+    if let Some(volume) = suite.typed.volume.first().filter(|_| host.device) {
+        let mistake = mistakes.at(&volume.span, "the place is a block device already");
+        mistake.label("expected no [[volume]], or a directory as place");
+    }
 }
 
 /// What the suite says of itself. It may promise data larger than RAM: not without its limit.
@@ -134,7 +180,8 @@ fn check_size(
     mistakes: &mut Mistakes,
 ) {
     let points = setups.len() as u64 * (threads.len() as u64 + 1);
-    let of_drive = bare.map_or(0, |bare| bare.cases(threads) as u64);
+    let volumes = suite.typed.volume.len().max(1) as u64;
+    let of_drive = bare.map_or(0, |bare| bare.cases(threads) as u64 * volumes);
     let cases = points.saturating_mul(u64::from(suite.typed.trials())).saturating_add(of_drive);
     if cases > CASES_MAX {
         let cases = units::grouped(cases);

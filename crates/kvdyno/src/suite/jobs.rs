@@ -188,7 +188,8 @@ pub(super) fn resolve<'a>(
     let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
-        let setup = Setup { engine, description, options, limit: limit.clone() };
+        let limit = limit.clone();
+        let setup = Setup { engine, description, options, limit, volume: None };
         Some(Shape { setup, sized: blocks(bytes, block, seed) })
     };
     let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);

@@ -1,12 +1,13 @@
 //! The case key: equal keys, equal work.
 //!
 //! It is a readable beginning and the checksum of everything that makes two cases comparable:
-//! engine, label, options as resolved, data, RAM limit, phases (those that made the database
-//! included) and threads. Left out are the trial, the place, the host, the engine's version, and
-//! what only watches: budget, slices, error limit.
+//! engine, label, options as resolved, data, RAM limit, volume (what is made, not on what), phases
+//! (those that made the database included) and threads. Left out are the trial, the place, the
+//! host, the engine's version, and what only watches: budget, slices, error limit.
 
 use crate::units;
 use kvdyno_record::engine::Options;
+use kvdyno_record::volume::{Format, Medium, Volume};
 use kvdyno_record::workload::{Data, Phase, Size};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -21,6 +22,9 @@ pub(super) struct Comparable<'a> {
     pub(super) data: &'a Data,
     pub(super) value_bytes_mean: u64,
     pub(super) ram_limit_bytes: Option<u64>,
+    /// Left out where the suite names none, as before there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) volume: Option<VolumeKey<'a>>,
     /// Other thread counts worked on the database before.
     pub(super) shared: bool,
     /// The swept threads, or none for the case that only loads.
@@ -29,8 +33,30 @@ pub(super) struct Comparable<'a> {
     pub(super) phases: &'a [Phase],
 }
 
+/// Of a volume what makes two of them alike. Where a directory is, which device it is and how large
+/// an image is belong to the host.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct VolumeKey<'a> {
+    name: &'a str,
+    kind: &'static str,
+    discard: bool,
+    format: Option<&'a Format>,
+}
+
+impl<'a> VolumeKey<'a> {
+    pub(super) fn of(volume: &'a Volume) -> Self {
+        let (kind, discard, format) = match &volume.medium {
+            Medium::Directory { .. } => ("directory", false, None),
+            Medium::Loop { format, .. } => ("loop", false, Some(format)),
+            Medium::Device { discard, format, .. } => ("device", *discard, Some(format)),
+        };
+        Self { name: &volume.name, kind, discard, format }
+    }
+}
+
 impl Comparable<'_> {
-    /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`.
+    /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`; with a volume
+    /// `rocksdb/async/on-xfs/...`.
     pub(super) fn key(&self) -> String {
         let data = self.data;
         let values = match data.value.size {
@@ -38,9 +64,10 @@ impl Comparable<'_> {
             _ => format!("~{}", self.value_bytes_mean),
         };
         let ram = self.ram_limit_bytes.map_or("all".to_owned(), units::exact_bytes);
+        let volume = self.volume.map_or(String::new(), |volume| format!("on-{}/", volume.name));
         let part = self.threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         format!(
-            "{}/{}/{}x{}+{values}/ram-{ram}/{part}/{}",
+            "{}/{}/{volume}{}x{}+{values}/ram-{ram}/{part}/{}",
             self.label,
             self.options.durability.as_str(),
             units::exact_count(data.records),

@@ -35,6 +35,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 mod typed;
+mod volume;
 mod workload;
 
 pub use builtin::builtin;

@@ -7,6 +7,7 @@ use super::mistake::Mistakes;
 use super::phase::Phase;
 use super::read::{At, Fields, FromToml, Toml, Word};
 use super::scalar::{Bytes, Count, DataSize, Given, Name, Nanoseconds, OneOrMany, Several, Share};
+use super::volume::Volume;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::workload::{KeyFormat, Size};
 use schemars::JsonSchema;
@@ -27,6 +28,9 @@ pub(super) struct Typed {
     /// Where the databases lie.
     #[schemars(default)]
     pub(super) place: Place,
+    /// What they lie on, each engine on each; absent: what the place lies on.
+    #[schemars(default)]
+    pub(super) volume: Vec<At<Volume>>,
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
@@ -181,6 +185,7 @@ impl FromToml for Typed {
         let data = fields.required_unless(optional, "data");
         let ram: Option<At<Ram>> = fields.optional("ram");
         let place: Option<At<Place>> = fields.optional("place");
+        let volume: Option<At<Vec<At<Volume>>>> = fields.optional("volume");
         let run: Option<At<Run>> = fields.optional("run");
         let engine: Option<At<Vec<At<Engine>>>> = fields.required_unless(optional, "engine");
         let phase: Option<At<Vec<At<Phase>>>> = fields.required_unless(optional, "phase");
@@ -196,6 +201,7 @@ impl FromToml for Typed {
             data: data.or(alone)?,
             ram: ram.map(|ram| ram.value).unwrap_or_default(),
             place: place.map(|place| place.value).unwrap_or_default(),
+            volume: volume.map(|volume| volume.value).unwrap_or_default(),
             run,
             drive,
             engine: engine.map(|engine| engine.value).or(optional.then(Vec::new))?,

@@ -2,6 +2,7 @@
 //! it was, whatever name the device was given by.
 
 use super::scratch::{Done, Scratch, records};
+use super::suites::{GET, suite};
 use super::workers::{needs, needs_root, skipped};
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -48,9 +49,15 @@ impl Loop {
     /// `kvdyno drive` refuses it with these words, and leaves it as it is.
     #[track_caller]
     fn assert_refused(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
-        let before = self.content();
         let arguments: Vec<&str> = ["drive"].into_iter().chain(arguments.iter().copied()).collect();
-        let done = scratch.run(&arguments);
+        self.assert_untouched(scratch, &arguments, words);
+    }
+
+    /// The program refuses it with these words, and leaves it as it is.
+    #[track_caller]
+    fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
+        let before = self.content();
+        let done = scratch.run(arguments);
         done.assert_code(2);
         for words in words {
             done.assert_says(words);
@@ -256,4 +263,75 @@ fn other_commands_do_not_take_a_device() {
     scratch.write("s.toml", &super::suites::reads().engine("null").text());
     let done = scratch.run(&["run", "s.toml", "--place", &device.path]);
     done.assert_code(2).assert_says("nothing on a block device");
+}
+
+/// A suite whose volume is this device, as `s.toml`.
+fn write_suite(scratch: &Scratch, device: &Loop, engine: &str, lines: &str) {
+    let volume = format!("kind = \"device\"\npath = \"{}\"\n{lines}", device.path);
+    let suite = suite().trials(2).volume("given", &volume).engine(engine).load("batch = 500");
+    let suite = suite.measure("operations = 1000").role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+}
+
+#[test]
+fn a_device_as_volume_is_refused_as_a_place_would_be() {
+    let scratch = Scratch::new();
+    let test = "a_device_as_volume_is_refused_as_a_place_would_be";
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    write_suite(&scratch, &device, "null", "filesystem = \"ext4\"\ndiscard = true");
+    let (path, confirm) = (device.path.as_str(), device.confirm());
+    let refused = |more: &[&str], words: &[&str]| {
+        let arguments: Vec<&str> = ["run", "s.toml"].iter().chain(more).copied().collect();
+        device.assert_untouched(&scratch, &arguments, words);
+    };
+    refused(&[], &["would be lost", &confirm]);
+    refused(&["--destroy-data-on=/dev/null"], &["would be lost", &confirm]);
+    if output("mkfs.ext4", &["-q", path]).is_none() {
+        return skipped(test, "no mkfs.ext4");
+    }
+    refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
+    let point = scratch.path("point");
+    fs::create_dir(&point).unwrap();
+    mount(path, &point).unwrap();
+    let mounted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        refused(&[&confirm], &[&*format!("{path} is mounted at {}", point.display())]);
+    }));
+    let _ = output("umount", &[point.to_str().unwrap()]);
+    mounted.unwrap();
+    assert!(!scratch.path("runs").join("volume").exists());
+}
+
+/// A filesystem of ours before each load, and no signature of it afterwards: the next run finds a
+/// device with nothing on it.
+#[test]
+fn a_clean_device_as_volume_is_given_back_blank() {
+    let scratch = Scratch::new();
+    let test = "a_clean_device_as_volume_is_given_back_blank";
+    let Some(device) = Loop::new(&scratch, test).filter(|_| needs("lmdb", test)) else { return };
+    for lines in ["filesystem = \"ext4\"", "filesystem = \"ext4\"\ndiscard = true"] {
+        write_suite(&scratch, &device, "lmdb", lines);
+        scratch.run(&["run", "s.toml", &device.confirm()]).assert_ok();
+        let cases = records(&scratch.only_run());
+        assert_eq!(cases.len(), 4, "{:?}", cases.keys());
+        for case in cases.values() {
+            assert_eq!(case.outcome.word(), "done");
+            let volume = case.volume.as_ref().unwrap();
+            assert_eq!(volume.device.as_deref(), device.path.strip_prefix("/dev/"));
+            assert_eq!(volume.filesystem.as_ref().unwrap().kind, "ext4");
+            let discarded = volume.commands.iter().any(|line| line.starts_with("blkdiscard"));
+            assert_eq!(discarded, lines.contains("discard"), "{:?}", volume.commands);
+            let (before, after) = (&case.phases[0].before, &case.phases[0].after);
+            assert_eq!(
+                before.device.as_ref().unwrap().device,
+                after.device.as_ref().unwrap().device
+            );
+        }
+        assert!(device.content()[..1 << 20].iter().all(|byte| *byte == 0), "a signature is left");
+        scratch.run(&["check"]).assert_code(0);
+        scratch.assert_nothing_left();
+        // A record's path is not taken: nobody typed it here.
+        let done = scratch.run(&["rerun"]);
+        done.assert_code(2).assert_says("is the device").assert_says("a rerun takes no path");
+        fs::remove_dir_all(scratch.path("runs")).unwrap();
+    }
 }

@@ -31,6 +31,33 @@ fn a_second_run_in_the_same_place_is_told_who_is_there() {
     scratch.assert_nothing_left();
 }
 
+/// Two runs elsewhere measure each other all the same: both are told, in their records, too.
+#[test]
+fn two_runs_at_once_know_of_each_other() {
+    let scratch = Scratch::new();
+    scratch.write("long.toml", &long().text());
+    scratch.write("short.toml", &reads().engine("null").text());
+    let first = scratch.start(scratch.kvdyno(&["run", "long.toml"]));
+    scratch.wait_for_phase("t1", "measure");
+    let second = scratch.run(&["run", "short.toml", "--runs", "others"]);
+    second.assert_ok().assert_says("another run is at work on this machine (process ");
+    second.assert_says("run-beside");
+    let id = second_run(&scratch);
+    first.signal(Signal::INT);
+    first.wait().assert_code(130).assert_says("run-beside");
+    let other = kvdyno_record::files::RunFolder::open(id).unwrap();
+    assert!(super::scratch::records(&other).values().all(|record| !record.beside.is_empty()));
+    scratch.assert_nothing_left();
+}
+
+/// The folder of the only run in `others`.
+fn second_run(scratch: &Scratch) -> std::path::PathBuf {
+    let others = scratch.path("others");
+    let names = super::scratch::list(&others);
+    assert_eq!(names.len(), 1, "{names:?}");
+    others.join(&names[0])
+}
+
 #[test]
 fn a_run_that_is_running_is_not_resumed() {
     let scratch = Scratch::new();

@@ -29,4 +29,5 @@ mod scratch;
 mod serve;
 mod strangers;
 mod suites;
+mod volumes;
 mod workers;

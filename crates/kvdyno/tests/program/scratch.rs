@@ -64,7 +64,7 @@ impl Scratch {
             program: workers::program().to_owned(),
         };
         scratch.link("null", workers::null());
-        for engine in ["lmdb", "rocksdb", "drive", "fio"] {
+        for engine in ["lmdb", "lmdb1", "rocksdb", "drive", "fio"] {
             if let Some(path) = workers::find(engine) {
                 scratch.link(engine, &path);
             }

@@ -60,6 +60,12 @@ impl Suite {
         self
     }
 
+    /// A volume: further lines beside its name.
+    pub(crate) fn volume(mut self, name: &str, lines: &str) -> Self {
+        self.tables += &format!("[[volume]]\nname = \"{name}\"\n{lines}\n");
+        self
+    }
+
     /// An engine with its defaults.
     pub(crate) fn engine(self, name: &str) -> Self {
         self.engine_as(name, name, "")

@@ -188,6 +188,7 @@ fn case(at: usize, job: &Job) -> Case {
         ceiling: false,
         threads: Some(threads),
         database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
+        volume: None,
         ram_limit_bytes: None,
         data: Data {
             records,
@@ -309,6 +310,8 @@ fn file_case(
         outcome: Outcome::Done,
         worker: Some(identity),
         ram_limit: RamLimit::default(),
+        volume: None,
+        beside: Vec::new(),
         started_unix_ns,
         wall_ns: window_ns,
         process: None,

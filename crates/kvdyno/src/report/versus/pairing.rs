@@ -225,6 +225,9 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
             let ram = group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
             name += &format!(" RAM {ram}");
         }
+        if let Some(volume) = &group.volume {
+            name += &format!(" on {volume}");
+        }
         Some(Unit { group, work: work::of(case, &chosen.record.evidence.plan), name })
     };
     chosen.groups.iter().filter_map(unit).collect()

@@ -30,12 +30,15 @@ impl Difference {
 }
 
 /// All that makes figures comparable, and nothing of who does it: the data, the RAM limit, the
-/// durability class, the swept threads, and the phases from the load on, whichever case ran them.
+/// volume's name, the durability class, the swept threads, and the phases from the load on,
+/// whichever case ran them.
 pub(super) fn of(case: &Case, plan: &Plan) -> Value {
+    let volume = case.volume.as_ref().map(|volume| &volume.name);
     json!({
         "data": case.data,
         "durability": case.options.durability,
         "ram_limit_bytes": case.ram_limit_bytes,
+        "volume": volume,
         "threads": case.threads,
         "phases": phases(case, plan),
     })

@@ -158,10 +158,11 @@ impl Point {
 /// tells them apart. The harness is not drawn.
 fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let drawn = || groups.iter().filter(|group| group.competes());
-    let parts: [fn(&Group) -> String; 3] = [
+    let parts: [fn(&Group) -> String; 4] = [
         |group| group.durability.as_str().to_owned(),
         data,
         |group| group.ram_limit_bytes.map_or("all RAM".to_owned(), units::bytes),
+        |group| group.volume.clone().unwrap_or_default(),
     ];
     let differ = parts.map(|part| {
         let mut all = drawn().map(part);

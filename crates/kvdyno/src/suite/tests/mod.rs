@@ -4,6 +4,7 @@ mod drive;
 mod language;
 mod plans;
 mod refusals;
+mod volumes;
 
 use super::*;
 use kvdyno_record::engine::{
@@ -50,6 +51,23 @@ verify = false
 limit = ["1GiB", "4GB"]
 [place]
 directory = "/mnt/nvme/kvdyno"
+[[volume]]
+name = "small-xfs"
+kind = "loop"
+size = "4GiB"
+filesystem = "xfs"
+[[volume]]
+name = "nvme"
+kind = "device"
+path = "/dev/nvme1n1"
+discard = true
+filesystem = "ext4"
+mkfs = ["-O", "^has_journal"]
+mount = ["data=writeback", "lazytime"]
+[[volume]]
+name = "disk"
+kind = "directory"
+path = "/mnt/disk"
 [run]
 threads = [1, "2"]
 trials = 1

@@ -1,0 +1,101 @@
+//! Other runs of this program on this machine at the same time, which would measure each other.
+//!
+//! Each run listens on a socket that has a name and no file, and stays connected to those that were
+//! there before. So each knows of the others from its first moment to its last, nothing is left
+//! behind, and runs of all users are seen. Containers with networks of their own are not.
+
+use rustix::net::sockopt::socket_peercred;
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Read};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+
+/// What the sockets' names begin with; a number follows.
+const NAME: &str = "kvdyno-run";
+
+/// More runs at once are seen by those, and do not see each other.
+const NAMES: u32 = 32;
+
+/// How this run knows of others.
+#[derive(Debug)]
+pub struct Beside {
+    /// Where others find us; none where every name is taken.
+    listener: Option<UnixListener>,
+    /// The others, by a connection that ends when they do.
+    others: Vec<(u32, UnixStream)>,
+}
+
+impl Beside {
+    /// Looks for others, and can be found from now on.
+    pub fn look() -> Self {
+        Self::named(NAME)
+    }
+
+    /// First it can be found, then it looks: of two that begin at once, one finds the other. That
+    /// others cannot be looked for must not end a run.
+    fn named(name: &str) -> Self {
+        let address = |number| SocketAddr::from_abstract_name(format!("{name}-{number}"));
+        let mine = (0..NAMES).find_map(|number| {
+            let listener = UnixListener::bind_addr(&address(number).ok()?).ok()?;
+            listener.set_nonblocking(true).ok()?;
+            Some((number, listener))
+        });
+        let own = mine.as_ref().map(|(number, _)| *number);
+        let others = (0..NAMES).filter(|number| Some(*number) != own).filter_map(|number| {
+            let stream = UnixStream::connect_addr(&address(number).ok()?).ok()?;
+            Some((pid(&stream)?, stream))
+        });
+        Self { others: others.collect(), listener: mine.map(|(_, listener)| listener) }
+    }
+
+    /// Their process numbers: those that were at work at any time since this was last asked.
+    pub fn others(&mut self) -> Vec<u32> {
+        if let Some(listener) = &self.listener {
+            while let Ok((stream, _)) = listener.accept() {
+                self.others.extend(pid(&stream).map(|pid| (pid, stream)));
+            }
+        }
+        // Two that began at once are connected twice.
+        let seen: BTreeSet<u32> = self.others.iter().map(|(pid, _)| *pid).collect();
+        self.others.retain_mut(|(_, stream)| is_open(stream));
+        seen.into_iter().collect()
+    }
+}
+
+/// Who is at the other end.
+fn pid(stream: &UnixStream) -> Option<u32> {
+    stream.set_nonblocking(true).ok()?;
+    let pid = socket_peercred(stream).ok()?.pid;
+    Some(pid.as_raw_nonzero().get().unsigned_abs())
+}
+
+/// Nobody says anything: what can be read is the end.
+fn is_open(stream: &mut UnixStream) -> bool {
+    stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_know_of_each_other_for_as_long_as_both_are_there() {
+        let name = format!("kvdyno-test-{}", std::process::id());
+        let me = std::process::id();
+        let mut first = Beside::named(&name);
+        assert!(first.others().is_empty());
+        let mut second = Beside::named(&name);
+        assert_eq!(second.others(), [me]);
+        assert_eq!(first.others(), [me]);
+        drop(second);
+        assert_eq!(first.others(), [me], "it was there since the last look");
+        assert!(first.others().is_empty());
+        let mut third = Beside::named(&name);
+        drop(first);
+        assert_eq!(third.others(), [me], "the first was there when it came");
+        assert!(third.others().is_empty());
+        let mut fourth = Beside::named(&name);
+        assert_eq!(fourth.others(), [me], "the third can be found");
+        assert_eq!(third.others(), [me]);
+    }
+}

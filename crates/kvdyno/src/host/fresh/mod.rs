@@ -1,0 +1,237 @@
+//! Volumes that are made for one load, and are gone with it: a filesystem on a loop device or on a
+//! device that the user gave up, or the bare device.
+//!
+//! Whatever ends this process, the kernel takes all of it down: the image has no name, the loop
+//! device lets go of it when it is closed, and what is mounted is mounted where only this process
+//! and its children see it ([`namespace`]). Nothing is ever made on a device but on one that was
+//! attached here to an image of ours, or that was looked at and taken for the run
+//! ([`Raw`](super::raw::Raw)).
+
+mod arguments;
+mod filesystem;
+mod given;
+mod image;
+mod ioctl;
+mod loops;
+pub mod namespace;
+#[cfg(test)]
+mod tests;
+
+use super::{Root, Volume};
+use filesystem::Mounted;
+use given::Given;
+use kvdyno_record::engine::Place;
+use kvdyno_record::volume::{Format, ImageRecord, Medium, VolumeRecord};
+use loops::LoopDevice;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a volume cannot be made or taken down, and what would help.
+#[derive(Debug, thiserror::Error)]
+pub enum FreshError {
+    /// A tool is missing.
+    #[error("{name} is not installed: apt install {package}")]
+    NoTool {
+        /// Of the tool.
+        name: &'static str,
+        /// What has it.
+        package: &'static str,
+    },
+    /// Not this user.
+    #[error("making volumes needs root: run as root, or name directories that are there")]
+    NotRoot,
+    /// A suite says more than a layout.
+    #[error("`{word}` is not taken: expected {expected}")]
+    Word {
+        /// It.
+        word: String,
+        /// What would be.
+        expected: String,
+    },
+    /// The tool refused.
+    #[error("`{command}` failed: {said}")]
+    Mkfs {
+        /// Its command line.
+        command: String,
+        /// On its standard error.
+        said: String,
+    },
+    /// The kernel refused to mount.
+    #[error("failed to mount {what} on {}: {source}; the kernel's log may say why (dmesg)",
+        point.display())]
+    Mount {
+        /// Device, filesystem and options.
+        what: String,
+        /// Where.
+        point: PathBuf,
+        /// In the kernel's words.
+        source: io::Error,
+    },
+    /// Somebody still uses it.
+    #[error("failed to unmount {}: {source}; it goes when its last user does", point.display())]
+    Unmount {
+        /// Where it is mounted.
+        point: PathBuf,
+        /// In the kernel's words.
+        source: io::Error,
+    },
+    /// Anything else.
+    #[error("failed to {act}: {source}")]
+    Io {
+        /// A verb and its object.
+        act: String,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+impl FreshError {
+    fn io(act: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let act = act.into();
+        move |source| Self::Io { act, source }
+    }
+}
+
+/// The database's folder on a volume: a filesystem's root is not empty.
+const FOLDER: &str = "data";
+
+/// A volume that was made here. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Fresh {
+    // Dropped in this order: a device that is mounted stays.
+    mounted: Option<Mounted>,
+    device: Bare,
+    place: Place,
+    record: VolumeRecord,
+}
+
+/// The device below.
+#[derive(Debug)]
+enum Bare {
+    Loop(LoopDevice),
+    Given(Given),
+}
+
+impl Bare {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Loop(device) => device.path(),
+            Self::Given(given) => given.path.clone(),
+        }
+    }
+}
+
+/// Fails where this user, on this machine, could not make such a volume. Touches nothing.
+pub fn check(medium: &Medium) -> Result<(), FreshError> {
+    let format = match medium {
+        Medium::Directory { .. } => return Ok(()),
+        Medium::Loop { format, .. } | Medium::Device { format, .. } => format,
+    };
+    arguments::check(format)?;
+    if !rustix::process::geteuid().is_root() {
+        return Err(FreshError::NotRoot);
+    }
+    match format {
+        Format::Raw => Ok(()),
+        Format::Filesystem { filesystem, .. } => filesystem::find_tool(*filesystem).map(drop),
+    }
+}
+
+impl Fresh {
+    /// Makes a volume on a loop device. `folder` is an empty directory: the image lies on its
+    /// filesystem, and the volume is mounted on it, in this thread's mount namespace: call
+    /// [`namespace::enter`] before.
+    pub fn on_loop(
+        root: &Root,
+        name: &str,
+        bytes: u64,
+        format: &Format,
+        folder: &Path,
+    ) -> Result<Self, FreshError> {
+        let lies_on = lies_on(root, folder).map_err(FreshError::io("look at the place"))?;
+        let making = format!("set {bytes} bytes aside in {}", folder.display());
+        let image = image::make(folder, bytes).map_err(FreshError::io(making))?;
+        let device = LoopDevice::attach(&image).map_err(FreshError::io("make a loop device"))?;
+        let image = ImageRecord { bytes, direct_io: device.direct_io, lies_on };
+        let record = VolumeRecord {
+            name: name.to_owned(),
+            device: Some(device.name()),
+            image: Some(image),
+            ..VolumeRecord::default()
+        };
+        let place = Place::Device(device.path());
+        let fresh = Self { mounted: None, device: Bare::Loop(device), place, record };
+        fresh.format(root, format, folder)
+    }
+
+    /// Makes a volume on a block device that was taken for this run ([`super::raw::Raw::take`]) and
+    /// whose data may be lost. `folder` is an empty directory to mount it on.
+    pub fn on_device(
+        root: &Root,
+        name: &str,
+        device: &Path,
+        discard: bool,
+        format: &Format,
+        folder: &Path,
+    ) -> Result<Self, FreshError> {
+        let given = Given::open(device, matches!(format, Format::Filesystem { .. }))?;
+        let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
+        let seen = Volume::at(root, device).map_err(FreshError::io("look at the device"))?;
+        record.device = seen.device.ok().map(|device| device.name);
+        if discard {
+            given.discard()?;
+            record.commands.push(format!("blkdiscard {}", device.display()));
+        }
+        let place = Place::Device(device.to_owned());
+        let fresh = Self { mounted: None, device: Bare::Given(given), place, record };
+        fresh.format(root, format, folder)
+    }
+
+    /// Makes what is to be on the device.
+    fn format(mut self, root: &Root, format: &Format, folder: &Path) -> Result<Self, FreshError> {
+        arguments::check(format)?;
+        let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
+        let device = self.device.path();
+        let command = filesystem::make(*filesystem, mkfs, &device)?;
+        let mounted = Mounted::new(&device, folder, *filesystem, mount)?;
+        self.mounted = Some(mounted);
+        let data = folder.join(FOLDER);
+        let making = format!("make {}", data.display());
+        fs::create_dir(&data).map_err(FreshError::io(making))?;
+        let seen = Volume::at(root, &data).map_err(FreshError::io("look at the volume"))?;
+        self.record.commands.push(command);
+        self.record.filesystem = Some(seen.filesystem());
+        self.place = Place::Directory(data);
+        Ok(self)
+    }
+
+    /// Where the database is to lie.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// What was made, for the record.
+    pub fn record(&self) -> &VolumeRecord {
+        &self.record
+    }
+
+    /// Takes it down; an error says that somebody still uses it, or could not be told to go.
+    pub fn remove(mut self) -> Result<(), FreshError> {
+        self.mounted.take().map_or(Ok(()), Mounted::unmount)?;
+        match self.device {
+            Bare::Loop(_) => Ok(()),
+            Bare::Given(given) => given.leave_blank(),
+        }
+    }
+}
+
+/// `ext4 on vda`.
+fn lies_on(root: &Root, folder: &Path) -> io::Result<String> {
+    let volume = Volume::at(root, folder)?;
+    let device = match &volume.device {
+        Ok(device) => device.name.as_str(),
+        Err(reason) => reason,
+    };
+    Ok(format!("{} on {device}", volume.kind()))
+}

@@ -1,0 +1,258 @@
+//! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
+//! made when its database is loaded and is gone after the database's last use.
+
+use crate::host::device::Device;
+use crate::host::fresh::{self, namespace};
+use crate::host::raw::Consent;
+use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume};
+use kvdyno_record::engine;
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::volume::{Format, Medium, VolumeRecord};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a volume cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum VolumeError {
+    /// The place or a directory or a device.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// What is to be made.
+    #[error("volume `{name}`: {source}")]
+    Fresh {
+        /// The suite's name of it.
+        name: String,
+        /// Why not.
+        source: FreshError,
+    },
+    /// Mounting where others do not see it.
+    #[error(
+        "failed to make a mount namespace: {0}; run as root, outside of a container that \
+        forbids it, or name directories that are there"
+    )]
+    Namespace(io::Error),
+    /// Looking at it.
+    #[error("failed to look at {}: {source}", path.display())]
+    Look {
+        /// What.
+        path: PathBuf,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+/// Where one database lies.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// Its folder, or the device that it is.
+    pub(super) path: PathBuf,
+    /// The device whose counters tell what it did, where there is one.
+    pub(super) device: Option<Device>,
+    /// What cannot be measured there, each as a sentence.
+    pub(super) not_measured: Vec<String>,
+    /// What was made for it; none in the run's place.
+    pub(super) volume: Option<VolumeRecord>,
+}
+
+/// What a run's databases lie on.
+pub struct Volumes {
+    root: Root,
+    // Before the claims, where it is dropped: what is mounted in a place goes first.
+    /// What is there now, by database.
+    made: BTreeMap<String, Fresh>,
+    place: Claim,
+    /// Directories and devices that the suite names, by their paths.
+    named: BTreeMap<PathBuf, Claim>,
+}
+
+/// Fails where a volume of the plan could not be made on this machine. Touches nothing.
+pub fn check(plan: &Plan) -> Result<(), VolumeError> {
+    for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
+        fresh::check(&volume.medium)
+            .map_err(|source| VolumeError::Fresh { name: volume.name.clone(), source })?;
+    }
+    Ok(())
+}
+
+impl Volumes {
+    /// Takes the directories and devices that a plan names beside the run's place, for this run.
+    /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
+    /// on it is the one that starts workers. `folder` is the run's.
+    pub fn take(
+        root: &Root,
+        place: Claim,
+        plan: &Plan,
+        folder: &Path,
+        run: &str,
+        given_up: &[PathBuf],
+    ) -> Result<Self, VolumeError> {
+        check(plan)?;
+        let mut named = BTreeMap::new();
+        let mut mounts = false;
+        for case in &plan.cases {
+            let Some(volume) = &case.volume else { continue };
+            let claim = match &volume.medium {
+                Medium::Directory { path } if !named.contains_key(path) => {
+                    let needed = plan.estimate.databases.get(&case.database.id).copied();
+                    let resuming = Some(run);
+                    let place = Place::examine(root, path, needed.unwrap_or(0), resuming)?;
+                    Some((path, place.claim(run)?))
+                }
+                Medium::Device { path, .. } if !named.contains_key(path) => {
+                    let consent = if given_up.contains(path) {
+                        Consent::Destroy(path.clone())
+                    } else {
+                        Consent::None
+                    };
+                    Some((path, Claim::device(root, path, &consent)?))
+                }
+                _ => None,
+            };
+            named.extend(claim.map(|(path, claim)| (path.clone(), claim)));
+            mounts |= is_mounted(&volume.medium);
+        }
+        if mounts {
+            let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
+            let needed = [&needed[..], &[place.path(), folder]].concat();
+            namespace::enter(&needed).map_err(VolumeError::Namespace)?;
+        }
+        Ok(Self { root: root.clone(), made: BTreeMap::new(), place, named })
+    }
+
+    /// The run's place.
+    pub fn place(&self) -> &Path {
+        self.place.path()
+    }
+
+    /// What about the place and the volumes will distort figures, each as a sentence.
+    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.place).chain(self.named.values()).flat_map(Claim::warnings)
+    }
+
+    /// Where a case's database lies: made afresh for one that loads, there already for others.
+    pub(super) fn site(&mut self, case: &Case) -> Result<Site, VolumeError> {
+        if case.makes_database() {
+            self.remove(case)?;
+            self.make(case)?;
+        }
+        let (root, id) = (self.root.clone(), &case.database.id);
+        let root = &root;
+        if let Some(fresh) = self.made.get(id) {
+            let path = match fresh.place() {
+                engine::Place::Directory(path) | engine::Place::Device(path) => path.clone(),
+                // Nothing of the kind is made here.
+                engine::Place::Server(_) => PathBuf::new(),
+            };
+            let mut site = look(root, path)?;
+            site.not_measured.extend(cached_twice(fresh.record()));
+            return Ok(Site { volume: Some(fresh.record().clone()), ..site });
+        }
+        let claim = self.claim(case);
+        claim.check(root)?;
+        let site = look(root, claim.database(id)?)?;
+        let Some(volume) = &case.volume else { return Ok(site) };
+        let seen = seen(root, &site.path)?;
+        let record = VolumeRecord {
+            name: volume.name.clone(),
+            device: site.device.as_ref().map(|device| device.name.clone()),
+            filesystem: Some(seen.filesystem()),
+            ..VolumeRecord::default()
+        };
+        Ok(Site { volume: Some(record), ..site })
+    }
+
+    /// The claim that a case's database is made through.
+    fn claim(&mut self, case: &Case) -> &mut Claim {
+        let path = case.volume.as_ref().and_then(|volume| match &volume.medium {
+            Medium::Directory { path } => Some(path),
+            Medium::Loop { .. } | Medium::Device { .. } => None,
+        });
+        match path.and_then(|path| self.named.get_mut(path)) {
+            Some(claim) => claim,
+            None => &mut self.place,
+        }
+    }
+
+    fn make(&mut self, case: &Case) -> Result<(), VolumeError> {
+        let Some(volume) = &case.volume else { return Ok(()) };
+        let (root, id, name) = (&self.root, &case.database.id, &volume.name);
+        let made = match &volume.medium {
+            Medium::Directory { .. } => return Ok(()),
+            Medium::Loop { bytes, format } => {
+                let folder = self.place.database(id)?;
+                Fresh::on_loop(root, name, *bytes, format, &folder)
+            }
+            Medium::Device { path, discard, format } => {
+                let folder = self.place.database(id)?;
+                // As it was taken: by the kernel's name of it.
+                let device = self.named.get(path).map_or(path.as_path(), Claim::path);
+                Fresh::on_device(root, name, device, *discard, format, &folder)
+            }
+        };
+        let made = made.map_err(|source| VolumeError::Fresh { name: name.clone(), source });
+        match made {
+            Ok(fresh) => {
+                self.made.insert(id.clone(), fresh);
+                Ok(())
+            }
+            Err(error) => {
+                let _ = self.place.remove_database(id);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes a case's database away, and what was made for it.
+    pub(super) fn remove(&mut self, case: &Case) -> Result<(), VolumeError> {
+        let id = &case.database.id;
+        let name = case.volume.as_ref().map_or("", |volume| &volume.name);
+        let gone = self.made.remove(id).map_or(Ok(()), Fresh::remove);
+        self.claim(case).remove_database(id)?;
+        gone.map_err(|source| VolumeError::Fresh { name: name.to_owned(), source })
+    }
+
+    /// Gives everything back as it was found.
+    pub fn release(self) -> Result<(), VolumeError> {
+        let Self { place, named, made, .. } = self;
+        let mut first = Ok(());
+        for fresh in made.into_values() {
+            let name = fresh.record().name.clone();
+            let gone = fresh.remove();
+            first = first.and(gone.map_err(|source| VolumeError::Fresh { name, source }));
+        }
+        for claim in named.into_values().chain([place]) {
+            first = first.and(claim.release().map_err(VolumeError::from));
+        }
+        first
+    }
+}
+
+fn is_mounted(medium: &Medium) -> bool {
+    match medium {
+        Medium::Directory { .. } => false,
+        Medium::Loop { format, .. } | Medium::Device { format, .. } => *format != Format::Raw,
+    }
+}
+
+fn seen(root: &Root, path: &Path) -> Result<Volume, VolumeError> {
+    Volume::at(root, path).map_err(|source| VolumeError::Look { path: path.to_owned(), source })
+}
+
+fn look(root: &Root, path: PathBuf) -> Result<Site, VolumeError> {
+    let (device, not_measured) = match seen(root, &path)?.device {
+        Ok(device) => (Some(device), Vec::new()),
+        Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
+    };
+    Ok(Site { path, device, not_measured, volume: None })
+}
+
+/// A loop device that reads its image through the page cache keeps a copy that no limit counts.
+fn cached_twice(record: &VolumeRecord) -> Option<String> {
+    let image = record.image.as_ref().filter(|image| !image.direct_io)?;
+    Some(format!(
+        "what is read from the drive: {} takes no direct I/O, so that the image's pages are cached \
+         once more, outside of any limit",
+        image.lies_on
+    ))
+}

@@ -1,0 +1,161 @@
+//! `[[volume]]`: an axis like RAM and threads.
+
+use super::*;
+use kvdyno_record::plan::Case;
+use kvdyno_record::volume::{FilesystemKind, Format, Medium};
+
+/// A suite with these volumes.
+fn on(volumes: &str) -> String {
+    SMALL.replace("[[engine]]", &format!("{volumes}\n[[engine]]"))
+}
+
+const TWO: &str = r#"
+[[volume]]
+name = "ext4-nojournal"
+kind = "loop"
+filesystem = "ext4"
+mkfs = ["-O", "^has_journal"]
+[[volume]]
+name = "raw"
+kind = "loop"
+filesystem = "raw"
+"#;
+
+fn two() -> String {
+    on(TWO).replace("\"null\"", "\"lmdb\"")
+}
+
+fn names(plan: &Plan) -> Vec<(&str, &str)> {
+    let name = |case: &'_ Case| case.volume.as_ref().map_or("", |volume| &volume.name).to_owned();
+    let names: Vec<_> = plan.cases.iter().map(|case| (case.id.as_str(), name(case))).collect();
+    names.into_iter().map(|(id, name)| (id, &*name.leak())).collect()
+}
+
+#[test]
+fn a_suite_without_volumes_is_as_it_was() {
+    let plan = plan(SMALL, &[]);
+    assert!(plan.cases.iter().all(|case| case.volume.is_none()));
+    assert!(plan.cases.iter().all(|case| !case.key.contains("/on-") && !case.id.contains("_on-")));
+}
+
+/// As they were before there were volumes: records of then can be compared with records of now.
+#[test]
+fn keys_of_suites_without_volumes_are_what_they_were() {
+    let quick = plan(builtin_text("quick"), &[]);
+    let key = "lmdb/async/1056832x16+1000/ram-262140KiB/t1/15444c9b4713";
+    assert_eq!(quick.cases[5].key, key);
+}
+
+#[test]
+fn every_engine_runs_on_every_volume_that_it_can() {
+    let text = two().replace(
+        "[[phase]]\nkind = \"load\"",
+        "[[engine]]\nname = \"drive\"\n[[phase]]\nkind = \"load\"",
+    );
+    let text = text.replace("value_bytes = 100", "key_bytes = 8\nvalue_bytes = 100");
+    let suite = Suite::parse("suite.toml", &text, &set(&["run.trials=1"])).unwrap();
+    let mut engines = engines();
+    let drive = &mut engines.get_mut("drive").unwrap().engine.capabilities;
+    drive.places.push(PlaceKind::Device);
+    let plan = expand(&suite, &engines, &HOST).unwrap();
+    // A load and a reading case each: lmdb on one, the drive on both.
+    let mut found: Vec<_> = plan
+        .cases
+        .iter()
+        .map(|case| (case.engine.as_str(), case.volume.as_ref().unwrap()))
+        .collect();
+    found.sort_by_key(|(engine, volume)| (*engine, volume.name.clone()));
+    found.dedup_by_key(|(engine, volume)| (*engine, volume.name.clone()));
+    let found: Vec<_> = found.iter().map(|(engine, volume)| (*engine, &*volume.name)).collect();
+    assert_eq!(found, [("drive", "ext4-nojournal"), ("drive", "raw"), ("lmdb", "ext4-nojournal")]);
+    assert_eq!(plan.warnings, ["lmdb is not run on `raw`: it stores nothing on a block device"]);
+}
+
+#[test]
+fn ids_and_keys_say_the_volume_and_a_database_stays_on_its_own() {
+    let text = two().replace("filesystem = \"raw\"", "filesystem = \"xfs\"");
+    let plan = plan(&text, &["run.trials=1"]);
+    let mut names = names(&plan);
+    names.sort_by_key(|(id, _)| id.split_once('_').unwrap().1);
+    let ids: Vec<&str> = names.iter().map(|(id, _)| id.split_once('_').unwrap().1).collect();
+    assert_eq!(
+        ids,
+        [
+            "lmdb_on-ext4-nojournal_load_r1",
+            "lmdb_on-ext4-nojournal_t1_r1",
+            "lmdb_on-raw_load_r1",
+            "lmdb_on-raw_t1_r1"
+        ]
+    );
+    for case in &plan.cases {
+        let loader = plan.cases.iter().find(|other| other.id == case.database.made_by).unwrap();
+        assert_eq!(case.volume, loader.volume);
+        let name = &case.volume.as_ref().unwrap().name;
+        assert!(case.key.contains(&format!("/on-{name}/")), "{}", case.key);
+    }
+}
+
+/// 1 M records of 116 bytes, twice as much as that by the engine's own factor, a quarter more and
+/// 128 MiB: below the least that any filesystem takes.
+#[test]
+fn an_image_is_as_large_as_the_engine_needs_and_takes_its_space_in_the_place() {
+    let bytes = |plan: &Plan| match &plan.cases[0].volume.as_ref().unwrap().medium {
+        Medium::Loop { bytes, .. } => *bytes,
+        other => panic!("{other:?}"),
+    };
+    let text = two().replace("filesystem = \"raw\"", "filesystem = \"btrfs\"");
+    let small = plan(&text, &[]);
+    let needed = (116_000_000_u64 * 2 * 5 / 4 + (128 << 20)).div_ceil(1 << 20) << 20;
+    assert_eq!(bytes(&small), needed);
+    assert_eq!(small.estimate.space_bytes, needed, "one at a time");
+    let least = plan(&text, &["data.records=1000"]);
+    assert_eq!(bytes(&least), 320 << 20);
+    let given = plan(&text, &["volume.0.size=\"2GiB\"", "volume.1.size=\"2GiB\""]);
+    assert_eq!(bytes(&given), 2 << 30);
+    // What another database needs is no matter of comparing.
+    assert_eq!(small.cases[0].key.rsplit_once('/'), given.cases[0].key.rsplit_once('/'));
+}
+
+#[test]
+fn what_is_made_is_written_out() {
+    let plan = plan(&two(), &["run.trials=1"]);
+    let Medium::Loop { format, .. } = &plan.cases[0].volume.as_ref().unwrap().medium else {
+        panic!("{:?}", plan.cases[0].volume)
+    };
+    let mkfs = vec!["-O".to_owned(), "^has_journal".to_owned()];
+    let filesystem = FilesystemKind::Ext4;
+    assert_eq!(*format, Format::Filesystem { filesystem, mkfs, mount: Vec::new() });
+}
+
+#[test]
+fn the_drives_jobs_run_on_each_volume_of_their_own() {
+    let text = two().replace("filesystem = \"raw\"", "filesystem = \"xfs\"");
+    let text = format!("{text}\n[drive]\n[[drive.job]]\nduration = \"1s\"");
+    let plan = plan(&text, &["run.trials=2"]);
+    let fills = plan.cases.iter().filter(|case| case.engine == "drive" && case.makes_database());
+    let fills: Vec<_> =
+        fills.map(|case| (case.trial, &case.volume.as_ref().unwrap().name)).collect();
+    assert_eq!(fills.len(), 4, "{fills:?}");
+    let databases = plan.cases.iter().filter(|case| case.database.last_use).count();
+    assert_eq!(databases, 8, "of two engines, on two volumes, twice");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let refused = |volumes: &str| refusal(&on(volumes), &set(&[]));
+    let volume = |rest: &str| format!("[[volume]]\nname = \"x\"\n{rest}");
+    insta::assert_snapshot!(
+        "volumes_refused",
+        [
+            refused(&volume("kind = \"loop\"")),
+            refused(&volume("kind = \"loop\"\nfilesystem = \"zfs\"")),
+            refused(&volume("kind = \"loop\"\nfilesystem = \"raw\"\nmkfs = [\"-b\", \"4096\"]")),
+            refused(&volume("kind = \"directory\"\npath = \"/mnt\"\nfilesystem = \"xfs\"")),
+            refused(&volume("kind = \"device\"\nfilesystem = \"xfs\"")),
+            refused(&volume("kind = \"loop\"\nfilesystem = \"xfs\"\ndiscard = true")),
+            refused(&format!("{0}\n{0}", volume("kind = \"loop\"\nfilesystem = \"xfs\""))),
+            refused(&volume("kind = \"loop\"\nfilesystem = \"raw\"")),
+        ]
+        .join("\n")
+    );
+}

@@ -1,0 +1,187 @@
+//! `[[volume]]` as typed: what databases lie on, and what is made on it before each load.
+
+use super::mistake::Mistakes;
+use super::parse::Suite;
+use super::read::{At, Fields, FromToml, Toml, Word};
+use super::scalar::{DataSize, Name};
+use super::typed::Typed;
+use kvdyno_record::engine::PlaceKind;
+use kvdyno_record::volume::{self, FilesystemKind, Format, Medium};
+use schemars::JsonSchema;
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+const MIB: u64 = 1 << 20;
+
+/// No image is smaller: mkfs.xfs refuses less than 300 MiB.
+const IMAGE_BYTES_MIN: u64 = 320 * MIB;
+
+/// What databases lie on.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Volume {
+    /// What tables call it.
+    pub(super) name: At<Name>,
+    /// What it is made of.
+    pub(super) kind: At<Kind>,
+    /// Where it is: of a directory or a device. A device is named in full.
+    pub(super) path: Option<At<String>>,
+    /// Of a loop device's image. Default: auto, by what the engine says it needs.
+    pub(super) size: Option<At<DataSize>>,
+    /// What is made on it before each load: of a loop device or a device.
+    pub(super) filesystem: Option<At<What>>,
+    /// Further arguments of its mkfs: `["-O", "^has_journal"]`.
+    pub(super) mkfs: Option<At<Vec<At<String>>>>,
+    /// Mount options beside noatime: `["data=writeback"]`.
+    pub(super) mount: Option<At<Vec<At<String>>>>,
+    /// Discard all of a device before each load. Default: false.
+    pub(super) discard: Option<At<bool>>,
+}
+
+/// What a volume is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// A directory, on whatever filesystem it lies.
+    Directory,
+    /// A loop device on an image in the run's place, new for each load. Needs root.
+    Loop,
+    /// A block device whose data is lost. Needs root, and `--destroy-data-on`.
+    Device,
+}
+
+/// What is made on a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum What {
+    /// A filesystem of that name.
+    Ext4,
+    /// A filesystem of that name.
+    Xfs,
+    /// A filesystem of that name.
+    Btrfs,
+    /// None: the engine works on the device itself.
+    Raw,
+}
+
+impl Word for Kind {
+    const WHAT: &'static str = "a kind of volume";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("directory", Self::Directory), ("loop", Self::Loop), ("device", Self::Device)];
+}
+
+impl Word for What {
+    const WHAT: &'static str = "a filesystem";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("btrfs", Self::Btrfs), ("raw", Self::Raw)];
+}
+
+impl FromToml for Volume {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[[volume]]", mistakes)?;
+        let name = fields.required("name");
+        let kind: Option<At<Kind>> = fields.required("kind");
+        let Some(kind) = kind else {
+            // Which further keys there may be depends on it.
+            fields.rest();
+            return None;
+        };
+        let (of, has_path, is_made) = match kind.value {
+            Kind::Directory => ("a directory as volume", true, false),
+            Kind::Loop => ("a loop device as volume", false, true),
+            Kind::Device => ("a device as volume", true, true),
+        };
+        fields.call(of);
+        let path = has_path.then(|| fields.required("path")).flatten();
+        let size = (!has_path).then(|| fields.optional("size")).flatten();
+        let discard = (kind.value == Kind::Device).then(|| fields.optional("discard")).flatten();
+        let filesystem: Option<At<What>> = is_made.then(|| fields.required("filesystem")).flatten();
+        let raw = filesystem.as_ref().is_some_and(|what| what.value == What::Raw);
+        let has_options = is_made && !raw;
+        let mkfs = has_options.then(|| fields.optional("mkfs")).flatten();
+        let mount = has_options.then(|| fields.optional("mount")).flatten();
+        fields.finish();
+        let missing = (has_path && path.is_none()) || (is_made && filesystem.is_none());
+        let name = name.filter(|_| !missing)?;
+        Some(Self { name, kind, path, size, filesystem, mkfs, mount, discard })
+    }
+}
+
+impl Volume {
+    /// What an engine must be able to store its data in.
+    pub(super) fn place(&self) -> PlaceKind {
+        match self.filesystem.as_ref().map(|what| what.value) {
+            Some(What::Raw) => PlaceKind::Device,
+            _ => PlaceKind::Directory,
+        }
+    }
+
+    /// It, for a database that may come to need this many bytes.
+    pub(super) fn resolve(&self, suite: &Suite, space_bytes: u64) -> volume::Volume {
+        let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));
+        let medium = match self.kind.value {
+            Kind::Directory => Medium::Directory { path: path() },
+            Kind::Loop => {
+                Medium::Loop { bytes: self.image_bytes(suite, space_bytes), format: self.format() }
+            }
+            Kind::Device => Medium::Device {
+                path: path(),
+                discard: self.discard.as_ref().is_some_and(|discard| discard.value),
+                format: self.format(),
+            },
+        };
+        volume::Volume { name: self.name.0.clone(), medium }
+    }
+
+    /// As given and scaled, or a quarter more than the engine says it needs, and room for the
+    /// filesystem's own; whole mebibytes.
+    fn image_bytes(&self, suite: &Suite, space_bytes: u64) -> u64 {
+        let bytes = match self.size.as_ref().map(|size| size.value) {
+            Some(DataSize::Is(bytes)) => suite.scale.of(bytes).unwrap_or(bytes),
+            Some(DataSize::Auto) | None => {
+                space_bytes.saturating_add(space_bytes / 4).saturating_add(128 * MIB)
+            }
+        };
+        bytes.max(IMAGE_BYTES_MIN).div_ceil(MIB).saturating_mul(MIB)
+    }
+
+    fn format(&self) -> Format {
+        let filesystem = match self.filesystem.as_ref().map(|what| what.value) {
+            Some(What::Ext4) => FilesystemKind::Ext4,
+            Some(What::Xfs) => FilesystemKind::Xfs,
+            Some(What::Btrfs) => FilesystemKind::Btrfs,
+            Some(What::Raw) | None => return Format::Raw,
+        };
+        let words = |words: &Option<At<Vec<At<String>>>>| {
+            let words = words.iter().flat_map(|words| &words.value);
+            words.map(|word| word.value.clone()).collect()
+        };
+        Format::Filesystem { filesystem, mkfs: words(&self.mkfs), mount: words(&self.mount) }
+    }
+}
+
+/// What the volumes must be together.
+pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let mut names = HashSet::new();
+    let mut paths = HashSet::new();
+    for volume in &typed.volume {
+        if !names.insert(&volume.name.0) {
+            let message = format!("two volumes are named `{}`", volume.name.0);
+            mistakes.at(&volume.name.span, message).label("expected a name of its own");
+        }
+        if let Some(path) = volume.path.as_ref().filter(|path| path.is_empty()) {
+            mistakes.at(&path.span, "the path has no name").label("expected a path");
+        }
+        // A device can be several volumes, one after the other; a directory is always the same.
+        let directory = volume.path.as_ref().filter(|_| volume.kind.value == Kind::Directory);
+        if let Some(path) = directory.filter(|path| !paths.insert(path.as_str())) {
+            let mistake = mistakes.at(&path.span, "another volume is this directory");
+            mistake.label("expected a directory of its own");
+        }
+    }
+    let Some(drive) = typed.drive.as_ref().filter(|_| !typed.volume.is_empty()) else { return };
+    if let Some(on) = drive.read_only.as_ref().filter(|on| on.value) {
+        let mistake = mistakes.at(&on.span, "a volume is made new, there is nothing to read");
+        mistake.label("expected no `read_only` beside [[volume]]");
+    }
+}

@@ -1,0 +1,311 @@
+//! Volumes that are made for a run, on this machine's own loop devices: the medium as an axis, and
+//! nothing left of it however a run ends.
+
+use super::places::can_mount;
+use super::scratch::{Running, Scratch, list, outcomes, records, wait_until};
+use super::suites::{GET, Suite, UPDATE, suite};
+use super::workers::{needs, skipped};
+use kvdyno_record::case::CaseRecord;
+use kvdyno_record::files::RunFolder;
+use rustix::process::Signal;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+const EXT4: &str = "kind = \"loop\"\nfilesystem = \"ext4\"";
+const NO_JOURNAL: &str =
+    "kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"-O\", \"^has_journal\"]";
+const XFS: &str = "kind = \"loop\"\nfilesystem = \"xfs\"";
+const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
+
+/// Whether a test can make volumes with these tools; says so where it cannot.
+fn can_make(test: &str, tools: &[&str]) -> bool {
+    let there = |tool: &&&str| {
+        ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
+    };
+    if let Some(missing) = tools.iter().find(|tool| !there(tool)) {
+        skipped(test, &format!("{missing} is not installed"));
+        return false;
+    }
+    can_mount(test)
+}
+
+/// Loop devices whose images lay in this folder.
+fn loops(scratch: &Scratch) -> Vec<String> {
+    let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
+    let is_ours = |name: &String| {
+        let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
+        file.is_ok_and(|file| file.contains(&folder))
+    };
+    list(Path::new("/sys/block")).into_iter().filter(is_ours).collect()
+}
+
+/// Mounts below a folder, as seen from outside of the program.
+fn mounts(scratch: &Scratch) -> Vec<String> {
+    let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
+}
+
+/// No loop device, mount, process, group or file.
+fn assert_nothing_left(scratch: &Scratch) {
+    scratch.assert_nothing_left();
+    wait_until("no loop device is left", || loops(scratch).is_empty());
+    assert_eq!(mounts(scratch), Vec::<String>::new());
+}
+
+fn of<'r>(
+    records: impl Iterator<Item = &'r CaseRecord>,
+    engine: &str,
+    volume: &str,
+) -> Vec<&'r CaseRecord> {
+    let is_it = |record: &&CaseRecord| {
+        record.case.engine == engine
+            && record.volume.as_ref().is_some_and(|made| made.name == volume)
+    };
+    records.filter(is_it).collect()
+}
+
+/// Load and reads ran, on the volume's own device, which was written to.
+fn assert_measured(run: &RunFolder, engine: &str, volume: &str, mounted: Option<&str>) {
+    let all = records(run);
+    let cases = of(all.values(), engine, volume);
+    assert_eq!(cases.len(), 2, "{engine} on {volume}");
+    for record in &cases {
+        let made = record.volume.as_ref().unwrap();
+        let kind = made.filesystem.as_ref().map(|filesystem| filesystem.kind.as_str());
+        assert_eq!(kind, mounted, "{made:?}");
+        let device = made.device.as_ref().unwrap();
+        assert!(device.starts_with("loop"), "{device}");
+        assert_eq!(made.image.as_ref().map(|image| image.direct_io), Some(true));
+        for phase in &record.phases {
+            let counted = phase.after.device.as_ref().map(|usage| &usage.device);
+            assert_eq!(counted, Some(device), "{engine} on {volume}: {}", phase.name);
+        }
+    }
+    let load = cases.iter().find(|record| record.case.threads.is_none()).unwrap();
+    let load = load.phases.iter().find(|phase| phase.kind == "load").unwrap();
+    let written =
+        |snapshot: &kvdyno_record::usage::Snapshot| snapshot.device.as_ref().unwrap().write_bytes;
+    let synced = &load.synced.as_ref().unwrap().0;
+    let user_bytes = load.roles[0].ops.values().map(|op| op.write_bytes).sum::<u64>();
+    let written = written(synced) - written(&load.before);
+    assert!(written >= user_bytes, "{engine} on {volume}: {written} of {user_bytes} bytes");
+    assert_eq!(load.roles[0].ops.values().map(|op| op.items).sum::<u64>(), 10_000);
+}
+
+/// The medium axis: every engine on every volume that it can store its data on.
+#[test]
+fn engines_on_filesystems_and_on_the_bare_device() {
+    let test = "engines_on_filesystems_and_on_the_bare_device";
+    if !can_make(test, &["mkfs.ext4", "mkfs.xfs"]) || !needs("lmdb", test) {
+        return;
+    }
+    let others: Vec<_> = ["rocksdb", "lmdb1"].into_iter().filter(|it| needs(it, test)).collect();
+    let scratch = Scratch::new();
+    let mut suite = suite()
+        .data("records = 10_000\nvalue_bytes = 1000")
+        .volume("ext4", EXT4)
+        .volume("nojournal", NO_JOURNAL)
+        .volume("xfs", XFS)
+        .volume("raw", RAW)
+        .engine("lmdb");
+    for engine in &others {
+        suite = suite.engine(engine);
+    }
+    let suite = suite.load("batch = 100").phase("evict", "").measure("duration = \"200ms\"");
+    scratch.write("s.toml", &suite.role("readers", GET).role("writer", UPDATE).text());
+    let done = scratch.run(&["run", "s.toml"]);
+    done.assert_ok().assert_says("lmdb is not run on `raw`: it stores nothing on a block device");
+    done.assert_says("volume").assert_says("nojournal: loop").assert_says("^has_journal");
+    let run = scratch.only_run();
+    for engine in ["lmdb"].into_iter().chain(others.iter().copied()) {
+        for (volume, kind) in [("ext4", "ext4"), ("nojournal", "ext4"), ("xfs", "xfs")] {
+            assert_measured(&run, engine, volume, Some(kind));
+        }
+    }
+    if others.contains(&"lmdb1") {
+        assert_measured(&run, "lmdb1", "raw", None);
+    }
+    let all = records(&run);
+    assert!(of(all.values(), "lmdb", "raw").is_empty(), "an empty cell");
+    scratch.run(&["check"]).assert_code(0);
+    assert_nothing_left(&scratch);
+}
+
+/// Long enough to be killed anywhere: made, loaded, measured, made anew.
+fn to_be_killed() -> Suite {
+    suite()
+        .data("records = 3000\nvalue_bytes = 100")
+        .run("database = \"fresh\"\nthreads = [1, 2]")
+        .volume("ext4", EXT4)
+        .volume("nojournal", NO_JOURNAL)
+        .engine_as("keeps", "null", "store = \"memory\"\nlatency_ns = 20_000")
+        .load("batch = 100")
+        .measure("duration = \"300ms\"")
+        .role("readers", &format!("threads = \"sweep\"\n{GET}"))
+}
+
+/// Kills the program and its worker this long after it began; false if it had ended by itself.
+fn kill_after(running: Running, wait: Duration) -> bool {
+    std::thread::sleep(wait);
+    let worker = running.worker();
+    running.signal(Signal::KILL);
+    if let Some(worker) = worker.and_then(|pid| i32::try_from(pid).ok()) {
+        let worker = rustix::process::Pid::from_raw(worker).unwrap();
+        let _ = rustix::process::kill_process(worker, Signal::KILL);
+    }
+    running.wait().signal == Some(Signal::KILL.as_raw())
+}
+
+/// Twenty moments from before the first volume is made to after the last is gone. What stays is
+/// the record, and an empty folder with the list of what was made there, for `resume`.
+#[test]
+fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
+    let test = "killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on";
+    if !can_make(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &to_be_killed().text());
+    let begun = std::time::Instant::now();
+    scratch.run(&["run", "s.toml", "--runs", "whole"]).assert_ok();
+    let mut whole = begun.elapsed();
+    let (mut killed, mut too_late) = (0, 0);
+    while killed < 20 {
+        let moment = killed + 1;
+        let wait = whole * moment / 21;
+        let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+        if kill_after(running, wait) {
+            killed += 1;
+        } else {
+            // It took less than what was thought: the moment is looked for anew.
+            too_late += 1;
+            assert!(too_late < 40, "{killed} were killed, {too_late} ended before");
+            whole = whole * 19 / 20;
+        }
+        wait_until("all processes are gone", || scratch.processes().is_empty());
+        wait_until("no loop device is left", || loops(&scratch).is_empty());
+        assert_eq!(mounts(&scratch), Vec::<String>::new());
+        for run in scratch.runs() {
+            let folder = RunFolder::open(run.clone()).ok();
+            if folder.as_ref().is_none_or(RunFolder::is_complete) {
+                continue;
+            }
+            assert_only_empty_folders(&run.join("volume"));
+            if moment % 5 == 0 && run.join("run.json").exists() {
+                let name = run.display().to_string();
+                scratch.run(&["resume", &name]).assert_ok();
+                let words = outcomes(&folder.unwrap());
+                assert!(words.values().all(|word| *word == "done"), "{words:?}");
+                assert!(!run.join("volume").exists(), "resume took it away");
+            }
+        }
+        fs::remove_dir_all(scratch.path("runs")).unwrap();
+    }
+    assert_nothing_left(&scratch);
+}
+
+/// What a kill leaves in a place: a list of what was made there, and folders without a file.
+fn assert_only_empty_folders(place: &Path) {
+    for name in list(place).into_iter().filter(|name| name != ".kvdyno-lock") {
+        let left = super::scratch::files_below(&place.join(&name));
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
+/// Ctrl-C while it loads: the ordinary way down, and again up.
+#[test]
+fn an_interrupted_run_takes_its_volume_down_and_resume_makes_it_again() {
+    let test = "an_interrupted_run_takes_its_volume_down_and_resume_makes_it_again";
+    if !can_make(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite()
+        .data("records = 3000\nvalue_bytes = 100")
+        .volume("ext4", EXT4)
+        .engine_as("keeps", "null", "store = \"memory\"\nlatency_ns = 1_000_000")
+        .load("batch = 100")
+        .measure("operations = 2000")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
+    scratch.wait_for_phase("t1", "measure");
+    assert_eq!(loops(&scratch).len(), 1);
+    assert_eq!(mounts(&scratch), Vec::<String>::new(), "others do not see it");
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    assert_nothing_left(&scratch);
+    scratch.run(&["resume"]).assert_ok();
+    let run = scratch.only_run();
+    assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
+    // The load was done again, for its volume was gone.
+    let loads = run.case_records().unwrap();
+    let loads = loads.iter().filter(|(_, record)| record.case.threads.is_none()).count();
+    assert_eq!(loads, 2);
+    scratch.run(&["check"]).assert_code(0);
+    assert_nothing_left(&scratch);
+}
+
+#[test]
+fn what_a_suite_may_not_say_of_a_volume_is_refused_before_anything_is_made() {
+    let scratch = Scratch::new();
+    let refused = |lines: &str, words: &str| {
+        let suite = suite().volume("x", lines).engine("null").load("");
+        scratch.write("s.toml", &suite.text());
+        scratch.run(&["run", "s.toml"]).assert_code(2).assert_says(words);
+        assert!(scratch.runs().is_empty());
+    };
+    refused(
+        "kind = \"loop\"\nfilesystem = \"ext4\"\nmkfs = [\"/dev/sda\"]",
+        "`/dev/sda` is not taken",
+    );
+    refused("kind = \"loop\"\nfilesystem = \"xfs\"\nmount = [\"logdev=/dev/sda\"]", "not taken");
+    if rustix::process::geteuid().is_root() {
+        refused(
+            "kind = \"device\"\npath = \"/dev/kvdyno-none\"\nfilesystem = \"ext4\"",
+            "No such file or directory",
+        );
+    }
+    let scratch = Scratch::new();
+    let directory = scratch.path("full");
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("precious"), "").unwrap();
+    let lines = format!("kind = \"directory\"\npath = \"{}\"", directory.display());
+    let suite = suite().volume("x", &lines).engine("null").load("");
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_code(2).assert_says("is not empty (it holds precious)");
+    assert_nothing_left(&scratch);
+}
+
+/// Two directories as volumes: each its own place, given back as it was found.
+#[test]
+fn directories_are_volumes_too() {
+    let scratch = Scratch::new();
+    for name in ["one", "two"] {
+        fs::create_dir(scratch.path(name)).unwrap();
+    }
+    let volume =
+        |name: &str| format!("kind = \"directory\"\npath = \"{}\"", scratch.path(name).display());
+    let suite = suite()
+        .volume("one", &volume("one"))
+        .volume("two", &volume("two"))
+        .engine_as("keeps", "null", "store = \"memory\"")
+        .load("")
+        .measure("operations = 100")
+        .role("readers", GET);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let all = records(&scratch.only_run());
+    for name in ["one", "two"] {
+        assert_eq!(of(all.values(), "null", name).len(), 2);
+        assert_eq!(list(&scratch.path(name)), Vec::<String>::new());
+    }
+    // A rerun could be of a stranger's record: its paths are not written to.
+    let done = scratch.run(&["rerun"]);
+    done.assert_code(2).assert_says("of the recorded run is the directory ");
+    done.assert_says("`kvdyno run` that");
+    assert_eq!(scratch.runs().len(), 1);
+    assert_nothing_left(&scratch);
+}
