@@ -3,9 +3,9 @@
 //!
 //! Small programs run in the kernel where a request enters a queue, is merged there, is handed to
 //! the driver and is completed, and count there; here they are assembled for the running kernel,
-//! loaded and read. Nothing stays behind: all of it ends with this process. The wait in the scheduler's queue
-//! is not part of a latency: it is the kernel's, not the device's. Why it is made like this, and
-//! what it costs: docs/decisions/0008-block-io-from-the-kernel.md.
+//! loaded and read. Nothing stays behind: all of it ends with this process. The wait in the
+//! scheduler's queue is not part of a latency: it is the kernel's, not the device's. Why it is
+//! made like this, and what it costs: docs/decisions/0008-block-io-from-the-kernel.md.
 
 mod assembler;
 mod btf;
