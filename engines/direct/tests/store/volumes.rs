@@ -62,18 +62,22 @@ fn a_full_volume_is_said_and_nothing_is_lost() {
         let mut session = engine.session().unwrap();
         let mut put = |number: &u64| session.put(&key(*number), &value(*number, 1));
         let (full, error) = (0..RECORDS)
+            .step_by(pack as usize)
             .find_map(|number| put(&number).err().map(|error| (number, error)))
             .unwrap();
         drop(session);
         assert_eq!(error.class, ErrorClass::Full, "{error}");
         assert!(full > 500, "{full} records fitted");
-        assert_all(&engine, 0..full, 1);
+        let all = |engine: &Direct, from: u64, to: u64| {
+            (from..to).step_by(pack as usize).for_each(|at| assert_all(engine, at..at + 1, 1));
+        };
+        all(&engine, 0, full);
         // What has its room already can still be written.
         put_all(&engine, 0..10, 2);
         engine.close().unwrap();
         let engine = open().unwrap();
         assert_all(&engine, 0..10, 2);
-        assert_all(&engine, 10..full, 1);
+        all(&engine, pack * 10, full);
         assert_eq!(get(&mut engine.session().unwrap(), full), Ok(None));
         engine.close().unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
