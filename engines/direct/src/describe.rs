@@ -72,8 +72,15 @@ fn options() -> Vec<OptionSpec> {
             "mirror",
             OptionKind::Text,
             Value::Text(String::new()),
-            "A second directory or device that holds a copy: both are written before a call \
-             returns, each block is read from one of them, and one repairs the other.",
+            "A second directory that holds a copy: both are written before a call returns, each \
+             block is read from one of them, and one repairs the other.",
+        ),
+        OptionSpec::new(
+            "rebuild",
+            OptionKind::Boolean,
+            Value::Boolean(false),
+            "Make a lost first copy anew from its mirror. Without it a mirror beside an empty \
+             place is refused: it may be that of an earlier run.",
         ),
     ]
 }

@@ -7,8 +7,8 @@ use crate::opening::{self, Wanted};
 use crate::session::DirectSession;
 use crate::store::Store;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Options, Place, Result,
-    Settled, Value,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Options,
+    Place, Result, Settled, Value,
 };
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -37,12 +37,13 @@ impl Engine for Direct {
             records: data.records_max,
             value_bytes: data.value_bytes_max,
             pack: options.integer("pack")?,
+            rebuild: options.boolean("rebuild")?,
             commit,
         };
         let mut places = vec![(place.clone(), FILE_NAME.to_owned())];
         match options.text("mirror")? {
             "" => {}
-            path => places.push(mirror_of(place, Path::new(path))),
+            path => places.push(mirror_of(place, Path::new(path))?),
         }
         let log = Log::default();
         let opened = opening::open(&places, wanted, &log)?;
@@ -86,9 +87,18 @@ impl Engine for Direct {
     }
 }
 
-/// Where the mirror lies. In a directory its file is named after the first place, so that one
-/// directory can take the mirrors of many stores, and none is taken for another's.
-fn mirror_of(place: &Place, mirror: &Path) -> (Place, String) {
+/// Where the mirror lies. Its file is named after the first place, so that one directory can take
+/// the mirrors of many stores, and none is taken for another's. A device would have to be cleared
+/// for us by whoever owns the rules for devices, and those know of the first place only.
+fn mirror_of(place: &Place, mirror: &Path) -> Result<(Place, String)> {
+    if mirror.metadata().is_ok_and(|found| !found.is_dir()) {
+        let what = format!(
+            "{} is no directory: a mirror lies in a directory; a second device is for programs \
+             that open the store themselves",
+            mirror.display()
+        );
+        return Err(Error::new(ErrorClass::Invalid, what));
+    }
     let first = match place {
         Place::Directory(path) | Place::Device(path) => path.clone(),
         Place::Server(_) => PathBuf::new(),
@@ -96,8 +106,5 @@ fn mirror_of(place: &Place, mirror: &Path) -> (Place, String) {
     let whole = first.canonicalize().unwrap_or(first);
     let name = XxHash3_64::oneshot(whole.as_os_str().as_encoded_bytes());
     let name = format!("direct-{name:016x}.data");
-    // What is not there is a directory that is not mounted, or a device that is gone.
-    let device = mirror.metadata().is_ok_and(|found| !found.is_dir());
-    let mirror = mirror.to_owned();
-    (if device { Place::Device(mirror) } else { Place::Directory(mirror) }, name)
+    Ok((Place::Directory(mirror.to_owned()), name))
 }

@@ -66,7 +66,13 @@ impl Geometry {
             block_bytes: bytes as u32,
             journal_slots: (JOURNAL_BYTES / bytes).clamp(8, 1024) as u32,
         };
-        let whole = u128::from(geometry.blocks()) * u128::from(bytes);
+        geometry.with_records(records)
+    }
+
+    /// The same layout for this many records, if a file can have room for them.
+    pub fn with_records(self, records: u64) -> Result<Self> {
+        let geometry = Self { records, ..self };
+        let whole = u128::from(geometry.blocks()) * u128::from(geometry.block_bytes);
         if whole > FILE_BYTES_MAX {
             return Err(invalid(format!("{records} records take {whole} bytes: past any offset")));
         }
@@ -301,6 +307,8 @@ mod tests {
             let refused = Geometry::plan(records, value, pack).unwrap_err();
             assert_eq!(refused.class, ErrorClass::Invalid, "{refused}");
         }
+        let grown = Geometry::plan(1000, 100, 1).unwrap().with_records(u64::MAX).unwrap_err();
+        assert_eq!(grown.class, ErrorClass::Invalid, "{grown}");
         let most = Geometry::plan(137_000_000_000, 32, 64).unwrap();
         assert_eq!(most.file_bytes(), most.data_at() + 137_000_000_000_u64.div_ceil(64) * 4096);
     }

@@ -8,7 +8,7 @@ use kvdyno_engine::{Error, ErrorClass, Place, Result};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,6 +22,8 @@ pub(crate) struct Member {
     pub(crate) path: PathBuf,
     /// A device's length is given, and so are that of a file standing in for one.
     fixed: bool,
+    /// A filesystem's blocks are no smaller than a page.
+    whole_pages: bool,
 }
 
 /// What was found where a copy should be.
@@ -49,12 +51,13 @@ impl Member {
         let mut options = File::options();
         options.read(true).write(true).create(!fixed);
         options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
-        let file = open_patiently(&options, &path).map_err(|error| doing("open", &path, error))?;
+        let file = open_patiently(&options, &path).map_err(|error| not_opened(&path, error))?;
         if file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
             return Err(Error::new(ErrorClass::Unavailable, what));
         }
-        Ok(Self { file, path, fixed })
+        let whole_pages = file.metadata()?.blksize() >= PAGE as u64;
+        Ok(Self { file, path, fixed, whole_pages })
     }
 
     /// What is there.
@@ -201,6 +204,23 @@ impl Member {
         self.file.write_all_at(bytes, at).map_err(|error| self.doing("write", error))
     }
 
+    /// Sees to it that a range has room, so that no write to it is cut short by a full filesystem.
+    /// What is there stays; a device has all its room. `pages`: of a single page, too,
+    /// which a filesystem takes whole or not at all.
+    pub(crate) fn make_room(&self, at: u64, bytes: u64, pages: bool) -> Result<()> {
+        use rustix::io::Errno;
+        let there = || seek(&self.file, SeekFrom::Hole(at)).is_ok_and(|hole| hole >= at + bytes);
+        let whole = !pages && self.whole_pages && bytes <= PAGE as u64;
+        if self.fixed || whole || there() {
+            return Ok(());
+        }
+        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, at, bytes) {
+            // A filesystem without this call: its writes may be cut short.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            Err(error) => Err(self.doing("fallocate", error.into())),
+        }
+    }
+
     pub(crate) fn sync(&self) -> Result<()> {
         self.file.sync_data().map_err(|error| self.doing("fdatasync", error))
     }
@@ -242,6 +262,20 @@ impl Drop for Member {
     fn drop(&mut self) {
         drop(self.file.unlock());
     }
+}
+
+/// Only a drive that fails is trouble of class I/O. A name that is not there, missing rights or
+/// another user of the device are for the user to put right: no copy is given up for them.
+fn not_opened(path: &Path, error: io::Error) -> Error {
+    use rustix::io::Errno;
+    let drive = [Errno::IO, Errno::NXIO, Errno::NODEV]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+    let mut error = doing("open", path, error);
+    if error.class == ErrorClass::Io && !drive {
+        error.class = ErrorClass::Invalid;
+    }
+    error
 }
 
 fn doing(what: &str, path: &Path, error: io::Error) -> Error {

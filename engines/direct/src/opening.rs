@@ -18,6 +18,8 @@ pub(crate) struct Wanted {
     pub(crate) value_bytes: u64,
     /// Zero: what the store has, or as many as fit into a page.
     pub(crate) pack: u64,
+    /// A fresh first place is to be made anew from its mirror.
+    pub(crate) rebuild: bool,
     /// The journal will be used.
     pub(crate) commit: bool,
 }
@@ -32,7 +34,16 @@ pub(crate) struct Opened {
 /// Opens the store at one place or two, making it where there is none.
 pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Result<Opened> {
     let (mut found, mut away) = (Vec::new(), None);
-    for (place, name) in places {
+    for (at, (place, name)) in places.iter().enumerate() {
+        // Beside a store that is there, a mirror's directory that is not is one not mounted.
+        if let ([(_, Standing::Fresh)], 1, Place::Directory(path)) = (&found[..], at, place)
+            && !path.exists()
+        {
+            std::fs::create_dir(path).map_err(|error| {
+                let error = Error::from(error).context(&format!("making {}", path.display()));
+                Error::new(ErrorClass::Invalid, error.message)
+            })?;
+        }
         let opened = Member::open(place, name).and_then(|member| {
             let standing = member.standing()?;
             Ok((member, standing))
@@ -46,6 +57,17 @@ pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Res
             Err(error) => return Err(error),
         }
     }
+    if let [(first, Standing::Fresh), (mirror, Standing::Ours(..))] = found.as_slice()
+        && !wanted.rebuild
+    {
+        let what = format!(
+            "{} is a store and {} is not: it belongs to another store or an earlier run: remove \
+             it, or give the copy back; if the first copy is lost, rebuild = true makes it anew",
+            mirror.path.display(),
+            first.path.display()
+        );
+        return Err(Error::new(ErrorClass::Invalid, what));
+    }
     let (current, behind, header) = sort(found, log)?;
     match (header, away) {
         (Some(header), _) => reopen(current, behind, header, wanted, log),
@@ -56,7 +78,7 @@ pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Res
 
 /// The drive's own trouble leaves the other copy; anything else is for the user to decide.
 fn is_away(error: &Error) -> bool {
-    matches!(error.class, ErrorClass::Io | ErrorClass::Full)
+    error.class == ErrorClass::Io
 }
 
 type Sorted = (Vec<Member>, Vec<Member>, Option<Header>);
@@ -136,11 +158,12 @@ fn reopen(
 ) -> Result<Opened> {
     fits(&header.geometry, wanted)?;
     if !header.clean {
-        let restored = replay(&members, &header)?;
+        let restored = replay_where_possible(&mut members, &header, log)?;
         log.tell(Count::Restored, restored, format!("not closed: {restored} blocks restored"));
     }
     // More records than before are more of the same file.
-    header.geometry.records = header.geometry.records.max(wanted.records);
+    let records = header.geometry.records.max(wanted.records);
+    header.geometry = header.geometry.with_records(records)?;
     members.iter().try_for_each(|member| member.reach(header.geometry.file_bytes()))?;
     for member in behind {
         match resilver(&members[0], &member, &header) {
@@ -203,15 +226,31 @@ struct Image {
     at: u64,
 }
 
+/// Replays, without the copies whose drives refuse it as long as another one is left: each journal
+/// has all that was committed to both.
+fn replay_where_possible(members: &mut Vec<Member>, header: &Header, log: &Log) -> Result<u64> {
+    loop {
+        match replay(members, header) {
+            Ok(restored) => return Ok(restored),
+            Err((at, error)) if members.len() > 1 => {
+                members.remove(at);
+                log.tell(Count::GivenUp, 1, error.message);
+            }
+            Err((_, error)) => return Err(error),
+        }
+    }
+}
+
 /// Puts the journal's images in place where what lies there is older or torn. Only images of the
-/// opening that was not closed count: those before it were made durable when it ended.
-fn replay(members: &[Member], header: &Header) -> Result<u64> {
+/// opening that was not closed count: those before it were made durable when it ended. An error
+/// comes with the copy that it is of; doing all of it again does no harm.
+fn replay(members: &[Member], header: &Header) -> Result<u64, (usize, Error)> {
     let (format, geometry) = (header.format(), &header.geometry);
     let block_bytes = geometry.block_bytes as usize;
     let mut newest: HashMap<u64, Image> = HashMap::new();
     let mut journal = Aligned::new(block_bytes * geometry.journal_slots as usize);
     for (member, copy) in members.iter().enumerate() {
-        copy.read(&mut journal, geometry.journal_at(0))?;
+        copy.read(&mut journal, geometry.journal_at(0)).map_err(|error| (member, error))?;
         for (slot, image) in (0..).zip(journal.chunks(block_bytes)) {
             let at = geometry.journal_at(slot);
             let Ok((block, version)) = format.number_in(image) else { continue };
@@ -225,18 +264,21 @@ fn replay(members: &[Member], header: &Header) -> Result<u64> {
     let mut there = Aligned::new(block_bytes);
     let mut restored = 0;
     for (block, Image { version, member, at }) in newest {
-        members[member].read(&mut image, at)?;
-        for copy in members {
+        members[member].read(&mut image, at).map_err(|error| (member, error))?;
+        for (which, copy) in members.iter().enumerate() {
             // What cannot be read is written: a drive replaces a bad sector then.
             let read = copy.read(&mut there, geometry.block_at(block));
             let found = read.ok().and_then(|()| format.inspect(block, &there).version());
             if found < Some(version) {
-                copy.write(&image, geometry.block_at(block))?;
+                let written = copy.write(&image, geometry.block_at(block));
+                written.map_err(|error| (which, error))?;
                 restored += 1;
             }
         }
     }
-    members.iter().try_for_each(Member::sync)?;
+    for (which, copy) in members.iter().enumerate() {
+        copy.sync().map_err(|error| (which, error))?;
+    }
     Ok(restored)
 }
 
@@ -270,4 +312,28 @@ fn resilver(from: &Member, to: &Member, header: &Header) -> Result<(u64, u64)> {
     to.sync()?;
     to.sync_name()?;
     Ok((copied, bad))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One copy's drive refuses to be read: here, a file that is open for writing only.
+    #[test]
+    fn an_unreadable_journal_leaves_the_other_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::Directory(folder.path().to_owned());
+        let places = ["a", "b"].map(|name| (place.clone(), name.to_owned()));
+        let wanted =
+            Wanted { records: 100, value_bytes: 100, pack: 0, rebuild: false, commit: true };
+        let log = Log::default();
+        let Opened { mut members, header } = open(&places, wanted, &log).unwrap();
+        members[0].file = File::options().write(true).open(folder.path().join("a")).unwrap();
+        assert_eq!(replay_where_possible(&mut members, &header, &log), Ok(0));
+        assert_eq!(members.len(), 1);
+        assert!(members[0].path.ends_with("b"));
+        assert_eq!(log.events().len(), 1);
+        members[0].file = File::options().write(true).open(folder.path().join("b")).unwrap();
+        assert!(replay_where_possible(&mut members, &header, &log).is_err(), "no copy is left");
+    }
 }

@@ -215,7 +215,7 @@ impl<'e> Pipeline<'e> {
             }
             Goal::Change if job.changes.cover(self.store.format.geometry.pack) => {
                 self.ring.buffer_mut(slot).fill(0);
-                self.change(slot)
+                self.change(slot, true)
             }
             Goal::Change => self.read(slot),
         }
@@ -261,28 +261,31 @@ impl<'e> Pipeline<'e> {
             Goal::Show(_) if suspect => self.wait_for_lock(slot),
             Goal::Show(_) => self.finish(slot, None),
             Goal::Change => {
-                let healed = if suspect {
-                    self.store.heal(job.block, self.ring.buffer_mut(slot)).err()
+                let found = if suspect {
+                    self.store.heal(job.block, self.ring.buffer_mut(slot))
                 } else {
-                    None
+                    Ok(found)
                 };
-                return match healed {
-                    Some(error) => {
+                return match found {
+                    Err(error) => {
                         self.finish(slot, Some(error));
                         Ok(())
                     }
-                    None => self.change(slot),
+                    Ok(found) => self.change(slot, found == Found::Empty),
                 };
             }
         }
         Ok(())
     }
 
-    /// Makes the block's new image.
+    /// Makes the block's new image. `maybe_new`: the block may never have been written.
     #[inline]
-    fn change(&mut self, slot: u32) -> Result<()> {
+    fn change(&mut self, slot: u32, maybe_new: bool) -> Result<()> {
         let store = self.store;
-        let version = match store.check().and_then(|()| store.next_version()) {
+        let block = self.jobs[slot as usize].block;
+        let room = || if maybe_new { store.make_room(block) } else { Ok(()) };
+        let ready = store.check().and_then(|()| room());
+        let version = match ready.and_then(|()| store.next_version()) {
             Ok(version) => version,
             Err(error) => {
                 self.finish(slot, Some(error));
@@ -292,13 +295,18 @@ impl<'e> Pipeline<'e> {
         let job = &self.jobs[slot as usize];
         let image = self.ring.buffer_mut(slot);
         job.changes.apply(&store.format, image);
-        store.format.seal(job.block, version, image);
+        store.format.seal(block, version, image);
         if store.commit { self.journal(slot) } else { self.place(slot) }
     }
 
     fn journal(&mut self, slot: u32) -> Result<()> {
         let journal = &self.store.journal;
         let Some(entry) = journal.take() else {
+            // No entry of a store that has stopped becomes free.
+            if let Err(error) = self.store.check() {
+                self.finish(slot, Some(error));
+                return Ok(());
+            }
             let first = self.jobs[slot as usize].stage != Stage::Starved;
             self.store.log.count(Count::JournalFull, first.into());
             self.jobs[slot as usize].stage = Stage::Starved;
@@ -383,8 +391,11 @@ impl<'e> Pipeline<'e> {
     }
 
     fn fail(&mut self, slot: u32, error: Error) {
-        if let Some(entry) = self.jobs[slot as usize].entry {
-            self.store.withdraw(entry);
+        let job = &self.jobs[slot as usize];
+        match job.entry {
+            Some(_) if job.stage == Stage::Placing => self.store.stop(),
+            Some(entry) => self.store.withdraw(entry),
+            None => {}
         }
         self.finish(slot, Some(error));
     }

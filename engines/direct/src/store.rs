@@ -27,7 +27,7 @@ pub(crate) struct Store {
     /// Each write goes through the journal and is flushed.
     pub(crate) commit: bool,
     live: [AtomicBool; 2],
-    /// A flush failed and no copy is left that would know what it holds.
+    /// A write in place or a flush failed, and no copy is left that would know what it holds.
     broken: AtomicBool,
     header: Mutex<Header>,
     locks: Box<[Mutex<()>]>,
@@ -99,8 +99,8 @@ impl Store {
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
         if self.broken.load(Relaxed) {
-            let what = "a flush has failed, and what the drive holds is not known: open the store \
-                        again";
+            let what = "a write or a flush has failed, and what the drive holds is not known: \
+                        open the store again";
             return Err(Error::new(ErrorClass::Io, what));
         }
         Ok(())
@@ -199,11 +199,39 @@ impl Store {
                 Err(error) => drop(self.give_up(member, &error)),
             }
         }
-        self.log.count(Count::Reread, u64::from(sound));
+        self.log.count(Count::Reread, u64::from(sound && what != Found::Empty));
         Ok(what)
     }
 
-    /// An entry of the journal that will not be placed is zeroed, lest recovery places it.
+    /// A commit could not be put in place: what lies there may be torn, and the journal has the only
+    /// sound image. It is kept, and no more is written, until the next opening puts it in place.
+    pub(crate) fn stop(&self) {
+        self.broken.store(true, Relaxed);
+    }
+
+    /// Sees to it that a block which may never have been written has its room, lest a full
+    /// filesystem takes one half of it; and before a commit's image is in the journal, since a write
+    /// in place that fails later stops the store.
+    pub(crate) fn make_room(&self, block: u64) -> Result<()> {
+        let geometry = &self.format.geometry;
+        let bytes = u64::from(geometry.block_bytes);
+        let live: Vec<usize> = self.live().collect();
+        let ask = |&member: &usize| {
+            let made = self.members[member].make_room(geometry.block_at(block), bytes, self.commit);
+            Some((member, made.err()?))
+        };
+        let refused: Vec<(usize, Error)> = live.iter().filter_map(ask).collect();
+        let all = refused.len() == live.len();
+        for (member, error) in refused {
+            if all || !self.give_up(member, &error) {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// An entry of the journal that will not be placed is zeroed, lest recovery places it. Only
+    /// before its block is touched: then the image is the only sound one.
     pub(crate) fn withdraw(&self, entry: u64) {
         let zeros = Aligned::new(self.format.geometry.block_bytes as usize);
         let at = self.format.geometry.journal_at(self.journal.slot(entry));

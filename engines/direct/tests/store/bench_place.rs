@@ -14,6 +14,7 @@ pub(crate) struct Bench {
     pub(crate) durability: Durability,
     pub(crate) pack: u64,
     pub(crate) mirrored: bool,
+    pub(crate) rebuild: bool,
     pub(crate) shape: DataShape,
 }
 
@@ -25,7 +26,7 @@ impl Bench {
         for name in ["place", "mirror"] {
             std::fs::create_dir(root.path().join(name)).unwrap();
         }
-        Self { root, durability, pack, mirrored, shape: shape(1000, 4) }
+        Self { root, durability, pack, mirrored, rebuild: false, shape: shape(1000, 4) }
     }
 
     pub(crate) fn place(&self) -> PathBuf {
@@ -38,7 +39,8 @@ impl Bench {
 
     pub(crate) fn open(&self) -> Result<Direct> {
         let mirror = if self.mirrored { self.mirror() } else { PathBuf::new() };
-        let options = options(self.durability, self.pack, &mirror);
+        let mut options = options(self.durability, self.pack, &mirror);
+        options.values.insert("rebuild".to_owned(), Value::Boolean(self.rebuild));
         Direct::open(&Place::Directory(self.place()), &options, &self.shape)
     }
 

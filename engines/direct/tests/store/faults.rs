@@ -191,6 +191,10 @@ fn what_is_fixed_cannot_be_changed_and_records_can_be_added() {
     assert_all(&engine, 4000..5000, 1);
     let error = engine.session().unwrap().put(&key(5000), b"x").unwrap_err();
     assert_eq!(error.class, ErrorClass::Invalid);
+    engine.close().unwrap();
+    bench.shape.records_max = u64::MAX;
+    let error = bench.open().unwrap_err();
+    assert!(error.message.contains("past any offset"), "{error}");
 }
 
 #[test]

@@ -43,36 +43,73 @@ fn run(program: &str, arguments: &[&str]) -> bool {
     Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
 }
 
+/// More than fit into the small volumes.
+const RECORDS: u64 = 300_000;
+
 #[test]
 fn a_full_volume_is_said_and_nothing_is_lost() {
     let Some(volume) = SmallVolume::mount(24) else { return };
-    for durability in [Durability::Async, Durability::Commit] {
-        let folder = volume.path().join(durability.as_str());
+    let both = [Durability::Async, Durability::Commit];
+    for (durability, pack) in both.into_iter().flat_map(|each| [(each, 1), (each, 64)]) {
+        let folder =
+            volume.path().join(format!("{durability}-{pack}", durability = durability.as_str()));
         std::fs::create_dir(&folder).unwrap();
         let open = || {
-            let options = options(durability, 1, Path::new(""));
-            Direct::open(&Place::Directory(folder.clone()), &options, &shape(100_000, 1))
+            let options = options(durability, pack, Path::new(""));
+            Direct::open(&Place::Directory(folder.clone()), &options, &shape(RECORDS, 1))
         };
         let engine = open().unwrap();
         let mut session = engine.session().unwrap();
         let mut put = |number: &u64| session.put(&key(*number), &value(*number, 1));
-        let (full, error) = (0..100_000)
+        let (full, error) = (0..RECORDS)
+            .step_by(pack as usize)
             .find_map(|number| put(&number).err().map(|error| (number, error)))
             .unwrap();
         drop(session);
         assert_eq!(error.class, ErrorClass::Full, "{error}");
         assert!(full > 500, "{full} records fitted");
-        assert_all(&engine, 0..full, 1);
+        let all = |engine: &Direct, from: u64, to: u64| {
+            (from..to).step_by(pack as usize).for_each(|at| assert_all(engine, at..at + 1, 1));
+        };
+        all(&engine, 0, full);
         // What has its room already can still be written.
         put_all(&engine, 0..10, 2);
         engine.close().unwrap();
         let engine = open().unwrap();
         assert_all(&engine, 0..10, 2);
-        assert_all(&engine, 10..full, 1);
+        all(&engine, pack * 10, full);
         assert_eq!(get(&mut engine.session().unwrap(), full), Ok(None));
         engine.close().unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
     }
+}
+
+/// A file stands in for a device, on a volume that another file fills: the journal, which has its
+/// room, takes the image, and the write in place fails.
+#[test]
+fn a_commit_that_cannot_be_placed_stops_the_store_and_is_placed_later() {
+    let Some(volume) = SmallVolume::mount(16) else { return };
+    let (path, filler) = (volume.path().join("device"), volume.path().join("filler"));
+    File::create_new(&path).unwrap().set_len(8 << 20).unwrap();
+    let options = options(Durability::Commit, 1, Path::new(""));
+    let open = || Direct::open(&Place::Device(path.clone()), &options, &shape(500, 1));
+    let engine = open().unwrap();
+    put_all(&engine, 0..10, 1);
+    let mut zeros = std::io::repeat(0);
+    std::io::copy(&mut zeros, &mut File::create_new(&filler).unwrap()).unwrap_err();
+    let mut session = engine.session().unwrap();
+    session.put(&key(400), &value(400, 1)).unwrap_err();
+    let error = session.put(&key(5), &value(5, 2)).unwrap_err();
+    assert!(error.message.contains("open the store again"), "{error}");
+    assert_eq!(get(&mut session, 5), Ok(Some(value(5, 1))), "lookups go on");
+    drop(session);
+    engine.close().unwrap_err();
+    std::fs::remove_file(&filler).unwrap();
+    let engine = open().unwrap();
+    assert_all(&engine, 0..10, 1);
+    assert_all(&engine, 400..401, 1);
+    put_all(&engine, 5..6, 2);
+    engine.close().unwrap();
 }
 
 /// A copy that refuses a write is given up and told of; the store goes on with the other.
