@@ -203,15 +203,16 @@ impl Store {
         Ok(what)
     }
 
-    /// A commit could not be put in place: what lies there may be torn, and the journal has the only
-    /// sound image. It is kept, and no more is written, until the next opening puts it in place.
+    /// A commit could not be put in place: what lies there may be torn, and the journal has the
+    /// only sound image. It is kept, and no more is written, until the next opening puts it in
+    /// place.
     pub(crate) fn stop(&self) {
         self.broken.store(true, Relaxed);
     }
 
     /// Sees to it that a block which may never have been written has its room, lest a full
-    /// filesystem takes one half of it; and before a commit's image is in the journal, since a write
-    /// in place that fails later stops the store.
+    /// filesystem takes one half of it; and before a commit's image is in the journal, since a
+    /// write in place that fails later stops the store.
     pub(crate) fn make_room(&self, block: u64) -> Result<()> {
         let geometry = &self.format.geometry;
         let bytes = u64::from(geometry.block_bytes);
