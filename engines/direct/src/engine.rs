@@ -24,14 +24,15 @@ pub struct Direct {
     how: OnceLock<String>,
 }
 
-impl Engine for Direct {
-    type Session<'e> = DirectSession<'e>;
-
-    fn describe() -> Description {
-        describe::description()
-    }
-
-    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+impl Direct {
+    /// Opens a store whose mirror, a place and its file's name there, the caller answers for: it may
+    /// be a device that was given up. The option `mirror` is not looked at.
+    pub fn open_with(
+        place: &Place,
+        mirror: Option<(Place, String)>,
+        options: &Options,
+        data: &DataShape,
+    ) -> Result<Self> {
         let commit = options.durability == Durability::Commit;
         let wanted = Wanted {
             records: data.records_max,
@@ -40,14 +41,27 @@ impl Engine for Direct {
             rebuild: options.boolean("rebuild")?,
             commit,
         };
-        let mut places = vec![(place.clone(), FILE_NAME.to_owned())];
-        match options.text("mirror")? {
-            "" => {}
-            path => places.push(mirror_of(place, Path::new(path))?),
-        }
+        let first = (place.clone(), FILE_NAME.to_owned());
+        let places: Vec<_> = std::iter::once(first).chain(mirror).collect();
         let log = Log::default();
         let opened = opening::open(&places, wanted, &log)?;
         Ok(Self { store: Store::new(opened, commit, log), depth: data.depth, how: OnceLock::new() })
+    }
+}
+
+impl Engine for Direct {
+    type Session<'e> = DirectSession<'e>;
+
+    fn describe() -> Description {
+        describe::description()
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let mirror = match options.text("mirror")? {
+            "" => None,
+            path => Some(mirror_of(place, Path::new(path))?),
+        };
+        Self::open_with(place, mirror, options, data)
     }
 
     fn session(&self) -> Result<DirectSession<'_>> {

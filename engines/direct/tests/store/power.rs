@@ -21,9 +21,10 @@ const DEPTH: u32 = 6;
 const LOADED: (u64, u64) = (RECORDS, 1);
 
 fn open(drives: &[PathBuf], durability: Durability) -> kvdyno_engine::Result<Direct> {
-    let mirror = drives.get(1).map_or(Path::new(""), PathBuf::as_path);
-    let options = options(durability, PACK, mirror);
-    Direct::open(&Place::Device(drives[0].clone()), &options, &shape(RECORDS, DEPTH))
+    let options = options(durability, PACK, Path::new(""));
+    let device = |drive: &PathBuf| Place::Device(drive.clone());
+    let mirror = drives.get(1).map(|drive| (device(drive), String::new()));
+    Direct::open_with(&device(&drives[0]), mirror, &options, &shape(RECORDS, DEPTH))
 }
 
 /// Two threads raise the versions of their records, many in flight in the same blocks, and say when
