@@ -25,8 +25,10 @@ pub struct Direct {
 }
 
 impl Direct {
-    /// Opens a store whose mirror, a place and its file's name there, the caller answers for: it may
-    /// be a device that was given up. The option `mirror` is not looked at.
+    /// Opens a store whose mirror, a place and its file's name there, the caller answers for: it
+    /// may be a device that was given up. The option `mirror` is not looked at.
+    ///
+    /// Errors are those of `open`.
     pub fn open_with(
         place: &Place,
         mirror: Option<(Place, String)>,
