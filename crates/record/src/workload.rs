@@ -427,5 +427,14 @@ pub fn deletes(phases: &[Phase]) -> bool {
     })
 }
 
+/// The most operations that one thread keeps in flight; 1 where none does.
+pub fn depth(phases: &[Phase]) -> u32 {
+    let roles = phases.iter().flat_map(|phase| match &phase.work {
+        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
+        _ => &[],
+    });
+    roles.filter_map(|role| role.depth).max().unwrap_or(1)
+}
+
 /// A note the suite gives along: shown with the results, never interpreted.
 pub type Notes = std::collections::BTreeMap<String, Value>;

@@ -6,7 +6,7 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{DataShape, Durability, Options, Place};
 use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{Data, Phase, Work};
+use kvdyno_record::workload::{self, Data, Phase};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -98,7 +98,7 @@ impl Solo<'_> {
                 value_bytes_mean: size.mean().round() as u64,
                 value_bytes_max: size.max(),
                 sessions: 8,
-                depth: depth(&self.phases),
+                depth: workload::depth(&self.phases),
             },
             data: self.data.clone(),
             phases: self.phases.clone(),
@@ -108,15 +108,6 @@ impl Solo<'_> {
             trial: 1,
         }
     }
-}
-
-/// The most operations that one thread keeps in flight.
-fn depth(phases: &[Phase]) -> u32 {
-    let roles = phases.iter().flat_map(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
-        _ => &[],
-    });
-    roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 
 /// Operations per second of the first role of a phase, by its window; keys where one operation

@@ -316,7 +316,7 @@ fn shape(sized: &Sized, phases: &[Phase]) -> DataShape {
         value_bytes_mean: sized.value_bytes_mean(),
         value_bytes_max: data.value.size.max(),
         sessions: workload::sessions(phases),
-        depth: workload::depth(phases),
+        depth: kvdyno_record::workload::depth(phases),
     }
 }
 

@@ -64,15 +64,6 @@ pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     phases.iter().map(threads).max().unwrap_or(1)
 }
 
-/// The most operations that one thread keeps in flight.
-pub(super) fn depth(phases: &[plan::Phase]) -> u32 {
-    let roles = phases.iter().flat_map(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
-        _ => &[],
-    });
-    roles.filter_map(|role| role.depth).max().unwrap_or(1)
-}
-
 /// Threads of all roles.
 pub(super) fn threads(drive: &Drive) -> u32 {
     drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
