@@ -1,10 +1,11 @@
 //! The loop of a role that keeps operations in flight: each thread fills its depth, hands over what
 //! it filled, takes the answers that are there, and fills again.
 //!
-//! Two clock readings a round and one a block, whatever the number of operations in them. An operation begins where
-//! the round before it ended, or where its block was prepared, is handed over with its round
-//! (`submit`), and ends when its round's answers have all been looked at (`completion`): the parts
-//! sum up to its service time. It is not the loop of calls that wait: that is `hot`.
+//! Two clock readings a round and one a block, whatever the number of operations in them. An
+//! operation begins where the round before it ended, or where its block was prepared, is handed
+//! over with its round (`submit`), and ends when its round's answers have all been looked at
+//! (`completion`): the parts sum up to its service time. It is not the loop of calls that wait:
+//! that is `hot`.
 
 use crate::block::{Action, Block, Step, View};
 use crate::clock::Clock;
