@@ -83,7 +83,7 @@ fn a_v2_kernel_without_peak_and_swap_is_read_all_the_same() {
 fn alone_in_a_v2_group_we_move_into_a_leaf_first() {
     let fake = v2_alone();
     let group = Group::create(&fake.root, "a", MIB).unwrap();
-    assert_eq!(fake.read("/sys/fs/cgroup/kvdyno-4242-main/cgroup.procs"), "0");
+    assert_eq!(fake.read("/sys/fs/cgroup/kvdyno-4242-main/cgroup.procs"), "4242");
     assert_eq!(fake.read("/sys/fs/cgroup/cgroup.subtree_control"), "+memory");
     assert_eq!(fake.root.shown(group.directory()), Path::new("/sys/fs/cgroup/kvdyno-4242-a"));
 }
