@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::tier::Tier;
 use crate::volume::Volume;
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{DataShape, Options};
@@ -54,6 +55,9 @@ pub struct Case {
     pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
+    /// What is below that limit, where the suite names memory tiers.
+    #[serde(default)]
+    pub tier: Option<Tier>,
     /// The data set.
     pub data: Data,
     /// [`Data`] as the engine is told it.

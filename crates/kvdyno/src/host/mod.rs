@@ -23,6 +23,7 @@ pub mod hiccups;
 mod ledger;
 pub mod meter;
 pub mod mount;
+pub mod node;
 mod pages;
 pub mod place;
 pub mod process;
@@ -30,8 +31,10 @@ pub mod raw;
 mod root;
 pub mod settings;
 pub mod size;
+pub mod swap;
 #[cfg(test)]
 mod testing;
+pub mod undertaker;
 pub mod volume;
 
 pub use beside::Beside;
@@ -41,4 +44,5 @@ pub use group::{Group, Unavailable};
 pub use meter::Meter;
 pub use place::{Claim, Place, PlaceError};
 pub use root::Root;
+pub use undertaker::Undertaker;
 pub use volume::Volume;

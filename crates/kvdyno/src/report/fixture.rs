@@ -407,6 +407,7 @@ fn blank(
         },
         volume: None,
         ram_limit_bytes: Some(RAM),
+        tier: None,
         data: data(),
         shape: DataShape {
             records: RECORDS,
@@ -435,6 +436,7 @@ fn blank(
             enforced_by: Some("cgroup v1".to_owned()),
             reason: None,
             group: None,
+            tier: None,
         },
         started_unix_ns: BEGAN,
         wall_ns: 20 * SECOND,

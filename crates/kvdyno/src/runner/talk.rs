@@ -79,6 +79,7 @@ impl<'r> Talk<'r> {
             processes: Vec::new(),
             device: setting.site.device.as_ref(),
             group,
+            swap: None,
         };
         let mut not_measured = setting.site.not_measured.clone();
         let block_io = BlockIoOfCase::start(setting, &mut not_measured);

@@ -249,6 +249,7 @@ impl<'a> Cases<'a> {
             database: Database { id: made_by.clone(), made_by, last_use: false },
             volume,
             ram_limit_bytes: setup.limit.bytes,
+            tier: None,
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,

@@ -11,7 +11,7 @@ mod naming;
 mod site;
 mod sweep;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod unavailable;
@@ -52,6 +52,15 @@ impl fmt::Display for Version {
             Self::V2 => "cgroup v2",
         })
     }
+}
+
+/// What of swap a group was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// How rather memory of processes goes than files; `None` where that cannot be read.
+    pub swappiness: Option<u32>,
+    /// What was asked for and is not in force, each as a sentence with its remedy.
+    pub not_enforced: Vec<String>,
 }
 
 /// A memory control group of ours. Dropped, it is removed with the processes in it.
@@ -120,6 +129,14 @@ impl Group {
     /// What was asked for.
     pub fn limit_bytes(&self) -> u64 {
         self.limit_bytes
+    }
+
+    /// Lets as much memory beyond the limit go into swap: to be said before a process joins.
+    pub fn allow_swap(&self, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
+        match self.version {
+            Version::V1 => v1::allow_swap(&self.directory, bytes, swappiness),
+            Version::V2 => v2::allow_swap(&self.root, &self.directory, bytes, swappiness),
+        }
     }
 
     /// What [`join`] writes to; open since the group was made, so that a child between fork and
