@@ -8,14 +8,17 @@ mod case;
 mod databases;
 pub mod harness;
 mod interrupt;
+mod memory;
 mod outcome;
 pub mod solo;
 mod talk;
+mod tiers;
 mod volumes;
 mod worker;
 
 pub use harness::harness_ns_per_op;
 pub use interrupt::Interrupt;
+pub use tiers::{TierError, Tiers, check as check_tiers};
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
 use crate::host::{Beside, Root};
@@ -35,6 +38,8 @@ pub struct Bench<'r> {
     pub root: &'r Root,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
+    /// What there is of memory beside the RAM limits.
+    pub tiers: &'r Tiers,
 }
 
 /// A run at work.
