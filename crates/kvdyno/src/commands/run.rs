@@ -58,11 +58,12 @@ pub(super) fn keep(
         (folder, alone, claim)
     };
     let given_up = &prepared.given_up;
-    let tiers = Tiers::take(&root, &prepared.plan, claim.path(), &folder.path, given_up)
-        .map_err(|error| {
+    let tiers = Tiers::take(&root, &prepared.plan, claim.path(), &folder.path, given_up).map_err(
+        |error| {
             give_up(&folder);
             no_tier(&error)
-        })?;
+        },
+    )?;
     let volumes = Volumes::take(&root, claim, &prepared.plan, &folder.path, &id, given_up)
         .map_err(|error| {
             give_up(&folder);

@@ -68,8 +68,7 @@ impl Tiers {
         for path in plan.cases.iter().filter_map(device) {
             if !devices.contains_key(path) {
                 let given = given_up.contains(path);
-                let consent =
-                    if given { Consent::Destroy(path.clone()) } else { Consent::None };
+                let consent = if given { Consent::Destroy(path.clone()) } else { Consent::None };
                 devices.insert(path.clone(), Claim::device(root, path, &consent)?);
             }
         }
