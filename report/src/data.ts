@@ -104,6 +104,7 @@ export interface Group {
   user_bytes: number;
   ram_limit_bytes: number | null;
   ram_limit_held: boolean | null;
+  tier?: string | null; // What was below the limit; absent before there were memory tiers.
   volume?: string | null; // What the database lay on; absent before there were volumes.
   trials: Trial[];
   load: LoadRow | null;

@@ -88,6 +88,11 @@ impl Case {
     pub fn makes_database(&self) -> bool {
         self.database.made_by == self.id
     }
+
+    /// What of swap it may use, and how rather than files are dropped.
+    pub fn swap(&self) -> Option<(u64, u32)> {
+        self.tier.as_ref()?.memory.swap()
+    }
 }
 
 /// What a plan will cost, roughly. Sums over all cases; factors are the engines' own.

@@ -43,8 +43,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
     let _alone = runs::take(&folder)?;
     let given_up = &args.destroy_data_on;
-    let tiers = Tiers::take(&root, &plan, claim.path(), &folder.path, given_up)
-        .map_err(|error| no_tier(&error))?;
+    let tiers = Tiers::take(&root, &plan, given_up).map_err(|error| no_tier(&error))?;
     let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
         .map_err(|error| no_volume(&error))?;
     let workers = workers_of(&folder, printer)?;

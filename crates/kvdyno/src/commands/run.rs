@@ -9,7 +9,7 @@ use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, r
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, TierError, Tiers, VolumeError, Volumes};
-use crate::runner::{check_tiers, check_volumes, harness_ns_per_op};
+use crate::runner::{check_volumes, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -34,7 +34,8 @@ pub(super) fn keep(
     let root = Root::system();
     check_space(prepared)?;
     check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
-    check_tiers(&root, &prepared.plan).map_err(|error| no_tier(&error))?;
+    let given_up = &prepared.given_up;
+    let tiers = Tiers::take(&root, &prepared.plan, given_up).map_err(|error| no_tier(&error))?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
@@ -57,13 +58,6 @@ pub(super) fn keep(
         })?;
         (folder, alone, claim)
     };
-    let given_up = &prepared.given_up;
-    let tiers = Tiers::take(&root, &prepared.plan, claim.path(), &folder.path, given_up).map_err(
-        |error| {
-            give_up(&folder);
-            no_tier(&error)
-        },
-    )?;
     let volumes = Volumes::take(&root, claim, &prepared.plan, &folder.path, &id, given_up)
         .map_err(|error| {
             give_up(&folder);

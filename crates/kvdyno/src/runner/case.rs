@@ -17,6 +17,7 @@ use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::Job;
 use std::fs::File;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a case is run with.
@@ -26,6 +27,8 @@ pub(super) struct Setting<'r> {
     pub(super) folder: &'r CaseFolder,
     pub(super) identity: &'r WorkerIdentity,
     pub(super) site: Site,
+    /// A directory for what is made for this case alone.
+    pub(super) images: PathBuf,
     pub(super) attempt: u32,
     pub(super) database_used_by: Vec<String>,
     pub(super) progress: &'r Progress<'r>,

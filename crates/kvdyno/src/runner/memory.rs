@@ -47,7 +47,7 @@ impl<'r> Memory<'r> {
             record.not_enforced.push("no swap: the RAM limit that it is below is not held".into());
             return Ok(record);
         };
-        self.swap = setting.bench.tiers.swap(setting.bench.root, &tier.memory)?;
+        self.swap = setting.bench.tiers.swap(setting.bench.root, &tier.memory, &setting.images)?;
         let allowed = group.allow_swap(bytes, swappiness).map_err(|error| error.to_string())?;
         record.swap = self.swap.as_ref().map(|swap| swap.record.clone());
         record.swappiness = allowed.swappiness;
@@ -91,8 +91,6 @@ impl<'r> Memory<'r> {
             (Ok(_), _) => {}
             (Err(error), _) => not_measured.push(format!("swap could not be taken away: {error}")),
         }
-        let tier = self.limit.tier.iter();
-        not_measured.extend(tier.flat_map(|tier| tier.not_enforced.clone()));
         self.limit
     }
 }

@@ -21,7 +21,7 @@ pub use interrupt::Interrupt;
 pub use tiers::{TierError, Tiers, check as check_tiers};
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::{Beside, Root};
+use crate::host::{Beside, Root, raw};
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
@@ -30,6 +30,7 @@ use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use volumes::Site;
 
 /// The machine as a run uses it.
@@ -168,6 +169,7 @@ impl Run<'_> {
             folder: &folder,
             identity,
             site,
+            images: self.images(),
             attempt,
             database_used_by: databases.used_by(&case.database.id),
             progress: self.progress,
@@ -177,6 +179,12 @@ impl Run<'_> {
         databases.used(case, record.outcome == Outcome::Done);
         self.file(record, done);
         Ok(())
+    }
+
+    /// Where images of swap lie: in the place, or beside the records where that is a device.
+    fn images(&self) -> PathBuf {
+        let place = self.volumes.place();
+        if raw::is_device(place) { self.folder.path.clone() } else { place.to_owned() }
     }
 
     /// Where a case's database lies. A load begins with an empty one.

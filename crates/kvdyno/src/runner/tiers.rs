@@ -2,7 +2,7 @@
 //! process that takes away what would outlive us. Swap is made for one case at a time.
 
 use crate::host::device::Device;
-use crate::host::raw::{self, Consent};
+use crate::host::raw::Consent;
 use crate::host::swap::{self, Wanted};
 use crate::host::{Claim, PlaceError, Root, Unavailable, Undertaker, node};
 use kvdyno_record::plan::{Case, Plan};
@@ -35,8 +35,6 @@ pub struct Tiers {
     undertaker: Option<Undertaker>,
     /// Devices that the suite names, by their paths.
     devices: BTreeMap<PathBuf, Claim>,
-    /// Where images lie.
-    folder: PathBuf,
 }
 
 /// Fails where a memory tier of the plan could not be had on this machine. Touches nothing.
@@ -53,17 +51,9 @@ pub fn check(root: &Root, plan: &Plan) -> Result<(), TierError> {
 
 impl Tiers {
     /// Takes the devices that a plan names for swap, for this run. To be called before any volume
-    /// is mounted: who is started here is not to keep it. Images lie in `place`, or in `folder`
-    /// where that is a device.
-    pub fn take(
-        root: &Root,
-        plan: &Plan,
-        place: &Path,
-        folder: &Path,
-        given_up: &[PathBuf],
-    ) -> Result<Self, TierError> {
+    /// is mounted: who is started here is not to keep it.
+    pub fn take(root: &Root, plan: &Plan, given_up: &[PathBuf]) -> Result<Self, TierError> {
         check(root, plan)?;
-        let folder = if raw::is_device(place) { folder } else { place }.to_owned();
         let mut devices = BTreeMap::new();
         for path in plan.cases.iter().filter_map(device) {
             if !devices.contains_key(path) {
@@ -74,11 +64,16 @@ impl Tiers {
         }
         let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();
         let undertaker = plan.cases.iter().any(outlives).then(Undertaker::start).transpose();
-        Ok(Self { undertaker: undertaker.map_err(TierError::Undertaker)?, devices, folder })
+        Ok(Self { undertaker: undertaker.map_err(TierError::Undertaker)?, devices })
     }
 
-    /// Switches on the swap of a case; `None` where its tier has none.
-    pub(super) fn swap(&self, root: &Root, memory: &Memory) -> Result<Option<Swapped<'_>>, String> {
+    /// Switches on the swap of a case, an image of it in `folder`; `None` where its tier has none.
+    pub(super) fn swap(
+        &self,
+        root: &Root,
+        memory: &Memory,
+        folder: &Path,
+    ) -> Result<Option<Swapped<'_>>, String> {
         let Some(undertaker) = self.undertaker.as_ref().filter(|_| memory.swap().is_some()) else {
             return Ok(None);
         };
@@ -90,7 +85,7 @@ impl Tiers {
             // As it was taken: by the kernel's name of it.
             claim.path().clone_into(path);
         }
-        let wanted = Wanted { memory, folder: self.folder.clone(), owner: std::process::id() };
+        let wanted = Wanted { memory, folder: folder.to_owned(), owner: std::process::id() };
         let record = undertaker.swap_on(wanted)?;
         Ok(record.map(|record| {
             let device = Device::named(root, &record.device);
