@@ -152,7 +152,7 @@ fn to_be_killed(test: &str) -> Suite {
     if needs("lmdb", test) {
         suite = suite.engine("lmdb");
     }
-    suite.load("batch = 100").measure("duration = \"300ms\"").role("readers", GET)
+    suite.load("batch = 100").measure("duration = \"100ms\"").role("readers", GET)
 }
 
 /// Kills the program and its worker this long after it began; false if it had ended by itself.
