@@ -48,6 +48,22 @@ fn a_folders_drive_is_measured_and_left_as_it_was() {
 }
 
 #[test]
+fn what_would_change_nothing_is_refused() {
+    let refused: [(&[&str], &str); 4] = [
+        (&["--read-share", "70%"], "--read-share: no job both reads and writes"),
+        (&["--io", "psync", "--sqpoll"], "--sqpoll: no job goes by io_uring"),
+        (&["--rounds", "7"], "--rounds is of `--preset snia-iops` alone"),
+        (&["--preset", "raidix", "--round", "9s"], "--round is of `--preset snia-iops` alone"),
+    ];
+    for (arguments, says) in refused {
+        let scratch = Scratch::new();
+        let all: Vec<&str> = ["drive", "place"].iter().chain(arguments).copied().collect();
+        scratch.run(&all).assert_code(2).assert_says(says);
+        scratch.assert_nothing_left();
+    }
+}
+
+#[test]
 fn the_suite_that_is_printed_is_the_suite_that_is_run() {
     let test = "the_suite_that_is_printed_is_the_suite_that_is_run";
     if !needs("drive", test) {

@@ -185,6 +185,7 @@ fn case(at: usize, job: &Job) -> Case {
         label,
         options: Options { durability: Durability::Async, values: values.collect() },
         trial: 1,
+        listed: 0,
         ceiling: false,
         threads: Some(threads),
         database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
