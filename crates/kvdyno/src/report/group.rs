@@ -354,8 +354,8 @@ fn reads(op: &Op) -> bool {
 }
 
 /// What has to be equal for two engines' figures to stand side by side: data, RAM and what is below
-/// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a filesystem and
-/// a bare device, do not stand side by side.)
+/// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a
+/// filesystem and a bare device, do not stand side by side.)
 fn peers(case: &Case, all: bool) -> String {
     let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
     let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();

@@ -2,8 +2,9 @@
 //!
 //! It is a readable beginning and the checksum of everything that makes two cases comparable:
 //! engine, label, options as resolved, data, RAM limit and memory tier, volume (both: what is made,
-//! not on what), phases (those that made the database included) and threads. Left out are the trial, the place, the
-//! host, the engine's version, and what only watches: budget, slices, error limit.
+//! not on what), phases (those that made the database included) and threads. Left out are the
+//! trial, the place, the host, the engine's version, and what only watches: budget, slices, error
+//! limit.
 
 use crate::units;
 use kvdyno_record::engine::Options;

@@ -80,6 +80,7 @@ pub(super) struct Data {
 /// The RAM limit, by at most one of its keys, and what is below.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the ratio is called so in the suite language")]
 pub(super) struct Ram {
     /// The limit, or a list of limits that are swept.
     pub(super) limit: Option<At<OneOrMany<Bytes>>>,

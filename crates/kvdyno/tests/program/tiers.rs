@@ -108,7 +108,7 @@ fn what_a_host_does_not_have_is_refused() {
     };
     let refused = |done: super::scratch::Done, words: [&str; 2]| {
         done.assert_code(2).assert_says("memory tier `x`: ");
-        words.iter().for_each(|words| _ = done.assert_says(words));
+        done.assert_says(words[0]).assert_says(words[1]);
         assert!(scratch.runs().is_empty(), "a run was begun");
     };
     write("kind = \"node\"\nnode = 1000");
