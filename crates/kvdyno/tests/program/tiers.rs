@@ -9,6 +9,7 @@ use super::workers::{needs_root, skipped};
 use kvdyno_record::case::Outcome;
 use rustix::process::Signal;
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Swap on an image of the run's own.
 pub(crate) const SLOW: &str = "kind = \"swap\"\nsize = \"96MiB\"";
@@ -16,8 +17,11 @@ pub(crate) const SLOW: &str = "kind = \"swap\"\nsize = \"96MiB\"";
 /// Swap in compressed memory.
 pub(crate) const SQUEEZED: &str = "kind = \"zram\"\nsize = \"96MiB\"\nswappiness = 100";
 
-/// Whether there can be swap of both kinds here, as `plan` says; says so where there cannot.
-pub(crate) fn can_swap(test: &str) -> bool {
+/// Where there can be swap of both kinds, as `plan` says, the right to have it, which one test has
+/// at a time: swap is the whole machine's, and of two areas each would have pages of the other's
+/// group. Says so where there cannot be any.
+pub(crate) fn can_swap(test: &str) -> Option<MutexGuard<'static, ()>> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let scratch = Scratch::new();
     let suite = reads().ram("64MiB").tier("slow", SLOW).tier("squeezed", SQUEEZED).engine("null");
     scratch.write("probe.toml", &suite.text());
@@ -26,7 +30,7 @@ pub(crate) fn can_swap(test: &str) -> bool {
     if let Some(why) = refused {
         skipped(test, why);
     }
-    refused.is_none()
+    refused.is_none().then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// An engine that keeps 80 MiB for itself, under a limit of 64.
@@ -37,9 +41,7 @@ fn greedy() -> Suite {
 #[test]
 fn what_does_not_fit_goes_below_where_there_is_something() {
     let test = "what_does_not_fit_goes_below_where_there_is_something";
-    if !can_swap(test) {
-        return;
-    }
+    let Some(_alone) = can_swap(test) else { return };
     let scratch = Scratch::new();
     let suite = greedy()
         .ram("64MiB")
@@ -116,9 +118,7 @@ fn what_a_host_does_not_have_is_refused() {
     refused(scratch.run(&["run", "s.toml"]), words);
     scratch.run(&["plan", "s.toml"]).assert_code(0).assert_says("a run would be refused: memory");
     let test = "what_a_host_does_not_have_is_refused";
-    if !can_swap(test) || !can_mount(test) {
-        return;
-    }
+    let Some(_alone) = can_swap(test).filter(|_| can_mount(test)) else { return };
     let hiding = |path: &str| {
         let script = format!("mount -t tmpfs none {path}");
         scratch.start(scratch.kvdyno_after(&script, &["run", "s.toml"])).wait()
@@ -152,9 +152,7 @@ fn without_root_there_is_no_swap() {
 #[test]
 fn what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away() {
     let test = "what_is_left_when_the_undertaker_is_killed_too_the_next_run_takes_away";
-    if !can_swap(test) {
-        return;
-    }
+    let Some(_alone) = can_swap(test) else { return };
     let scratch = Scratch::new();
     let slow = "latency_ns = 1_000_000\nmemory_bytes = \"80MiB\"";
     let suite = suite().ram("64MiB").tier("squeezed", SQUEEZED).engine_as("slow", "null", slow);

@@ -136,14 +136,14 @@ fn engines_on_filesystems_and_on_the_bare_device() {
 
 /// Long enough to be killed anywhere: made, loaded, measured, made anew; by an engine that keeps
 /// more than its RAM limit, half of it in swap, and by a real one where there is one.
-fn to_be_killed(test: &str) -> Suite {
+fn to_be_killed(test: &str, can_swap: bool) -> Suite {
     let keeps = "store = \"memory\"\nlatency_ns = 20_000\nmemory_bytes = \"64MiB\"";
     let mut suite = suite()
         .data("records = 3000\nvalue_bytes = 100")
         .run("database = \"fresh\"")
         .volume("ext4", EXT4)
         .ram("48MiB");
-    if can_swap(test) {
+    if can_swap {
         suite = suite.tier("slow", SLOW).tier("squeezed", SQUEEZED);
     } else {
         suite = suite.volume("nojournal", NO_JOURNAL);
@@ -176,7 +176,8 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
         return;
     }
     let scratch = Scratch::new();
-    scratch.write("s.toml", &to_be_killed(test).text());
+    let alone = can_swap(test);
+    scratch.write("s.toml", &to_be_killed(test, alone.is_some()).text());
     let begun = std::time::Instant::now();
     scratch.run(&["run", "s.toml", "--runs", "whole"]).assert_ok();
     let mut whole = begun.elapsed();
