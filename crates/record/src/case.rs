@@ -2,7 +2,7 @@
 
 use crate::plan::Case;
 use crate::protocol::WorkerDescription;
-use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot};
+use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
 use kvdyno_engine::{Counters, ErrorClass};
 use schemars::JsonSchema;
@@ -228,6 +228,9 @@ pub struct RoleResult {
     pub offered_per_s: Option<f64>,
     /// Open loop: operations whose time had come and which were not begun before the end.
     pub backlog: u64,
+    /// What its threads used; null where the worker does not say.
+    #[serde(default)]
+    pub usage: Option<ThreadsUsage>,
     /// By operation name, as in [`crate::workload::OP_NAMES`].
     pub ops: BTreeMap<String, OpResult>,
 }

@@ -34,6 +34,7 @@ impl Meter<'_> {
             device: self.device.and_then(|device| device.usage(self.root)),
             group: self.group.and_then(|group| group.usage().ok()),
             steal_ns: steal_ns(self.root),
+            looks: None,
         }
     }
 }

@@ -377,6 +377,7 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
         window_ns,
         offered_per_s: None,
         backlog: 0,
+        usage: None,
         ops: [(name.to_owned(), op)].into(),
     }
 }

@@ -253,6 +253,7 @@ fn phase_of(
         device: None,
         group: None,
         steal_ns: None,
+        looks: None,
     };
     PhaseRecord {
         name: "measure".to_owned(),
