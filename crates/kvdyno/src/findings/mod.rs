@@ -7,6 +7,7 @@
 mod ceiling;
 mod drive;
 mod durability;
+mod explain;
 mod integrity;
 mod machine;
 mod memory;
@@ -14,6 +15,7 @@ mod method;
 mod steady;
 
 use crate::report::evidence::{CaseEvidence, Evidence};
+use crate::report::explain::Explained;
 use crate::report::group::Group;
 use crate::report::summary::Harness;
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
@@ -158,6 +160,18 @@ kinds! {
     SlowClock = Info;
     /// Tails that the machine alone would explain.
     TailBelowHarness = Info;
+    /// Threads were ready to run and had no CPU.
+    CpuWanting = Warning;
+    /// Most of the time went into waiting for flushes, one a write or so.
+    BoundByFlushes = Info;
+    /// Most of the time went into waiting for single requests to the drive.
+    BoundByLatency = Info;
+    /// Most of the time went into waiting for a drive that gives no more.
+    BoundByDrive = Info;
+    /// Most of the time was spent computing.
+    BoundByCpu = Info;
+    /// Most of the time went into waiting for other threads.
+    BoundByLock = Info;
 }
 
 impl Id {
@@ -225,6 +239,7 @@ pub fn judge(
     evidence: &Evidence,
     groups: &[Group],
     harness: Option<&Harness>,
+    explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
     findings.extend(integrity::findings(evidence));
@@ -235,6 +250,7 @@ pub fn judge(
     findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
+    findings.extend(explain::findings(groups, explained));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)
 }

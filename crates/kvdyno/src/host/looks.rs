@@ -1,9 +1,9 @@
-//! What the threads of a phase's roles are doing, seen from outside: some ten times a second each
+//! What the threads of a phase's roles are doing, seen from outside: some twenty times a second each
 //! of them is looked at, in `/proc/PID/task/TID/syscall`. It says `running`, or the call in which
 //! the thread waits.
 //!
 //! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
-//! Looks are a sample: what they say of a phase is as good as there are many.
+//! Looks are a sample: what they say of a phase is the better the more there are.
 
 use super::Root;
 use kvdyno_record::usage::{Looks, THREAD_NAME};
@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// So many threads are looked at in one go, in turns where there are more: a look takes some 10 us.
+/// So many threads are looked at in one go, in turns where there are more. Measured (CPU time, busy
+/// machine of 2 CPUs): 14 us for one thread, 125 us for 32: twenty times a second, a four-hundredth
+/// of a CPU.
 const AT_ONCE: usize = 32;
 
 /// After so many looks threads without a role are met again: one that has just begun may not have

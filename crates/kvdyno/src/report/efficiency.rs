@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// At this share of the drive's rate, the drive is what limits: a bare drive's own trials lie as
 /// far apart on a shared machine.
-const DRIVE_FULL: f64 = 0.8;
+pub(super) const DRIVE_FULL: f64 = 0.8;
 
 /// A drive that has a request in flight nearly all of the time, and in the mean this share of all
 /// that could be: everybody waits for it.

@@ -11,6 +11,7 @@ pub mod comparison;
 mod cost;
 pub mod efficiency;
 pub mod evidence;
+pub mod explain;
 pub mod footnotes;
 pub mod group;
 pub mod header;

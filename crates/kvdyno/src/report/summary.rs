@@ -5,6 +5,7 @@ use super::catalogue as c;
 use super::comparison;
 use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
+use super::explain::{self, Explained};
 use super::group::Group;
 use super::hiccups::HiccupRow;
 use crate::exit::Exit;
@@ -46,6 +47,8 @@ pub struct Summary {
     pub volumes: Vec<VolumeRecord>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
+    /// Where the time of each load, and of each role of each measured phase, went.
+    pub explained: Vec<Explained>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -161,7 +164,9 @@ impl Summary {
         efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
-        let findings = findings::judge(evidence, &groups, harness.as_ref())?;
+        let block_io = block_io::read(evidence, &groups)?;
+        let explained = explain::read(evidence, &groups, &block_io)?;
+        let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
         Ok(Self {
             method_version: METHOD_VERSION,
             run: run_info(evidence),
@@ -170,7 +175,8 @@ impl Summary {
             engines: engines(&evidence.cases),
             harness,
             volumes: volumes(evidence),
-            block_io: block_io::read(evidence, &groups)?,
+            block_io,
+            explained,
             hiccups,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),

@@ -8,6 +8,7 @@ mod efficiency;
 mod load;
 mod number;
 mod run;
+mod time;
 
 use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
@@ -35,6 +36,7 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         load::load(summary, &axes, wide),
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
+        time::time(summary, &axes, wide),
         block_io::block_io(summary, &axes, wide),
         efficiency::efficiency(summary, &axes, wide),
         drive::rates(summary, wide),

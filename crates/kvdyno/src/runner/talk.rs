@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Between two looks at a silent worker, and at its threads.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The database's size is read less often than counters: it walks its files.
 const SIZE_EVERY: Duration = Duration::from_secs(5);
