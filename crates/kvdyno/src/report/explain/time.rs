@@ -193,6 +193,12 @@ impl Time {
         }
     }
 
+    /// As a test has it.
+    #[cfg(test)]
+    pub(super) fn put(&mut self, part: Part, ns: f64) {
+        self.parts[part as usize] = ns;
+    }
+
     /// Of a part.
     pub(super) fn ns(&self, part: Part) -> f64 {
         self.parts[part as usize]

@@ -1,7 +1,7 @@
 //! Where the time went: a line for each load and for each role of each measured phase.
 
 use super::super::catalogue as c;
-use super::super::explain::{Basis, Explained};
+use super::super::explain::{Basis, Cause, Explained};
 use super::super::group::Group;
 use super::super::metric::Definition;
 use super::super::summary::Summary;
@@ -100,7 +100,7 @@ fn line(table: &mut Table, one: &Explained, wide: bool) -> Vec<String> {
         cells.extend(AT_DEVICE.map(|(_, part)| table.figure(&one.metrics, part, whole)));
         cells.push(one.looks.to_string());
     }
-    cells.push(one.cause.map_or("-", |cause| cause.word()).to_owned());
+    cells.push(one.cause.map_or("-", Cause::word).to_owned());
     cells
 }
 
