@@ -1,9 +1,10 @@
 //! Where the time went, of the cases in which one thing took most of it. Like cases of an engine
-//! are one finding: the first is quoted.
+//! are one finding: the first is quoted. Where threads were not told apart nothing is said: the
+//! process's CPU time is no proof of what they did.
 
 use super::{Finding, Id};
 use crate::report::catalogue as c;
-use crate::report::explain::{Cause, Explained};
+use crate::report::explain::{Basis, Cause, Explained};
 use crate::report::group::Group;
 
 /// Threads that wait a tenth of their time for a CPU have rates that are too low by as much.
@@ -40,12 +41,13 @@ pub(super) fn findings(groups: &[Group], explained: &[Explained]) -> Vec<Finding
              commit, the engine's own threads)",
         ),
     ];
+    let told_apart = || explained.iter().filter(|one| one.basis == Basis::Threads);
     let mut findings = Vec::new();
     for (id, causes, advice) in kinds {
         let of = |one: &&Explained| one.cause.is_some_and(|cause| causes.contains(&cause));
-        findings.extend(each_engine(id, groups, explained.iter().filter(of), advice));
+        findings.extend(each_engine(id, groups, told_apart().filter(of), advice));
     }
-    let wanting = explained.iter().filter(|one| {
+    let wanting = told_apart().filter(|one| {
         one.metrics.value(&c::TIME_RUNQUEUE).is_some_and(|percent| percent >= RUNQUEUE_PERCENT)
     });
     findings.extend(each_engine(

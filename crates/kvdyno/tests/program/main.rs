@@ -12,6 +12,7 @@ mod compare;
 mod devices;
 mod disk_full;
 mod drives;
+mod explains;
 mod exports;
 mod fakes;
 mod figures;

@@ -336,6 +336,10 @@ impl Case<'_> {
         };
         add(Cause::Stalls, Part::Stall, "lost to the engine's stalls");
         add(Cause::NoCpu, Part::RunQueue, "without a CPU, though ready");
+        let at_device = self.time.share(&Part::AT_DEVICE);
+        if cause == Cause::NoCpu && at_device >= WORTH_SAYING {
+            words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));
+        }
         if let Some(cpus) = self.cpus_beside() {
             words.push(format!("the engine's own threads had {cpus:.1} CPUs"));
         }

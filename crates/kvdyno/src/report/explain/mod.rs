@@ -260,6 +260,9 @@ fn explained(
     for (definition, parts) in SHARES {
         let share = |time: &Result<Time, Why>| -> Reading {
             let time = time.as_ref().map_err(Why::clone)?;
+            if let Some(why) = time.untold(parts) {
+                return Err(why.clone());
+            }
             super::spent::over(100.0 * time.share(parts), f64::from(time.total_ns() > 0.0), NO_TIME)
         };
         metrics.add(definition, times.iter().map(share).collect());
@@ -283,7 +286,8 @@ fn explained(
         of_drive_percent: place.of_drive_percent,
         cpus: place.cpus,
     });
-    let mut unknown: Vec<String> = all.unknown.iter().map(|why| why.clone().into_owned()).collect();
+    let mut unknown: Vec<String> =
+        all.unknown.iter().map(|unknown| unknown.why.to_string()).collect();
     let failed = times.iter().filter_map(|time| time.as_ref().err());
     unknown.extend(failed.map(|why| why.clone().into_owned()));
     unknown.dedup();

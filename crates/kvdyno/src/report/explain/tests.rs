@@ -54,7 +54,7 @@ fn what_nobody_looked_at_is_other_and_said() {
         let time = Time::of_threads(&of);
         whole(&time);
         assert_eq!(seconds(&time, Other), 8.0);
-        assert!(time.unknown[0].contains(why), "{:?}", time.unknown);
+        assert!(time.unknown[0].why.contains(why), "{:?}", time.unknown);
     }
     // Hardly blocked at all: nothing to be said.
     let time = Time::of_threads(&OfThreads { usage: usage(9, 1, 0), ..OfThreads::default() });
@@ -62,7 +62,11 @@ fn what_nobody_looked_at_is_other_and_said() {
     assert!(time.unknown.is_empty());
     let without = ThreadsUsage { runqueue_ns: None, ..usage(9, 1, 0) };
     let time = Time::of_threads(&OfThreads { usage: without, ..OfThreads::default() });
-    assert!(time.unknown[0].contains("the wait for a CPU is in other"), "{:?}", time.unknown);
+    assert!(
+        time.unknown[0].why.contains("does not count the wait for a CPU"),
+        "{:?}",
+        time.unknown
+    );
 }
 
 #[test]
@@ -130,9 +134,10 @@ fn of_the_process_alone_the_order_is_cpu_idle_stall_device() {
     let time = Time::of_process(&of).unwrap();
     whole(&time);
     assert_eq!([User, System, Stall, Device].map(|part| seconds(&time, part)), [1., 1., 3., 5.]);
-    assert!(time.unknown[0].contains("does not tell"), "{:?}", time.unknown);
+    assert!(time.unknown[0].why.contains("of its process alone"), "{:?}", time.unknown);
     let none = Time::of_process(&OfProcess { at_device_ns: None, stalled_ns: 0.0, ..of }).unwrap();
     assert_eq!(seconds(&none, Other), 8.0);
+    assert!(none.untold(&[Lock]).is_some() && none.untold(&Part::AT_DEVICE).is_none());
     let busy = Time::of_process(&OfProcess { user_ns: 11.0 * S, ..of });
     assert!(busy.unwrap_err().contains("more CPU time than its roles' threads"));
 }

@@ -53,14 +53,29 @@ impl Part {
     pub(super) const AT_DEVICE: [Self; 4] = [Self::Read, Self::Write, Self::Sync, Self::Device];
 }
 
+/// What looks alone tell.
+const BY_LOOKS: [Part; 6] =
+    [Part::Read, Part::Write, Part::Sync, Part::Device, Part::Lock, Part::Network];
+
+/// What is not told where threads are not told apart.
+const OF_THREADS: [Part; 6] =
+    [Part::RunQueue, Part::Read, Part::Write, Part::Sync, Part::Lock, Part::Network];
+
 /// Time of threads by part, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Time {
     parts: [f64; Part::ALL.len()],
     /// Looks at which a thread was blocked: how well the parts of that time are known.
     pub(super) looks: u64,
-    /// What could not be told, each in words.
-    pub(super) unknown: Vec<Why>,
+    /// What could not be told.
+    pub(super) unknown: Vec<Unknown>,
+}
+
+/// Parts that could not be told, and are in others.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unknown {
+    pub(super) why: Why,
+    pub(super) parts: &'static [Part],
 }
 
 /// What is known of a role's threads.
@@ -109,8 +124,8 @@ impl Time {
         time.divide(left, idle, total, of.looks.as_ref());
         time.hold_up(of.stalled_ns);
         if usage.runqueue_ns.is_none() {
-            let why = "the wait for a CPU is in other: this kernel does not count it";
-            time.unknown.push(why.into());
+            let why = "this kernel does not count the wait for a CPU: it is in other".into();
+            time.unknown.push(Unknown { why, parts: &[Part::RunQueue] });
         }
         time
     }
@@ -119,8 +134,8 @@ impl Time {
     /// much CPU time that nothing is told of the others.
     pub(super) fn of_process(of: &OfProcess) -> Result<Self, Why> {
         if of.user_ns + of.system_ns > of.time_ns {
-            let why = "the process had more CPU time than its roles' threads can have had, and \
-                       this record does not tell them from the engine's own";
+            let why =
+                "the process had more CPU time than its roles' threads: the engine's own worked";
             return Err(why.into());
         }
         let mut time = Self::default();
@@ -136,11 +151,9 @@ impl Time {
         take(Part::Stall, of.stalled_ns);
         take(Part::Device, of.at_device_ns.unwrap_or(0.0));
         time.parts[Part::Other as usize] = left;
-        time.unknown.push(
-            "of all roles together, and CPU and device at most: this record does not tell the \
-             roles' threads from the engine's own, nor what they waited for"
-                .into(),
-        );
+        let why =
+            "of all roles together, CPU and device at most: the worker told of its process alone";
+        time.unknown.push(Unknown { why: why.into(), parts: &OF_THREADS });
         Ok(time)
     }
 
@@ -156,7 +169,7 @@ impl Time {
                     None => "what its threads were blocked by was not looked at".into(),
                     Some(_) => format!("{seen} looks at blocked threads: too few").into(),
                 };
-                self.unknown.push(why);
+                self.unknown.push(Unknown { why, parts: &BY_LOOKS });
             }
             return;
         };
@@ -209,6 +222,12 @@ impl Time {
         self.parts.iter().sum()
     }
 
+    /// Why none of these parts could be told; null: at least one could.
+    pub(super) fn untold(&self, parts: &[Part]) -> Option<&Why> {
+        let untold = |unknown: &&Unknown| parts.iter().all(|part| unknown.parts.contains(part));
+        self.unknown.iter().find(untold).map(|unknown| &unknown.why)
+    }
+
     /// Of parts, as a share; 0 where there was no time.
     pub(super) fn share(&self, parts: &[Part]) -> f64 {
         let total = self.total_ns();
@@ -222,9 +241,9 @@ impl Time {
             *sum += ns;
         }
         self.looks += other.looks;
-        for why in &other.unknown {
-            if !self.unknown.contains(why) {
-                self.unknown.push(why.clone());
+        for unknown in &other.unknown {
+            if !self.unknown.contains(unknown) {
+                self.unknown.push(unknown.clone());
             }
         }
     }

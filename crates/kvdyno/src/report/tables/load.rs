@@ -4,7 +4,9 @@ use super::super::catalogue as c;
 use super::super::group::{Group, LoadRow};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{beside, clock, grouped, mebibytes, ratio, seconds, trials, whole};
+use super::number::{
+    beside, clock, grouped, mebibytes, microseconds, ratio, seconds, trials, whole,
+};
 use super::{Axes, Cells, Titled, engines};
 
 const LOAD_AID: &str = "\
@@ -15,7 +17,8 @@ and values, of load and settle, up to the end of a sync; the device counts every
 the drive's own come on top. x base: records/s over those of the first engine of the same durability
 class.";
 
-const SHORT_AID: &str = "--wide: bytes written and read, space amp, settle and sync, faults, RSS.";
+const SHORT_AID: &str =
+    "--wide: bytes written and read, space amp, settle and sync, faults, RSS, the device's queue.";
 
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -51,6 +54,10 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             ("read\nMiB", Right),
             ("faults\nmajor", Right),
             ("RSS\nMiB", Right),
+            ("busy\n%", Right),
+            ("queue", Right),
+            ("write\nus", Right),
+            ("flush\nus", Right),
             ("n", Right),
         ]);
     }
@@ -97,6 +104,10 @@ fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> V
             row.figure(&c::DEVICE_READ_BYTES, mebibytes),
             row.figure(&c::FAULTS_MAJOR, whole),
             row.figure(&c::RSS_PEAK, mebibytes),
+            row.figure(&c::DEVICE_BUSY, ratio),
+            row.figure(&c::DEVICE_QUEUE, ratio),
+            row.figure(&c::DEVICE_WRITE_LATENCY, microseconds),
+            row.figure(&c::DEVICE_FLUSH_LATENCY, microseconds),
             trials(load.metrics.get(&c::WALL)),
         ]);
     }

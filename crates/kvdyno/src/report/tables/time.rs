@@ -1,7 +1,7 @@
 //! Where the time went: a line for each load and for each role of each measured phase.
 
 use super::super::catalogue as c;
-use super::super::explain::{Basis, Cause, Explained};
+use super::super::explain::{Cause, Explained};
 use super::super::group::Group;
 use super::super::metric::Definition;
 use super::super::summary::Summary;
@@ -17,9 +17,6 @@ page of a mapped file. stall: held up by the engine, by its own account. lock: w
 threads. idle: an open loop with nothing due. other: anything else, and what is not known. What a
 thread waited for is a sample of some twenty looks a second. most: what took half or more. --wide:
 what the device's part is made of, and how many looks it rests on.";
-
-/// So much of what is not known is worth a footnote.
-const OTHER_PERCENT: f64 = 5.0;
 
 pub(super) fn time(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::{Left, Right};
@@ -95,24 +92,10 @@ fn line(table: &mut Table, one: &Explained, wide: bool) -> Vec<String> {
         });
         cells.push(cell);
     }
-    mark_unknown(table, one, &mut cells);
     if wide {
         cells.extend(AT_DEVICE.map(|(_, part)| table.figure(&one.metrics, part, whole)));
         cells.push(one.looks.to_string());
     }
     cells.push(one.cause.map_or("-", Cause::word).to_owned());
     cells
-}
-
-/// What is not known has a mark where much of the time is in it, or where the parts are another
-/// measure than the rest of the table's.
-fn mark_unknown(table: &mut Table, one: &Explained, cells: &mut [String]) {
-    let other = one.metrics.value(&c::TIME_OTHER);
-    let much = other.is_some_and(|percent| percent >= OTHER_PERCENT);
-    let Some(cell) = cells.last_mut().filter(|_| other.is_some()) else { return };
-    if much || one.basis == Basis::Process {
-        for why in &one.unknown {
-            *cell += &format!(" {}", table.footnotes.mark(why));
-        }
-    }
 }
