@@ -4,7 +4,7 @@
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
-export type Combine = "median" | "maximum" | "sum" | "merged_histograms";
+export type Combine = "median" | "maximum" | "sum" | "mean" | "merged_histograms";
 export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
 
 export interface Metric {
@@ -170,8 +170,25 @@ export interface Summary {
   /** What the machine did to an idle thread before the run. */
   hiccups: Hiccups | null;
   groups: Group[];
+  explained: Explained[];
   not_measured: string[];
   findings: Finding[];
+}
+
+/** Where the time of a load or a role went. */
+export interface Explained {
+  group: number;
+  phase: string;
+  load: boolean;
+  /** Null: all roles together. */
+  role: string | null;
+  threads: number;
+  basis: "threads" | "process";
+  looks: number;
+  metrics: Metric[];
+  cause: string | null;
+  sentence: string | null;
+  unknown: string[];
 }
 
 export interface Definition {
@@ -239,6 +256,10 @@ export interface TimeLine {
     cpu_percent: Line;
     read_mb_per_s: Line;
     write_mb_per_s: Line;
+    read_us: Line;
+    write_us: Line;
+    flush_us: Line;
+    queue_depth: Line;
     rss_mib: Line;
     database_mib: Line;
   };

@@ -65,7 +65,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("draws every figure, each with its table, and fetches nothing", async () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
-    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11, 12]);
+    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11, 12, 13]);
     const empty = await page.$$eval(".figure", (figures) => figures
       .filter((figure) => !figure.querySelector(".drawing svg path, .drawing svg text, .scoreboard td") || !figure.querySelector("details tbody tr"))
       .map((figure) => figure.id));
@@ -73,6 +73,33 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const named = await page.$$eval(".drawing > div > svg, .drawing svg[role]", (pictures) => pictures.every((picture) => picture.getAttribute("aria-label")));
     expect(named).toBe(true);
     expect(await page.locator(".figure[data-figure='5'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows where the time went, and the device's latency and depth over time", async () => {
+    const { page, wrong } = await open(pages.rich);
+    await scroll(page);
+    const { groups, explained } = dataOf(pages.rich).summary;
+    const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.measures_the_harness);
+    expect(told.map((one) => one.cause)).toContain("flushes");
+    const figures = page.locator(".figure[data-figure='13']");
+    // One of the load, of the process alone; one of the measured phase, role by role.
+    expect(await figures.count()).toBe(2);
+    const measured = figures.last();
+    expect(await measured.locator("svg", { hasText: "writer" }).locator("text", { hasText: /^sync \d+$/ }).count()).toBeGreaterThan(0);
+    const rows = await measured.locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const writers = rows.filter((row) => row[1] === "writer");
+    expect(writers.length).toBe(told.length);
+    expect(writers[0]?.[2]).toBe("flushes");
+    expect(writers[0]?.slice(4, 16)).toEqual(["10.0 %", "10.0 %", "0 %", "0 %", "16.0 %", "64.0 %", "0 %", "0 %", "0 %", "0 %", "0 %", "0 %"]);
+    // What was not measured is no zero.
+    const loads = await figures.first().locator("details tbody tr").first().locator("td, th").allTextContents();
+    expect(loads[6]).toBe(NONE);
+    expect(await measured.locator(".note").allTextContents()).toEqual([expect.stringContaining("flushes a write")]);
+    const panes = page.locator(".figure[data-figure='5'] svg");
+    for (const pane of ["time of a read at the drive", "time of a flush of the drive", "in flight at the drive"]) {
+      expect(await panes.filter({ hasText: pane }).count()).toBeGreaterThan(0);
+    }
     expect(wrong).toEqual([]);
   });
 

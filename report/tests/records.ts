@@ -83,6 +83,18 @@ export function dataOf(path: string): PageData {
 /** Readings of the machine and events inside the engine, and twice as long a log: what the frozen
  * record has not. */
 export const RICH: Bend = {
+  record: (record) => {
+    for (const phase of record["phases"]) {
+      if (phase["kind"] !== "measure") continue;
+      const writes = phase["roles"][1]?.["ops"]["update"]?.["count"] ?? 0;
+      for (const role of phase["roles"]) {
+        role["usage"] = { time_ns: 1e10, user_ns: 1e9, system_ns: 1e9, runqueue_ns: 0, ...SWITCHES };
+      }
+      phase["after"]["looks"] = { readers: { ...LOOKS, read: 90, lock: 30 }, writer: { ...LOOKS, sync: 80, write: 20 } };
+      Object.assign(phase["before"]["device"] ?? {}, { flushes: 0, flush_ns: 0 });
+      Object.assign(phase["after"]["device"] ?? {}, { flushes: 2 * writes, flush_ns: 2 * writes * 3e5 });
+    }
+  },
   files: {
     "latency.hlog": (text) => text + text.split("\n").filter((line) => line.startsWith("Tag=")).map((line) => {
       const [tag, start, ...rest] = line.split(",");
@@ -93,7 +105,7 @@ export const RICH: Bend = {
       reading: {
         at_unix_ns: BEGAN + second * 1e9,
         process: { ...PROCESS, user_ns: second * 4e8, system_ns: second * 3e8 },
-        device: { ...DEVICE, reads: second * 9, read_bytes: second * 3e7, write_bytes: second * second * 1e6 },
+        device: { ...DEVICE, reads: second * 9, read_ns: second * 9e6, flushes: second * 5, flush_ns: second * 2e7, queue_ns: second * 1.5e9, read_bytes: second * 3e7, write_bytes: second * second * 1e6 },
         group: null, steal_ns: 0,
       },
       rss_bytes: 2e7 + second * 1e5,
@@ -127,6 +139,8 @@ export const DRIVE_ALONE: Bend = {
 
 const BEGAN = 1_795_169_702e9;
 const CELL = { device: 0, bytes: 0, fua: 0, latency_ns: 0 };
+const SWITCHES = { voluntary_switches: 0, involuntary_switches: 0, minor_faults: 0, major_faults: 0 };
+const LOOKS = { running: 100, read: 0, write: 0, sync: 0, ring: 0, lock: 0, sleep: 0, network: 0, other: 0 };
 const PROCESS = {
   voluntary_switches: 0, involuntary_switches: 0, minor_faults: 0, major_faults: 0, input_blocks_512: 0,
   output_blocks_512: 0, rss_peak_bytes: 0, io: null,

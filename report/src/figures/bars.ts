@@ -27,7 +27,7 @@ export interface BarPanel {
 
 /** What a figure over trials is called. */
 const COMBINED: Record<Combine, string> = {
-  median: "median", maximum: "maximum", sum: "sum", merged_histograms: "merged",
+  median: "median", maximum: "maximum", sum: "sum", mean: "mean", merged_histograms: "merged",
 };
 
 /** A distance between an axis's marks that is a whole number of KiB, MiB... */
