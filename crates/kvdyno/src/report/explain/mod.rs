@@ -215,7 +215,7 @@ fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time,
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
     Ok(Time::of_threads(&OfThreads {
         usage,
-        looks: looks(trial.phase, name).filter(|own| is_enough(own)).or(pooled),
+        looks: looks(trial.phase, name).filter(is_enough).or(pooled),
         outside_ns: role.offered_per_s.map(|_| (usage.time_ns as f64 - service_ns(role)).max(0.0)),
         stalled_ns: if writes(role) { trial.stalled_ns * f64::from(role.threads) } else { 0.0 },
     }))

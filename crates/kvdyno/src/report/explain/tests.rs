@@ -23,8 +23,9 @@ fn usage(user: u64, system: u64, runqueue: u64) -> ThreadsUsage {
     }
 }
 
-fn seconds(time: &Time, part: Part) -> f64 {
-    (time.ns(part) / S * 1e6).round() / 1e6
+/// Tenths of seconds.
+fn tenths(time: &Time, part: Part) -> u64 {
+    (time.ns(part) / S * 10.0).round() as u64
 }
 
 #[track_caller]
@@ -39,8 +40,8 @@ fn blocked_time_is_divided_as_the_looks_fell() {
     let of = OfThreads { usage: usage(1, 2, 2), looks: Some(looks), ..OfThreads::default() };
     let time = Time::of_threads(&of);
     whole(&time);
-    let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| seconds(&time, part));
-    assert_eq!(parts, [1.0, 2.0, 2.0, 3.0, 1.0, 1.0, 0.0]);
+    let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| tenths(&time, part));
+    assert_eq!(parts, [10, 20, 20, 30, 10, 10, 0]);
     assert_eq!((time.looks, time.unknown.len()), (100, 0));
 }
 
@@ -53,7 +54,7 @@ fn what_nobody_looked_at_is_other_and_said() {
         let of = OfThreads { usage: usage(1, 1, 0), looks, ..OfThreads::default() };
         let time = Time::of_threads(&of);
         whole(&time);
-        assert_eq!(seconds(&time, Other), 8.0);
+        assert_eq!(tenths(&time, Other), 80);
         assert!(time.unknown[0].why.contains(why), "{:?}", time.unknown);
     }
     // Hardly blocked at all: nothing to be said.
@@ -79,8 +80,8 @@ fn readings_that_contradict_each_other_add_up_all_the_same() {
     };
     let time = Time::of_threads(&of);
     whole(&time);
-    assert_eq!([User, System, RunQueue].map(|part| seconds(&time, part)), [9.0, 1.0, 0.0]);
-    assert_eq!(seconds(&Time::of_threads(&OfThreads::default()), Other), 0.0);
+    assert_eq!([User, System, RunQueue].map(|part| tenths(&time, part)), [90, 10, 0]);
+    assert_eq!(tenths(&Time::of_threads(&OfThreads::default()), Other), 0);
 }
 
 #[test]
@@ -95,12 +96,12 @@ fn a_stall_is_taken_out_of_sleep_and_of_waits_for_others() {
     let parts = |stalled_s: f64| {
         let time = Time::of_threads(&of(stalled_s * S));
         whole(&time);
-        [Stall, Other, Lock, Read].map(|part| seconds(&time, part))
+        [Stall, Other, Lock, Read].map(|part| tenths(&time, part))
     };
-    assert_eq!(parts(0.0), [0.0, 1.0, 2.0, 5.0]);
-    assert_eq!(parts(1.5), [1.5, 0.0, 1.5, 5.0]);
+    assert_eq!(parts(0.0), [0, 10, 20, 50]);
+    assert_eq!(parts(1.5), [15, 0, 15, 50]);
     // It is never more than they can have waited, and no wait for the device becomes a stall.
-    assert_eq!(parts(9.0), [3.0, 0.0, 0.0, 5.0]);
+    assert_eq!(parts(9.0), [30, 0, 0, 50]);
 }
 
 #[test]
@@ -114,11 +115,15 @@ fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
     };
     let time = Time::of_threads(&of(6.0));
     whole(&time);
-    assert_eq!([Idle, Read, Other].map(|part| seconds(&time, part)), [6.0, 2.0, 0.0]);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
+    // Outside of its operations it computed, too: what it waited for inside stays.
+    let time = Time::of_threads(&of(9.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
     // It slept for longer than its schedule has it: the rest is the engine's.
     let time = Time::of_threads(&of(4.0));
     whole(&time);
-    assert_eq!([Idle, Read, Other].map(|part| seconds(&time, part)), [4.0, 2.0, 2.0]);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [40, 20, 20]);
 }
 
 #[test]
@@ -133,10 +138,10 @@ fn of_the_process_alone_the_order_is_cpu_idle_stall_device() {
     };
     let time = Time::of_process(&of).unwrap();
     whole(&time);
-    assert_eq!([User, System, Stall, Device].map(|part| seconds(&time, part)), [1., 1., 3., 5.]);
+    assert_eq!([User, System, Stall, Device].map(|part| tenths(&time, part)), [10, 10, 30, 50]);
     assert!(time.unknown[0].why.contains("of its process alone"), "{:?}", time.unknown);
     let none = Time::of_process(&OfProcess { at_device_ns: None, stalled_ns: 0.0, ..of }).unwrap();
-    assert_eq!(seconds(&none, Other), 8.0);
+    assert_eq!(tenths(&none, Other), 80);
     assert!(none.untold(&[Lock]).is_some() && none.untold(&Part::AT_DEVICE).is_none());
     let busy = Time::of_process(&OfProcess { user_ns: 11.0 * S, ..of });
     assert!(busy.unwrap_err().contains("more CPU time than its roles' threads"));
@@ -375,10 +380,12 @@ fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
         (Some("readers"), Some("writer"))
     );
     assert_eq!((readers.basis, readers.looks), (Basis::Threads, 2 * 150));
-    of.iter().for_each(|one| adds_up(one));
-    let value = |one: &Explained, figure| one.metrics.value(figure).unwrap().round();
-    assert_eq!(value(readers, &c::TIME_DEVICE_READ), 80.0);
-    assert_eq!(value(writer, &c::TIME_DEVICE_SYNC), 72.0);
+    for one in &of {
+        adds_up(one);
+    }
+    let value = |one: &Explained, figure| one.metrics.value(figure).unwrap().round() as u64;
+    assert_eq!(value(readers, &c::TIME_DEVICE_READ), 80);
+    assert_eq!(value(writer, &c::TIME_DEVICE_SYNC), 72);
     assert_eq!((readers.cause, writer.cause), (Some(Cause::Reads), Some(Cause::Flushes)));
     assert_eq!(
         writer.sentence.as_deref(),

@@ -92,6 +92,7 @@ pub(super) struct OfThreads {
 
 /// What is known of a phase whose threads were not told apart from the engine's own.
 #[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "all are times, and units stand last")]
 pub(super) struct OfProcess {
     /// Of all its roles' threads.
     pub(super) time_ns: f64,
@@ -115,12 +116,13 @@ impl Time {
             let ns = ns.clamp(0.0, left);
             left -= ns;
             time.parts[part as usize] = ns;
-            ns
         };
         take(Part::User, usage.user_ns as f64);
         take(Part::System, usage.system_ns as f64);
         take(Part::RunQueue, usage.runqueue_ns.unwrap_or(0) as f64);
-        let idle = take(Part::Idle, of.outside_ns.unwrap_or(0.0));
+        let idle = idle_ns(of, left).clamp(0.0, left);
+        left -= idle;
+        time.parts[Part::Idle as usize] = idle;
         time.divide(left, idle, total, of.looks.as_ref());
         time.hold_up(of.stalled_ns);
         if usage.runqueue_ns.is_none() {
@@ -246,6 +248,16 @@ impl Time {
                 self.unknown.push(unknown.clone());
             }
         }
+    }
+}
+
+/// What an open loop slept away outside of its operations: at most all that it was outside of them
+/// (some of which it computed), and where it was looked at, no more than it was seen asleep.
+fn idle_ns(of: &OfThreads, blocked_ns: f64) -> f64 {
+    let outside = of.outside_ns.unwrap_or(0.0);
+    match of.looks.as_ref().filter(|looks| is_enough(looks)) {
+        Some(looks) => outside.min(blocked_ns * looks.sleep as f64 / blocked_looks(looks) as f64),
+        None => outside,
     }
 }
 

@@ -46,7 +46,7 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.set_properties(&properties);
     workbook.push_worksheet(front::sheet(summary, &series)?.finish());
     workbook.push_worksheet(charts.finish());
-    for placed in [load, run, cost, time].into_iter().chain(drive) {
+    for placed in vec![load, run, cost, time].into_iter().chain(drive) {
         workbook.push_worksheet(placed.sheet.finish());
     }
     workbook.push_worksheet(latency.sheet.finish());
