@@ -1,11 +1,13 @@
 // What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
 // is missing, never zero.
 
+import type { TimeLine } from "./overtime";
+
+export type { EventKind, Mark, MarkTotal, TimeLine } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
 export type Combine = "median" | "maximum" | "sum" | "mean" | "merged_histograms";
-export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
 
 export interface Metric {
   name: string;
@@ -226,46 +228,6 @@ export interface Heat {
 }
 
 export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: string };
-
-export interface Mark {
-  kind: EventKind;
-  start_s: number;
-  end_s: number | null;
-  detail: string;
-}
-
-export interface MarkTotal {
-  kind: EventKind;
-  count: number;
-  sum_s: number | null;
-  longest_s: number | null;
-}
-
-type Line = (number | null)[];
-
-export interface TimeLine {
-  group: number;
-  trial: number;
-  phase: string;
-  kind: string;
-  wall_s: number;
-  end_s: number[];
-  roles: { role: string; ops_per_s: number[]; max_ns: Line }[];
-  machine: {
-    at_s: number[];
-    cpu_percent: Line;
-    read_mb_per_s: Line;
-    write_mb_per_s: Line;
-    read_us: Line;
-    write_us: Line;
-    flush_us: Line;
-    queue_depth: Line;
-    rss_mib: Line;
-    database_mib: Line;
-  };
-  marks: Mark[];
-  mark_totals: MarkTotal[];
-}
 
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {

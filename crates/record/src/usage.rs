@@ -146,7 +146,7 @@ impl ThreadsUsage {
 pub const THREAD_NAME: &str = "kvdyno-";
 
 /// What the threads of a role were doing when they were looked at (`/proc/PID/task/TID/syscall`,
-/// some twenty times a second), counted since the case began. A thread that waits does so in a call.
+/// some twenty times a second), counted since the case began. A thread waits in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Looks {
     /// On a CPU, or ready and without one.

@@ -1,6 +1,6 @@
-//! What the threads of a phase's roles are doing, seen from outside: some twenty times a second each
-//! of them is looked at, in `/proc/PID/task/TID/syscall`. It says `running`, or the call in which
-//! the thread waits.
+//! What the threads of a phase's roles are doing, seen from outside: some twenty times a second
+//! each of them is looked at, in `/proc/PID/task/TID/syscall`. It says `running`, or the call in
+//! which the thread waits.
 //!
 //! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
 //! Looks are a sample: what they say of a phase is the better the more there are.

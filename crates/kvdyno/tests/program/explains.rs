@@ -1,5 +1,5 @@
-//! Where the time went, of real runs. How much of it went where is the machine's affair: asserted is
-//! what holds on any, however busy.
+//! Where the time went, of real runs. How much of it went where is the machine's affair: asserted
+//! is what holds on any, however busy.
 
 use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, UPDATE, suite};

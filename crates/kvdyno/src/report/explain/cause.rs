@@ -1,6 +1,6 @@
-//! What took most of a role's time, and how that is known: a cause, and a sentence that says it with
-//! its evidence. Where nothing took most, the sentence says what took turns; where most is not
-//! known, there is none.
+//! What took most of a role's time, and how that is known: a cause, and a sentence that says it
+//! with its evidence. Where nothing took most, the sentence says what took turns; where most is
+//! not known, there is none.
 
 use super::super::efficiency::DRIVE_FULL;
 use super::Basis;
@@ -16,15 +16,15 @@ const MAIN: f64 = 0.5;
 /// Less than a tenth is not worth a clause: it would change no figure by more.
 const WORTH_SAYING: f64 = 0.1;
 
-/// A flush for every other write: below, writes share them (several writers, or a log that is synced
-/// now and then), and a flush is not the price of a write.
+/// A flush for every other write: below, writes share them (several writers, or a log that is
+/// synced now and then), and a flush is not the price of a write.
 const FLUSH_EACH: f64 = 0.5;
 
 /// A drive that has a request in flight nearly all of the time.
 const BUSY: f64 = 0.9;
 
-/// Requests of this size are bound by bytes, not by their number: it is where drives come near their
-/// bandwidth at small depth.
+/// Requests of this size are bound by bytes, not by their number: it is where drives come near
+/// their bandwidth at small depth.
 const LARGE_BYTES: f64 = 65_536.0;
 
 /// Reads, times their latency, over the time waited for them: as far apart as this, they are the

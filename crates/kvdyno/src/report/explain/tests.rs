@@ -1,3 +1,5 @@
+//! How time is divided, what is said of it, and records that know less.
+
 use super::super::fixture::{Fixture, SECOND};
 use super::cause::{Case, judge};
 use super::facts::DeviceSums;

@@ -1,9 +1,9 @@
 //! One role's time in one phase of one trial, in parts that add up to all of it.
 //!
 //! What is exact comes first: CPU time and the wait for a CPU, as the kernel counted them for the
-//! role's own threads, and an open loop's idle time. The rest is time in which threads were blocked;
-//! it is divided as the looks at them fell. A stall is taken out of what they waited for others. What
-//! nothing tells about stays `Other`: no part is ever stretched to fill the whole.
+//! role's own threads. The rest is time in which threads were blocked; an open loop's idle time
+//! apart, it is divided as the looks at them fell. A stall is taken out of what they waited for
+//! others. What nothing tells about stays `Other`: no part is ever stretched to fill the whole.
 
 use super::super::metric::Why;
 use kvdyno_record::usage::{Looks, ThreadsUsage};
@@ -159,8 +159,8 @@ impl Time {
         Ok(time)
     }
 
-    /// Blocked time, as the looks fell. Sleep beyond an open loop's idle time is a wait like others:
-    /// engines delay their writers by it.
+    /// Blocked time, as the looks fell. Sleep beyond an open loop's idle time is a wait like
+    /// others: engines delay their writers by it.
     fn divide(&mut self, blocked: f64, idle: f64, total: f64, looks: Option<&Looks>) {
         let seen = looks.map_or(0, blocked_looks);
         self.looks = seen;
