@@ -119,11 +119,7 @@ pub(super) fn judge(case: &Case<'_>) -> Option<(Cause, String)> {
     } else if share(&[Part::RunQueue]) >= MAIN {
         (Cause::NoCpu, case.without_cpu())
     } else if share(&[Part::Stall]) >= MAIN {
-        let percent = case.percent(&[Part::Stall]);
-        (
-            Cause::Stalls,
-            format!("lost {percent} of the time to the engine's stalls, as it counts them"),
-        )
+        (Cause::Stalls, case.held_up())
     } else if share(&[Part::Lock]) >= MAIN {
         (Cause::Lock, case.locked())
     } else if share(&[Part::Idle]) >= MAIN {
@@ -290,6 +286,17 @@ impl Case<'_> {
         words
     }
 
+    /// What the engine's background work had of the drive meanwhile says whether it is the drive
+    /// that it did not keep up with.
+    fn held_up(&self) -> String {
+        let percent = self.percent(&[Part::Stall]);
+        let words = format!("lost {percent} of the time to the engine's stalls, as it counts them");
+        let Some(device) = self.facts.device else { return words };
+        let busy = 100.0 * device.busy_ns / self.facts.wall_ns.max(1.0);
+        let written = self.written(&device);
+        format!("{words}, while the device was busy for {busy:.0} %{written}")
+    }
+
     /// Whoever waits for a thread that waits for the drive waits for the drive.
     fn locked(&self) -> String {
         let percent = self.percent(&[Part::Lock]);
@@ -335,7 +342,7 @@ impl Case<'_> {
             }
         };
         add(Cause::Stalls, Part::Stall, "lost to the engine's stalls");
-        add(Cause::NoCpu, Part::RunQueue, "without a CPU, though ready");
+        add(Cause::NoCpu, Part::RunQueue, "ready and without a CPU");
         let at_device = self.time.share(&Part::AT_DEVICE);
         if cause == Cause::NoCpu && at_device >= WORTH_SAYING {
             words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));
@@ -343,7 +350,7 @@ impl Case<'_> {
         if let Some(cpus) = self.cpus_beside() {
             words.push(format!("the engine's own threads had {cpus:.1} CPUs"));
         }
-        if words.is_empty() { String::new() } else { format!("; besides, {}", words.join(", ")) }
+        if words.is_empty() { String::new() } else { format!("; besides, {}", words.join("; ")) }
     }
 
     /// CPUs that threads of the process other than this role's had, where there is but one role.

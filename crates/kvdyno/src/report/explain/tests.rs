@@ -275,7 +275,13 @@ fn computing_says_where_and_what_with() {
 
 #[test]
 fn waiting_for_others_has_its_own_words() {
-    let busy = DeviceSums { busy_ns: 9.0 * S, ..DeviceSums::default() };
+    let busy = DeviceSums {
+        busy_ns: 9.0 * S,
+        writes: 1000.0,
+        write_bytes: 1000.0 * 1_048_576.0,
+        write_ns: 14.0 * S,
+        ..DeviceSums::default()
+    };
     let facts = Facts { device: Some(busy), ..facts() };
     let case = |part| said(&[(User, 1.0), (RunQueue, 1.5), (part, 7.5)], &facts).unwrap();
     assert_eq!(
@@ -283,12 +289,20 @@ fn waiting_for_others_has_its_own_words() {
         (
             Cause::Lock,
             "writer waited 75 % of the time for other threads (futex), while the device was busy \
-             for 90 %; besides, 15 % without a CPU, though ready"
+             for 90 %; besides, 15 % ready and without a CPU"
                 .to_owned()
         )
     );
-    assert_eq!(case(Stall).0, Cause::Stalls);
-    assert!(case(Stall).1.contains("lost 75 % of the time to the engine's stalls"));
+    assert_eq!(
+        case(Stall),
+        (
+            Cause::Stalls,
+            "writer lost 75 % of the time to the engine's stalls, as it counts them, while the \
+             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms a request; besides, 15 % ready \
+             and without a CPU"
+                .to_owned()
+        )
+    );
     assert_eq!(case(Idle).0, Cause::Schedule);
     assert_eq!(case(Network).0, Cause::Server);
     let (cause, words) = said(&[(User, 4.0), (RunQueue, 6.0)], &facts).unwrap();
