@@ -106,7 +106,7 @@ export interface Group {
   user_bytes: number;
   ram_limit_bytes: number | null;
   ram_limit_held: boolean | null;
-  volume?: string | null; // What the database lay on; absent before there were volumes.
+  tier?: string | null; volume?: string | null; // Below the limit and the database; absent before there were such.
   trials: Trial[];
   load: LoadRow | null;
   runs: RunRow[];

@@ -121,7 +121,7 @@ interface Part {
 
 function workParts(group: Group): Part[] {
   const data = `${group.records} x ${group.key_bytes}+${group.value_bytes_mean}`;
-  const means = `${data}, ${group.ram_limit_bytes ?? "-"}, ${group.volume ?? "-"}`;
+  const means = `${data}, ${group.ram_limit_bytes ?? "-"}, ${group.tier ?? "-"}, ${group.volume ?? "-"}`;
   const record = `${group.key_bytes}+${group.value_bytes_mean}`;
   const part = (phase: string, doing: string, load: LoadRow | null, run: RunRow | null): Part => {
     const family = `${phase}|${doing}|${record}`;
@@ -163,6 +163,7 @@ function makeWork(part: Part, all: Part[]): Work {
   if (varies((g) => g.ram_limit_bytes)) {
     names.push(group.ram_limit_bytes == null ? "no RAM limit" : `RAM ${bytes(group.ram_limit_bytes)}`);
   }
+  if (group.tier && varies((g) => g.tier)) names.push(`with ${group.tier}`);
   if (group.volume && varies((g) => g.volume)) names.push(`on ${group.volume}`);
   if (part.rate != null && all.some((other) => other.family === part.family && other.rate !== part.rate)) {
     names.push(`${si(part.rate)}/s offered`);

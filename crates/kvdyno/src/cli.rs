@@ -106,6 +106,9 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// List the built-in suites, or print one to copy
     Suites(SuitesArgs),
+    /// Clean up behind a run that was killed: started by it, never by hand
+    #[command(hide = true)]
+    Undertaker,
     /// Print the JSON Schema of suites
     Schema(SchemaArgs),
     /// Print a completion script for a shell

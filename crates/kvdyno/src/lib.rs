@@ -52,6 +52,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),
         Command::Schema(args) => commands::schema::run(args, printer),
+        Command::Undertaker => commands::undertaker::run(),
         Command::Completions(args) => commands::completions::run(args, printer),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::plan::Case;
 use crate::protocol::WorkerDescription;
+use crate::tier::TierRecord;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
 use kvdyno_engine::{Counters, ErrorClass};
@@ -164,6 +165,9 @@ pub struct RamLimit {
     pub reason: Option<String>,
     /// The group's last readings.
     pub group: Option<GroupUsage>,
+    /// What was below the limit; null: nothing.
+    #[serde(default)]
+    pub tier: Option<TierRecord>,
 }
 
 /// The worker's clock.

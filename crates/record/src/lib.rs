@@ -16,6 +16,7 @@ pub mod plan;
 pub mod protocol;
 pub mod run;
 pub mod series;
+pub mod tier;
 pub mod usage;
 pub mod volume;
 pub mod workload;

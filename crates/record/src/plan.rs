@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::tier::Tier;
 use crate::volume::Volume;
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{DataShape, Options};
@@ -58,6 +59,9 @@ pub struct Case {
     pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
+    /// What is below that limit, where the suite names memory tiers.
+    #[serde(default)]
+    pub tier: Option<Tier>,
     /// The data set.
     pub data: Data,
     /// [`Data`] as the engine is told it.
@@ -87,6 +91,11 @@ impl Case {
     /// Whether it starts from nothing.
     pub fn makes_database(&self) -> bool {
         self.database.made_by == self.id
+    }
+
+    /// What of swap it may use, and how rather than files are dropped.
+    pub fn swap(&self) -> Option<(u64, u32)> {
+        self.tier.as_ref()?.memory.swap()
     }
 }
 

@@ -184,6 +184,9 @@ pub struct GroupUsage {
     pub limit_hits: u64,
     /// Processes killed for it.
     pub oom_kills: u64,
+    /// Swapped out now; null where the kernel does not say.
+    #[serde(default)]
+    pub swap_bytes: Option<u64>,
 }
 
 /// All counters at one moment.
@@ -197,6 +200,9 @@ pub struct Snapshot {
     pub device: Option<DeviceUsage>,
     /// The group with the RAM limit; null where there is none.
     pub group: Option<GroupUsage>,
+    /// The device that the case may swap to: what was read was swapped in; null: it has none.
+    #[serde(default)]
+    pub swap: Option<DeviceUsage>,
     /// Whole machine: CPU time stolen by the hypervisor.
     pub steal_ns: Option<u64>,
     /// What each role's threads were seen doing; null where they could not be looked at.

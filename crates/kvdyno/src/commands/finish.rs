@@ -3,10 +3,10 @@
 
 use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
-use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
+use crate::host::{Beside, Root, Volume, evidence, facts, group, meter, swap};
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
-use crate::runner::{Bench, Ended, Interrupt, Run, Volumes};
+use crate::runner::{Bench, Ended, Interrupt, Run, Tiers, Volumes};
 use crate::units;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
@@ -27,6 +27,7 @@ pub struct Shown {
 pub fn run(
     folder: &RunFolder,
     plan: &Plan,
+    tiers: Tiers,
     mut volumes: Volumes,
     workers: &BTreeMap<String, WorkerIdentity>,
     interrupt: &Interrupt,
@@ -35,7 +36,8 @@ pub fn run(
     let root = Root::system();
     // What a killed run could not take away itself.
     group::sweep(&root);
-    let bench = Bench { root: &root, block_io: folder.run()?.block_io };
+    swap::sweep(&root);
+    let bench = Bench { root: &root, block_io: folder.run()?.block_io, tiers: &tiers };
     let mut beside = Beside::look();
     for pid in beside.others() {
         printer.warning(&format!(
@@ -57,6 +59,7 @@ pub fn run(
     }
     .run();
     progress.finish();
+    drop(tiers);
     let place = volumes.place().to_owned();
     // Databases that cannot be removed are no reason to lose what was measured.
     if let Err(error) = volumes.release() {

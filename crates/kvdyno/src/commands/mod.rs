@@ -22,3 +22,4 @@ pub mod schema;
 pub mod serve;
 pub mod show;
 pub mod suites;
+pub mod undertaker;

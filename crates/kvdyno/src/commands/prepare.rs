@@ -6,6 +6,7 @@ use crate::exit::Complaint;
 use crate::host::raw::{self, Consent};
 use crate::host::{PlaceError, Root, Volume, facts, place};
 use crate::report::wrap::wrap;
+use crate::runner::check_tiers;
 use crate::suite::{self, Overrides, SizingHost, Suite};
 use crate::{units, workers};
 use anyhow::Context as _;
@@ -158,6 +159,9 @@ pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
     plan.warnings.iter().for_each(|warning| warn(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
         warn(&warning);
+    }
+    if let Err(error) = check_tiers(&Root::system(), plan) {
+        warn(&format!("a run would be refused: {error}"));
     }
 }
 

@@ -175,6 +175,9 @@ fn check_names(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
+const OF_THIS_MACHINE: &str =
+    "put paths of this machine into its suite.toml, and `kvdyno run` that";
+
 /// Where a recorded plan's directories and devices are is its author's matter: nothing is written
 /// to a path that nobody typed here. What is made in the run's own place can be made again.
 fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
@@ -189,7 +192,16 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
             "volume `{name}` of the recorded run is the {what} {path}, and a rerun takes no path \
              from a record"
         ))
-        .hint("put paths of this machine into its suite.toml, and `kvdyno run` that"));
+        .hint(OF_THIS_MACHINE));
+    }
+    for tier in plan.cases.iter().filter_map(|case| case.tier.as_ref()) {
+        let Some(path) = tier.memory.device() else { continue };
+        let (name, path) = (&tier.name, path.display());
+        return Err(Complaint::usage(format!(
+            "memory tier `{name}` of the recorded run is the device {path}, and a rerun takes no \
+             path from a record"
+        ))
+        .hint(OF_THIS_MACHINE));
     }
     Ok(())
 }
@@ -198,6 +210,7 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
 mod tests {
     use super::{check_names, check_sizes, check_volumes};
     use crate::report::fixture::Fixture;
+    use kvdyno_record::tier::{Memory, Tier};
     use kvdyno_record::volume::{Format, Medium, Volume};
     use kvdyno_record::workload::Work;
 
@@ -220,6 +233,15 @@ mod tests {
             check_volumes(&plan).map_err(|error| error.to_string())
         };
         check_volumes(&Fixture::new().plan).unwrap();
+        let mut plan = Fixture::new().plan;
+        let path = Some("/dev/sdx".into());
+        let memory = Memory::Swap { path, bytes: 1 << 30, swappiness: 60 };
+        plan.cases[1].tier = Some(Tier { name: "slow".to_owned(), memory });
+        let refused = check_volumes(&plan).unwrap_err().to_string();
+        assert!(
+            refused.contains("memory tier `slow`") && refused.contains("/dev/sdx"),
+            "{refused}"
+        );
         with(Medium::Loop { bytes: 1 << 30, format: Format::Raw }).unwrap();
         let text = with(Medium::Directory { path: "/home/me".into() }).unwrap_err();
         assert!(text.contains("`disk` of the recorded run is the directory /home/me"), "{text}");

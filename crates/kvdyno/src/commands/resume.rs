@@ -2,7 +2,7 @@
 
 use super::finish::{self, Shown};
 use super::prepare::{identify, limit_not_held, refused};
-use super::run::no_volume;
+use super::run::{no_tier, no_volume};
 use super::runs;
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
@@ -11,7 +11,7 @@ use crate::host::{Place, Root, facts, meter};
 use crate::printer::Printer;
 use crate::redact::is_struck_out;
 use crate::report::evidence::{CaseEvidence, Evidence};
-use crate::runner::{Interrupt, Volumes};
+use crate::runner::{Interrupt, Tiers, Volumes};
 use crate::{units, workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Value;
@@ -43,6 +43,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
     let _alone = runs::take(&folder)?;
     let given_up = &args.destroy_data_on;
+    let tiers = Tiers::take(&root, &plan, given_up).map_err(|error| no_tier(&error))?;
     let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
         .map_err(|error| no_volume(&error))?;
     let workers = workers_of(&folder, printer)?;
@@ -56,7 +57,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.warning(&warning);
     }
     let shown = Shown { json: args.json, wide: args.wide };
-    let ended = finish::run(&folder, &plan, volumes, &workers, &interrupt, printer)?;
+    let ended = finish::run(&folder, &plan, tiers, volumes, &workers, &interrupt, printer)?;
     finish::show(&folder, ended, &shown, printer)
 }
 

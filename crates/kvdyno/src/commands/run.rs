@@ -8,7 +8,8 @@ use crate::exit::{Complaint, Exit};
 use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
-use crate::runner::{Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op};
+use crate::runner::{Ended, Interrupt, TierError, Tiers, VolumeError, Volumes};
+use crate::runner::{check_volumes, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -33,6 +34,8 @@ pub(super) fn keep(
     let root = Root::system();
     check_space(prepared)?;
     check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
+    let given_up = &prepared.given_up;
+    let tiers = Tiers::take(&root, &prepared.plan, given_up).map_err(|error| no_tier(&error))?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
@@ -55,7 +58,6 @@ pub(super) fn keep(
         })?;
         (folder, alone, claim)
     };
-    let given_up = &prepared.given_up;
     let volumes = Volumes::take(&root, claim, &prepared.plan, &folder.path, &id, given_up)
         .map_err(|error| {
             give_up(&folder);
@@ -66,12 +68,17 @@ pub(super) fn keep(
     printer.note(&format!("run {id} in {}", folder.path.display()));
     // The plan as it is: the filed one has its secrets struck out.
     let Prepared { plan, workers, .. } = prepared;
-    let ended = finish::run(&folder, plan, volumes, workers, &interrupt, printer)?;
+    let ended = finish::run(&folder, plan, tiers, volumes, workers, &interrupt, printer)?;
     Ok((folder, ended))
 }
 
 /// Volumes are named by the user, as places are.
 pub(super) fn no_volume(error: &VolumeError) -> Complaint {
+    Complaint::usage(error.to_string())
+}
+
+/// So are memory tiers.
+pub(super) fn no_tier(error: &TierError) -> Complaint {
     Complaint::usage(error.to_string())
 }
 

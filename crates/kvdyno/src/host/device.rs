@@ -25,8 +25,16 @@ impl Device {
     /// The device with this number; `None` where there is none, as for the anonymous numbers of
     /// tmpfs, overlay, NFS and btrfs.
     pub fn find(root: &Root, (major, minor): (u32, u32)) -> Option<Self> {
-        let link = root.path(format!("/sys/dev/block/{major}:{minor}"));
-        let directory = link.canonicalize().ok()?;
+        Self::at(root, &format!("/sys/dev/block/{major}:{minor}"))
+    }
+
+    /// The device that the kernel calls so.
+    pub fn named(root: &Root, name: &str) -> Option<Self> {
+        Self::at(root, &format!("/sys/class/block/{name}"))
+    }
+
+    fn at(root: &Root, link: &str) -> Option<Self> {
+        let directory = root.path(link).canonicalize().ok()?;
         let name = name_of(&directory)?;
         let whole = if directory.join("partition").exists() {
             directory.parent()?
@@ -46,6 +54,8 @@ impl Device {
     /// Fails, in words, where the kernel keeps no counters.
     pub fn check_counters(&self, root: &Root) -> Result<(), String> {
         match root.switch(format!("{}/queue/iostats", self.disk_directory())) {
+            // It counts whatever the switch says.
+            Some(false) if self.disk.starts_with("zram") => Ok(()),
             Some(false) => Err(format!("{} keeps no counters: its queue/iostats is 0", self.disk)),
             _ => Ok(()),
         }

@@ -23,6 +23,8 @@ pub struct Meter<'a> {
     pub device: Option<&'a Device>,
     /// The group with the RAM limit.
     pub group: Option<&'a Group>,
+    /// What the case may swap to.
+    pub swap: Option<&'a Device>,
 }
 
 impl Meter<'_> {
@@ -33,6 +35,7 @@ impl Meter<'_> {
             process: process::usage(self.root, &self.processes),
             device: self.device.and_then(|device| device.usage(self.root)),
             group: self.group.and_then(|group| group.usage().ok()),
+            swap: self.swap.and_then(|device| device.usage(self.root)),
             steal_ns: steal_ns(self.root),
             looks: None,
         }
@@ -68,7 +71,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_null() {
         let fake = Fake::new();
-        let meter = Meter { root: &fake.root, processes: vec![1], device: None, group: None };
+        let (device, group, swap) = (None, None, None);
+        let meter = Meter { root: &fake.root, processes: vec![1], device, group, swap };
         let snapshot = meter.snapshot();
         assert!(snapshot.at_unix_ns > 0);
         assert_eq!(snapshot, Snapshot { at_unix_ns: snapshot.at_unix_ns, ..Snapshot::default() });

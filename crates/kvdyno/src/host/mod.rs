@@ -24,6 +24,7 @@ mod ledger;
 pub mod looks;
 pub mod meter;
 pub mod mount;
+pub mod node;
 mod pages;
 pub mod place;
 pub mod process;
@@ -31,8 +32,10 @@ pub mod raw;
 mod root;
 pub mod settings;
 pub mod size;
+pub mod swap;
 #[cfg(test)]
 mod testing;
+pub mod undertaker;
 pub mod volume;
 
 pub use beside::Beside;
@@ -42,4 +45,5 @@ pub use group::{Group, Unavailable};
 pub use meter::Meter;
 pub use place::{Claim, Place, PlaceError};
 pub use root::Root;
+pub use undertaker::Undertaker;
 pub use volume::Volume;

@@ -66,7 +66,7 @@ fn settings(summary: &Summary) -> Vec<Setting<'_>> {
 
 fn same_setting(a: &Group, b: &Group) -> bool {
     let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    let means = |group: &Group| (group.ram_limit_bytes, group.volume.clone(), group.durability);
+    let means = |group: &Group| (group.ram(), group.volume.clone(), group.durability);
     let phases = |group: &Group| -> Vec<String> {
         let of_role = |role: &RoleRow| format!("{} {} {}", role.role, role.mix, role.open_loop);
         group
@@ -87,13 +87,13 @@ fn apart(summary: &Summary, group: &Group) -> String {
         let (key, value) = (group.key_bytes, group.value_bytes_mean);
         text += &format!(", {} x {key}+{value} bytes", units::exact_count(group.records));
     }
-    if others().any(|other| other.ram_limit_bytes != group.ram_limit_bytes) {
+    if others().any(|other| other.ram() != group.ram()) {
         text += &match group.ram_limit_bytes {
-            Some(bytes) if group.ram_limit_held == Some(false) => {
-                format!(", RAM {} asked for and not held", units::bytes(bytes))
+            Some(_) if group.ram_limit_held == Some(false) => {
+                format!(", RAM {} asked for and not held", group.ram())
             }
-            Some(bytes) => format!(", RAM {}", units::bytes(bytes)),
-            None => ", no RAM limit".to_owned(),
+            None if group.tier.is_none() => ", no RAM limit".to_owned(),
+            _ => format!(", RAM {}", group.ram()),
         };
     }
     if let Some(volume) = &group.volume

@@ -173,6 +173,10 @@ figures! {
     DATABASE_APPARENT: "database_apparent_bytes", "B", Neither, Kernel, Median;
     /// Most memory ever resident in the process, mapped files included.
     RSS_PEAK: "rss_peak_bytes", "B", Lower, Kernel, Maximum;
+    /// Bytes swapped in, from the swap made for the case, over the operations of all roles.
+    SWAP_IN_BYTES_PER_OP: "swap_in_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    /// Bytes swapped out, to the swap made for the case, over the operations of all roles.
+    SWAP_OUT_BYTES_PER_OP: "swap_out_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
     /// Share of the database in the page cache when the phase began.
     RESIDENT_BEFORE: "resident_before_percent", "%", Neither, Kernel, Median;
     /// Share of the database in the page cache when it was over.

@@ -27,6 +27,10 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
     per_op(&c::DEVICE_WRITE_BYTES_PER_OP, &|spent| {
         spent.device_synced(|device| device.write_bytes)
     });
+    if trials.cases.iter().any(|(case, _)| case.case.swap().is_some()) {
+        per_op(&c::SWAP_IN_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.read_bytes));
+        per_op(&c::SWAP_OUT_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.write_bytes));
+    }
     let plain =
         |read: &dyn Fn(Spent<'_>) -> Reading| trials.of_phase(phase, |spent, _| read(spent));
     // What is still dirty afterwards is not of this window.

@@ -409,6 +409,7 @@ fn blank(
         },
         volume: None,
         ram_limit_bytes: Some(RAM),
+        tier: None,
         data: data(),
         shape: DataShape {
             records: RECORDS,
@@ -437,6 +438,7 @@ fn blank(
             enforced_by: Some("cgroup v1".to_owned()),
             reason: None,
             group: None,
+            tier: None,
         },
         started_unix_ns: BEGAN,
         wall_ns: 20 * SECOND,

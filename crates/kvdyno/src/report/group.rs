@@ -7,11 +7,13 @@ use super::job::Job;
 use super::metric::Metrics;
 use super::trials::{At, Trials};
 use super::{cost, rates};
+use crate::units;
 use hdrhistogram::Histogram;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
+use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,6 +49,11 @@ pub struct Group {
     pub volume: Option<String>,
     /// The RAM limit asked for.
     pub ram_limit_bytes: Option<u64>,
+    /// The suite's name of what is below that limit; null: nothing.
+    pub tier: Option<String>,
+    /// What is below it is all that was asked for, in every trial; null: nothing is, or nothing has
+    /// come to work yet.
+    pub tier_held: Option<bool>,
     /// A group of the kernel's held it, in every trial that came to work; null: none was asked for,
     /// or nothing has come to work yet.
     pub ram_limit_held: Option<bool>,
@@ -196,11 +203,22 @@ impl Group {
             volume: case.volume.as_ref().map(|volume| volume.name.clone()),
             ram_limit_bytes: case.ram_limit_bytes,
             ram_limit_held: ram_limit_held(trials),
+            tier: tier(case).map(|tier| tier.name.clone()),
+            tier_held: tier(case).and_then(|_| tier_held(trials)),
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
             load_peers: peers(case, false),
             run_peers: peers(case, true),
+        }
+    }
+
+    /// What it has of memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
+    pub fn ram(&self) -> String {
+        let limit = self.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
+        match &self.tier {
+            Some(tier) => format!("{limit} with {tier}"),
+            None => limit,
         }
     }
 
@@ -232,6 +250,17 @@ impl Group {
             }
         }
     }
+}
+
+/// What is below the RAM limit of a case.
+pub(super) fn tier(case: &Case) -> Option<&Tier> {
+    case.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
+}
+
+fn tier_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let tiers = records.filter_map(|record| record.ram_limit.tier.as_ref());
+    tiers.map(|tier| tier.not_enforced.is_empty()).reduce(|all, held| all && held)
 }
 
 fn ram_limit_held(trials: &Trials<'_>) -> Option<bool> {
@@ -324,15 +353,16 @@ fn reads(op: &Op) -> bool {
     matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
-/// What has to be equal for two engines' figures to stand side by side: data, RAM, volume,
-/// durability class, and the work. (Engines that cannot lie on the same volume, a filesystem and
-/// a bare device, do not stand side by side.)
+/// What has to be equal for two engines' figures to stand side by side: data, RAM and what is below
+/// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a
+/// filesystem and a bare device, do not stand side by side.)
 fn peers(case: &Case, all: bool) -> String {
     let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
     let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
     let threads = case.threads.filter(|_| all);
     let volume = case.volume.as_ref().map(|volume| &volume.name);
-    let means = (case.ram_limit_bytes, volume, case.options.durability);
+    let ram = (case.ram_limit_bytes, tier(case).map(|tier| &tier.name));
+    let means = (ram, volume, case.options.durability);
     let work = (&case.data, means, threads, phases);
     serde_json::to_string(&work).unwrap_or_default()
 }

@@ -9,6 +9,7 @@ use crate::findings::{Finding, Severity};
 use crate::printer::one_line;
 use crate::units;
 use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::tier::TierRecord;
 use kvdyno_record::volume::VolumeRecord;
 
 /// Findings stand this far in, after the word that says how much they weigh.
@@ -23,6 +24,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.push(("host".to_owned(), host(&summary.host)));
     lines.push(("place".to_owned(), place(summary)));
     lines.extend(summary.volumes.iter().map(|made| ("volume".to_owned(), volume(made))));
+    lines.extend(summary.tiers.iter().map(|had| ("tier".to_owned(), tier(had))));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
@@ -164,6 +166,32 @@ fn volume(volume: &VolumeRecord) -> String {
     };
     for command in &volume.commands {
         text += &format!(", {command}");
+    }
+    text
+}
+
+/// `zram: 256 MiB of swap on zram1 (lzo-rle), swappiness 60`.
+fn tier(tier: &TierRecord) -> String {
+    let mut text = format!("{}: ", tier.name);
+    match (&tier.swap, tier.node) {
+        (Some(swap), _) => {
+            text += &format!("{} of swap on {}", units::bytes(swap.bytes), swap.device);
+            if let Some(image) = &swap.image {
+                let through = if image.direct_io { "" } else { " through the page cache" };
+                text += &format!(", an image ({}{through})", image.lies_on);
+            }
+            if let Some(compression) = &swap.compression {
+                text += &format!(" ({compression}), memory of the machine's outside of the limit");
+            }
+        }
+        (None, Some(node)) => text += &format!("all memory from NUMA node {node}"),
+        (None, None) => text += "nothing below the RAM limit",
+    }
+    if let Some(swappiness) = tier.swappiness {
+        text += &format!(", swappiness {swappiness}");
+    }
+    for sentence in &tier.not_enforced {
+        text += &format!("; NOT HELD: {sentence}");
     }
     text
 }

@@ -86,6 +86,14 @@ impl<'p> Spent<'p> {
         }
     }
 
+    /// Of the swap that was made for the case.
+    pub(super) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
+        match (&self.phase.before.swap, &self.phase.after.swap) {
+            (Some(before), Some(after)) => grown(pick(before), pick(after), "swap's"),
+            _ => Err("no swap was made for it".into()),
+        }
+    }
+
     /// Operations of all roles.
     pub(super) fn operations(self) -> u64 {
         self.ops().map(|op| op.count).sum()

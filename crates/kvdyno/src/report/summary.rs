@@ -14,6 +14,7 @@ use crate::units;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
+use kvdyno_record::tier::TierRecord;
 use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +46,8 @@ pub struct Summary {
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
+    /// The memory tiers that the suite names, each as a case had it first.
+    pub tiers: Vec<TierRecord>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
     /// Where the time of each load, and of each role of each measured phase, went.
@@ -174,6 +177,7 @@ impl Summary {
             engines: engines(&evidence.cases),
             harness,
             volumes: volumes(evidence),
+            tiers: tiers(evidence),
             block_io,
             explained,
             hiccups,
@@ -211,6 +215,22 @@ fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
         }
     }
     volumes
+}
+
+/// Each memory tier as it was first, and what of it was not in force in any case.
+fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
+    let mut tiers: Vec<TierRecord> = Vec::new();
+    for tier in evidence.recorded().filter_map(|(_, record)| record.ram_limit.tier.as_ref()) {
+        match tiers.iter_mut().find(|known| known.name == tier.name) {
+            Some(known) => {
+                let more = tier.not_enforced.iter().filter(|w| !known.not_enforced.contains(w));
+                let more: Vec<String> = more.cloned().collect();
+                known.not_enforced.extend(more);
+            }
+            None => tiers.push(tier.clone()),
+        }
+    }
+    tiers
 }
 
 /// Cases with equal keys, in the order of the suite.

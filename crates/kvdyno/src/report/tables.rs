@@ -129,7 +129,7 @@ impl Axes {
         Self {
             durability: several(real.map(|group| group.durability)),
             data: several(engines().map(data)),
-            ram: several(engines().map(|group| group.ram_limit_bytes)),
+            ram: several(engines().map(Group::ram)),
             volume: several(engines().map(|group| &group.volume)),
         }
     }
@@ -163,9 +163,8 @@ impl Axes {
             cells.push(data(group));
         }
         if self.ram {
-            let limit = group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
-            let held = group.ram_limit_held != Some(false);
-            cells.push(if held { limit } else { format!("{limit} NOT HELD") });
+            let held = group.ram_limit_held != Some(false) && group.tier_held != Some(false);
+            cells.push(if held { group.ram() } else { format!("{} NOT HELD", group.ram()) });
         }
         cells
     }

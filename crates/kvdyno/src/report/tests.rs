@@ -9,6 +9,8 @@ use crate::printer::Printer;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{Durability, ErrorClass, OptionKind, OptionSpec, Value};
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::tier::{Memory, SwapRecord, Tier, TierRecord};
+use kvdyno_record::usage::DeviceUsage;
 use kvdyno_record::workload::{Rate, Schedule, Work};
 use std::path::PathBuf;
 
@@ -320,6 +322,59 @@ fn a_limit_that_was_not_held_is_not_shown_as_one() {
     }
     let text = flat(&shown(&fixture.summary(), false));
     assert!(text.contains("no RAM limit: data is 0.005 x this machine's 24.0 GiB"), "{text}");
+}
+
+/// One engine in swap beside the others: by its name in the RAM column, by what it was above the
+/// tables, by what was swapped among the costs.
+#[test]
+fn what_is_below_a_limit_is_shown() {
+    let mut fixture = Fixture::new();
+    let memory = Memory::Zram { bytes: 256 << 20, swappiness: 100 };
+    let tier = Tier { name: "squeezed".to_owned(), memory };
+    let swap = |bytes| {
+        let device = "zram1".to_owned();
+        let write_bytes = 3 * bytes;
+        Some(DeviceUsage { device, read_bytes: bytes, write_bytes, ..DeviceUsage::default() })
+    };
+    for made in fixture.cases.iter_mut().filter(|made| made.record.case.engine == "lmdb") {
+        let record = &mut made.record;
+        record.case.tier = Some(tier.clone());
+        record.case.key += "+squeezed";
+        record.ram_limit.tier = Some(TierRecord {
+            name: "squeezed".to_owned(),
+            swap: Some(SwapRecord {
+                device: "zram1".to_owned(),
+                bytes: 256 << 20,
+                compression: Some("lzo-rle".to_owned()),
+                ..SwapRecord::default()
+            }),
+            swappiness: Some(60),
+            node: None,
+            not_enforced: vec!["swappiness 100 was asked for".to_owned()],
+        });
+        for phase in &mut record.phases {
+            phase.before.swap = swap(0);
+            phase.after.swap = swap(200_000_000);
+        }
+    }
+    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    let summary = fixture.summary();
+    let text = flat(&shown(&summary, false));
+    let line = "tier squeezed: 256 MiB of swap on zram1 (lzo-rle), memory of the machine's outside \
+                of the limit, swappiness 60; NOT HELD: swappiness 100 was asked for";
+    assert!(text.contains(line), "{text}");
+    assert!(text.contains("LMDB 28.0 MiB with squeezed NOT HELD 1 readers"), "{text}");
+    assert!(text.contains("swap in swap out"), "{text}");
+    assert!(
+        text.contains("LMDB squeezed") || text.contains("RAM 28.0 MiB with squeezed"),
+        "{text}"
+    );
+    let operations = summary.groups[1].runs[0].metrics.value(&c::SWAP_IN_BYTES_PER_OP).unwrap();
+    let out = summary.groups[1].runs[0].metrics.value(&c::SWAP_OUT_BYTES_PER_OP).unwrap();
+    assert!(operations > 0.0 && (out / operations - 3.0).abs() < 1e-9);
+    let others = summary.groups.iter().filter(|group| group.label != "LMDB");
+    let metrics = others.flat_map(|group| &group.runs).map(|run| &run.metrics);
+    assert!(metrics.into_iter().all(|all| all.get(&c::SWAP_IN_BYTES_PER_OP).is_none()));
 }
 
 #[test]

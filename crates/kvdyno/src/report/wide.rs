@@ -13,7 +13,7 @@ use super::summary::Summary;
 type Rows<'s> = Vec<(Vec<String>, &'s Metrics)>;
 
 /// What a row is about, before its figures.
-const ABOUT: [&str; 12] = [
+const ABOUT: [&str; 13] = [
     "label",
     "engine",
     "durability",
@@ -22,6 +22,7 @@ const ABOUT: [&str; 12] = [
     "key_bytes",
     "value_bytes_mean",
     "ram_limit_bytes",
+    "tier",
     "volume",
     "trials_done",
     "outcome",
@@ -138,6 +139,7 @@ fn about(group: &Group, phase: &str) -> Vec<String> {
         group.key_bytes.to_string(),
         group.value_bytes_mean.to_string(),
         or_empty(group.ram_limit_bytes),
+        group.tier.clone().unwrap_or_default(),
         group.volume.clone().unwrap_or_default(),
         group.trials.iter().filter(|trial| trial.done).count().to_string(),
         group.trouble().unwrap_or_else(|| "done".to_owned()),

@@ -1,13 +1,13 @@
 //! One case from nothing to its record: the worker is started inside its limit, told phase by
 //! phase to go, accounted for around each, and judged at the end.
 
+use super::memory::Memory;
 use super::outcome;
 use super::talk::Talk;
 use super::volumes::Site;
 use super::worker::Worker;
 use super::{Bench, Interrupt};
 use crate::host::child::Exit;
-use crate::host::group::Group;
 use crate::host::{Beside, meter, raw};
 use crate::printer::Progress;
 use crate::redact::without_secrets;
@@ -17,6 +17,7 @@ use kvdyno_record::files::{CaseFolder, write_json};
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::Job;
 use std::fs::File;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// What a case is run with.
@@ -26,6 +27,8 @@ pub(super) struct Setting<'r> {
     pub(super) folder: &'r CaseFolder,
     pub(super) identity: &'r WorkerIdentity,
     pub(super) site: Site,
+    /// A directory for what is made for this case alone.
+    pub(super) images: PathBuf,
     pub(super) attempt: u32,
     pub(super) database_used_by: Vec<String>,
     pub(super) progress: &'r Progress<'r>,
@@ -39,13 +42,10 @@ pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<
     beside.others();
     let started = Instant::now();
     let started_unix_ns = meter::unix_ns();
-    let (group, mut ram_limit) = limit(setting);
     let log = File::create_new(setting.folder.path.join("log.txt"))?;
-    let path = &setting.identity.path;
-    let mut worker = match Worker::start(path, group.as_ref(), log) {
-        Ok(worker) => worker,
-        Err(error) => {
-            let message = format!("failed to start {}: {error}", path.display());
+    let (memory, mut worker) = match begin(setting, log) {
+        Ok(begun) => begun,
+        Err(message) => {
             let identity = Some(setting.identity.clone());
             return not_run(setting.case, setting.folder, setting.attempt, identity, message);
         }
@@ -53,21 +53,13 @@ pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<
     let job = job(setting);
     // A worker that dies before it has read its job is seen at its end.
     let _ = worker.give(&job);
-    let mut talk = Talk::new(setting, group.as_ref(), started)?;
+    let mut talk = Talk::new(setting, &memory, started)?;
     talk.run(&mut worker);
     let ending = talk.ending();
     let exit = worker.wait()?;
     let wall_ns = started.elapsed().as_nanos() as u64;
     let mut learned = talk.learned;
-    if let Some(group) = group {
-        ram_limit.group = group.usage().ok();
-        if let Err(error) = group.check_limit() {
-            learned.not_measured.push(format!("RAM limit: {error}"));
-        }
-        if let Err(error) = group.remove() {
-            learned.not_measured.push(format!("the RAM group could not be removed: {error}"));
-        }
-    }
+    let ram_limit = memory.end(&mut learned.not_measured);
     let record = CaseRecord {
         format: kvdyno_record::FORMAT.to_owned(),
         case: setting.case.clone(),
@@ -91,22 +83,13 @@ pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<
     file(setting.folder, &record)
 }
 
-/// The RAM limit, or why there is none.
-fn limit(setting: &Setting<'_>) -> (Option<Group>, RamLimit) {
-    let Some(bytes) = setting.case.ram_limit_bytes else {
-        return (None, RamLimit::default());
-    };
-    let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
-    match Group::create(setting.bench.root, &setting.case.id, bytes) {
-        Ok(group) => {
-            let enforced_by = Some(group.enforced_by());
-            (Some(group), RamLimit { enforced_by, ..limit })
-        }
-        Err(unavailable) => {
-            let reason = Some(format!("{}; {}", unavailable.reason, unavailable.remedy));
-            (None, RamLimit { reason, ..limit })
-        }
-    }
+/// Its memory, and its worker in it; or why there is none.
+fn begin<'r>(setting: &Setting<'r>, log: File) -> Result<(Memory<'r>, Worker), String> {
+    let memory = Memory::of(setting)?;
+    let path = &setting.identity.path;
+    let failed = |error| format!("failed to start {}: {error}", path.display());
+    let worker = memory.start(path, log).map_err(failed)?;
+    Ok((memory, worker))
 }
 
 fn job(setting: &Setting<'_>) -> Job {

@@ -8,17 +8,20 @@ mod case;
 mod databases;
 pub mod harness;
 mod interrupt;
+mod memory;
 mod outcome;
 pub mod solo;
 mod talk;
+mod tiers;
 mod volumes;
 mod worker;
 
 pub use harness::harness_ns_per_op;
 pub use interrupt::Interrupt;
+pub use tiers::{TierError, Tiers, check as check_tiers};
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::{Beside, Root};
+use crate::host::{Beside, Root, raw};
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
@@ -27,6 +30,7 @@ use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use volumes::Site;
 
 /// The machine as a run uses it.
@@ -35,6 +39,8 @@ pub struct Bench<'r> {
     pub root: &'r Root,
     /// Whether block I/O is watched in the kernel.
     pub block_io: Watch,
+    /// What there is of memory beside the RAM limits.
+    pub tiers: &'r Tiers,
 }
 
 /// A run at work.
@@ -163,6 +169,7 @@ impl Run<'_> {
             folder: &folder,
             identity,
             site,
+            images: self.images(),
             attempt,
             database_used_by: databases.used_by(&case.database.id),
             progress: self.progress,
@@ -172,6 +179,12 @@ impl Run<'_> {
         databases.used(case, record.outcome == Outcome::Done);
         self.file(record, done);
         Ok(())
+    }
+
+    /// Where images of swap lie: in the place, or beside the records where that is a device.
+    fn images(&self) -> PathBuf {
+        let place = self.volumes.place();
+        if raw::is_device(place) { self.folder.path.clone() } else { place.to_owned() }
     }
 
     /// Where a case's database lies. A load begins with an empty one.

@@ -3,10 +3,10 @@
 
 use super::blockio::BlockIoOfCase;
 use super::case::Setting;
+use super::memory::Memory;
 use super::outcome::{self, Cut, Ending};
 use super::worker::{Heard, Worker};
 use crate::host::cache::{self, Reach};
-use crate::host::group::Group;
 use crate::host::looks::Watch;
 use crate::host::{Meter, process, size};
 use kvdyno_record::case::{Clock, CounterFile, CounterPair, PhaseRecord};
@@ -75,14 +75,15 @@ struct Begun {
 impl<'r> Talk<'r> {
     pub(super) fn new(
         setting: &'r Setting<'r>,
-        group: Option<&'r Group>,
+        memory: &'r Memory<'r>,
         started: Instant,
     ) -> anyhow::Result<Self> {
         let meter = Meter {
             root: setting.bench.root,
             processes: Vec::new(),
             device: setting.site.device.as_ref(),
-            group,
+            group: memory.group(),
+            swap: memory.swap(),
         };
         let mut not_measured = setting.site.not_measured.clone();
         let block_io = BlockIoOfCase::start(setting, &mut not_measured);

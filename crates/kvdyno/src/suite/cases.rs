@@ -3,7 +3,7 @@
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare, Shape};
-use super::key::{Comparable, VolumeKey};
+use super::key::{Comparable, TierKey, VolumeKey};
 use super::parse::Suite;
 use super::read::At;
 use super::shuffle::shuffle;
@@ -236,6 +236,7 @@ impl<'a> Cases<'a> {
             options: &setup.options,
             data,
             ram_limit_bytes: setup.limit.bytes,
+            tier: setup.limit.tier.as_ref().map(TierKey::of),
             volume: volume.as_ref().map(VolumeKey::of),
             value_bytes_mean: sized.value_bytes_mean(),
             shared: self.suite.typed.sharing() == Sharing::Shared,
@@ -255,6 +256,7 @@ impl<'a> Cases<'a> {
             database: Database { id: made_by.clone(), made_by, last_use: false },
             volume,
             ram_limit_bytes: setup.limit.bytes,
+            tier: setup.limit.tier.clone(),
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,
@@ -288,7 +290,7 @@ impl<'a> Cases<'a> {
     }
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
-    /// `0003_lmdb_on-xfs_load_r1`.
+    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_64gib_with-zram_t4_r1`.
     fn id(
         &self,
         setup: &Setup,

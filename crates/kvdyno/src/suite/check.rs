@@ -6,6 +6,7 @@ use super::phase::{Load, Measure, Operation, Phase, Role};
 use super::read::At;
 use super::scalar::{DataSize, OneOrMany, Several, Threads};
 use super::source::Span;
+use super::tier;
 use super::typed::{Data, Ram, Sharing, Typed};
 use super::volume;
 use kvdyno_record::workload::{KeyFormat, Size};
@@ -24,6 +25,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
     volume::check(typed, mistakes);
+    tier::check(&typed.ram, typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }

@@ -67,7 +67,8 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
         *recorded = cost.space_bytes.max(*recorded);
         let together = alive.values().copied().fold(0, u64::saturating_add);
-        estimate.space_bytes = estimate.space_bytes.max(together);
+        let image = case.tier.as_ref().map_or(0, |tier| tier.memory.image_bytes());
+        estimate.space_bytes = estimate.space_bytes.max(together.saturating_add(image));
         if case.database.last_use {
             alive.remove(case.database.id.as_str());
         }

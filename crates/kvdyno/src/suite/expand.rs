@@ -112,7 +112,7 @@ fn set_up<'a>(
         let device = device || host.device;
         abilities::check(&suite.typed, engine, description, data, device, mistakes);
         for limit in limits {
-            let memory = Memory { bytes: limit.bytes.unwrap_or(host.memory_bytes) };
+            let memory = Memory { bytes: limit.memory_bytes(host) };
             let options = options::resolve(engine, description, memory, mistakes);
             let setup = Setup { engine, description, options, limit: limit.clone(), volume: None };
             setups.extend(volumes.iter().map(|&volume| Setup { volume, ..setup.clone() }));
@@ -159,7 +159,7 @@ fn check_place(suite: &Suite, host: &SizingHost, mistakes: &mut Mistakes) {
 /// What the suite says of itself. It may promise data larger than RAM: not without its limit.
 fn title(suite: &Suite) -> String {
     let ram = &suite.typed.ram;
-    let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
+    let limited = ram.limit.is_some() || ram.data_to_ram.is_some() || !ram.tier.is_empty();
     let without = if suite.no_ram_limit && limited { " (without its RAM limit)" } else { "" };
     format!("{}{without}", suite.title())
 }
@@ -226,7 +226,8 @@ fn check_keys(
 /// where that is so: nobody knows before.
 fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
     let note = |setup: &Setup| {
-        let bytes = setup.limit.bytes?.min(host.memory_bytes);
+        setup.limit.bytes?;
+        let bytes = setup.limit.memory_bytes(host).min(host.memory_bytes);
         let caches = options::cache_bytes(setup.description, &setup.options);
         let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
         (needed > bytes).then(|| {

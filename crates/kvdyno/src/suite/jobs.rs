@@ -183,7 +183,7 @@ pub(super) fn resolve<'a>(
     let bytes = file_bytes(suite, drive, sized, host);
     let memory = Memory { bytes: host.memory_bytes };
     let (fill, others) = engines.split_first()?;
-    let unlimited = Limit { bytes: None, tag: None };
+    let unlimited = Limit::default();
     let seed = sized.data.seed;
     let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *terms.workers.get(engine.name.0.as_str())?;

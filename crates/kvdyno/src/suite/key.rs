@@ -1,12 +1,14 @@
 //! The case key: equal keys, equal work.
 //!
 //! It is a readable beginning and the checksum of everything that makes two cases comparable:
-//! engine, label, options as resolved, data, RAM limit, volume (what is made, not on what), phases
-//! (those that made the database included) and threads. Left out are the trial, the place, the
-//! host, the engine's version, and what only watches: budget, slices, error limit.
+//! engine, label, options as resolved, data, RAM limit and memory tier, volume (both: what is made,
+//! not on what), phases (those that made the database included) and threads. Left out are the
+//! trial, the place, the host, the engine's version, and what only watches: budget, slices, error
+//! limit.
 
 use crate::units;
 use kvdyno_record::engine::Options;
+use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::volume::{Format, Medium, Volume};
 use kvdyno_record::workload::{Data, Phase, Size};
 use serde::Serialize;
@@ -23,6 +25,9 @@ pub(super) struct Comparable<'a> {
     pub(super) value_bytes_mean: u64,
     pub(super) ram_limit_bytes: Option<u64>,
     /// Left out where the suite names none, as before there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tier: Option<TierKey<'a>>,
+    /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) volume: Option<VolumeKey<'a>>,
     /// Other thread counts worked on the database before.
@@ -54,6 +59,27 @@ impl<'a> VolumeKey<'a> {
     }
 }
 
+/// Of a memory tier what makes two of them alike. On which device it is belongs to the host.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct TierKey<'a> {
+    name: &'a str,
+    kind: &'static str,
+    swap: Option<(u64, u32)>,
+    node: Option<u32>,
+}
+
+impl<'a> TierKey<'a> {
+    pub(super) fn of(tier: &'a Tier) -> Self {
+        let (kind, node) = match &tier.memory {
+            Memory::Dram => ("dram", None),
+            Memory::Swap { .. } => ("swap", None),
+            Memory::Zram { .. } => ("zram", None),
+            Memory::Node { node } => ("node", Some(*node)),
+        };
+        Self { name: &tier.name, kind, swap: tier.memory.swap(), node }
+    }
+}
+
 impl Comparable<'_> {
     /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`; with a volume
     /// `rocksdb/async/on-xfs/...`.
@@ -64,10 +90,11 @@ impl Comparable<'_> {
             _ => format!("~{}", self.value_bytes_mean),
         };
         let ram = self.ram_limit_bytes.map_or("all".to_owned(), units::exact_bytes);
+        let tier = self.tier.map_or(String::new(), |tier| format!("+{}", tier.name));
         let volume = self.volume.map_or(String::new(), |volume| format!("on-{}/", volume.name));
         let part = self.threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         format!(
-            "{}/{}/{volume}{}x{}+{values}/ram-{ram}/{part}/{}",
+            "{}/{}/{volume}{}x{}+{values}/ram-{ram}{tier}/{part}/{}",
             self.label,
             self.options.durability.as_str(),
             units::exact_count(data.records),

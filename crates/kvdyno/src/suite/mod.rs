@@ -34,6 +34,7 @@ mod source;
 mod space;
 #[cfg(test)]
 mod tests;
+mod tier;
 mod typed;
 mod volume;
 mod workload;

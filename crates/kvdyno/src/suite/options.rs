@@ -13,7 +13,7 @@ const PAGE: u64 = 4096;
 /// What a share of memory is a share of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The RAM limit, or the host's memory where there is none.
+    /// The RAM limit and the swap below it, or the host's memory where there is none.
     pub(super) bytes: u64,
 }
 

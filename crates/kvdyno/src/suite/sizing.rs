@@ -5,6 +5,7 @@ use super::parse::Suite;
 use super::scalar::{Count, DataSize};
 use crate::units;
 use kvdyno_record::engine::Planning;
+use kvdyno_record::tier::Tier;
 use kvdyno_record::workload::{Data, Key, KeyFormat, ValueShape};
 
 /// Data of size "auto" is never more than this: a demo must end soon.
@@ -12,7 +13,7 @@ const AUTO_MOST: u64 = 1 << 30;
 /// Nor is it less: an engine's own structures would be most of it.
 const AUTO_LEAST: u64 = 64 << 20;
 /// RAM limits are whole pages, because the kernel's are.
-const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 
 /// What of the host decides sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,12 +52,31 @@ impl Sized {
     }
 }
 
-/// A RAM limit and how a case's name says it.
-#[derive(Clone, Debug, PartialEq)]
+/// A RAM limit with what is below it, and how a case's name says it.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Limit {
     pub(super) bytes: Option<u64>,
-    /// `64gib`, or `x4` for data four times the limit; none where there is only one limit.
+    /// None where the suite names none.
+    pub(super) tier: Option<Tier>,
+    /// `64gib`, or `x4` for data four times the limit; none where there is only one limit. With a
+    /// tier `64gib_with-zram`.
     pub(super) tag: Option<String>,
+}
+
+impl Limit {
+    /// What an engine may use, swap included; the host's memory where there is no limit.
+    pub(super) fn memory_bytes(&self, host: &SizingHost) -> u64 {
+        let swap = self.tier.as_ref().and_then(|tier| tier.memory.swap());
+        let swap = swap.map_or(0, |(bytes, _)| bytes);
+        self.bytes.map_or(host.memory_bytes, |bytes| bytes.saturating_add(swap))
+    }
+
+    /// It with a tier below.
+    fn with(&self, tier: Tier) -> Self {
+        let tag = self.tag.as_ref().map_or(String::new(), |tag| format!("{tag}_"));
+        let tag = Some(format!("{tag}with-{}", tier.name));
+        Self { tag, tier: Some(tier), ..self.clone() }
+    }
 }
 
 /// The data set.
@@ -102,18 +122,31 @@ pub(super) fn data(
     Sized { data, record_bytes, notes }
 }
 
-/// Every RAM limit of the suite; one without bytes where it has none.
+/// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
 pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
     if suite.no_ram_limit {
         sized.notes.push("no RAM limit, whatever the suite says".to_owned());
-        return vec![Limit { bytes: None, tag: None }];
+        return vec![Limit::default()];
     }
+    let limits = bare_limits(suite, sized, host);
+    let tiers = suite.typed.ram.tier.iter().map(|tier| tier.resolve(suite, &mut sized.notes));
+    match tiers.collect::<Vec<_>>() {
+        none if none.is_empty() => limits,
+        tiers => {
+            let below = |limit: Limit| tiers.iter().map(move |tier| limit.with(tier.clone()));
+            limits.into_iter().flat_map(below).collect()
+        }
+    }
+}
+
+/// Every RAM limit, and nothing below.
+fn bare_limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
     let ram = &suite.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {
         let bytes = scaled(suite, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
         let tag = units::exact_bytes(bytes).to_lowercase();
-        limits.push(Limit { bytes: Some(bytes), tag: Some(tag) });
+        limits.push(Limit { bytes: Some(bytes), tag: Some(tag), tier: None });
     }
     for ratio in ram.data_to_ram.iter().flat_map(|list| &list.0) {
         let bytes = (sized.user_bytes() / ratio.value) as u64 / PAGE * PAGE;
@@ -124,7 +157,8 @@ pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec
             units::bytes(sized.user_bytes() as u64),
             ratio.value
         ));
-        limits.push(Limit { bytes: Some(bytes), tag: Some(format!("x{}", ratio.value)) });
+        let tag = Some(format!("x{}", ratio.value));
+        limits.push(Limit { bytes: Some(bytes), tag, tier: None });
     }
     for bytes in limits.iter().filter_map(|limit| limit.bytes) {
         if bytes > host.memory_available_bytes {
@@ -137,7 +171,7 @@ pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec
         }
     }
     match &mut limits[..] {
-        [] => limits.push(Limit { bytes: None, tag: None }),
+        [] => limits.push(Limit::default()),
         [only] => only.tag = None,
         _ => {}
     }

@@ -7,6 +7,7 @@ use super::mistake::Mistakes;
 use super::phase::Phase;
 use super::read::{At, Fields, FromToml, Toml, Word};
 use super::scalar::{Bytes, Count, DataSize, Given, Name, Nanoseconds, OneOrMany, Several, Share};
+use super::tier::Tier;
 use super::volume::Volume;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::workload::{KeyFormat, Size};
@@ -76,14 +77,18 @@ pub(super) struct Data {
     pub(super) verify: Option<At<bool>>,
 }
 
-/// The RAM limit: at most one of both keys.
+/// The RAM limit, by at most one of its keys, and what is below.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the ratio is called so in the suite language")]
 pub(super) struct Ram {
     /// The limit, or a list of limits that are swept.
     pub(super) limit: Option<At<OneOrMany<Bytes>>>,
     /// How many times larger than the limit the data is, or a list of such ratios.
     pub(super) data_to_ram: Option<At<OneOrMany<f64>>>,
+    /// What is below each limit, each in turn; absent: nothing.
+    #[schemars(default)]
+    pub(super) tier: Vec<At<Tier>>,
 }
 
 /// Where the databases lie.
@@ -265,8 +270,9 @@ impl FromToml for Ram {
         let mut fields = Fields::of(toml, "[ram]", mistakes)?;
         let limit = fields.optional("limit");
         let data_to_ram = fields.optional("data_to_ram");
+        let tier: Option<At<Vec<At<Tier>>>> = fields.optional("tier");
         fields.finish();
-        Some(Self { limit, data_to_ram })
+        Some(Self { limit, data_to_ram, tier: tier.map(|tier| tier.value).unwrap_or_default() })
     }
 }
 

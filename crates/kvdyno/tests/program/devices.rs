@@ -2,7 +2,8 @@
 //! it was, whatever name the device was given by.
 
 use super::scratch::{Done, Scratch, records};
-use super::suites::{GET, suite};
+use super::suites::{GET, reads, suite};
+use super::tiers::can_swap;
 use super::workers::{needs, needs_root, skipped};
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -299,6 +300,45 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     let _ = output("umount", &[point.to_str().unwrap()]);
     mounted.unwrap();
     assert!(!scratch.path("runs").join("volume").exists());
+}
+
+/// The device is swap while a case runs, and holds nothing before and after.
+#[test]
+fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
+    let scratch = Scratch::new();
+    let test = "a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank";
+    let Some(device) = Loop::new(&scratch, test).filter(|_| can_swap(test)) else { return };
+    let lines =
+        |size: &str| format!("kind = \"swap\"\nsize = \"{size}\"\npath = \"{}\"", device.path);
+    let write = |size: &str| {
+        let suite = reads().ram("32MiB").tier("given", &lines(size));
+        let suite = suite.engine_as("greedy", "null", "memory_bytes = \"40MiB\"");
+        scratch.write("s.toml", &suite.text());
+    };
+    let (path, confirm) = (device.path.as_str(), device.confirm());
+    let refused = |more: &[&str], words: &[&str]| {
+        let arguments: Vec<&str> = ["run", "s.toml"].iter().chain(more).copied().collect();
+        device.assert_untouched(&scratch, &arguments, words);
+    };
+    write("33MiB");
+    refused(&[&confirm], &["memory tier `given`", "has 33554432 bytes, and 34603008 are asked"]);
+    write("32MiB");
+    refused(&[], &["would be lost", &confirm]);
+    if output("mkfs.ext4", &["-q", path]).is_some() {
+        refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
+        File::options().write(true).open(path).unwrap().write_all_at(&[0; 8192], 0).unwrap();
+    }
+    for _ in 0..2 {
+        scratch.run(&["run", "s.toml", &confirm]).assert_ok();
+        for case in records(&scratch.only_run()).values() {
+            assert_eq!(case.outcome.word(), "done");
+            let swap = case.ram_limit.tier.as_ref().unwrap().swap.as_ref().unwrap();
+            assert_eq!(Some(swap.device.as_str()), path.strip_prefix("/dev/"));
+        }
+        assert!(device.content()[..4096].iter().all(|byte| *byte == 0), "a signature is left");
+        scratch.assert_nothing_left();
+        fs::remove_dir_all(scratch.path("runs")).unwrap();
+    }
 }
 
 /// A filesystem of ours before each load, and no signature of it afterwards: the next run finds a

@@ -2,9 +2,10 @@
 
 use super::places::can_mount;
 use super::scratch::{Scratch, group_folders, outcomes, record, records};
-use super::suites::{Suite, reads};
-use super::workers::{needs_root, skipped};
+use super::suites::{GET, Suite, reads, suite};
+use super::workers::{needs, needs_root, skipped};
 use kvdyno_record::case::Outcome;
+use kvdyno_record::engine::Value;
 use std::path::Path;
 
 fn limited() -> Suite {
@@ -12,7 +13,7 @@ fn limited() -> Suite {
 }
 
 /// Whether this host lets us limit memory, as `doctor` says.
-fn can_limit(scratch: &Scratch, test: &str) -> bool {
+pub(crate) fn can_limit(scratch: &Scratch, test: &str) -> bool {
     scratch.write("probe.toml", &limited().text());
     scratch.run(&["run", "probe.toml", "--runs", "probe"]).assert_ok();
     let probe = scratch.path("probe");
@@ -46,6 +47,42 @@ fn an_engine_that_does_not_fit_its_ram_is_told_and_the_run_goes_on() {
         assert!(record.ram_limit.enforced_by.unwrap().starts_with("cgroup v"));
     }
     assert!(run.is_complete(), "that an engine does not fit is an answer");
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+/// A cache that is larger than the limit and grows as it is read into: the load fits, what comes
+/// after does not.
+#[test]
+fn a_cache_larger_than_the_limit_does_not_fit() {
+    let test = "a_cache_larger_than_the_limit_does_not_fit";
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, test) || !needs("rocksdb", test) {
+        return;
+    }
+    let options = |cache: &str| format!("block_cache = \"{cache}\"\nwrite_buffer_size = \"2MiB\"");
+    let suite = suite()
+        .data("size = \"96MiB\"\nvalue_bytes = 4000")
+        .ram("48MiB")
+        .engine_as("modest", "rocksdb", &options("25%"))
+        .engine_as("greedy", "rocksdb", &options("200MiB"))
+        .load("batch = 100")
+        .phase("evict", "")
+        .measure("operations = 20_000")
+        .role("readers", &format!("threads = 4\n{GET}"));
+    scratch.write("s.toml", &suite.text());
+    let done = scratch.run(&["run", "s.toml"]);
+    done.assert_ok().assert_says("greedy may not fit its RAM limit of 48.0 MiB");
+    done.assert_says("does not fit");
+    let run = scratch.only_run();
+    assert_eq!(record(&run, "_greedy_load").outcome, Outcome::Done);
+    let greedy = record(&run, "_greedy_t4");
+    let message = "killed by the kernel for its RAM limit while in `measure`".to_owned();
+    assert_eq!(greedy.outcome, Outcome::DoesNotFit { message });
+    assert!(greedy.ram_limit.group.unwrap().oom_kills > 0);
+    let modest = record(&run, "_modest_t4");
+    assert_eq!(modest.outcome, Outcome::Done);
+    assert_eq!(modest.case.options.values["block_cache"], Value::Integer(12 << 20));
     scratch.run(&["check"]).assert_code(0);
     scratch.assert_nothing_left();
 }

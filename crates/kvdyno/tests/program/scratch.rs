@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -189,6 +189,8 @@ impl Scratch {
         wait_until("all processes are gone", || self.processes().is_empty());
         let groups = self.groups();
         assert!(groups.is_empty(), "groups left: {groups:?}");
+        let swaps = self.swaps();
+        assert!(swaps.is_empty(), "swap left: {swaps:?}");
         assert_eq!(list(&self.path("tmp")), Vec::<String>::new(), "temporary files left");
         for run in self.runs() {
             let left: Vec<PathBuf> =
@@ -207,6 +209,28 @@ impl Scratch {
         };
         let pids = list(Path::new("/proc")).into_iter().filter(|name| name.parse::<u32>().is_ok());
         pids.filter(marked).collect()
+    }
+
+    /// Swap areas that were made for programs started here, switched on or not: by their labels.
+    pub(crate) fn swaps(&self) -> Vec<PathBuf> {
+        let text = fs::read_to_string("/proc/swaps").unwrap_or_default();
+        let on = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+        let zram =
+            list(Path::new("/sys/block")).into_iter().filter(|name| name.starts_with("zram"));
+        let zram = zram.map(|name| Path::new("/dev").join(name));
+        let mut areas: Vec<PathBuf> = on.map(PathBuf::from).chain(zram).collect();
+        areas.sort();
+        areas.dedup();
+        let started = self.started.borrow();
+        let ours = |path: &PathBuf| {
+            let mut label = [0; 16];
+            let read = File::open(path).and_then(|area| area.read_exact_at(&mut label, 1052));
+            let label = String::from_utf8_lossy(&label);
+            let label = label.trim_end_matches('\0');
+            read.is_ok() && started.iter().any(|pid| label == format!("kvdyno-{pid}"))
+        };
+        areas.retain(ours);
+        areas
     }
 
     /// Control groups that were made by programs started here.
@@ -268,6 +292,19 @@ impl Running {
         };
         let pids = list(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
         pids.into_iter().find(is_worker)
+    }
+
+    /// The process number of the one that cleans up behind it.
+    pub(crate) fn undertaker(&self) -> Option<u32> {
+        let is_it = |pid: &u32| {
+            let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            let tail = stat.rsplit_once(") ").map_or("", |(_, tail)| tail);
+            let parent = tail.split(' ').nth(1).and_then(|parent| parent.parse().ok());
+            words.ends_with(b"\0undertaker\0") && parent == Some(self.pid())
+        };
+        let pids = list(Path::new("/proc")).into_iter().filter_map(|name| name.parse().ok());
+        pids.into_iter().find(is_it)
     }
 
     /// Kills its worker.

@@ -55,8 +55,19 @@ impl Suite {
     }
 
     /// A RAM limit.
-    pub(crate) fn ram(mut self, limit: &str) -> Self {
-        self.tables += &format!("[ram]\nlimit = \"{limit}\"\n");
+    pub(crate) fn ram(self, limit: &str) -> Self {
+        self.rams(&format!("\"{limit}\""))
+    }
+
+    /// RAM limits as TOML says them.
+    pub(crate) fn rams(mut self, limits: &str) -> Self {
+        self.tables += &format!("[ram]\nlimit = {limits}\n");
+        self
+    }
+
+    /// What is below the RAM limit that was said right before: further lines beside its name.
+    pub(crate) fn tier(mut self, name: &str, lines: &str) -> Self {
+        self.tables += &format!("[[ram.tier]]\nname = \"{name}\"\n{lines}\n");
         self
     }
 

@@ -4,12 +4,13 @@
 use super::places::can_mount;
 use super::scratch::{Running, Scratch, list, outcomes, records, wait_until};
 use super::suites::{GET, Suite, UPDATE, suite};
+use super::tiers::{SLOW, SQUEEZED, can_swap};
 use super::workers::{needs, skipped};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::files::RunFolder;
 use rustix::process::Signal;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXT4: &str = "kind = \"loop\"\nfilesystem = \"ext4\"";
@@ -31,7 +32,7 @@ fn can_make(test: &str, tools: &[&str]) -> bool {
 }
 
 /// Loop devices whose images lay in this folder.
-fn loops(scratch: &Scratch) -> Vec<String> {
+pub(crate) fn loops(scratch: &Scratch) -> Vec<String> {
     let folder = scratch.path(".").canonicalize().unwrap().display().to_string();
     let is_ours = |name: &String| {
         let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file"));
@@ -47,7 +48,7 @@ fn mounts(scratch: &Scratch) -> Vec<String> {
     mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned).collect()
 }
 
-/// No loop device, mount, process, group or file.
+/// No loop device, mount, process, group, swap or file.
 fn assert_nothing_left(scratch: &Scratch) {
     scratch.assert_nothing_left();
     wait_until("no loop device is left", || loops(scratch).is_empty());
@@ -133,17 +134,25 @@ fn engines_on_filesystems_and_on_the_bare_device() {
     assert_nothing_left(&scratch);
 }
 
-/// Long enough to be killed anywhere: made, loaded, measured, made anew.
-fn to_be_killed() -> Suite {
-    suite()
+/// Long enough to be killed anywhere: made, loaded, measured, made anew; by an engine that keeps
+/// more than its RAM limit, half of it in swap, and by a real one where there is one.
+fn to_be_killed(test: &str) -> Suite {
+    let keeps = "store = \"memory\"\nlatency_ns = 20_000\nmemory_bytes = \"64MiB\"";
+    let mut suite = suite()
         .data("records = 3000\nvalue_bytes = 100")
-        .run("database = \"fresh\"\nthreads = [1, 2]")
+        .run("database = \"fresh\"")
         .volume("ext4", EXT4)
-        .volume("nojournal", NO_JOURNAL)
-        .engine_as("keeps", "null", "store = \"memory\"\nlatency_ns = 20_000")
-        .load("batch = 100")
-        .measure("duration = \"300ms\"")
-        .role("readers", &format!("threads = \"sweep\"\n{GET}"))
+        .ram("48MiB");
+    if can_swap(test) {
+        suite = suite.tier("slow", SLOW).tier("squeezed", SQUEEZED);
+    } else {
+        suite = suite.volume("nojournal", NO_JOURNAL);
+    }
+    suite = suite.engine_as("keeps", "null", keeps);
+    if needs("lmdb", test) {
+        suite = suite.engine("lmdb");
+    }
+    suite.load("batch = 100").measure("duration = \"100ms\"").role("readers", GET)
 }
 
 /// Kills the program and its worker this long after it began; false if it had ended by itself.
@@ -167,7 +176,7 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
         return;
     }
     let scratch = Scratch::new();
-    scratch.write("s.toml", &to_be_killed().text());
+    scratch.write("s.toml", &to_be_killed(test).text());
     let begun = std::time::Instant::now();
     scratch.run(&["run", "s.toml", "--runs", "whole"]).assert_ok();
     let mut whole = begun.elapsed();
@@ -184,8 +193,11 @@ fn killed_at_twenty_moments_nothing_is_left_and_the_run_goes_on() {
             assert!(too_late < 40, "{killed} were killed, {too_late} ended before");
             whole = whole * 19 / 20;
         }
+        // The last to go is the one that takes away groups and swap.
         wait_until("all processes are gone", || scratch.processes().is_empty());
         wait_until("no loop device is left", || loops(&scratch).is_empty());
+        assert_eq!(scratch.groups(), Vec::<PathBuf>::new());
+        assert_eq!(scratch.swaps(), Vec::<PathBuf>::new());
         assert_eq!(mounts(&scratch), Vec::<String>::new());
         for run in scratch.runs() {
             let folder = RunFolder::open(run.clone()).ok();

@@ -174,6 +174,7 @@ fn case(at: usize, job: &Job) -> Case {
         database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
         volume: None,
         ram_limit_bytes: None,
+        tier: None,
         data: Data {
             records,
             key: Key { bytes: 8, format: KeyFormat::Binary },
@@ -236,6 +237,7 @@ fn phase_of(
         process: Some(process),
         device: None,
         group: None,
+        swap: None,
         steal_ns: None,
         looks: None,
     };

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Makes a file of this many bytes in a directory. It has no name: closed, by whatever means, it
 /// is gone. Its space is set aside, because a loop device whose file cannot grow any more fails
 /// in the middle of a filesystem that believes it has room.
-pub(super) fn make(directory: &Path, bytes: u64) -> io::Result<File> {
+pub(in crate::host) fn make(directory: &Path, bytes: u64) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;
     let file = match openat(CWD, directory, flags | OFlags::TMPFILE, mode) {

@@ -2,6 +2,8 @@
 //! kernel takes it down. So nothing is left of it however this process ends.
 
 use super::ioctl::{self, LO_FLAGS_AUTOCLEAR, LO_FLAGS_DIRECT_IO};
+use crate::host::Root;
+use crate::host::group::Unavailable;
 use rustix::fs::{major, minor};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -19,17 +21,26 @@ const ATTEMPTS: u32 = 64;
 
 /// A loop device of ours. Dropped, it is gone as soon as nobody else has it open.
 #[derive(Debug)]
-pub(super) struct LoopDevice {
+pub(in crate::host) struct LoopDevice {
     /// The kernel keeps it as long as it is open, and no longer.
     _file: File,
     number: u32,
     /// The file is not cached a second time by the kernel.
-    pub(super) direct_io: bool,
+    pub(in crate::host) direct_io: bool,
+}
+
+/// Fails where there are none.
+pub(in crate::host) fn check(root: &Root) -> Result<(), Unavailable> {
+    if root.path(CONTROL).exists() {
+        return Ok(());
+    }
+    let reason = format!("this kernel has no loop devices here: there is no {CONTROL}");
+    Err(Unavailable::new(reason, "modprobe loop"))
 }
 
 impl LoopDevice {
     /// A free loop device with this file under it.
-    pub(super) fn attach(image: &File) -> io::Result<Self> {
+    pub(in crate::host) fn attach(image: &File) -> io::Result<Self> {
         let control = open(CONTROL)?;
         for _ in 0..ATTEMPTS {
             let number = ioctl::free_loop(&control)?;
@@ -45,13 +56,13 @@ impl LoopDevice {
     }
 
     /// The kernel's name of it.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::host) fn name(&self) -> String {
         format!("loop{}", self.number)
     }
 
     /// Its node. It names this device as long as `self` lives: the kernel does not give away a
     /// device that is open.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(in crate::host) fn path(&self) -> PathBuf {
         PathBuf::from(path_of(self.number))
     }
 }

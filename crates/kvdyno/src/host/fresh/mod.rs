@@ -10,9 +10,9 @@
 mod arguments;
 mod filesystem;
 mod given;
-mod image;
+pub(super) mod image;
 mod ioctl;
-mod loops;
+pub(super) mod loops;
 pub mod namespace;
 #[cfg(test)]
 mod tests;
@@ -227,7 +227,7 @@ impl Fresh {
 }
 
 /// `ext4 on vda`.
-fn lies_on(root: &Root, folder: &Path) -> io::Result<String> {
+pub(super) fn lies_on(root: &Root, folder: &Path) -> io::Result<String> {
     let volume = Volume::at(root, folder)?;
     let device = match &volume.device {
         Ok(device) => device.name.as_str(),

@@ -11,7 +11,7 @@ mod naming;
 mod site;
 mod sweep;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod unavailable;
@@ -19,7 +19,7 @@ mod v1;
 mod v2;
 
 pub use above::{cpus_above, io_above, is_seen, memory_above, throttled_ns};
-pub use sweep::sweep;
+pub use sweep::{bury, sweep};
 pub use unavailable::Unavailable;
 
 use super::Root;
@@ -52,6 +52,15 @@ impl fmt::Display for Version {
             Self::V2 => "cgroup v2",
         })
     }
+}
+
+/// What of swap a group was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// How rather memory of processes goes than files; `None` where that cannot be read.
+    pub swappiness: Option<u32>,
+    /// What was asked for and is not in force, each as a sentence with its remedy.
+    pub not_enforced: Vec<String>,
 }
 
 /// A memory control group of ours. Dropped, it is removed with the processes in it.
@@ -122,6 +131,14 @@ impl Group {
         self.limit_bytes
     }
 
+    /// Lets as much memory beyond the limit go into swap: to be said before a process joins.
+    pub fn allow_swap(&self, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
+        match self.version {
+            Version::V1 => v1::allow_swap(&self.directory, bytes, swappiness),
+            Version::V2 => v2::allow_swap(&self.root, &self.directory, bytes, swappiness),
+        }
+    }
+
     /// What [`join`] writes to; open since the group was made, so that a child between fork and
     /// exec has nothing to look up.
     pub fn procs_file(&self) -> BorrowedFd<'_> {
@@ -174,44 +191,51 @@ impl Group {
         if std::mem::replace(&mut self.removed, true) {
             return Ok(());
         }
-        self.kill_members();
-        let _ = self.reclaim();
-        let begun = Instant::now();
-        loop {
-            match self.root.remove_group(&self.directory) {
-                Err(error)
-                    if error.kind() == io::ErrorKind::ResourceBusy
-                        && begun.elapsed() < REMOVE_LIMIT =>
-                {
-                    self.kill_members();
-                    thread::sleep(Duration::from_millis(5));
-                }
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => break,
-            }
-        }
+        remove(&self.root, self.version, &self.directory, REMOVE_LIMIT)?;
         leaf::go_back(&self.root);
         Ok(())
-    }
-
-    /// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a
-    /// tree of copies are nobody's.
-    fn kill_members(&self) {
-        if !self.root.is_system() {
-            return;
-        }
-        let members = hierarchy::members(&self.directory).unwrap_or_default();
-        for pid in members.into_iter().filter(|&pid| pid != self.root.pid()) {
-            if let Some(pid) = Pid::from_raw(pid as i32) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
         let _ = self.remove_now();
+    }
+}
+
+/// Removes a group of ours, with the processes in it and its page cache.
+fn remove(root: &Root, version: Version, directory: &Path, patience: Duration) -> io::Result<()> {
+    kill_members(root, directory);
+    let _ = match version {
+        Version::V1 => v1::reclaim(directory),
+        Version::V2 => v2::reclaim(directory),
+    };
+    let begun = Instant::now();
+    loop {
+        match root.remove_group(directory) {
+            Err(error)
+                if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < patience =>
+            {
+                kill_members(root, directory);
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a tree
+/// of copies are nobody's.
+fn kill_members(root: &Root, directory: &Path) {
+    if !root.is_system() {
+        return;
+    }
+    let members = hierarchy::members(directory).unwrap_or_default();
+    for pid in members.into_iter().filter(|&pid| pid != root.pid()) {
+        if let Some(pid) = Pid::from_raw(pid as i32) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 

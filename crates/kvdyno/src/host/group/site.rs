@@ -3,7 +3,7 @@
 //! On v1, below our own. On v2 a group may have members or limited children, not both, and our
 //! own group has at least one member. So, in this order: below our own group where that is
 //! already arranged (or where we sit in the hierarchy's root, which is exempt); below it after
-//! moving ourselves into a leaf, where we are its only member (`systemd-run --scope`); beside it,
+//! moving ourselves into a leaf, where we are alone in it (`systemd-run --scope`); beside it,
 //! in the parent that already limits its children, where we may write there (root in a login
 //! session, a desktop terminal). Other processes are never moved.
 
@@ -78,7 +78,7 @@ impl Site {
 }
 
 fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavailable> {
-    let own = &leaf::without_leaf(root, &hierarchy.own);
+    let own = &leaf::without_leaf(&hierarchy.own);
     if !v2::has_controller(own) {
         return Err(no_controller(root, own));
     }
@@ -89,8 +89,7 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavail
     if !own.join("cgroup.type").exists() {
         return Ok((own.clone(), Way::BelowRoot));
     }
-    let members = members(own).unwrap_or_default();
-    if members == [root.pid()] && writable(own).is_ok() {
+    if leaf::is_ours_alone(root, own) && writable(own).is_ok() {
         return Ok((own.clone(), Way::BelowAlone));
     }
     let parent = own.parent().filter(|parent| parent.starts_with(&hierarchy.top));
@@ -100,7 +99,7 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavail
             format!(
                 "our own group {} holds {} processes and can have no limited groups below it",
                 root.shown(own).display(),
-                members.len()
+                members(own).unwrap_or_default().len()
             ),
             ALONE,
         )),

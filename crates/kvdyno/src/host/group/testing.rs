@@ -8,13 +8,13 @@ pub(super) const V2_MOUNT: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,n
 
 /// `memory.stat` of a new v1 group, shortened.
 const V1_STAT: &str = "cache 0\nrss 0\nhierarchical_memory_limit 67108864\n\
-     total_cache 65536\ntotal_rss 4096\ntotal_rss_huge 0\n";
+     total_cache 65536\ntotal_rss 4096\ntotal_rss_huge 0\ntotal_swap 12288\n";
 
 /// `memory.stat` of a v2 group, shortened (6.1).
 const V2_STAT: &str = "anon 4096\nfile 131072\nkernel 8192\nfile_mapped 0\nfile_dirty 0\n";
 
 /// A hybrid host (kernel 6.18): memory on v1, the unified hierarchy beside it without controllers.
-pub(super) fn hybrid() -> Fake {
+pub(in crate::host) fn hybrid() -> Fake {
     let own = "/sys/fs/cgroup/memory/process_api/d5aec408";
     with_new_v1_group(Fake::new())
         .file(
@@ -38,7 +38,7 @@ pub(super) fn hybrid() -> Fake {
 }
 
 /// A v2 host, in a login session with a shell and its parent.
-pub(super) fn v2_session() -> Fake {
+pub(in crate::host) fn v2_session() -> Fake {
     let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
     let own = format!("{slice}/session-3.scope");
     with_new_v2_group(Fake::new())
@@ -59,7 +59,7 @@ pub(super) fn v2_session() -> Fake {
 }
 
 /// A v2 container with a namespace of its own and this process alone in it.
-pub(super) fn v2_alone() -> Fake {
+pub(in crate::host) fn v2_alone() -> Fake {
     with_new_v2_group(Fake::new())
         .file("/proc/self/cgroup", "0::/\n")
         .file("/proc/self/mountinfo", V2_MOUNT)

@@ -27,6 +27,7 @@ fn a_v1_group_is_made_limited_read_and_removed() {
         anon_bytes: 4096,
         limit_hits: 795,
         oom_kills: 2,
+        swap_bytes: Some(12288),
     };
     assert_eq!(group.usage().unwrap(), expected);
     join(group.procs_file()).unwrap();
@@ -61,12 +62,38 @@ fn a_v2_group_is_made_limited_read_and_removed() {
         anon_bytes: 4096,
         limit_hits: 19,
         oom_kills: 1,
+        swap_bytes: None,
     };
     assert_eq!(group.usage().unwrap(), expected);
     assert_eq!(group.reclaim().unwrap(), 0);
     assert_eq!(fake.read(&format!("{directory}/memory.reclaim")), "143360");
     drop(group);
     assert!(!fake.root.path(directory).exists(), "a dropped group is removed");
+}
+
+#[test]
+fn below_a_limit_there_is_swap_where_it_is_allowed() {
+    let fake = hybrid();
+    let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
+    let allowed = group.allow_swap(36 * MIB, 100).unwrap();
+    assert_eq!(allowed, Allowed { swappiness: Some(100), not_enforced: Vec::new() });
+    let directory = group.directory().to_owned();
+    let holds = |file: &str| std::fs::read_to_string(directory.join(file)).unwrap();
+    assert_eq!(holds("memory.memsw.limit_in_bytes"), (100 * MIB).to_string());
+    assert_eq!(holds("memory.swappiness"), "100");
+    std::fs::remove_file(directory.join("memory.memsw.limit_in_bytes")).unwrap();
+    let allowed = group.allow_swap(36 * MIB, 60).unwrap();
+    assert!(allowed.not_enforced[0].ends_with("boot with swapaccount=1"), "{allowed:?}");
+
+    let fake = v2_session().file("/proc/sys/vm/swappiness", "60\n");
+    let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
+    let allowed = group.allow_swap(36 * MIB, 60).unwrap();
+    assert_eq!(allowed, Allowed { swappiness: Some(60), not_enforced: Vec::new() });
+    let most = std::fs::read_to_string(group.directory().join("memory.swap.max")).unwrap();
+    assert_eq!(most, (36 * MIB).to_string());
+    let allowed = group.allow_swap(36 * MIB, 100).unwrap();
+    assert_eq!(allowed.swappiness, Some(60));
+    assert!(allowed.not_enforced[0].ends_with("sysctl vm.swappiness=100"), "{allowed:?}");
 }
 
 #[test]
@@ -83,7 +110,7 @@ fn a_v2_kernel_without_peak_and_swap_is_read_all_the_same() {
 fn alone_in_a_v2_group_we_move_into_a_leaf_first() {
     let fake = v2_alone();
     let group = Group::create(&fake.root, "a", MIB).unwrap();
-    assert_eq!(fake.read("/sys/fs/cgroup/kvdyno-4242-main/cgroup.procs"), "0");
+    assert_eq!(fake.read("/sys/fs/cgroup/kvdyno-4242-main/cgroup.procs"), "4242");
     assert_eq!(fake.read("/sys/fs/cgroup/cgroup.subtree_control"), "+memory");
     assert_eq!(fake.root.shown(group.directory()), Path::new("/sys/fs/cgroup/kvdyno-4242-a"));
 }

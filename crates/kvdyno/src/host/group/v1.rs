@@ -1,5 +1,6 @@
 //! The memory controller's files of cgroup v1.
 
+use super::Allowed;
 use super::control::{number, read, write};
 use crate::host::root::keyed;
 use kvdyno_record::usage::GroupUsage;
@@ -24,6 +25,24 @@ pub(super) fn set_limit(directory: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Lets as much of the group's memory go into swap, as readily as is asked for; what of that is not
+/// in force.
+pub(super) fn allow_swap(directory: &Path, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
+    write(directory, "memory.swappiness", swappiness)?;
+    let (both, mut not_enforced) = ("memory.memsw.limit_in_bytes", Vec::new());
+    if directory.join(both).exists() {
+        let limit = number(directory, "memory.limit_in_bytes")?;
+        write(directory, both, limit.saturating_add(bytes))?;
+    } else {
+        not_enforced.push(
+            "this kernel does not count the swap of a group, whose only bound is the size of the \
+             swap: boot with swapaccount=1"
+                .to_owned(),
+        );
+    }
+    Ok(Allowed { swappiness: Some(swappiness), not_enforced })
+}
+
 /// The limit in force; an unlimited group shows a number near 2^63.
 pub(super) fn limit(directory: &Path) -> Option<u64> {
     let bytes = number(directory, "memory.limit_in_bytes").ok()?;
@@ -42,6 +61,7 @@ pub(super) fn usage(directory: &Path) -> io::Result<GroupUsage> {
         limit_hits: number(directory, "memory.failcnt")?,
         // Since Linux 4.13.
         oom_kills: keyed(&oom, "oom_kill").unwrap_or_default(),
+        swap_bytes: keyed(&stat, "total_swap"),
     })
 }
 

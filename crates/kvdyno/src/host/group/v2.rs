@@ -1,6 +1,8 @@
 //! The memory controller's files of cgroup v2.
 
+use super::Allowed;
 use super::control::{number, read, write};
+use crate::host::Root;
 use crate::host::root::keyed;
 use kvdyno_record::usage::GroupUsage;
 use std::io;
@@ -20,6 +22,27 @@ pub(super) fn set_limit(directory: &Path, bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Lets as much of the group's memory go into swap. How readily is one setting of the whole
+/// machine's, which is read and left alone.
+pub(super) fn allow_swap(
+    root: &Root,
+    directory: &Path,
+    bytes: u64,
+    swappiness: u32,
+) -> io::Result<Allowed> {
+    write(directory, "memory.swap.max", bytes)?;
+    let in_force = root.number("/proc/sys/vm/swappiness");
+    let mut not_enforced = Vec::new();
+    if in_force != Some(swappiness) {
+        let shown = in_force.map_or("not known".to_owned(), |number: u32| number.to_string());
+        not_enforced.push(format!(
+            "swappiness {swappiness} was asked for and is {shown}: on cgroup v2 it is the \
+             machine's: sysctl vm.swappiness={swappiness}"
+        ));
+    }
+    Ok(Allowed { swappiness: in_force, not_enforced })
+}
+
 /// The limit in force; `max` means none.
 pub(super) fn limit(directory: &Path) -> Option<u64> {
     number(directory, "memory.max").ok()
@@ -37,6 +60,7 @@ pub(super) fn usage(directory: &Path) -> io::Result<GroupUsage> {
         anon_bytes: keyed(&stat, "anon").unwrap_or_default(),
         limit_hits: keyed(&events, "max").unwrap_or_default(),
         oom_kills: keyed(&events, "oom_kill").unwrap_or_default(),
+        swap_bytes: number(directory, "memory.swap.current").ok(),
     })
 }
 

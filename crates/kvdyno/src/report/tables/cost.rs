@@ -15,6 +15,9 @@ share of the database in the page cache before > after. data:RAM: allocated byte
 force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes,
 latency and queue of the device.";
 
+const SWAP_AID: &str = "
+swap in, swap out: read from and written to the swap that was made for the case.";
+
 /// A line for each measured phase.
 pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::{Left, Right};
@@ -55,6 +58,10 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             ("n", Right),
         ]);
     }
+    let swaps = runs(summary).any(|(_, run)| run.metrics.get(&c::SWAP_IN_BYTES_PER_OP).is_some());
+    if swaps {
+        columns.extend([("swap in\nKB/op", Right), ("swap out\nKB/op", Right)]);
+    }
     let mut table = Table::new(columns);
     for (group, run) in runs(summary) {
         let mut cells = axes.cells(group);
@@ -64,9 +71,23 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             cells.push(run.phase.clone());
         }
         cells.extend(cost_cells(&mut table, group, run, wide));
+        if swaps {
+            cells.extend(swap_cells(&mut table, group, run));
+        }
         table.row(&cells);
     }
-    Titled { title: "Cost of the run, all roles together", table, aid: COST_AID.to_owned() }
+    let swap_aid = if swaps { SWAP_AID } else { "" };
+    let aid = format!("{COST_AID}{swap_aid}");
+    Titled { title: "Cost of the run, all roles together", table, aid }
+}
+
+/// Nothing where a case has no swap of its own: nothing is missing there.
+fn swap_cells(table: &mut Table, group: &Group, run: &RunRow) -> [String; 2] {
+    let mut row = Cells::new(table, group, &run.metrics, &c::CPU_PER_OP);
+    [&c::SWAP_IN_BYTES_PER_OP, &c::SWAP_OUT_BYTES_PER_OP].map(|definition| {
+        let had = run.metrics.get(definition).is_some();
+        if had { row.figure(definition, |bytes| ratio(bytes / 1e3)) } else { String::new() }
+    })
 }
 
 fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec<String> {

@@ -7,7 +7,6 @@ use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
 use super::sides::{Chosen, Sides};
 use super::work::{self, Difference};
-use crate::units;
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -210,7 +209,7 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
         // A bare drive needs no limit beside engines that have one.
         let engines = chosen.groups.iter().any(|group| group.competes());
         let all = chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
-        let mut limits = all.map(|group| group.ram_limit_bytes);
+        let mut limits = all.map(|group| group.ram());
         let first = limits.next();
         limits.any(|limit| Some(limit) != first)
     };
@@ -222,8 +221,7 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
             None => format!("{} load", group.label),
         };
         if several_rams {
-            let ram = group.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
-            name += &format!(" RAM {ram}");
+            name += &format!(" RAM {}", group.ram());
         }
         if let Some(volume) = &group.volume {
             name += &format!(" on {volume}");

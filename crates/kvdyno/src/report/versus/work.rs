@@ -1,5 +1,6 @@
 //! What a case does, as one value: equal values, equal work; and where two differ, by name.
 
+use crate::report::group::tier;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::workload::Phase;
 use schemars::JsonSchema;
@@ -29,15 +30,17 @@ impl Difference {
     }
 }
 
-/// All that makes figures comparable, and nothing of who does it: the data, the RAM limit, the
-/// volume's name, the durability class, the swept threads, and the phases from the load on,
-/// whichever case ran them.
+/// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and the
+/// name of what is below it, the volume's name, the durability class, the swept threads, and the
+/// phases from the load on, whichever case ran them.
 pub(super) fn of(case: &Case, plan: &Plan) -> Value {
     let volume = case.volume.as_ref().map(|volume| &volume.name);
+    let tier = tier(case).map(|tier| &tier.name);
     json!({
         "data": case.data,
         "durability": case.options.durability,
         "ram_limit_bytes": case.ram_limit_bytes,
+        "tier": tier,
         "volume": volume,
         "threads": case.threads,
         "phases": phases(case, plan),

@@ -9,7 +9,6 @@ use crate::report::group::Group;
 use crate::report::metric::{Definition, Metrics};
 use crate::report::summary::Summary;
 use crate::report::tables::data;
-use crate::units;
 use rust_xlsxwriter::{
     Chart, ChartFormat, ChartLine, ChartMarker, ChartSolidFill, ChartType, Color,
 };
@@ -161,7 +160,7 @@ fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let parts: [fn(&Group) -> String; 4] = [
         |group| group.durability.as_str().to_owned(),
         data,
-        |group| group.ram_limit_bytes.map_or("all RAM".to_owned(), units::bytes),
+        |group| format!("{} RAM", group.ram()),
         |group| group.volume.clone().unwrap_or_default(),
     ];
     let differ = parts.map(|part| {

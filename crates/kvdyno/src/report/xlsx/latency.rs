@@ -10,11 +10,12 @@ use crate::report::metric::{Definition, Metric};
 use crate::report::summary::Summary;
 use std::collections::BTreeMap;
 
-const HEADINGS: [Heading; 20] = [
+const HEADINGS: [Heading; 21] = [
     heading("engine", 14, Plain),
     heading("durability", 10, Plain),
     heading("records", 13, Count),
     heading("RAM limit, B", 15, Count),
+    heading("tier", 12, Plain),
     heading("volume", 12, Plain),
     heading("threads", 8, Count),
     heading("phase", 12, Plain),
@@ -34,7 +35,7 @@ const HEADINGS: [Heading; 20] = [
 ];
 
 /// Where the 99th percentile stands.
-const P99: u16 = 15;
+const P99: u16 = 16;
 
 const SERVICE: [&Definition; 7] = [
     &c::SERVICE_MEAN,
@@ -125,6 +126,7 @@ fn cells(group: &Group, part: &RolePart<'_>, from: &str, times: &[Option<&Metric
         Cell::text(group.durability.as_str()),
         Cell::count(Some(group.records)),
         Cell::count(group.ram_limit_bytes),
+        Cell::text(group.tier.as_deref().unwrap_or_default()),
         Cell::text(group.volume.as_deref().unwrap_or_default()),
         Cell::count(Some(threads.into())),
         Cell::text(&part.run.phase),

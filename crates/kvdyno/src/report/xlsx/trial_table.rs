@@ -110,13 +110,14 @@ impl Placed {
 }
 
 /// What every line says first.
-const ABOUT: [Heading; 8] = [
+const ABOUT: [Heading; 9] = [
     heading("engine", 14, Show::Plain),
     heading("durability", 10, Show::Plain),
     heading("records", 13, Show::Count),
     heading("key, B", 8, Show::Count),
     heading("value, B (mean)", 9, Show::Count),
     heading("RAM limit, B", 15, Show::Count),
+    heading("tier", 12, Show::Plain),
     heading("volume", 12, Show::Plain),
     heading("threads", 8, Show::Count),
 ];
@@ -354,6 +355,7 @@ fn about(group: &Group) -> Vec<Cell> {
         Cell::count(Some(group.key_bytes.into())),
         Cell::count(Some(group.value_bytes_mean)),
         Cell::count(group.ram_limit_bytes),
+        Cell::text(group.tier.as_deref().unwrap_or_default()),
         Cell::text(group.volume.as_deref().unwrap_or_default()),
         Cell::count(group.threads.map(u64::from)),
     ]

@@ -4,6 +4,7 @@ mod drive;
 mod language;
 mod plans;
 mod refusals;
+mod tiers;
 mod volumes;
 
 use super::*;

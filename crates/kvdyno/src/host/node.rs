@@ -1,0 +1,96 @@
+//! Takes memory from one NUMA node: that of its processes, and of the files they bring in.
+
+#![expect(unsafe_code, reason = "set_mempolicy(2) has no safe wrapper")]
+
+use super::Root;
+use super::group::Unavailable;
+use std::io;
+
+/// linux/mempolicy.h.
+const MPOL_DEFAULT: libc::c_int = 0;
+const MPOL_BIND: libc::c_int = 2;
+
+/// A mask of nodes: as many as any kernel knows.
+type Mask = [libc::c_ulong; 1024 / libc::c_ulong::BITS as usize];
+
+/// Fails where there is no memory on a node.
+pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
+    let list = root.text("/sys/devices/system/node/has_memory");
+    let Some(list) = list.filter(|list| !list.is_empty()) else {
+        let reason = "this kernel knows no NUMA nodes: there is no /sys/devices/system/node";
+        return Err(Unavailable::new(reason, "use a kernel with CONFIG_NUMA"));
+    };
+    if has(&list, node) {
+        return Ok(());
+    }
+    let reason = format!("NUMA node {node} has no memory here, of those that have: {list}");
+    let remedy = "name one of them; CXL memory becomes a node by `daxctl reconfigure-device \
+                  --mode=system-ram`";
+    Err(Unavailable::new(reason, remedy))
+}
+
+/// `0-1,3` has 3.
+fn has(list: &str, node: u32) -> bool {
+    list.split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let bounds = (first.trim().parse(), last.trim().parse());
+        matches!(bounds, (Ok(first), Ok(last)) if (first..=last).contains(&node))
+    })
+}
+
+/// Does something (start a process) while this thread takes memory from one node alone. Who is
+/// started meanwhile does so for good.
+pub fn bound<T>(node: u32, act: impl FnOnce() -> T) -> io::Result<T> {
+    let mut mask: Mask = [0; size_of::<Mask>() / size_of::<libc::c_ulong>()];
+    let word = mask.get_mut((node / libc::c_ulong::BITS) as usize);
+    let word = word.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    *word |= 1 << (node % libc::c_ulong::BITS);
+    set(MPOL_BIND, &mask)?;
+    let done = act();
+    set(MPOL_DEFAULT, &Mask::default())?;
+    Ok(done)
+}
+
+fn set(policy: libc::c_int, mask: &Mask) -> io::Result<()> {
+    let bits = mask.len() * libc::c_ulong::BITS as usize;
+    // SAFETY: the call reads at most `bits` bits from `mask`, which has as many and outlives it.
+    let code = unsafe { libc::syscall(libc::SYS_set_mempolicy, policy, mask.as_ptr(), bits) };
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::fake::Fake;
+    use super::super::testing::skipped;
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_node_without_memory_is_refused_with_those_that_have_some() {
+        let has_memory = "/sys/devices/system/node/has_memory";
+        let fake = Fake::new().file(has_memory, "0-1,3\n");
+        assert_eq!(
+            [0, 1, 2, 3, 4].map(|node| check(&fake.root, node).is_ok()),
+            [true, true, false, true, false]
+        );
+        let reason = check(&fake.root, 2).unwrap_err().reason;
+        assert_eq!(reason, "NUMA node 2 has no memory here, of those that have: 0-1,3");
+        assert!(check(&Fake::new().root, 0).unwrap_err().reason.contains("no NUMA nodes"));
+    }
+
+    #[test]
+    fn what_is_started_takes_its_memory_from_there_and_we_go_on_as_before() {
+        if let Err(unavailable) = check(&Root::system(), 0) {
+            return skipped("what_is_started_takes_its_memory", &unavailable.to_string());
+        }
+        let maps = || {
+            let output = Command::new("cat").arg("/proc/self/numa_maps").output().unwrap();
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let heap = bound(0, maps).unwrap();
+        let heap = heap.lines().find(|line| line.contains(" heap ")).unwrap();
+        assert!(heap.contains(" bind:0 "), "{heap}");
+        assert!(!maps().contains("bind"));
+        assert!(bound(1023, maps).is_err(), "there is no such node");
+    }
+}

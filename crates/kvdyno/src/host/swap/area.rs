@@ -1,0 +1,80 @@
+//! What mkswap(8) writes: the first page of a swap area. Its label says whose it is, so that one
+//! who finds it knows (`kvdyno-<pid>`, as with groups).
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+
+/// linux/swap.h, `union swap_header`: behind the boot block.
+const VERSION_AT: u64 = 1024;
+const LABEL_AT: u64 = 1052;
+const LABEL_BYTES: usize = 16;
+const MAGIC: &[u8] = b"SWAPSPACE2";
+
+const PREFIX: &str = "kvdyno-";
+
+fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// Makes a swap area of this many bytes.
+pub(super) fn make(device: &File, bytes: u64, owner: u32) -> io::Result<()> {
+    let pages = u32::try_from(bytes / page_bytes()).unwrap_or(u32::MAX);
+    let mut page = vec![0; page_bytes() as usize];
+    let mut put = |at: u64, bytes: &[u8]| {
+        page[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+    };
+    put(VERSION_AT, &1u32.to_ne_bytes());
+    put(VERSION_AT + 4, &pages.saturating_sub(1).to_ne_bytes());
+    // A number has seven digits at most: it fits.
+    put(LABEL_AT, format!("{PREFIX}{owner}").as_bytes());
+    put(page_bytes() - MAGIC.len() as u64, MAGIC);
+    device.write_all_at(&page, 0)?;
+    device.sync_all()
+}
+
+/// The process that made the swap area on a device; `None`: it is none of ours.
+pub(super) fn owner(device: &File) -> Option<u32> {
+    let mut magic = [0; MAGIC.len()];
+    device.read_exact_at(&mut magic, page_bytes() - MAGIC.len() as u64).ok()?;
+    let mut label = [0; LABEL_BYTES];
+    device.read_exact_at(&mut label, LABEL_AT).ok()?;
+    let label = std::str::from_utf8(&label).ok()?.trim_end_matches('\0');
+    label.strip_prefix(PREFIX).filter(|_| magic == MAGIC)?.parse().ok()
+}
+
+/// Takes the area's mark away.
+pub(super) fn blank(device: &File) -> io::Result<()> {
+    device.write_all_at(&vec![0; page_bytes() as usize], 0)?;
+    device.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_area_says_whose_it_is() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        assert_eq!(owner(&file), None);
+        make(&file, 1 << 20, 4_194_304).unwrap();
+        assert_eq!(owner(&file), Some(4_194_304));
+        blank(&file).unwrap();
+        assert_eq!(owner(&file), None);
+    }
+
+    /// The system's own tool takes it for what it is.
+    #[test]
+    fn others_read_it_as_swap() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(1 << 20).unwrap();
+        make(file.as_file(), 1 << 20, 77).unwrap();
+        let blkid = std::process::Command::new("blkid").arg("-p").arg(file.path()).output();
+        let Ok(output) = blkid else {
+            return crate::host::testing::skipped("others_read_it_as_swap", "no blkid here");
+        };
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("TYPE=\"swap\"") && said.contains("LABEL=\"kvdyno-77\""), "{said}");
+    }
+}

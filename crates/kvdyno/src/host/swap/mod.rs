@@ -1,0 +1,213 @@
+//! Swap for one case: on an image of ours, on a device that the user gave up, or in zram.
+//!
+//! Swap survives the process that switched it on, so it is made in a process that survives this
+//! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and [`sweep`]
+//! takes away what is left where even that one was killed. How much of it a case may use, and how
+//! readily, is for its [`Group`](super::Group).
+
+mod area;
+mod system;
+#[cfg(test)]
+mod tests;
+mod zram;
+
+use super::fresh::{image, lies_on, loops};
+use super::group::{Unavailable, availability};
+use super::{Root, raw};
+use kvdyno_record::tier::{Memory, SwapRecord};
+use kvdyno_record::volume::ImageRecord;
+use loops::LoopDevice;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use zram::Zram;
+
+/// How long the machine is given to have room for what comes back out of swap.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Swap that is to be made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Wanted {
+    /// What it is made of.
+    pub memory: Memory,
+    /// Where an image of ours would lie.
+    pub folder: PathBuf,
+    /// The process that it is made for.
+    pub owner: u32,
+}
+
+/// Swap that is on. Dropped, it is off, and what it was made of is gone.
+#[derive(Debug)]
+pub struct Swap {
+    backing: Backing,
+    record: SwapRecord,
+}
+
+/// What swap lies on.
+#[derive(Debug)]
+enum Backing {
+    Loop(LoopDevice),
+    Given(PathBuf),
+    Zram(Zram),
+}
+
+/// Fails where this user, on this machine, could not have such swap. Touches nothing.
+pub fn check(root: &Root, memory: &Memory) -> Result<(), Unavailable> {
+    if memory.swap().is_none() {
+        return Ok(());
+    }
+    if !rustix::process::geteuid().is_root() {
+        return Err(Unavailable::new("switching swap on needs root", "run as root"));
+    }
+    if !root.path("/proc/swaps").exists() {
+        let reason = "this kernel has no swap: there is no /proc/swaps";
+        return Err(Unavailable::new(reason, "use a kernel with CONFIG_SWAP"));
+    }
+    let group = availability(root);
+    if !group.available {
+        let reason = format!("without a RAM limit nothing would be swapped: {}", group.detail);
+        return Err(Unavailable::new(reason, "see `kvdyno doctor`"));
+    }
+    match memory {
+        Memory::Zram { .. } => zram::check(root),
+        Memory::Swap { path: None, .. } => loops::check(root),
+        Memory::Swap { path: Some(path), bytes, .. } => check_device(root, path, *bytes),
+        Memory::Dram | Memory::Node { .. } => Ok(()),
+    }
+}
+
+/// A device must have room; whether it may be overwritten is asked when it is taken
+/// ([`raw::Raw::take`]).
+fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable> {
+    let name = path.display();
+    if !raw::is_device(path) {
+        let reason = format!("{name} is no block device");
+        return Err(Unavailable::new(reason, "leave `path` out for an image in the run's place"));
+    }
+    match raw::bytes(root, path) {
+        has if has < bytes => {
+            let reason = format!("{name} has {has} bytes, and {bytes} are asked for");
+            Err(Unavailable::new(reason, "ask for less"))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Swap {
+    /// Makes swap and switches it on, before all other swap of this machine.
+    pub fn on(root: &Root, wanted: &Wanted) -> io::Result<Option<Self>> {
+        let (backing, bytes) = match &wanted.memory {
+            Memory::Dram | Memory::Node { .. } => return Ok(None),
+            Memory::Zram { bytes, .. } => (Backing::Zram(Zram::add(*bytes)?), *bytes),
+            Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
+            Memory::Swap { path: None, bytes, .. } => {
+                let image = image::make(&wanted.folder, *bytes)?;
+                (Backing::Loop(LoopDevice::attach(&image)?), *bytes)
+            }
+        };
+        let device = OpenOptions::new().read(true).write(true).open(backing.path())?;
+        area::make(&device, bytes, wanted.owner)?;
+        drop(device);
+        let record = backing.record(root, bytes, &wanted.folder)?;
+        system::swap_on(&backing.path())?;
+        Ok(Some(Self { backing, record }))
+    }
+
+    /// What is on.
+    pub fn record(&self) -> &SwapRecord {
+        &self.record
+    }
+
+    /// Switches it off, and takes away what it was made of; what it was.
+    pub fn remove(mut self) -> SwapRecord {
+        if let Backing::Zram(zram) = &self.backing {
+            self.record.memory_peak_bytes = zram.memory_peak_bytes();
+        }
+        self.record.clone()
+    }
+}
+
+impl Drop for Swap {
+    fn drop(&mut self) {
+        off(&self.backing.path());
+    }
+}
+
+impl Backing {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Loop(device) => device.path(),
+            Self::Given(path) => path.clone(),
+            Self::Zram(zram) => zram.path(),
+        }
+    }
+
+    fn record(&self, root: &Root, bytes: u64, folder: &Path) -> io::Result<SwapRecord> {
+        let path = self.path();
+        let known = SwapRecord { bytes, ..SwapRecord::default() };
+        Ok(match self {
+            Self::Loop(device) => {
+                let (lies_on, direct_io) = (lies_on(root, folder)?, device.direct_io);
+                let image = Some(ImageRecord { bytes, direct_io, lies_on });
+                SwapRecord { device: device.name(), image, ..known }
+            }
+            Self::Given(_) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                SwapRecord { device: name, ..known }
+            }
+            Self::Zram(zram) => {
+                SwapRecord { device: zram.name(), compression: zram.compression(), ..known }
+            }
+        })
+    }
+}
+
+/// The next run finds a device with nothing on it, as we did.
+impl Drop for Backing {
+    fn drop(&mut self) {
+        if let Self::Given(path) = self
+            && let Ok(device) = OpenOptions::new().read(true).write(true).open(path)
+        {
+            let _ = area::blank(&device);
+        }
+    }
+}
+
+/// Switches an area off: at once where nothing is in it; else it is read back, as far as there is
+/// room.
+fn off(area: &Path) {
+    let begun = Instant::now();
+    while let Err(error) = system::swap_off(area) {
+        let again = matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM));
+        if !again || begun.elapsed() > PATIENCE {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Takes away the swap of those that are gone, and whose undertaker was killed as well: ours by its
+/// label, and empty.
+pub fn sweep(root: &Root) -> Vec<PathBuf> {
+    let text = root.text("/proc/swaps").unwrap_or_default();
+    let areas = text.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let path = PathBuf::from(words.next()?);
+        (words.nth(2)? == "0").then_some(path)
+    });
+    let dead = areas.filter(|path| {
+        let owner = File::open(path).ok().and_then(|device| area::owner(&device));
+        owner.is_some_and(|pid| !root.path(format!("/proc/{pid}")).exists())
+    });
+    let dead: Vec<PathBuf> = dead.collect();
+    for path in &dead {
+        off(path);
+        let number = path.to_str().and_then(|path| path.strip_prefix("/dev/zram"));
+        if let Some(number) = number.and_then(|number| number.parse().ok()) {
+            zram::remove(number);
+        }
+    }
+    dead
+}

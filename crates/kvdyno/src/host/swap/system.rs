@@ -1,0 +1,29 @@
+//! swapon(2) and swapoff(2), which have no safe wrapper. Nothing is decided here.
+
+#![expect(unsafe_code, reason = "two system calls that take a path")]
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// linux/swap.h: the flag that a priority is given, and the highest there is.
+const PREFER_HIGHEST: libc::c_int = 0x8000 | 0x7fff;
+
+/// Swap goes to this area before any other.
+pub(super) fn swap_on(area: &Path) -> io::Result<()> {
+    let path = CString::new(area.as_os_str().as_bytes())?;
+    // SAFETY: the call reads a string that ends with a zero, which `path` is and which outlives it.
+    done(unsafe { libc::swapon(path.as_ptr(), PREFER_HIGHEST) })
+}
+
+/// Brings back what is in it, which takes its time, and lets go of it.
+pub(super) fn swap_off(area: &Path) -> io::Result<()> {
+    let path = CString::new(area.as_os_str().as_bytes())?;
+    // SAFETY: as above.
+    done(unsafe { libc::swapoff(path.as_ptr()) })
+}
+
+fn done(code: libc::c_int) -> io::Result<()> {
+    if code < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,127 @@
+//! A process of ours that outlives this one by a moment, and takes away what the kernel does not:
+//! control groups, and swap. Whatever ends us, kill -9 included, it sees its end of a socket close.
+//!
+//! It makes the swap itself, so that there is no moment in which nobody knows of it. It does
+//! nothing else, and no work while we live. Why it is there:
+//! docs/decisions/0009-an-undertaker.md.
+
+use super::Root;
+use super::group;
+use super::swap::{Swap, Wanted};
+use kvdyno_record::tier::SwapRecord;
+use rustix::net::sockopt::socket_peercred;
+use rustix::process::{Pid, RawPid};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+
+/// The command of this program that it is started with.
+pub const COMMAND: &str = "undertaker";
+
+/// What it is told, a JSON line each.
+#[derive(Debug, Serialize, Deserialize)]
+enum Request {
+    /// Makes swap, and switches it on.
+    On(Wanted),
+    /// Switches it off, and takes it away.
+    Off,
+    /// There is nothing left to take away.
+    Done,
+}
+
+/// What it says to each but the last: the swap that is, or was, on; or why there is none.
+type Answer = Result<Option<SwapRecord>, String>;
+
+/// This process's end. Dropped, the other is told that it is not needed any more, and has ended.
+#[derive(Debug)]
+pub struct Undertaker {
+    child: Child,
+    stream: UnixStream,
+}
+
+impl Undertaker {
+    /// Starts it: this very program, however it is called by now. It is in a process group of its
+    /// own, out of the way of Ctrl-C, and has nothing of ours open.
+    pub fn start() -> io::Result<Self> {
+        let (stream, theirs) = UnixStream::pair()?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(COMMAND).current_dir("/").process_group(0);
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self { child: command.spawn()?, stream })
+    }
+
+    /// Has swap made and switched on.
+    pub fn swap_on(&self, wanted: Wanted) -> Answer {
+        self.ask(&Request::On(wanted))
+    }
+
+    /// Has it switched off and taken away.
+    pub fn swap_off(&self) -> Answer {
+        self.ask(&Request::Off)
+    }
+
+    fn ask(&self, request: &Request) -> Answer {
+        let answer = say(&self.stream, request).and_then(|()| {
+            let mut line = String::new();
+            BufReader::new(&self.stream).read_line(&mut line)?;
+            Ok(serde_json::from_str(&line)?)
+        });
+        answer.map_err(|error| format!("the undertaker does not answer: {error}"))?
+    }
+}
+
+impl Drop for Undertaker {
+    fn drop(&mut self) {
+        let _ = say(&self.stream, &Request::Done);
+        let _ = self.child.wait();
+    }
+}
+
+fn say(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(words)?;
+    line.push(b'\n');
+    stream.write_all(&line)
+}
+
+/// The other end: what the process does that was started so. Its standard input is the socket, by
+/// which it knows who started it.
+pub fn attend(root: &Root) -> io::Result<()> {
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let owner = Pid::as_raw(Some(socket_peercred(&stream)?.pid));
+    let mut swap = None;
+    if listen(root, &stream, &mut swap).is_err() {
+        // First those that could still use the swap: what is theirs need not be read back.
+        bury(root, owner);
+    }
+    drop(swap);
+    Ok(())
+}
+
+fn bury(root: &Root, owner: RawPid) {
+    if let Ok(owner) = u32::try_from(owner) {
+        group::bury(root, owner);
+    }
+}
+
+/// Does what it is told until it is not needed any more. Fails where the other end is gone without
+/// a word.
+fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Result<()> {
+    for line in BufReader::new(stream).lines() {
+        let answer: Answer = match serde_json::from_str(&line?)? {
+            Request::Done => return Ok(()),
+            Request::Off => Ok(swap.take().map(Swap::remove)),
+            Request::On(wanted) => match Swap::on(root, &wanted) {
+                Ok(made) => {
+                    *swap = made;
+                    Ok(swap.as_ref().map(|swap| swap.record().clone()))
+                }
+                Err(error) => Err(error.to_string()),
+            },
+        };
+        say(stream, &answer)?;
+    }
+    Err(io::ErrorKind::UnexpectedEof.into())
+}

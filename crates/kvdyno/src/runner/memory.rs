@@ -1,0 +1,114 @@
+//! The memory of one case: the group that its RAM limit is, what lies below that, and a worker
+//! started in it.
+
+use super::case::Setting;
+use super::tiers::Swapped;
+use super::worker::Worker;
+use crate::host::device::Device;
+use crate::host::group::Group;
+use crate::host::node;
+use kvdyno_record::case::RamLimit;
+use kvdyno_record::tier::{self, TierRecord};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// What a case has of memory. Dropped, all of it is given back.
+pub(super) struct Memory<'r> {
+    // Dropped in this order: what is nobody's any more need not come back out of swap.
+    group: Option<Group>,
+    swap: Option<Swapped<'r>>,
+    node: Option<u32>,
+    limit: RamLimit,
+}
+
+impl<'r> Memory<'r> {
+    /// Makes it. That a limit cannot be held is in the record; that a tier cannot be had, which
+    /// was there when the run began, ends the case.
+    pub(super) fn of(setting: &Setting<'r>) -> Result<Self, String> {
+        let (group, mut limit) = limited(setting);
+        let mut made = Self { group, swap: None, node: None, limit: RamLimit::default() };
+        if let Some(tier) = &setting.case.tier {
+            let record = made.below(setting, tier);
+            limit.tier = Some(record.map_err(|why| format!("memory tier `{}`: {why}", tier.name))?);
+        }
+        Ok(Self { limit, ..made })
+    }
+
+    /// What is below the limit.
+    fn below(&mut self, setting: &Setting<'r>, tier: &tier::Tier) -> Result<TierRecord, String> {
+        let mut record = TierRecord { name: tier.name.clone(), ..TierRecord::default() };
+        if let tier::Memory::Node { node } = tier.memory {
+            self.node = Some(node);
+            record.node = Some(node);
+        }
+        let Some((bytes, swappiness)) = tier.memory.swap() else { return Ok(record) };
+        let Some(group) = &self.group else {
+            record.not_enforced.push("no swap: the RAM limit that it is below is not held".into());
+            return Ok(record);
+        };
+        self.swap = setting.bench.tiers.swap(setting.bench.root, &tier.memory, &setting.images)?;
+        let allowed = group.allow_swap(bytes, swappiness).map_err(|error| error.to_string())?;
+        record.swap = self.swap.as_ref().map(|swap| swap.record.clone());
+        record.swappiness = allowed.swappiness;
+        record.not_enforced = allowed.not_enforced;
+        Ok(record)
+    }
+
+    /// Starts a worker in it.
+    pub(super) fn start(&self, program: &Path, log: File) -> io::Result<Worker> {
+        let start = || Worker::start(program, self.group(), log);
+        match self.node {
+            Some(node) => node::bound(node, start)?,
+            None => start(),
+        }
+    }
+
+    /// The group with the RAM limit.
+    pub(super) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// What may be swapped to.
+    pub(super) fn swap(&self) -> Option<&Device> {
+        self.swap.as_ref()?.device.as_ref()
+    }
+
+    /// Reads what came of it, and gives it back.
+    pub(super) fn end(mut self, not_measured: &mut Vec<String>) -> RamLimit {
+        if let Some(group) = self.group.take() {
+            self.limit.group = group.usage().ok();
+            if let Err(error) = group.check_limit() {
+                not_measured.push(format!("RAM limit: {error}"));
+            }
+            if let Err(error) = group.remove() {
+                not_measured.push(format!("the RAM group could not be removed: {error}"));
+            }
+        }
+        let off = self.swap.take().map(Swapped::off).transpose();
+        match (off, &mut self.limit.tier) {
+            (Ok(off @ Some(_)), Some(tier)) => tier.swap = off,
+            (Ok(_), _) => {}
+            (Err(error), _) => not_measured.push(format!("swap could not be taken away: {error}")),
+        }
+        self.limit
+    }
+}
+
+/// The RAM limit, or why there is none.
+fn limited(setting: &Setting<'_>) -> (Option<Group>, RamLimit) {
+    let Some(bytes) = setting.case.ram_limit_bytes else {
+        return (None, RamLimit::default());
+    };
+    let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
+    match Group::create(setting.bench.root, &setting.case.id, bytes) {
+        Ok(group) => {
+            let enforced_by = Some(group.enforced_by());
+            (Some(group), RamLimit { enforced_by, ..limit })
+        }
+        Err(unavailable) => {
+            let reason = Some(format!("{}; {}", unavailable.reason, unavailable.remedy));
+            (None, RamLimit { reason, ..limit })
+        }
+    }
+}

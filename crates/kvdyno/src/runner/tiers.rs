@@ -1,0 +1,124 @@
+//! What a run has of memory beside its RAM limits: the memory tiers that its suite names, and the
+//! process that takes away what would outlive us. Swap is made for one case at a time.
+
+use crate::host::device::Device;
+use crate::host::raw::Consent;
+use crate::host::swap::{self, Wanted};
+use crate::host::{Claim, PlaceError, Root, Unavailable, Undertaker, node};
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::tier::{Memory, SwapRecord};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a memory tier cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum TierError {
+    /// This host does not have it.
+    #[error("memory tier `{name}`: {source}")]
+    Unavailable {
+        /// The suite's name of it.
+        name: String,
+        /// Why not, and what would help.
+        source: Unavailable,
+    },
+    /// The device that it is to be on.
+    #[error(transparent)]
+    Device(#[from] PlaceError),
+    /// Nobody would take away what a kill leaves.
+    #[error("failed to start the process that cleans up behind this one: {0}")]
+    Undertaker(io::Error),
+}
+
+/// What a run has of memory tiers.
+pub struct Tiers {
+    undertaker: Option<Undertaker>,
+    /// Devices that the suite names, by their paths.
+    devices: BTreeMap<PathBuf, Claim>,
+}
+
+/// Fails where a memory tier of the plan could not be had on this machine. Touches nothing.
+pub fn check(root: &Root, plan: &Plan) -> Result<(), TierError> {
+    for tier in plan.cases.iter().filter_map(|case| case.tier.as_ref()) {
+        let here = match &tier.memory {
+            Memory::Node { node } => node::check(root, *node),
+            memory => swap::check(root, memory),
+        };
+        here.map_err(|source| TierError::Unavailable { name: tier.name.clone(), source })?;
+    }
+    Ok(())
+}
+
+impl Tiers {
+    /// Takes the devices that a plan names for swap, for this run. To be called before any volume
+    /// is mounted: who is started here is not to keep it.
+    pub fn take(root: &Root, plan: &Plan, given_up: &[PathBuf]) -> Result<Self, TierError> {
+        check(root, plan)?;
+        let mut devices = BTreeMap::new();
+        for path in plan.cases.iter().filter_map(device) {
+            if !devices.contains_key(path) {
+                let given = given_up.contains(path);
+                let consent = if given { Consent::Destroy(path.clone()) } else { Consent::None };
+                devices.insert(path.clone(), Claim::device(root, path, &consent)?);
+            }
+        }
+        let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();
+        let undertaker = plan.cases.iter().any(outlives).then(Undertaker::start).transpose();
+        Ok(Self { undertaker: undertaker.map_err(TierError::Undertaker)?, devices })
+    }
+
+    /// Switches on the swap of a case, an image of it in `folder`; `None` where its tier has none.
+    pub(super) fn swap(
+        &self,
+        root: &Root,
+        memory: &Memory,
+        folder: &Path,
+    ) -> Result<Option<Swapped<'_>>, String> {
+        let Some(undertaker) = self.undertaker.as_ref().filter(|_| memory.swap().is_some()) else {
+            return Ok(None);
+        };
+        let mut memory = memory.clone();
+        if let Memory::Swap { path: Some(path), .. } = &mut memory
+            && let Some(claim) = self.devices.get(path)
+        {
+            claim.check(root).map_err(|error| error.to_string())?;
+            // As it was taken: by the kernel's name of it.
+            claim.path().clone_into(path);
+        }
+        let wanted = Wanted { memory, folder: folder.to_owned(), owner: std::process::id() };
+        let record = undertaker.swap_on(wanted)?;
+        Ok(record.map(|record| {
+            let device = Device::named(root, &record.device);
+            Swapped { undertaker, device, record }
+        }))
+    }
+}
+
+fn device(case: &Case) -> Option<&PathBuf> {
+    case.tier.as_ref()?.memory.device()
+}
+
+/// Swap that is on for a case. Dropped, it is off.
+pub(super) struct Swapped<'t> {
+    undertaker: &'t Undertaker,
+    /// Whose counters are the traffic.
+    pub(super) device: Option<Device>,
+    pub(super) record: SwapRecord,
+}
+
+impl Swapped<'_> {
+    /// Switches it off; what it was.
+    pub(super) fn off(self) -> Result<SwapRecord, String> {
+        let undertaker = self.undertaker;
+        let known = self.record.clone();
+        std::mem::forget(self);
+        Ok(undertaker.swap_off()?.unwrap_or(known))
+    }
+}
+
+impl Drop for Swapped<'_> {
+    fn drop(&mut self) {
+        // Where it does not answer any more, it has taken the swap with it.
+        let _ = self.undertaker.swap_off();
+    }
+}

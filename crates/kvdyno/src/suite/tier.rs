@@ -1,0 +1,142 @@
+//! `[[ram.tier]]` as typed: what is below the RAM limit.
+
+use super::mistake::Mistakes;
+use super::parse::Suite;
+use super::read::{At, Fields, FromToml, Toml, Word};
+use super::scalar::{Bytes, Count, Name};
+use super::sizing::{PAGE, scaled};
+use super::typed::{Ram, Typed};
+use kvdyno_record::tier::{self, Memory};
+use schemars::JsonSchema;
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+/// The kernel's own.
+const SWAPPINESS: u64 = 60;
+const SWAPPINESS_MAX: u64 = 200;
+
+/// The kernel takes no smaller swap: ten pages.
+const SWAP_BYTES_MIN: u64 = 10 * PAGE;
+
+/// What is below the RAM limit.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Tier {
+    /// What tables call it.
+    pub(super) name: At<Name>,
+    /// What it is made of.
+    pub(super) kind: At<Kind>,
+    /// How much: of swap and zram. Scaled as limits are.
+    pub(super) size: Option<At<Bytes>>,
+    /// A block device for swap, in full. Default: an image in the run's place.
+    pub(super) path: Option<At<String>>,
+    /// How much rather memory of processes goes than files, from 0 to 200. Default: 60.
+    pub(super) swappiness: Option<At<Count>>,
+    /// The NUMA node that all memory is taken from.
+    pub(super) node: Option<At<Count>>,
+}
+
+/// What a memory tier is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Kind {
+    /// Nothing: the limit is all there is.
+    Dram,
+    /// Swap on an image in the run's place, or on a device whose data is lost
+    /// (`--destroy-data-on`). Needs root.
+    Swap,
+    /// Swap in compressed memory of the machine's, outside of the limit. Needs root.
+    Zram,
+    /// Memory of one NUMA node: CXL.
+    Node,
+}
+
+impl Word for Kind {
+    const WHAT: &'static str = "a kind of memory";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("dram", Self::Dram), ("swap", Self::Swap), ("zram", Self::Zram), ("node", Self::Node)];
+}
+
+impl FromToml for Tier {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[[ram.tier]]", mistakes)?;
+        let name = fields.required("name");
+        let kind: Option<At<Kind>> = fields.required("kind");
+        let Some(kind) = kind else {
+            // Which further keys there may be depends on it.
+            fields.rest();
+            return None;
+        };
+        let (of, swaps) = match kind.value {
+            Kind::Dram => ("memory without a tier", false),
+            Kind::Swap => ("swap as memory tier", true),
+            Kind::Zram => ("zram as memory tier", true),
+            Kind::Node => ("a node as memory tier", false),
+        };
+        fields.call(of);
+        let size = swaps.then(|| fields.required("size")).flatten();
+        let swappiness = swaps.then(|| fields.optional("swappiness")).flatten();
+        let path = (kind.value == Kind::Swap).then(|| fields.optional("path")).flatten();
+        let has_node = kind.value == Kind::Node;
+        let node = has_node.then(|| fields.required("node")).flatten();
+        fields.finish();
+        let missing = (swaps && size.is_none()) || (has_node && node.is_none());
+        let name = name.filter(|_| !missing)?;
+        Some(Self { name, kind, size, path, swappiness, node })
+    }
+}
+
+impl Tier {
+    /// It, with every default written out.
+    pub(super) fn resolve(&self, suite: &Suite, notes: &mut Vec<String>) -> tier::Tier {
+        let swappiness = self.swappiness.as_ref().map_or(SWAPPINESS, |number| number.0) as u32;
+        let mut bytes = || {
+            let size = self.size.as_ref().map_or(0, |size| size.0);
+            let bytes = scaled(suite, size, "bytes of swap", notes);
+            bytes.max(SWAP_BYTES_MIN).div_ceil(PAGE).saturating_mul(PAGE)
+        };
+        let memory = match self.kind.value {
+            Kind::Dram => Memory::Dram,
+            Kind::Swap => {
+                let path = self.path.as_ref().map(|path| PathBuf::from(&path.value));
+                Memory::Swap { path, bytes: bytes(), swappiness }
+            }
+            Kind::Zram => Memory::Zram { bytes: bytes(), swappiness },
+            Kind::Node => Memory::Node { node: self.node.as_ref().map_or(0, |node| node.0 as u32) },
+        };
+        tier::Tier { name: self.name.0.clone(), memory }
+    }
+}
+
+/// What the tiers must be, and be together with the rest.
+pub(super) fn check(ram: &Ram, typed: &Typed, mistakes: &mut Mistakes) {
+    let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
+    let mut names = HashSet::new();
+    for tier in &ram.tier {
+        if !names.insert(&tier.name.0) {
+            let message = format!("two memory tiers are named `{}`", tier.name.0);
+            mistakes.at(&tier.name.span, message).label("expected a name of its own");
+        }
+        if matches!(tier.kind.value, Kind::Swap | Kind::Zram) && !limited {
+            let mistake = mistakes.at(&tier.kind.span, "without a RAM limit nothing is swapped");
+            mistake.label("expected `limit` or `data_to_ram` in [ram]");
+        }
+        if let Some(most) = tier.swappiness.as_ref().filter(|number| number.0 > SWAPPINESS_MAX) {
+            let mistake = mistakes.at(&most.span, format!("there is no swappiness {}", most.0));
+            mistake.label(format!("expected 0 to {SWAPPINESS_MAX}"));
+        }
+        if let Some(node) = tier.node.as_ref().filter(|node| node.0 > 1023) {
+            let mistake = mistakes.at(&node.span, format!("no kernel has a node {}", node.0));
+            mistake.label("expected 0 to 1023");
+        }
+        let Some(path) = &tier.path else { continue };
+        let of_volume = |path: &str| {
+            let paths = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
+            paths.into_iter().any(|of_volume| of_volume.value == path)
+        };
+        if of_volume(&path.value) {
+            let mistake = mistakes.at(&path.span, "a volume lies there already");
+            mistake.label("expected a device of its own");
+        }
+    }
+}

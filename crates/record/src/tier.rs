@@ -1,0 +1,104 @@
+//! What is below a RAM limit: memory that is slower, as a suite names it and as a case had it.
+
+use crate::volume::ImageRecord;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A memory tier that a suite names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tier {
+    /// What tables call it.
+    pub name: String,
+    /// What it is made of.
+    #[serde(flatten)]
+    pub memory: Memory,
+}
+
+/// What a memory tier is made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Memory {
+    /// Nothing is below the limit: what does not fit is dropped or refused.
+    Dram,
+    /// Swap on a device.
+    Swap {
+        /// A block device that the user gave up; null: an image in the run's place, under a loop
+        /// device.
+        path: Option<PathBuf>,
+        /// How much.
+        bytes: u64,
+        /// How much rather memory of processes goes than files: 0 to 200.
+        swappiness: u32,
+    },
+    /// Swap that is compressed memory of the machine's, outside of the limit.
+    Zram {
+        /// How much goes into it, before it is compressed.
+        bytes: u64,
+        /// As above.
+        swappiness: u32,
+    },
+    /// All memory is taken from one NUMA node (CXL).
+    Node {
+        /// Its number.
+        node: u32,
+    },
+}
+
+impl Memory {
+    /// What of swap a case may use, and how rather than files are dropped.
+    pub fn swap(&self) -> Option<(u64, u32)> {
+        match self {
+            Self::Swap { bytes, swappiness, .. } | Self::Zram { bytes, swappiness } => {
+                Some((*bytes, *swappiness))
+            }
+            Self::Dram | Self::Node { .. } => None,
+        }
+    }
+
+    /// What of it lies in the run's place.
+    pub fn image_bytes(&self) -> u64 {
+        match self {
+            Self::Swap { path: None, bytes, .. } => *bytes,
+            _ => 0,
+        }
+    }
+
+    /// The block device whose data is lost for it.
+    pub fn device(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Swap { path, .. } => path.as_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// A memory tier as a case had it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TierRecord {
+    /// The suite's name of it.
+    pub name: String,
+    /// Swap: what of it was on.
+    pub swap: Option<SwapRecord>,
+    /// How rather memory of processes went than files, in force; null: no swap, or not known.
+    pub swappiness: Option<u32>,
+    /// The NUMA node that all memory came from.
+    pub node: Option<u32>,
+    /// What was asked for and is not in force, each as a sentence with its remedy. Empty is good.
+    pub not_enforced: Vec<String>,
+}
+
+/// Swap that was on for a case, and for nothing else of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SwapRecord {
+    /// The kernel's name of the device, whose counters are the traffic.
+    pub device: String,
+    /// How much there was.
+    pub bytes: u64,
+    /// Under a loop device.
+    pub image: Option<ImageRecord>,
+    /// Of zram: how it compresses.
+    pub compression: Option<String>,
+    /// Of zram: the most memory of the machine's that it took.
+    pub memory_peak_bytes: Option<u64>,
+}
