@@ -10,6 +10,7 @@ pub mod blockio;
 pub mod cache;
 pub mod child;
 mod claim;
+pub mod copy;
 pub mod device;
 pub mod doctor;
 mod drive;

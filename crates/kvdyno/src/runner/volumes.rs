@@ -1,14 +1,17 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
+use crate::host::copy::{self, CopyError};
 use crate::host::device::Device;
 use crate::host::fresh::{self, namespace};
 use crate::host::raw::Consent;
 use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume};
+use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
-use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::plan::{Case, Copying, Plan};
 use kvdyno_record::volume::{Format, Medium, VolumeRecord};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +35,10 @@ pub enum VolumeError {
         forbids it, or name directories that are there"
     )]
     Namespace(io::Error),
-    /// Looking at it.
+    /// Copying a database.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// Looking at it, or at a copy on it.
     #[error("failed to look at {}: {source}", path.display())]
     Look {
         /// What.
@@ -53,6 +59,8 @@ pub(super) struct Site {
     pub(super) not_measured: Vec<String>,
     /// What was made for it; none in the run's place.
     pub(super) volume: Option<VolumeRecord>,
+    /// It is a copy, made for one case.
+    pub(super) copy: Option<CopyRecord>,
 }
 
 /// What a run's databases lie on.
@@ -162,6 +170,54 @@ impl Volumes {
         Ok(Site { volume: Some(record), ..site })
     }
 
+    /// Where the copy lies that a case works on: made from its database, of which this is the site.
+    /// `go_on` is told the bytes done, and asked.
+    pub(super) fn copy(
+        &mut self,
+        case: &Case,
+        by: Copying,
+        original: Site,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Site, VolumeError> {
+        self.remove_copy(case)?;
+        let path = self.make_copy_folder(case)?;
+        match copy::database(&self.root, &original.path, &path, by, go_on) {
+            Ok((record, warm)) => {
+                let mut site = Site { path, copy: Some(record), ..original };
+                site.not_measured.extend(warm);
+                Ok(site)
+            }
+            Err(error) => {
+                let _ = self.remove_copy(case);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, VolumeError> {
+        match self.made.get(&case.database.id).and_then(Fresh::copy) {
+            Some(path) => {
+                let look = |source| VolumeError::Look { path: path.clone(), source };
+                fs::create_dir(&path).map_err(look)?;
+                Ok(path)
+            }
+            None => Ok(self.claim(case).database(&case.id)?),
+        }
+    }
+
+    /// Takes the copy away that a case worked on, where there is one.
+    pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), VolumeError> {
+        let Some(path) = self.made.get(&case.database.id).and_then(Fresh::copy) else {
+            return Ok(self.claim(case).remove_database(&case.id)?);
+        };
+        match fs::remove_dir_all(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(VolumeError::Look { path, source })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The claim that a case's database is made through.
     fn claim(&mut self, case: &Case) -> &mut Claim {
         let path = case.volume.as_ref().and_then(|volume| match &volume.medium {
@@ -244,7 +300,7 @@ fn look(root: &Root, path: PathBuf) -> Result<Site, VolumeError> {
         Ok(device) => (Some(device), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok(Site { path, device, not_measured, volume: None })
+    Ok(Site { path, device, not_measured, volume: None, copy: None })
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.

@@ -19,7 +19,7 @@ const XFS: &str = "kind = \"loop\"\nfilesystem = \"xfs\"";
 const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
 
 /// Whether a test can make volumes with these tools; says so where it cannot.
-fn can_make(test: &str, tools: &[&str]) -> bool {
+pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
     let there = |tool: &&&str| {
         ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
     };

@@ -187,7 +187,7 @@ fn case(at: usize, job: &Job) -> Case {
         trial: 1,
         ceiling: false,
         threads: Some(threads),
-        database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
+        database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
         volume: None,
         ram_limit_bytes: None,
         data: Data {
@@ -320,6 +320,7 @@ fn file_case(
         clock: None,
         phases: vec![phase],
         database_used_by: Vec::new(),
+        database_copy: None,
         not_measured: unknown.chain([bound]).collect(),
     })?;
     Ok(())

@@ -96,6 +96,9 @@ impl FreshError {
 /// The database's folder on a volume: a filesystem's root is not empty.
 const FOLDER: &str = "data";
 
+/// Beside it, of a copy.
+const COPY: &str = "copy";
+
 /// A volume that was made here. Dropped, it is gone.
 #[derive(Debug)]
 pub struct Fresh {
@@ -209,6 +212,14 @@ impl Fresh {
     /// Where the database is to lie.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// The folder for a copy of the database; none on a bare device. It need not be there.
+    pub fn copy(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::Directory(data) => Some(data.with_file_name(COPY)),
+            Place::Device(_) | Place::Server(_) => None,
+        }
     }
 
     /// What was made, for the record.
