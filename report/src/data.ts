@@ -249,6 +249,7 @@ export interface TimeLine {
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
   job: string;
+  volume?: string | null; // Absent before there were volumes.
   method: string;
   blocking: boolean;
   in_flight: number;

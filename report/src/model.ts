@@ -129,7 +129,7 @@ function workParts(group: Group): Part[] {
     return { id: `${family}|${means}|${rate ?? ""}`, phase, load, run, group, family, means, rate, drive: false };
   };
   if (group.bare_drive) {
-    const of = (run: RunRow): Part => ({ ...part(run.phase, "drive", null, run), id: `drive|${run.phase}`, family: "drive", means: "", rate: null, drive: true });
+    const of = (run: RunRow): Part => ({ ...part(run.phase, "drive", null, run), id: `drive|${run.phase}|${group.volume ?? ""}`, family: "drive", means: "", rate: null, drive: true });
     return group.runs.map(of);
   }
   const parts = group.runs.map((run) =>
@@ -152,7 +152,8 @@ function makeWork(part: Part, all: Part[]): Work {
     const runs = all.filter((other) => other.id === part.id).flatMap((other) => other.run ?? []);
     const roles = unique(runs.flatMap((run) => run.roles.map((role) => role.role)));
     const phases = unique(all.filter((other) => other.drive).map((other) => other.phase));
-    const name = phases.length < 2 ? "the drive" : `the drive, ${part.phase}`;
+    const volumes = unique(all.filter((other) => other.drive).map((other) => other.group.volume));
+    const name = ["the drive", ...(phases.length < 2 ? [] : [part.phase]), ...(volumes.length < 2 ? [] : [`on ${group.volume}`])].join(", ");
     return { id: part.id, name, phase: part.phase, load: false, drive: true, family: part.family, means: "", rate: null, roles };
   }
   const varies = (read: (group: Group) => unknown) => engines.some((other) => read(other.group) !== read(group));

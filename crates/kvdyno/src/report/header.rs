@@ -23,6 +23,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.push(("host".to_owned(), host(&summary.host)));
     lines.push(("place".to_owned(), place(summary)));
     lines.extend(summary.volumes.iter().map(|made| ("volume".to_owned(), volume(made))));
+    lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.words())));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));

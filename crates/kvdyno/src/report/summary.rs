@@ -3,6 +3,7 @@
 use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
 use super::comparison;
+use super::copies::{self, Copies};
 use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
@@ -44,6 +45,8 @@ pub struct Summary {
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
+    /// Copies of databases that cases worked on.
+    pub copies: Vec<Copies>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
     /// What could not be enforced or measured, each sentence once.
@@ -170,6 +173,7 @@ impl Summary {
             engines: engines(&evidence.cases),
             harness,
             volumes: volumes(evidence),
+            copies: copies::of(evidence),
             block_io: block_io::read(evidence, &groups)?,
             hiccups,
             not_measured: not_measured(&groups),

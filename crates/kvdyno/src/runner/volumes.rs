@@ -165,6 +165,7 @@ impl Volumes {
             name: volume.name.clone(),
             device: site.device.as_ref().map(|device| device.name.clone()),
             filesystem: Some(seen.filesystem()),
+            drive: seen.drive(root),
             ..VolumeRecord::default()
         };
         Ok(Site { volume: Some(record), ..site })

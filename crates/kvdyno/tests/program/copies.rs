@@ -1,7 +1,7 @@
 //! One load, and a copy of the database for each case that works on it.
 
 use super::scratch::{Done, Running, Scratch, list, outcomes, records, wait_until};
-use super::suites::{GET, Suite, UPDATE, suite};
+use super::suites::{Suite, UPDATE, suite};
 use super::volumes::can_make;
 use super::workers::needs;
 use kvdyno_record::case::CaseRecord;
@@ -10,8 +10,8 @@ use rustix::process::Signal;
 use std::path::PathBuf;
 
 /// It adds to the database: nobody else may find what it added.
-const INSERT: &str =
-    "mix = [{ op = \"insert\" }]\nrate = { per_second = 2000, schedule = \"fixed\" }";
+const GROWS: &str = "threads = \"sweep\"\nmix = [{ op = \"get\" }, { op = \"insert\" }]\n\
+                     rate = { per_second = 2000, schedule = \"fixed\" }";
 
 const RECORDS: u64 = 5000;
 
@@ -23,8 +23,7 @@ fn grows(database: &str) -> Suite {
         .phase("evict", "")
         .phase("verify", "count = true")
         .measure("duration = \"200ms\"")
-        .role("readers", &format!("threads = \"sweep\"\n{GET}"))
-        .role("writer", INSERT)
+        .role("users", GROWS)
 }
 
 /// The cases that measured on a volume, or in the place; each found what was loaded and no more.

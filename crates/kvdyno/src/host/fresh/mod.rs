@@ -194,8 +194,10 @@ impl Fresh {
     /// Makes what is to be on the device.
     fn format(mut self, root: &Root, format: &Format, folder: &Path) -> Result<Self, FreshError> {
         arguments::check(format)?;
-        let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let device = self.device.path();
+        let seen = Volume::at(root, &device).map_err(FreshError::io("look at the device"))?;
+        self.record.drive = seen.drive(root);
+        let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let command = filesystem::make(*filesystem, mkfs, &device)?;
         let mounted = Mounted::new(&device, folder, *filesystem, mount)?;
         self.mounted = Some(mounted);
