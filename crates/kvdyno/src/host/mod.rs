@@ -37,7 +37,7 @@ pub mod volume;
 
 pub use beside::Beside;
 pub use child::Child;
-pub use fresh::{Fresh, FreshError};
+pub use fresh::{Fresh, FreshError, Wanted};
 pub use group::{Group, Unavailable};
 pub use meter::Meter;
 pub use place::{Claim, Place, PlaceError};

@@ -5,7 +5,8 @@ use crate::host::copy::{self, CopyError};
 use crate::host::device::Device;
 use crate::host::fresh::{self, namespace};
 use crate::host::raw::Consent;
-use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume};
+use crate::host::raw::label;
+use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume, Wanted};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -66,6 +67,8 @@ pub(super) struct Site {
 /// What a run's databases lie on.
 pub struct Volumes {
     root: Root,
+    /// Of filesystems on devices that were given to the run.
+    label: String,
     // Before the claims, where it is dropped: what is mounted in a place goes first.
     /// What is there now, by database.
     made: BTreeMap<String, Fresh>,
@@ -96,6 +99,7 @@ impl Volumes {
         given_up: &[PathBuf],
     ) -> Result<Self, VolumeError> {
         check(plan)?;
+        let label = label::of_run(run);
         let mut named = BTreeMap::new();
         let mut mounts = false;
         for case in &plan.cases {
@@ -113,7 +117,7 @@ impl Volumes {
                     } else {
                         Consent::None
                     };
-                    Some((path, Claim::device(root, path, &consent)?))
+                    Some((path, Claim::labelled_device(root, path, &consent, &label)?))
                 }
                 _ => None,
             };
@@ -125,7 +129,7 @@ impl Volumes {
             let needed = [&needed[..], &[place.path(), folder]].concat();
             namespace::enter(&needed).map_err(VolumeError::Namespace)?;
         }
-        Ok(Self { root: root.clone(), made: BTreeMap::new(), place, named })
+        Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
     }
 
     /// The run's place.
@@ -237,14 +241,17 @@ impl Volumes {
         let made = match &volume.medium {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { bytes, format } => {
-                let folder = self.place.database(id)?;
-                Fresh::on_loop(root, name, *bytes, format, &folder)
+                let folder = &self.place.database(id)?;
+                Fresh::on_loop(root, Wanted { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
-                let folder = self.place.database(id)?;
+                let Some(claim) = self.named.get(path) else { return Ok(()) };
+                // Somebody may have come to use it since the last case.
+                claim.check(root)?;
+                let folder = &self.place.database(id)?;
+                let wanted = Wanted { name, format, folder };
                 // As it was taken: by the kernel's name of it.
-                let device = self.named.get(path).map_or(path.as_path(), Claim::path);
-                Fresh::on_device(root, name, device, *discard, format, &folder)
+                Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
             }
         };
         let made = made.map_err(|source| VolumeError::Fresh { name: name.clone(), source });

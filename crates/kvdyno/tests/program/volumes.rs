@@ -147,7 +147,7 @@ fn to_be_killed() -> Suite {
 }
 
 /// Kills the program and its worker this long after it began; false if it had ended by itself.
-fn kill_after(running: Running, wait: Duration) -> bool {
+pub(crate) fn kill_after(running: Running, wait: Duration) -> bool {
     std::thread::sleep(wait);
     let worker = running.worker();
     running.signal(Signal::KILL);
