@@ -23,13 +23,33 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         [in_memory, overlay, uncounted, readahead, throttled, discards, unwell];
     let all = below::all(evidence);
     let each = all.iter().flat_map(|below| rules.iter().map(move |rule| rule(evidence, below)));
-    let mut findings: Vec<Finding> = each.flatten().collect();
+    let mut findings = together(each.flatten());
     // Several volumes lie on one drive, of which these are said once.
     findings.extend(
         by_drive(&all).iter().flat_map(|on| [virtual_drive(evidence, on), small(on)]).flatten(),
     );
     findings.extend(inside(evidence));
     findings
+}
+
+/// What is the same on several volumes is said once.
+fn together(each: impl Iterator<Item = Finding>) -> Vec<Finding> {
+    let words = |finding: &'_ Finding| -> String {
+        let first = finding.cases.first().map_or("", String::as_str);
+        let words = finding.evidence.strip_prefix(&format!("{first}: "));
+        format!("{} {}", words.unwrap_or(&finding.evidence), finding.advice)
+    };
+    let mut all: Vec<Finding> = Vec::new();
+    for finding in each {
+        let same = |known: &&mut Finding| {
+            known.id == finding.id && words(known) == words(&finding) && !known.cases.is_empty()
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.cases.extend(finding.cases),
+            None => all.push(finding),
+        }
+    }
+    all
 }
 
 /// Volumes by the drive that keeps their bytes.

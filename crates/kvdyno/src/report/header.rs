@@ -147,7 +147,8 @@ fn place(summary: &Summary) -> String {
     format!("{}{filesystem}{drive}", summary.run.place)
 }
 
-/// `xfs: loop0 on an image of 512 MiB (ext4 on vda), xfs (rw,noatime), mkfs.xfs -q -f -K`.
+/// `xfs: loop0 on an image of 512 MiB (ext4 on vda), xfs (rw,noatime), readahead 128KiB, mkfs.xfs
+/// -q -f -K`.
 fn volume(volume: &VolumeRecord) -> String {
     let device = volume.device.as_deref().unwrap_or("no device known");
     let mut text = format!("{}: {device}", volume.name);
@@ -160,6 +161,9 @@ fn volume(volume: &VolumeRecord) -> String {
         Some(mounted) => format!(", {} ({})", mounted.kind, mounted.options),
         None => ", raw".to_owned(),
     };
+    if let Some(ahead) = volume.drive.as_ref().and_then(|drive| drive.read_ahead_bytes) {
+        text += &format!(", readahead {}", units::exact_bytes(ahead));
+    }
     for command in &volume.commands {
         text += &format!(", {command}");
     }

@@ -160,6 +160,7 @@ impl Summary {
             groups.push(Group::read(&cases, host)?);
         }
         order_jobs(&mut groups);
+        order_volumes(&mut groups);
         comparison::compare(&mut groups);
         efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
@@ -237,6 +238,30 @@ fn order_jobs(groups: &mut [Group]) {
             }
         }
     }
+}
+
+/// What lies on one volume together, and on it what is of one engine: in the plan cases of other
+/// volumes come between.
+fn order_volumes(groups: &mut [Group]) {
+    if groups.iter().all(|group| group.volume.is_none()) {
+        return;
+    }
+    let mut volumes: Vec<Option<String>> = Vec::new();
+    let mut engines: Vec<(String, Option<u64>)> = Vec::new();
+    for group in groups.iter() {
+        if !volumes.contains(&group.volume) {
+            volumes.push(group.volume.clone());
+        }
+        let engine = (group.label.clone(), group.ram_limit_bytes);
+        if !engines.contains(&engine) {
+            engines.push(engine);
+        }
+    }
+    groups.sort_by_key(|group| {
+        let volume = volumes.iter().position(|known| *known == group.volume);
+        let engine = (&group.label, group.ram_limit_bytes);
+        (volume, engines.iter().position(|known| (&known.0, known.1) == engine), group.threads)
+    });
 }
 
 fn run_info(evidence: &Evidence) -> RunInfo {

@@ -9,6 +9,7 @@ mod load;
 mod number;
 mod run;
 
+use super::comparison::Beside;
 use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
@@ -108,6 +109,12 @@ impl<'t> Cells<'t> {
         }
         self.table.figure(self.metrics, definition, format)
     }
+}
+
+/// How to read a figure beside its own on the first volume.
+fn by_volume(beside: Option<&Beside>) -> String {
+    let base = beside.map_or("the first volume", |beside| &beside.base);
+    format!("\n{}", wrap(&format!("x vol: over the same engine's on {base}."), 0))
 }
 
 /// What tells groups apart: the engine always, the rest where it differs. (The durability class of

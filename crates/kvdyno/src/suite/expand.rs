@@ -271,5 +271,8 @@ fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
             )
         })
     };
-    setups.iter().filter_map(note).collect()
+    let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
+    // An engine on several volumes is told of once.
+    notes.dedup();
+    notes
 }
