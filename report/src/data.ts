@@ -37,6 +37,7 @@ export interface RoleRow {
   mix: string;
   metrics: Metric[];
   beside: Beside | null;
+  beside_volume?: Beside | null; // Absent before there were volumes.
   ops: { op: string; metrics: Metric[] }[];
 }
 
@@ -78,6 +79,7 @@ export interface LoadRow {
   threads: number;
   metrics: Metric[];
   beside: Beside | null;
+  beside_volume?: Beside | null; // Absent before there were volumes.
 }
 
 export interface Trial {

@@ -13,9 +13,10 @@ import { scoreboard } from "./scoreboard";
 import { throughput } from "./throughput";
 import { timeline } from "./timeline";
 import { tradeoff } from "./tradeoff";
+import { volumes } from "./volumes";
 
 export { scoreboard };
 
 export const FIGURES: Figure[] = [
-  throughput, percentiles, heat, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio,
+  throughput, percentiles, heat, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio, volumes,
 ];
