@@ -39,6 +39,7 @@ export interface RoleRow {
   mix: string;
   metrics: Metric[];
   beside: Beside | null;
+  beside_volume?: Beside | null; // Absent before there were volumes.
   ops: { op: string; metrics: Metric[] }[];
 }
 
@@ -80,6 +81,7 @@ export interface LoadRow {
   threads: number;
   metrics: Metric[];
   beside: Beside | null;
+  beside_volume?: Beside | null; // Absent before there were volumes.
 }
 
 export interface Trial {
@@ -232,6 +234,7 @@ export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: str
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
   job: string;
+  volume?: string | null; // Absent before there were volumes.
   method: string;
   blocking: boolean;
   in_flight: number;

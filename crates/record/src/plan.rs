@@ -85,6 +85,20 @@ pub struct Database {
     pub made_by: String,
     /// It is removed after this case.
     pub last_use: bool,
+    /// The case works on a copy, made for it and gone after it, and the database stays as it was
+    /// loaded; null: it works on the database itself.
+    #[serde(default)]
+    pub copy: Option<Copying>,
+}
+
+/// How a database is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Copying {
+    /// Byte by byte; holes stay holes.
+    Copy,
+    /// By the filesystem (`FICLONE`): both have the same blocks until one of them is written.
+    Reflink,
 }
 
 impl Case {

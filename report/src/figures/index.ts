@@ -14,9 +14,11 @@ import { throughput } from "./throughput";
 import { time } from "./time";
 import { timeline } from "./timeline";
 import { tradeoff } from "./tradeoff";
+import { volumes } from "./volumes";
 
 export { scoreboard };
 
 export const FIGURES: Figure[] = [
   throughput, percentiles, heat, time, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio,
+  volumes,
 ];

@@ -16,7 +16,7 @@ const dataToRam = (one: Case): number | null => one.group.ram_limit_held === fal
 
 function draw(view: View): Drawing | null {
   // All sizes of the workload, not this one's alone; drawn once, with the first of them.
-  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate;
+  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate && work.volume === view.work.volume;
   const family = view.model.works.filter(sibling);
   if (view.work.load || family.length < 2 || family[0]?.id !== view.work.id) return null;
   const names = new Set(view.engines.map((engine) => engine.id));

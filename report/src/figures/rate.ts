@@ -16,7 +16,7 @@ const offered = (one: Case, role: string): number | null =>
 
 function draw(view: View): Drawing | null {
   // All rates of the workload, not this one's alone; drawn once, with the first of them.
-  const sibling = (work: Work) => work.family === view.work.family && work.means === view.work.means;
+  const sibling = (work: Work) => work.family === view.work.family && work.means === view.work.means && work.volume === view.work.volume;
   const works = view.model.works.filter(sibling);
   if (works.length < 2 || works[0]?.id !== view.work.id) return null;
   const engines = new Set(view.engines.map((engine) => engine.id));

@@ -4,7 +4,9 @@
 //! A finding is about figures, not about the program: what a machine cannot do before anything ran
 //! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
 
+mod below;
 mod ceiling;
+mod database;
 mod drive;
 mod durability;
 mod explain;
@@ -150,6 +152,8 @@ kinds! {
     NotVerified = Info;
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info;
+    /// Cases wrote to databases that shared their blocks with what they were copied from.
+    DatabaseReflinked = Warning;
     /// Measured for less than a minute.
     ShortMeasure = Info;
     /// Too few slices to see a trend.
@@ -254,6 +258,7 @@ pub fn judge(
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
     findings.extend(explain::findings(groups, explained));
+    findings.extend(database::findings(evidence));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)
 }

@@ -10,6 +10,7 @@ pub mod blockio;
 pub mod cache;
 pub mod child;
 mod claim;
+pub mod copy;
 pub mod device;
 pub mod doctor;
 mod drive;
@@ -40,7 +41,7 @@ pub mod volume;
 
 pub use beside::Beside;
 pub use child::Child;
-pub use fresh::{Fresh, FreshError};
+pub use fresh::{Fresh, FreshError, Wanted};
 pub use group::{Group, Unavailable};
 pub use meter::Meter;
 pub use place::{Claim, Place, PlaceError};

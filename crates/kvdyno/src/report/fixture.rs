@@ -406,6 +406,7 @@ fn blank(
             id: format!("{}_r{trial}", engine.name),
             made_by: loader.to_owned(),
             last_use: threads == Some(2),
+            copy: None,
         },
         volume: None,
         ram_limit_bytes: Some(RAM),
@@ -448,6 +449,7 @@ fn blank(
         clock: Some(clock()),
         phases: Vec::new(),
         database_used_by: Vec::new(),
+        database_copy: None,
         not_measured: Vec::new(),
     };
     FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }

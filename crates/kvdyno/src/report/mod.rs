@@ -8,6 +8,7 @@ pub(crate) mod block_io;
 pub mod catalogue;
 pub mod command;
 pub mod comparison;
+pub mod copies;
 mod cost;
 pub mod efficiency;
 pub mod evidence;

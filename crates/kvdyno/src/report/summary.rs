@@ -3,6 +3,7 @@
 use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
 use super::comparison;
+use super::copies::{self, Copies};
 use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
 use super::explain::{self, Explained};
@@ -48,6 +49,8 @@ pub struct Summary {
     pub volumes: Vec<VolumeRecord>,
     /// The memory tiers that the suite names, each as a case had it first.
     pub tiers: Vec<TierRecord>,
+    /// Copies of databases that cases worked on.
+    pub copies: Vec<Copies>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
     /// Where the time of each load, and of each role of each measured phase, went.
@@ -178,6 +181,7 @@ impl Summary {
             harness,
             volumes: volumes(evidence),
             tiers: tiers(evidence),
+            copies: copies::of(evidence),
             block_io,
             explained,
             hiccups,

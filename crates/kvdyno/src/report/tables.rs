@@ -10,6 +10,7 @@ mod number;
 mod run;
 mod time;
 
+use super::comparison::Beside;
 use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
@@ -110,6 +111,12 @@ impl<'t> Cells<'t> {
         }
         self.table.figure(self.metrics, definition, format)
     }
+}
+
+/// How to read a figure beside its own on the first volume.
+fn by_volume(beside: Option<&Beside>) -> String {
+    let base = beside.map_or("the first volume", |beside| &beside.base);
+    format!("\n{}", wrap(&format!("x vol: over the same engine's on {base}."), 0))
 }
 
 /// What tells groups apart: the engine always, the rest where it differs. (The durability class of

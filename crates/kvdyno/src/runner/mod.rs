@@ -21,7 +21,7 @@ pub use interrupt::Interrupt;
 pub use tiers::{TierError, Tiers, check as check_tiers};
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::{Beside, Root, raw};
+use crate::host::{Beside, Root, raw, size};
 use crate::printer::Progress;
 use crate::units;
 use databases::Databases;
@@ -163,6 +163,8 @@ impl Run<'_> {
                 return Ok(());
             }
         };
+        let copies = case.database.copy.is_some();
+        let used_by = databases.used_by(&case.database.id);
         let setting = case::Setting {
             bench: self.bench,
             case,
@@ -171,12 +173,17 @@ impl Run<'_> {
             site,
             images: self.images(),
             attempt,
-            database_used_by: databases.used_by(&case.database.id),
+            database_used_by: if copies { Vec::new() } else { used_by },
             progress: self.progress,
             interrupt: self.interrupt,
         };
         let record = case::run(&setting, self.beside)?;
-        databases.used(case, record.outcome == Outcome::Done);
+        if copies {
+            // What cannot be removed now is tried again before the next copy.
+            let _ = self.volumes.remove_copy(case);
+        } else {
+            databases.used(case, record.outcome == Outcome::Done);
+        }
         self.file(record, done);
         Ok(())
     }
@@ -187,12 +194,20 @@ impl Run<'_> {
         if raw::is_device(place) { self.folder.path.clone() } else { place.to_owned() }
     }
 
-    /// Where a case's database lies. A load begins with an empty one.
+    /// Where a case's database lies, or its copy of one. A load begins with an empty one.
     fn site(&mut self, case: &Case, databases: &mut Databases) -> Result<Site, VolumeError> {
         if case.makes_database() {
             databases.forget(&case.database.id);
         }
-        self.volumes.site(case)
+        let site = self.volumes.site(case)?;
+        let Some(by) = case.database.copy else { return Ok(site) };
+        let total = size::measure(&site.path).ok().map(|size| size.allocated_bytes);
+        let (progress, interrupt) = (self.progress, self.interrupt);
+        let mut go_on = |bytes| {
+            progress.phase("copy", bytes, total, None);
+            !interrupt.asked()
+        };
+        self.volumes.copy(case, by, site, &mut go_on)
     }
 
     /// An attempt that was cut off left a folder without a record: it stays as evidence, and the

@@ -9,6 +9,7 @@
 mod block_io;
 mod bundles;
 mod compare;
+mod copies;
 mod devices;
 mod disk_full;
 mod drives;

@@ -171,7 +171,7 @@ fn case(at: usize, job: &Job) -> Case {
         listed: 0,
         ceiling: false,
         threads: Some(threads),
-        database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
+        database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
         volume: None,
         ram_limit_bytes: None,
         tier: None,
@@ -307,6 +307,7 @@ fn file_case(
         clock: None,
         phases: vec![phase],
         database_used_by: Vec::new(),
+        database_copy: None,
         not_measured: unknown.chain([bound]).collect(),
     })?;
     Ok(())

@@ -7,7 +7,7 @@ use super::super::table::{Side, Table};
 use super::number::{
     beside, clock, grouped, mebibytes, microseconds, ratio, seconds, trials, whole,
 };
-use super::{Axes, Cells, Titled, engines};
+use super::{Axes, Cells, Titled, by_volume, engines};
 
 const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
@@ -42,6 +42,9 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         ("records/s", Right),
         ("x base", Right),
     ]);
+    if axes.volume {
+        columns.push(("x vol", Right));
+    }
     if wide {
         columns.extend([
             ("FS out\n/record", Right),
@@ -68,15 +71,27 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             if swept {
                 cells.push(group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string()));
             }
-            cells.extend(load_cells(&mut table, group, load, wide));
+            cells.extend(load_cells(&mut table, group, load, (axes.volume, wide)));
             table.row(&cells);
         }
     }
-    let aid = if wide { LOAD_AID.to_owned() } else { format!("{LOAD_AID}\n{SHORT_AID}") };
+    let mut aid = LOAD_AID.to_owned();
+    if axes.volume {
+        let loads = engines(summary).filter_map(|group| group.load.as_ref());
+        aid += &by_volume(loads.into_iter().find_map(|load| load.beside_volume.as_ref()));
+    }
+    if !wide {
+        aid += &format!("\n{SHORT_AID}");
+    }
     Titled { title: "Load", table, aid }
 }
 
-fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> Vec<String> {
+fn load_cells(
+    table: &mut Table,
+    group: &Group,
+    load: &LoadRow,
+    (volumes, wide): (bool, bool),
+) -> Vec<String> {
     let mut row = Cells::new(table, group, &load.metrics, &c::WALL);
     let mut cells = vec![
         row.main(clock),
@@ -92,6 +107,9 @@ fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> V
         row.figure(&c::RECORDS_PER_S, grouped),
         beside(load.beside.as_ref()),
     ];
+    if volumes {
+        cells.push(beside(load.beside_volume.as_ref()));
+    }
     if wide {
         cells.extend([
             row.figure(&c::FS_OUTPUTS_PER_RECORD, ratio),

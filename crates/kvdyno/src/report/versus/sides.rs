@@ -254,7 +254,7 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
     let (base, new) = (of(base), of(new));
     let same = |one: &Against| {
         let like = |other: &&Against| {
-            (&other.job, other.in_flight) == (&one.job, one.in_flight)
+            (&other.job, &other.volume, other.in_flight) == (&one.job, &one.volume, one.in_flight)
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)
@@ -267,7 +267,8 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
         let other = same(one)?;
         let apart =
             one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
-        let what = format!("the drive itself, {} x {}", one.job, one.in_flight);
+        let on = one.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+        let what = format!("the drive itself{on}, {} x {}", one.job, one.in_flight);
         (apart && one.n.min(other.n) > 1).then(|| Difference {
             what,
             base: per_s(one),
