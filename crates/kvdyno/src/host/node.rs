@@ -45,7 +45,10 @@ pub fn bound<T>(node: u32, act: impl FnOnce() -> T) -> io::Result<T> {
     let word = mask.get_mut((node / libc::c_ulong::BITS) as usize);
     let word = word.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     *word |= 1 << (node % libc::c_ulong::BITS);
-    set(MPOL_BIND, &mask)?;
+    let failed = |error: io::Error| {
+        io::Error::new(error.kind(), format!("memory of NUMA node {node} alone: {error}"))
+    };
+    set(MPOL_BIND, &mask).map_err(failed)?;
     let done = act();
     set(MPOL_DEFAULT, &Mask::default())?;
     Ok(done)

@@ -134,7 +134,7 @@ impl Group {
     /// Lets as much memory beyond the limit go into swap: to be said before a process joins.
     pub fn allow_swap(&self, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
         match self.version {
-            Version::V1 => v1::allow_swap(&self.directory, bytes, swappiness),
+            Version::V1 => v1::allow_swap(&self.root, &self.directory, bytes, swappiness),
             Version::V2 => v2::allow_swap(&self.root, &self.directory, bytes, swappiness),
         }
     }
@@ -201,6 +201,14 @@ impl Drop for Group {
     fn drop(&mut self) {
         let _ = self.remove_now();
     }
+}
+
+/// What is in the way of swap: memory that keeps swapped pages compressed, before they come to any
+/// device.
+fn in_front(root: &Root) -> Option<String> {
+    const SWITCH: &str = "/sys/module/zswap/parameters/enabled";
+    let on = root.text(SWITCH).is_some_and(|text| text == "Y");
+    on.then(|| format!("zswap keeps in memory, compressed, what is swapped: echo N > {SWITCH}"))
 }
 
 /// Removes a group of ours, with the processes in it and its page cache.

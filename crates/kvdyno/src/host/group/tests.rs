@@ -96,6 +96,26 @@ fn below_a_limit_there_is_swap_where_it_is_allowed() {
     assert!(allowed.not_enforced[0].ends_with("sysctl vm.swappiness=100"), "{allowed:?}");
 }
 
+/// Swap that stays in memory is none: a group of v2 can do without, elsewhere it is said.
+#[test]
+fn what_keeps_swapped_memory_compressed_is_switched_off_or_named() {
+    let zswap = "/sys/module/zswap/parameters/enabled";
+    let fake = hybrid().file(zswap, "Y\n");
+    let told = |fake: &crate::host::root::fake::Fake| {
+        let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
+        group.allow_swap(MIB, 60).unwrap().not_enforced
+    };
+    let words = told(&fake);
+    assert!(words.len() == 1 && words[0].ends_with(&format!("echo N > {zswap}")), "{words:?}");
+    let fake = v2_session().file(zswap, "Y\n").file("/proc/sys/vm/swappiness", "60\n");
+    assert_eq!(told(&fake), words);
+    let fake = fake.file("/new-group/memory.zswap.max", "max\n");
+    let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
+    assert_eq!(group.allow_swap(MIB, 60).unwrap().not_enforced, Vec::<String>::new());
+    let most = std::fs::read_to_string(group.directory().join("memory.zswap.max")).unwrap();
+    assert_eq!(most, "0");
+}
+
 #[test]
 fn a_v2_kernel_without_peak_and_swap_is_read_all_the_same() {
     let fake = v2_session();

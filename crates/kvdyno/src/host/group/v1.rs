@@ -1,7 +1,8 @@
 //! The memory controller's files of cgroup v1.
 
-use super::Allowed;
 use super::control::{number, read, write};
+use super::{Allowed, in_front};
+use crate::host::Root;
 use crate::host::root::keyed;
 use kvdyno_record::usage::GroupUsage;
 use std::io;
@@ -27,9 +28,15 @@ pub(super) fn set_limit(directory: &Path, bytes: u64) -> io::Result<()> {
 
 /// Lets as much of the group's memory go into swap, as readily as is asked for; what of that is not
 /// in force.
-pub(super) fn allow_swap(directory: &Path, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
+pub(super) fn allow_swap(
+    root: &Root,
+    directory: &Path,
+    bytes: u64,
+    swappiness: u32,
+) -> io::Result<Allowed> {
     write(directory, "memory.swappiness", swappiness)?;
-    let (both, mut not_enforced) = ("memory.memsw.limit_in_bytes", Vec::new());
+    let both = "memory.memsw.limit_in_bytes";
+    let mut not_enforced: Vec<String> = in_front(root).into_iter().collect();
     if directory.join(both).exists() {
         let limit = number(directory, "memory.limit_in_bytes")?;
         write(directory, both, limit.saturating_add(bytes))?;

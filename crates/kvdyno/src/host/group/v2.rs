@@ -1,7 +1,7 @@
 //! The memory controller's files of cgroup v2.
 
-use super::Allowed;
 use super::control::{number, read, write};
+use super::{Allowed, in_front};
 use crate::host::Root;
 use crate::host::root::keyed;
 use kvdyno_record::usage::GroupUsage;
@@ -33,6 +33,12 @@ pub(super) fn allow_swap(
     write(directory, "memory.swap.max", bytes)?;
     let in_force = root.number("/proc/sys/vm/swappiness");
     let mut not_enforced = Vec::new();
+    // Since Linux 5.19 a group can do without it.
+    if directory.join("memory.zswap.max").exists() {
+        write(directory, "memory.zswap.max", 0)?;
+    } else {
+        not_enforced.extend(in_front(root));
+    }
     if in_force != Some(swappiness) {
         let shown = in_force.map_or("not known".to_owned(), |number: u32| number.to_string());
         not_enforced.push(format!(

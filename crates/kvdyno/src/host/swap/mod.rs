@@ -100,18 +100,24 @@ impl Swap {
     pub fn on(root: &Root, wanted: &Wanted) -> io::Result<Option<Self>> {
         let (backing, bytes) = match &wanted.memory {
             Memory::Dram | Memory::Node { .. } => return Ok(None),
-            Memory::Zram { bytes, .. } => (Backing::Zram(Zram::add(*bytes)?), *bytes),
+            Memory::Zram { bytes, .. } => {
+                let zram = Zram::add(*bytes).map_err(failed("add a zram device"))?;
+                (Backing::Zram(zram), *bytes)
+            }
             Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
             Memory::Swap { path: None, bytes, .. } => {
-                let image = image::make(&wanted.folder, *bytes)?;
-                (Backing::Loop(LoopDevice::attach(&image)?), *bytes)
+                let setting = format!("set {bytes} bytes aside in {}", wanted.folder.display());
+                let image = image::make(&wanted.folder, *bytes).map_err(failed(&setting))?;
+                let device = LoopDevice::attach(&image).map_err(failed("make a loop device"))?;
+                (Backing::Loop(device), *bytes)
             }
         };
-        let device = OpenOptions::new().read(true).write(true).open(backing.path())?;
-        area::make(&device, bytes, wanted.owner)?;
-        drop(device);
+        let path = backing.path();
+        let device = OpenOptions::new().read(true).write(true).open(&path);
+        let made = device.and_then(|device| area::make(&device, bytes, wanted.owner));
+        made.map_err(failed(&format!("make swap of {}", path.display())))?;
         let record = backing.record(root, bytes, &wanted.folder)?;
-        system::swap_on(&backing.path())?;
+        system::swap_on(&path).map_err(failed(&format!("switch on {}", path.display())))?;
         Ok(Some(Self { backing, record }))
     }
 
@@ -162,6 +168,11 @@ impl Backing {
             }
         })
     }
+}
+
+/// The error, with what was being done.
+fn failed(act: &str) -> impl FnOnce(io::Error) -> io::Error {
+    move |error| io::Error::new(error.kind(), format!("failed to {act}: {error}"))
 }
 
 /// The next run finds a device with nothing on it, as we did.
