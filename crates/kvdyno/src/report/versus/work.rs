@@ -30,8 +30,8 @@ impl Difference {
 }
 
 /// All that makes figures comparable, and nothing of who does it: the data, the RAM limit, the
-/// volume's name, the durability class, the swept threads, and the phases from the load on,
-/// whichever case ran them.
+/// volume's name, the durability class, the swept threads, whether the database is a copy, and the
+/// phases from the load on, whichever case ran them.
 pub(super) fn of(case: &Case, plan: &Plan) -> Value {
     let volume = case.volume.as_ref().map(|volume| &volume.name);
     json!({
@@ -40,6 +40,7 @@ pub(super) fn of(case: &Case, plan: &Plan) -> Value {
         "ram_limit_bytes": case.ram_limit_bytes,
         "volume": volume,
         "threads": case.threads,
+        "database_copy": case.database.copy,
         "phases": phases(case, plan),
     })
 }
