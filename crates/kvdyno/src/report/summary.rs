@@ -35,13 +35,13 @@ pub struct Summary {
     pub host: Host,
     /// The machine after it.
     pub host_after: Option<Host>,
-    /// What was tested, in the order of the plan.
+    /// What was tested, in the order of the suite.
     pub engines: Vec<EngineInfo>,
     /// The harness's own cost on this machine; null: not measured.
     pub harness: Option<Harness>,
     /// What the machine did to an idle thread before the run; null: not listened to.
     pub hiccups: Option<HiccupRow>,
-    /// Cases over their trials, in the order of the plan.
+    /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
@@ -159,7 +159,6 @@ impl Summary {
         for cases in by_key(&evidence.cases) {
             groups.push(Group::read(&cases, host)?);
         }
-        order_jobs(&mut groups);
         order_volumes(&mut groups);
         comparison::compare(&mut groups);
         efficiency::judge(&mut groups, host.machine.cpus);
@@ -213,7 +212,7 @@ fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
     volumes
 }
 
-/// Cases with equal keys, in the order in which the keys first appear.
+/// Cases with equal keys, in the order of the suite.
 fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
     let mut groups: Vec<Vec<&CaseEvidence>> = Vec::new();
     for case in cases {
@@ -222,26 +221,12 @@ fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
             None => groups.push(vec![case]),
         }
     }
+    groups.sort_by_key(|group| group[0].case.listed);
     groups
 }
 
-/// A drive's job with fewer threads before the same with more, wherever the order that was drawn
-/// for them has one of them.
-fn order_jobs(groups: &mut [Group]) {
-    let job = |group: &Group| (group.engine.clone(), group.label.clone());
-    for at in 0..groups.len() {
-        for later in at + 1..groups.len() {
-            let (one, other) = (&groups[at], &groups[later]);
-            let same = one.bare_drive && other.bare_drive && job(one) == job(other);
-            if same && other.threads < one.threads {
-                groups.swap(at, later);
-            }
-        }
-    }
-}
-
-/// What lies on one volume together, and on it what is of one engine: in the plan cases of other
-/// volumes come between.
+/// What lies on one volume together, and on it what is of one engine, else in the suite's order: that
+/// has all volumes of an engine first.
 fn order_volumes(groups: &mut [Group]) {
     if groups.iter().all(|group| group.volume.is_none()) {
         return;
@@ -260,7 +245,7 @@ fn order_volumes(groups: &mut [Group]) {
     groups.sort_by_key(|group| {
         let volume = volumes.iter().position(|known| *known == group.volume);
         let engine = (&group.label, group.ram_limit_bytes);
-        (volume, engines.iter().position(|known| (&known.0, known.1) == engine), group.threads)
+        (volume, engines.iter().position(|known| (&known.0, known.1) == engine))
     });
 }
 
@@ -288,6 +273,8 @@ fn run_info(evidence: &Evidence) -> RunInfo {
 /// One entry for each label and durability class. A case that left a record speaks for the others.
 fn engines(cases: &[CaseEvidence]) -> Vec<EngineInfo> {
     let mut engines: Vec<EngineInfo> = Vec::new();
+    let mut cases: Vec<_> = cases.iter().collect();
+    cases.sort_by_key(|case| case.case.listed);
     for case in cases {
         let info = engine(case);
         let same = |known: &&mut EngineInfo| {

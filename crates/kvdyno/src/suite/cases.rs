@@ -38,6 +38,8 @@ pub(super) struct Cases<'a> {
     device: bool,
     /// Digits of a case's number.
     width: usize,
+    /// Where the next case is listed.
+    listed: u32,
     /// The case that wrote the drive's file.
     filled: Option<String>,
     made: Vec<Case>,
@@ -86,7 +88,8 @@ pub(super) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
 
 impl<'a> Cases<'a> {
     pub(super) fn of(suite: &'a Suite, sized: &'a Sized, device: bool) -> Self {
-        Self { suite, sized, device, width: 4, filled: None, made: Vec::new() }
+        let (filled, made) = (None, Vec::new());
+        Self { suite, sized, device, width: 4, listed: 0, filled, made }
     }
 
     pub(super) fn all(
@@ -110,12 +113,13 @@ impl<'a> Cases<'a> {
             let drive = drive
                 .into_iter()
                 .flat_map(|drive| volumes.iter().map(move |&volume| Block::Drive(drive, volume)));
-            let mut blocks: Vec<Block> = engines.chain(drive).collect();
+            let mut blocks: Vec<_> = listed(engines.chain(drive), threads);
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
             let order = self.sized.data.seed.wrapping_add(u64::from(trial) << 32);
             shuffle(&mut blocks, order);
-            for block in blocks {
+            for (first, block) in blocks {
+                self.listed = first;
                 match block {
                     Block::Engine(setup, threads) if self.loads_once(setup) => {
                         self.load_once(setup, threads, trial);
@@ -199,18 +203,20 @@ impl<'a> Cases<'a> {
         threads: &[Option<u32>],
         (trial, order): (u32, u64),
     ) {
+        let first_job = self.listed + 1;
         if self.filled.is_none() && !drive.section.is_read_only() {
             self.filled = Some(self.fill(drive, volume, trial));
         }
         let filler = self.filled.clone();
         let threads = &drive.points(threads);
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
-        let mut points: Vec<_> =
-            drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();
+        let points = drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t)));
+        let mut points: Vec<_> = (first_job..).zip(points).collect();
         if !drive.section.is_in_order() {
             shuffle(&mut points, order);
         }
-        for (job, swept) in points {
+        for (listed, (job, swept)) in points {
+            self.listed = listed;
             let Shape { setup, sized } = &job.shape;
             let phases = &jobs::phases(drive, job.job, swept);
             let filled = drive.filling_phases();
@@ -284,6 +290,7 @@ impl<'a> Cases<'a> {
             label: label.clone(),
             options: setup.options.clone(),
             trial,
+            listed: self.listed,
             ceiling: point.ceiling,
             threads,
             database: Database { id: made_by.clone(), made_by, last_use: false, copy },
@@ -302,6 +309,7 @@ impl<'a> Cases<'a> {
             None => default_budget(&case, setup.description),
         };
         self.made.push(case);
+        self.listed += 1;
         id
     }
 
@@ -336,6 +344,24 @@ impl<'a> Cases<'a> {
         let volume = volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
         format!("{number:0width$}_{label}{ram}{volume}_{part}_r{trial}")
     }
+}
+
+/// Each block with where its first case is listed: in the order of the suite, whatever order is
+/// drawn for running them.
+fn listed<'s, 'e>(
+    blocks: impl Iterator<Item = Block<'s, 'e>>,
+    threads: &[Option<u32>],
+) -> Vec<(u32, Block<'s, 'e>)> {
+    let mut next = 0;
+    let with_first = blocks.map(|block| {
+        let first = next;
+        next += match block {
+            Block::Engine(_, threads) => 1 + threads.len(),
+            Block::Drive(drive, _) => drive.cases(threads),
+        } as u32;
+        (first, block)
+    });
+    with_first.collect()
 }
 
 /// Threads of the first measured phase, for cases in which nothing is swept; a case that only
