@@ -38,8 +38,7 @@ export interface RoleRow {
   open_loop: boolean;
   mix: string;
   metrics: Metric[];
-  beside: Beside | null;
-  beside_volume?: Beside | null; // Absent before there were volumes.
+  beside: Beside | null; beside_volume?: Beside | null; // Absent before there were volumes.
   ops: { op: string; metrics: Metric[] }[];
 }
 
@@ -80,8 +79,7 @@ export interface LoadRow {
   phase: string;
   threads: number;
   metrics: Metric[];
-  beside: Beside | null;
-  beside_volume?: Beside | null; // Absent before there were volumes.
+  beside: Beside | null; beside_volume?: Beside | null; // Absent before there were volumes.
 }
 
 export interface Trial {
@@ -233,8 +231,7 @@ export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: str
 
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
-  job: string;
-  volume?: string | null; // Absent before there were volumes.
+  job: string; volume?: string | null; // Absent before there were volumes.
   method: string;
   blocking: boolean;
   in_flight: number;

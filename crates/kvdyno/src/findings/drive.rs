@@ -1,4 +1,5 @@
-//! What lies under the databases: whether it is a drive at all, and what of it is not in the figures.
+//! What lies under the databases: whether it is a drive at all, and what of it is not in the
+//! figures.
 
 use super::below::{self, Below};
 use super::{Finding, Id, measured};

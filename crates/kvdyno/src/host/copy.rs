@@ -58,9 +58,9 @@ struct Copier<'a> {
 }
 
 /// Copies all files below `from` into the empty directory `to`, on the same filesystem, and brings
-/// them to the device. Neither is left in the page cache; what could not be taken out of it is said.
-/// Where the filesystem has no reflinks the files are copied. `go_on` is told how many bytes are
-/// done, and asked.
+/// them to the device. Neither is left in the page cache; what could not be taken out of it is
+/// said. Where the filesystem has no reflinks the files are copied. `go_on` is told how many bytes
+/// are done, and asked.
 pub fn database(
     root: &Root,
     from: &Path,

@@ -88,7 +88,8 @@ pub(super) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
 
 impl<'a> Cases<'a> {
     pub(super) fn of(suite: &'a Suite, sized: &'a Sized, device: bool) -> Self {
-        Self { suite, sized, device, width: 4, listed: 0, filled: None, made: Vec::new() }
+        let (filled, made) = (None, Vec::new());
+        Self { suite, sized, device, width: 4, listed: 0, filled, made }
     }
 
     pub(super) fn all(

@@ -106,8 +106,9 @@ fn space_in_place(case: &Case, cost: &Cost) -> u64 {
     }
 }
 
-/// The least that a plan writes: the user data of each load, and of each copy, once, where the engine
-/// stores any. What writers add while measuring is not in it: nobody knows how fast they are.
+/// The least that a plan writes: the user data of each load, and of each copy, once, where the
+/// engine stores any. What writers add while measuring is not in it: nobody knows how fast they
+/// are.
 pub fn write_bytes_least(plan: &Plan) -> u64 {
     let stores = |case: &&Case| {
         plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
@@ -208,7 +209,8 @@ fn assumptions(cases: &[Case]) -> Vec<String> {
     ];
     if cases.iter().any(|case| case.database.copy.is_some()) {
         assumptions.push(format!(
-            "copies of databases: {}, reflinks no time; either may come to need as much space again",
+            "copies of databases: {}, reflinks no time; either may come to need as much space \
+             again",
             units::byte_rate(COPY_BYTES_PER_S)
         ));
     }

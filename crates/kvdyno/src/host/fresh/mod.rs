@@ -153,8 +153,9 @@ pub fn check(medium: &Medium) -> Result<(), FreshError> {
 }
 
 impl Fresh {
-    /// Makes a volume on a loop device. The image lies on the folder's filesystem, and the volume is
-    /// mounted on the folder, in this thread's mount namespace: call [`namespace::enter`] before.
+    /// Makes a volume on a loop device. The image lies on the folder's filesystem, and the volume
+    /// is mounted on the folder, in this thread's mount namespace: [`namespace::enter`] comes
+    /// before.
     pub fn on_loop(root: &Root, wanted: Wanted<'_>, bytes: u64) -> Result<Self, FreshError> {
         let Wanted { name, folder, .. } = wanted;
         let lies_on = lies_on(root, folder).map_err(FreshError::io("look at the place"))?;
