@@ -40,6 +40,13 @@ pub(super) fn check(
                 mistakes.at(&count.span, message).label("expected \"auto\" or false");
             }
             Phase::Measure(measure) => {
+                let in_flight = measure.role.iter().filter_map(|role| role.depth.as_ref());
+                for depth in in_flight.filter(|_| !abilities.pipelined) {
+                    let message = format!("{} keeps no operations in flight", description.name);
+                    let mistake = mistakes.at(&depth.span, message);
+                    mistake.label("expected no `depth`: more `threads` do more at a time");
+                    mistake.help(&without);
+                }
                 for entry in measure.role.iter().flat_map(|role| &role.mix) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);

@@ -2,6 +2,7 @@
 
 use super::estimate;
 use super::growth::inserts_max;
+use super::jobs::{self, Bare, Shape};
 use super::key::Comparable;
 use super::parse::Suite;
 use super::read::At;
@@ -30,53 +31,96 @@ pub(super) struct Cases<'a> {
     sized: &'a Sized,
     /// Digits of a case's number.
     width: usize,
+    /// The case that wrote the drive's file.
+    filled: Option<String>,
     made: Vec<Case>,
 }
 
-/// Cases that stay together: an engine under a RAM limit with all its thread counts where they
-/// share a database, with one where each case loads its own.
-type Block<'s, 'e> = (&'s Setup<'e>, &'s [Option<u32>]);
+/// Cases that stay together.
+#[derive(Clone, Copy)]
+enum Block<'s, 'e> {
+    /// An engine under a RAM limit with all its thread counts where they share a database, with one
+    /// where each case loads its own.
+    Engine(&'s Setup<'e>, &'s [Option<u32>]),
+    /// All jobs of the drive.
+    Drive(&'s Bare<'e>),
+}
+
+/// A case as it is about to be made.
+#[derive(Clone, Copy)]
+struct Point<'s, 'e> {
+    setup: &'s Setup<'e>,
+    sized: &'s Sized,
+    swept: Option<u32>,
+    trial: u32,
+    /// All that its figures depend on.
+    phases: &'s [Phase],
+    /// Those of them that others have done, on the database that it takes over: the first so many,
+    /// by this case.
+    loaded: Option<(usize, &'s str)>,
+    ceiling: bool,
+}
 
 impl<'a> Cases<'a> {
     pub(super) fn of(suite: &'a Suite, sized: &'a Sized) -> Self {
-        Self { suite, sized, width: 4, made: Vec::new() }
+        Self { suite, sized, width: 4, filled: None, made: Vec::new() }
     }
 
-    pub(super) fn all(mut self, setups: &[Setup], threads: &[Option<u32>]) -> Vec<Case> {
+    pub(super) fn all(
+        mut self,
+        setups: &[Setup],
+        threads: &[Option<u32>],
+        drive: Option<&Bare>,
+    ) -> Vec<Case> {
         let shared = self.suite.typed.sharing() == Sharing::Shared;
         let trials = self.suite.typed.trials();
         let points = setups.len() * (threads.len() + usize::from(shared)) * trials as usize;
+        let points = points + drive.map_or(0, |drive| drive.cases(threads));
         self.width = points.to_string().len().max(4);
         let together = if shared { threads.len() } else { 1 };
         for trial in 1..=trials {
-            let mut blocks: Vec<Block> = setups
-                .iter()
-                .flat_map(|setup| threads.chunks(together).map(move |threads| (setup, threads)))
-                .collect();
+            let engines = setups.iter().flat_map(|setup| {
+                threads.chunks(together).map(move |threads| Block::Engine(setup, threads))
+            });
+            let drive = drive.filter(|drive| trial <= drive.trials).map(Block::Drive);
+            let mut blocks: Vec<Block> = engines.chain(drive).collect();
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
-            shuffle(&mut blocks, self.sized.data.seed.wrapping_add(u64::from(trial) << 32));
-            for (setup, threads) in blocks {
-                if shared {
-                    self.share(setup, threads, trial);
-                } else {
-                    self.load_own(setup, threads, trial);
+            let order = self.sized.data.seed.wrapping_add(u64::from(trial) << 32);
+            shuffle(&mut blocks, order);
+            for block in blocks {
+                match block {
+                    Block::Engine(setup, threads) if shared => self.share(setup, threads, trial),
+                    Block::Engine(setup, threads) => self.load_own(setup, threads, trial),
+                    Block::Drive(drive) => self.drive(drive, threads, trial, order),
                 }
             }
         }
+        self.end_drive();
         self.made
     }
 
     /// One case loads, then each number of threads works on its database.
     fn share(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
-        let phases = workload::phases(self.suite, terms(setup, None, self.sized));
+        let (suite, sized) = (self.suite, self.sized);
+        let phases = workload::phases(suite, terms(setup, None, sized));
         let making = workload::making(&phases);
         let loads_only = making == phases.len();
-        let loader = self.push(setup, None, trial, &phases, 0..making, None);
+        let point = Point {
+            setup,
+            sized,
+            swept: None,
+            trial,
+            phases: &phases[..making],
+            loaded: None,
+            ceiling: false,
+        };
+        let loader = self.push(point);
         if !loads_only {
             for &swept in threads {
-                let phases = workload::phases(self.suite, terms(setup, swept, self.sized));
-                self.push(setup, swept, trial, &phases, making..phases.len(), Some(&loader));
+                let phases = workload::phases(suite, terms(setup, swept, sized));
+                let loaded = Some((making, loader.as_str()));
+                self.push(Point { swept, phases: &phases, loaded, ..point });
             }
         }
         if let Some(last) = self.made.last_mut() {
@@ -86,30 +130,56 @@ impl<'a> Cases<'a> {
 
     /// Each case loads its own database and takes it away.
     fn load_own(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
+        let (suite, sized) = (self.suite, self.sized);
         for &swept in threads {
-            let phases = workload::phases(self.suite, terms(setup, swept, self.sized));
-            self.push(setup, swept, trial, &phases, 0..phases.len(), None);
+            let phases = &workload::phases(suite, terms(setup, swept, sized));
+            let (loaded, ceiling) = (None, false);
+            self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
             if let Some(case) = self.made.last_mut() {
                 case.database.last_use = true;
             }
         }
     }
 
-    /// Adds a case that does the phases of `part`; `phases` are all that its figures depend on.
-    /// Returns its id.
-    fn push(
-        &mut self,
-        setup: &Setup,
-        swept: Option<u32>,
-        trial: u32,
-        phases: &[Phase],
-        part: std::ops::Range<usize>,
-        loader: Option<&str>,
-    ) -> String {
+    /// Every job of the drive, in an order drawn anew unless one is asked for. The file is written
+    /// once for all trials: what is in it does not matter, only that it is there.
+    fn drive(&mut self, drive: &Bare, threads: &[Option<u32>], trial: u32, order: u64) {
+        let ceiling = drive.ceiling;
+        let filler = self.filled.clone().unwrap_or_else(|| {
+            let Shape { setup, sized } = &drive.fill;
+            let phases = &jobs::filling(drive);
+            self.push(Point { setup, sized, swept: None, trial, phases, loaded: None, ceiling })
+        });
+        let with = |job| jobs::threads(job, threads).into_iter().map(Some);
+        let mut points: Vec<_> =
+            drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();
+        if !drive.in_order {
+            shuffle(&mut points, order);
+        }
+        for (job, swept) in points {
+            let Shape { setup, sized } = &job.shape;
+            let phases = &jobs::phases(drive, job.job, swept);
+            let loaded = Some((drive.filling_phases(), filler.as_str()));
+            self.push(Point { setup, sized, swept, trial, phases, loaded, ceiling });
+        }
+        self.filled = Some(filler);
+    }
+
+    /// The drive's file goes with the last case that works on it.
+    fn end_drive(&mut self) {
+        let Some(filler) = &self.filled else { return };
+        let last = self.made.iter_mut().rev().find(|case| case.database.id == *filler);
+        if let Some(last) = last {
+            last.database.last_use = true;
+        }
+    }
+
+    /// Adds a case; returns its id.
+    fn push(&mut self, point: Point) -> String {
+        let Point { setup, sized, swept, trial, phases: phases_on_record, loaded, ceiling } = point;
         let label = &setup.engine.label().0;
-        let (data, run) = (&self.sized.data, &self.suite.typed.run);
-        let phases_on_record = &phases[..part.end];
-        let phases = phases[part].to_vec();
+        let (data, run) = (&sized.data, &self.suite.typed.run);
+        let phases = phases_on_record[loaded.map_or(0, |(done, _)| done)..].to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
         let id = self.id(setup, threads, trial);
         let comparable = Comparable {
@@ -118,27 +188,24 @@ impl<'a> Cases<'a> {
             options: &setup.options,
             data,
             ram_limit_bytes: setup.limit.bytes,
-            value_bytes_mean: self.sized.value_bytes_mean(),
+            value_bytes_mean: sized.value_bytes_mean(),
             shared: self.suite.typed.sharing() == Sharing::Shared,
             threads,
             phases: phases_on_record,
         };
+        let made_by = loaded.map_or(id.as_str(), |(_, loader)| loader).to_owned();
         let mut case = Case {
             key: comparable.key(),
             engine: setup.engine.name.0.clone(),
             label: label.clone(),
             options: setup.options.clone(),
             trial,
-            ceiling: false,
+            ceiling,
             threads,
-            database: Database {
-                id: loader.unwrap_or(&id).to_owned(),
-                made_by: loader.unwrap_or(&id).to_owned(),
-                last_use: false,
-            },
+            database: Database { id: made_by.clone(), made_by, last_use: false },
             ram_limit_bytes: setup.limit.bytes,
             data: data.clone(),
-            shape: shape(self.sized, &phases),
+            shape: shape(sized, &phases),
             budget_ns: 0,
             slice_ns: run.slice.as_ref().map_or(SECOND, |slice| slice.0),
             errors_max: run.max_errors.as_ref().map_or(100, |errors| errors.0),

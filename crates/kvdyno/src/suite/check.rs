@@ -1,9 +1,10 @@
 //! What a suite's values must be together, whatever the engines and the host are.
 
+use super::check_drive::{check as jobs_check, longest};
 use super::mistake::Mistakes;
 use super::phase::{Load, Measure, Operation, Phase, Role};
 use super::read::At;
-use super::scalar::{DataSize, OneOrMany, Threads};
+use super::scalar::{DataSize, OneOrMany, Several, Threads};
 use super::source::Span;
 use super::typed::{Data, Ram, Sharing, Typed};
 use kvdyno_record::workload::{KeyFormat, Size};
@@ -21,6 +22,9 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sweep(typed, mistakes);
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
+    if let Some(drive) = &typed.drive {
+        jobs_check(drive, typed, mistakes);
+    }
     if let Some(empty) = typed.place.directory.as_ref().filter(|path| path.is_empty()) {
         mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
     }
@@ -145,6 +149,23 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
             let message = format!("two roles are named `{}`", role.name.0);
             mistakes.at(&role.name.span, message).label("expected a name of its own");
         }
+        if let Some(depth) = &role.depth {
+            check_depth(depth, role, mistakes);
+        }
+    }
+}
+
+/// Only what is answered by itself can be in flight, and only a closed loop keeps it there.
+fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
+    let alone =
+        |op: &Operation| matches!(op, Operation::Get | Operation::Insert | Operation::Update);
+    for entry in role.mix.iter().filter(|entry| !alone(&entry.op)) {
+        let mistake = mistakes.at(&entry.span, "this operation cannot be in flight with others");
+        mistake.label("expected get, insert or update beside `depth`");
+    }
+    if role.rate.is_some() {
+        let mistake = mistakes.at(&depth.span, "a rate decides what is in flight, not a depth");
+        mistake.label("expected either `rate` or `depth`");
     }
 }
 
@@ -171,7 +192,9 @@ fn sweeps(typed: &Typed) -> Vec<Span> {
         threads.map(|threads| threads.span.clone())
     };
     let load = loads(typed).filter_map(|load| said(&load.threads));
-    load.chain(roles(typed).filter_map(|role| said(&role.threads))).collect()
+    let roles = roles(typed).filter_map(|role| said(&role.threads));
+    let jobs = typed.drive.iter().flat_map(|drive| &drive.job);
+    load.chain(roles).chain(jobs.filter_map(|job| said(&job.threads))).collect()
 }
 
 /// What would make a shared database another one for the case that comes next.
@@ -205,7 +228,8 @@ fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
         warmup.saturating_add(duration)
     };
     let lengths = measures(typed).map(|(_, measure)| length(measure));
-    let fixed = lengths.fold(0, u64::saturating_add);
+    let phases = lengths.fold(0, u64::saturating_add);
+    let fixed = phases.max(typed.drive.as_ref().map_or(0, |drive| longest(drive)));
     if budget.0 <= fixed {
         let mistake = mistakes.at(&budget.span, "the budget ends every case too early");
         let fixed = crate::units::duration(fixed);

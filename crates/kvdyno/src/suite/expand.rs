@@ -4,6 +4,7 @@
 use super::abilities;
 use super::cases::{Cases, Setup, records_max, terms};
 use super::estimate;
+use super::jobs::{self, Bare};
 use super::mistake::{Mistakes, SuiteError};
 use super::options::{self, Memory};
 use super::parse::Suite;
@@ -35,14 +36,22 @@ pub fn expand(
     let limits = sizing::limits(suite, &mut sized, host);
     let setups = set_up(suite, &found, &limits, &sized, host, &mut mistakes);
     let threads = swept_threads(suite);
-    check_size(suite, &setups, &threads, &mut mistakes);
+    let drive = suite.typed.drive.as_ref();
+    let drive_engines = drive.map(jobs::engines).unwrap_or_default();
+    let drive_worker = drive.and_then(|drive| jobs::find(drive, engines, &mut mistakes));
+    let bare = drive.zip(drive_worker).and_then(|(drive, worker)| {
+        let terms = jobs::Terms { suite, worker, limits: &limits, host };
+        jobs::resolve(drive, &drive_engines, &terms, &mut sized, &mut mistakes)
+    });
+    check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
     check_keys(suite, &setups, &threads, &sized, &mut mistakes);
     mistakes.none(&suite.source)?;
 
     let warnings = fit_warnings(&setups, host);
-    let cases = Cases::of(suite, &sized).all(&setups, &threads);
+    let cases = Cases::of(suite, &sized).all(&setups, &threads, bare.as_ref());
+    let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
     let descriptions: BTreeMap<&str, &Description> =
-        found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description)).collect();
+        found.chain(drive_worker.map(|worker| (jobs::NAME, worker))).collect();
     Ok(Plan {
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
@@ -117,9 +126,16 @@ fn swept_threads(suite: &Suite) -> Vec<Option<u32>> {
     }
 }
 
-fn check_size(suite: &Suite, setups: &[Setup], threads: &[Option<u32>], mistakes: &mut Mistakes) {
+fn check_size(
+    suite: &Suite,
+    setups: &[Setup],
+    threads: &[Option<u32>],
+    bare: Option<&Bare>,
+    mistakes: &mut Mistakes,
+) {
     let points = setups.len() as u64 * (threads.len() as u64 + 1);
-    let cases = points.saturating_mul(u64::from(suite.typed.trials()));
+    let of_drive = bare.map_or(0, |bare| bare.cases(threads) as u64);
+    let cases = points.saturating_mul(u64::from(suite.typed.trials())).saturating_add(of_drive);
     if cases > CASES_MAX {
         let cases = units::grouped(cases);
         let help = "fewer trials, thread counts, RAM limits or engines";

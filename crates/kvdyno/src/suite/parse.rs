@@ -1,6 +1,7 @@
 //! The first gate: from text and arguments to a suite that makes sense on any machine.
 
 use super::check::check;
+use super::jobs;
 use super::mistake::{Mistakes, SuiteError, closest};
 use super::read::{FromToml, Toml};
 use super::set::Argument;
@@ -95,6 +96,7 @@ impl Suite {
     pub fn engines(&self) -> Vec<&str> {
         let mut names: Vec<&str> =
             self.typed.engine.iter().map(|engine| engine.name.0.as_str()).collect();
+        names.extend(self.typed.drive.as_ref().map(|_| jobs::NAME));
         names.sort_unstable();
         names.dedup();
         names
@@ -119,11 +121,13 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
     if wanted.is_empty() {
         return;
     }
+    // The drive is asked for as the engine that it is.
+    let drive = typed.drive.is_some();
     for name in wanted {
-        let is_here = typed.engine.iter().any(|engine| engine.is_called(name));
-        if !is_here {
-            let labels: Vec<&str> =
-                typed.engine.iter().map(|engine| engine.label().0.as_str()).collect();
+        let is_drive = drive && name == jobs::NAME;
+        if !is_drive && !typed.engine.iter().any(|engine| engine.is_called(name)) {
+            let labels = typed.engine.iter().map(|engine| engine.label().0.as_str());
+            let labels: Vec<&str> = labels.chain(drive.then_some(jobs::NAME)).collect();
             let meant = closest(name, &labels).map(|label| format!("did you mean `{label}`? "));
             mistakes.anywhere(format!("--engine: the suite has no engine `{name}`")).help(format!(
                 "{}it has: {}",
@@ -133,4 +137,7 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
         }
     }
     typed.engine.retain(|engine| wanted.iter().any(|name| engine.is_called(name)));
+    if !wanted.iter().any(|name| name == jobs::NAME) {
+        typed.drive = None;
+    }
 }

@@ -99,6 +99,9 @@ pub(super) struct Role {
     pub(super) keys: Option<At<Choice>>,
     /// Open loop: operations start on a schedule. Default: as fast as it goes.
     pub(super) rate: Option<At<Rate>>,
+    /// Operations that each thread keeps in flight; gets, inserts and updates in a closed loop, of
+    /// engines that are pipelined. Default: it calls and waits.
+    pub(super) depth: Option<At<Several>>,
 }
 
 /// An open loop.
@@ -268,12 +271,13 @@ impl FromToml for Role {
         let mix: Option<At<Vec<At<Entry>>>> = fields.required("mix");
         let keys = fields.optional("keys");
         let rate = fields.optional("rate");
+        let depth = fields.optional("depth");
         if let Some(mix) = mix.as_ref().filter(|mix| mix.is_empty()) {
             let mistake = fields.mistakes.at(&mix.span, "the mix is empty");
             mistake.label("expected operations such as [ { op = \"get\" } ]");
         }
         fields.finish();
-        Some(Self { name: name?, threads, mix: mix?.value, keys, rate })
+        Some(Self { name: name?, threads, mix: mix?.value, keys, rate, depth })
     }
 }
 

@@ -175,6 +175,20 @@ impl<'a, 'i> Fields<'a, 'i> {
         self.optional(key)
     }
 
+    /// Whether a key is there that was not taken yet.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// A key that must be there, or may be left out.
+    pub(super) fn required_unless<T: FromToml>(
+        &mut self,
+        optional: bool,
+        key: &'static str,
+    ) -> Option<At<T>> {
+        if optional { self.optional(key) } else { self.required(key) }
+    }
+
     /// A number within bounds that may be left out.
     pub(super) fn number(
         &mut self,

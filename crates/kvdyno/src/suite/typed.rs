@@ -1,13 +1,14 @@
 //! A suite as typed: each value where it was written, nothing filled in. The JSON Schema is made
 //! from these types; what their values mean together is for `check` and `expand`.
 
+use super::drive::Drive;
 use super::length::Length;
 use super::mistake::Mistakes;
 use super::phase::Phase;
 use super::read::{At, Fields, FromToml, Toml, Word};
 use super::scalar::{Bytes, Count, DataSize, Given, Name, Nanoseconds, OneOrMany, Several, Share};
 use kvdyno_record::engine::Durability;
-use kvdyno_record::workload::KeyFormat;
+use kvdyno_record::workload::{KeyFormat, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -17,7 +18,8 @@ use std::collections::BTreeMap;
 pub(super) struct Typed {
     /// What the suite is.
     pub(super) suite: Header,
-    /// The data set.
+    /// The data set. May be left out where there are no engines.
+    #[schemars(with = "Option<At<Data>>")]
     pub(super) data: At<Data>,
     /// How much memory an engine and the page cache of its files may use; absent: no limit.
     #[schemars(default)]
@@ -28,11 +30,13 @@ pub(super) struct Typed {
     /// How often, how long, with how many threads.
     #[schemars(default)]
     pub(super) run: Run,
+    /// The bare drive that the databases lie on.
+    pub(super) drive: Option<At<Drive>>,
     /// The engines under test, in any order: each trial draws its own.
-    #[schemars(length(min = 1))]
+    #[schemars(with = "Option<Vec<At<Engine>>>", length(min = 1))]
     pub(super) engine: Vec<At<Engine>>,
     /// What happens, in order. The first phase is the load.
-    #[schemars(length(min = 1))]
+    #[schemars(with = "Option<Vec<At<Phase>>>", length(min = 1))]
     pub(super) phase: Vec<At<Phase>>,
 }
 
@@ -170,21 +174,32 @@ impl FromToml for Typed {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "a suite", mistakes)?;
         let suite = fields.required("suite");
-        let data = fields.required("data");
+        let drive: Option<At<Drive>> = fields.optional("drive");
+        // The drive alone needs none of them; one of them needs the others.
+        let engines = ["data", "engine", "phase"].iter().any(|key| fields.has(key));
+        let optional = drive.is_some() && !engines;
+        let data = fields.required_unless(optional, "data");
         let ram: Option<At<Ram>> = fields.optional("ram");
         let place: Option<At<Place>> = fields.optional("place");
         let run: Option<At<Run>> = fields.optional("run");
-        let engine = fields.required("engine");
-        let phase = fields.required("phase");
+        let engine: Option<At<Vec<At<Engine>>>> = fields.required_unless(optional, "engine");
+        let phase: Option<At<Vec<At<Phase>>>> = fields.required_unless(optional, "phase");
         fields.finish();
+        let run = run.map(|run| run.value).unwrap_or_default();
+        let alone = drive.as_ref().filter(|_| optional).map(Data::of_drive);
+        let drive = drive.map(|mut drive| {
+            drive.value.complete(run.threads.is_some());
+            drive
+        });
         Some(Self {
             suite: suite?.value,
-            data: data?,
+            data: data.or(alone)?,
             ram: ram.map(|ram| ram.value).unwrap_or_default(),
             place: place.map(|place| place.value).unwrap_or_default(),
-            run: run.map(|run| run.value).unwrap_or_default(),
-            engine: engine?.value,
-            phase: phase?.value,
+            run,
+            drive,
+            engine: engine.map(|engine| engine.value).or(optional.then(Vec::new))?,
+            phase: phase.map(|phase| phase.value).or(optional.then(Vec::new))?,
         })
     }
 }
@@ -196,6 +211,25 @@ impl FromToml for Header {
         let title = fields.optional("title");
         fields.finish();
         Some(Self { name: name?, title })
+    }
+}
+
+impl Data {
+    /// Stands in where no engine needs any: as much as the drive's file is to hold.
+    fn of_drive(drive: &At<Drive>) -> At<Self> {
+        let span = &drive.span;
+        let auto = At { value: DataSize::Auto, span: span.clone() };
+        let value = Self {
+            records: None,
+            size: Some(drive.size.clone().unwrap_or(auto)),
+            key_bytes: None,
+            key_format: None,
+            value_bytes: At { value: Length(Size::Fixed { bytes: 4096 }), span: span.clone() },
+            compress_to: None,
+            seed: None,
+            verify: None,
+        };
+        At { value, span: span.clone() }
     }
 }
 

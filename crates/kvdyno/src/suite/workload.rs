@@ -137,7 +137,7 @@ fn resolve_role(role: &Role, terms: Terms<'_>) -> plan::Role {
         threads: resolve_threads(role.threads.as_ref(), terms),
         mix: role.mix.iter().map(|entry| resolve_entry(entry, &keys)).collect(),
         rate,
-        depth: None,
+        depth: role.depth.as_ref().map(|depth| depth.0),
     }
 }
 

@@ -45,6 +45,8 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         plain("ram.", "Ram"),
         plain("place.", "Place"),
         plain("run.", "Run"),
+        plain("drive.", "Drive"),
+        plain("drive.job.0.", "DriveJob"),
         plain("engine.0.", "Engine"),
         plain("phase.4.role.all.", "Role"),
         plain("phase.4.role.all.rate.", "Rate"),

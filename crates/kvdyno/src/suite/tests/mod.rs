@@ -1,5 +1,6 @@
 //! Suites through both gates: what the tests share.
 
+mod drive;
 mod language;
 mod plans;
 mod refusals;
@@ -56,6 +57,30 @@ budget = "1h30m"
 slice = "500ms"
 database = "fresh"
 max_errors = 0
+[drive]
+size = "auto"
+preset = "ceiling"
+ceiling = false
+trials = 1
+precondition = 2
+in_order = true
+block = "8KiB"
+depth = 4
+threads = 2
+duration = "4s"
+warmup = "1s"
+[[drive.job]]
+name = "mixed"
+io = "io_uring"
+rw = "randrw"
+read_share = 0.7
+block = "4MiB"
+depth = "32"
+threads = "sweep"
+duration = "3s"
+warmup = "500ms"
+durability = "async"
+options = { registered = false }
 [[engine]]
 name = "rocksdb"
 label = "rocksdb-small"
@@ -177,6 +202,18 @@ fn engines() -> BTreeMap<String, WorkerDescription> {
         option("bloom_bits", count, Value::Integer(0)),
         option("compression", OptionKind::Text, Value::Text("snappy".to_owned())),
     ];
+    let mut drive = engine("drive");
+    drive.capabilities.pipelined = true;
+    drive.capabilities.bare_drive = true;
+    drive.capabilities.numbered_keys_only = true;
+    drive.capabilities.value_bytes_max = Some(64 << 20);
+    drive.planning = Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 1 << 20 };
+    let of = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
+    drive.options = vec![
+        option("io", OptionKind::Choice { of }, Value::Text("io_uring".to_owned())),
+        option("registered", OptionKind::Boolean, Value::Boolean(true)),
+        option("direct", OptionKind::Boolean, Value::Boolean(true)),
+    ];
     let worker = |engine: Description| {
         let described = WorkerDescription {
             protocol: kvdyno_record::PROTOCOL,
@@ -186,7 +223,7 @@ fn engines() -> BTreeMap<String, WorkerDescription> {
         };
         (described.engine.name.clone(), described)
     };
-    [null, lmdb, rocksdb].map(worker).into()
+    [null, lmdb, rocksdb, drive].map(worker).into()
 }
 
 fn set(arguments: &[&str]) -> Overrides {

@@ -1,0 +1,117 @@
+//! Whether a measurement has settled: the steady state of SNIA's Solid State Storage Performance
+//! Test Specification (PTS 2.0.2, its definition of steady state).
+//!
+//! Over a window of five rounds, with `y` the figure of a round: the range of `y` is at most 20 % of
+//! its mean, and the least-squares line through the five rises or falls by at most 10 % of the mean
+//! from the first round to the last.
+
+/// Rounds of a window.
+pub const WINDOW: usize = 5;
+/// After so many rounds a measurement counts as one that does not settle.
+pub const ROUNDS_MAX: usize = 25;
+/// Of the mean.
+const RANGE_MAX: f64 = 0.2;
+/// Of the mean.
+const SLOPE_MAX: f64 = 0.1;
+
+/// What a window of rounds says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steadiness {
+    /// The largest less the smallest, as a share of the mean.
+    pub range: f64,
+    /// How far the fitted line rises or falls over the window, as a share of the mean.
+    pub slope: f64,
+}
+
+impl Steadiness {
+    /// Both are within the specification's bounds.
+    pub fn is_steady(&self) -> bool {
+        self.range <= RANGE_MAX && self.slope <= SLOPE_MAX
+    }
+}
+
+/// What the rounds say together; none for fewer than two, or where nothing was done.
+pub fn steadiness(rounds: &[f64]) -> Option<Steadiness> {
+    let n = rounds.len() as f64;
+    let mean = rounds.iter().sum::<f64>() / n;
+    if rounds.len() < 2 || !mean.is_finite() || mean <= 0.0 {
+        return None;
+    }
+    let middle = (n - 1.0) / 2.0;
+    let (mut xy, mut xx) = (0.0, 0.0);
+    for (at, y) in rounds.iter().enumerate() {
+        let x = at as f64 - middle;
+        xy += x * (y - mean);
+        xx += x * x;
+    }
+    let most = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+    let slope = (xy / xx * (n - 1.0)).abs();
+    Some(Steadiness { range: (most - least) / mean, slope: slope / mean })
+}
+
+/// The first window of five rounds in which every figure is steady: the index of its last round.
+/// Each of `figures` has one value a round.
+pub fn first_steady(figures: &[Vec<f64>]) -> Option<usize> {
+    let rounds = figures.iter().map(Vec::len).min()?;
+    (WINDOW..=rounds).find_map(|end| {
+        let steady = figures.iter().all(|figure| {
+            steadiness(&figure[end - WINDOW..end]).is_some_and(|window| window.is_steady())
+        });
+        steady.then_some(end - 1)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-9
+    }
+
+    /// By hand: mean 100, range 30; the line through them rises by 7.5 a round, 30 over four steps.
+    #[test]
+    fn a_line_has_its_slope_and_its_range() {
+        let line = steadiness(&[85.0, 92.5, 100.0, 107.5, 115.0]).unwrap();
+        assert!(close(line.range, 0.3) && close(line.slope, 0.3), "{line:?}");
+        assert!(!line.is_steady());
+    }
+
+    /// The bounds themselves are within: range 20 % of the mean with no slope, slope 10 % exactly.
+    #[test]
+    fn the_bounds_are_steady_and_what_is_past_them_is_not() {
+        assert!(steadiness(&[90.0, 110.0, 100.0, 110.0, 90.0]).unwrap().is_steady());
+        assert!(!steadiness(&[89.0, 111.0, 100.0, 111.0, 89.0]).unwrap().is_steady());
+        let gentle = [95.0, 97.5, 100.0, 102.5, 105.0];
+        assert!(close(steadiness(&gentle).unwrap().slope, 0.1));
+        let steep = [94.0, 97.0, 100.0, 103.0, 106.0];
+        assert!(
+            steadiness(&steep).unwrap().range < 0.2 && !steadiness(&steep).unwrap().is_steady()
+        );
+    }
+
+    #[test]
+    fn falling_is_as_bad_as_rising() {
+        let rising = steadiness(&[1.0, 2.0, 3.0, 4.0, 5.0]).unwrap();
+        assert_eq!(rising, steadiness(&[5.0, 4.0, 3.0, 2.0, 1.0]).unwrap());
+    }
+
+    #[test]
+    fn all_figures_must_be_steady_in_the_same_window() {
+        let settles = vec![400.0, 300.0, 200.0, 101.0, 100.0, 99.0, 100.0, 100.0];
+        let later = vec![50.0, 50.0, 50.0, 50.0, 90.0, 50.0, 50.0, 50.0];
+        assert_eq!(first_steady(std::slice::from_ref(&settles)), Some(7));
+        assert_eq!(first_steady(&[settles, later]), None);
+        assert_eq!(first_steady(&[vec![1.0; 4]]), None);
+        assert_eq!(first_steady(&[vec![1.0; 5]]), Some(4));
+        assert_eq!(first_steady(&[]), None);
+    }
+
+    #[test]
+    fn nothing_done_is_not_steady() {
+        assert_eq!(steadiness(&[0.0; 5]), None);
+        assert_eq!(steadiness(&[1.0]), None);
+        assert_eq!(steadiness(&[]), None);
+    }
+}

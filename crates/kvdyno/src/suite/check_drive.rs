@@ -1,0 +1,65 @@
+//! What a `[drive]` section must be in itself and beside the rest of its suite.
+
+use super::drive::{Drive, Way};
+use super::jobs;
+use super::mistake::Mistakes;
+use super::read::At;
+use super::typed::Typed;
+use std::collections::HashSet;
+
+/// Notes all mistakes.
+pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
+    if drive.job.is_empty() {
+        let mistake = mistakes.at(&drive.span, "the drive has nothing to do");
+        mistake.label("expected `preset` or a [[drive.job]]");
+    }
+    if let Some(trials) = drive.trials.as_ref().filter(|trials| trials.0 > typed.trials()) {
+        let mistake = mistakes.at(&trials.span, format!("the suite has no {} trials", trials.0));
+        mistake.label(format!("expected at most {}, as in [run]", typed.trials()));
+    }
+    check_labels(drive, typed, mistakes);
+    for job in &drive.job {
+        if let Some(depth) =
+            job.depth.as_ref().filter(|depth| depth.0 > 1 && job.io() != Way::IoUring)
+        {
+            let message = format!("{} waits for each operation", job.io().word());
+            let mistake = mistakes.at(&depth.span, message);
+            mistake.label("expected io = \"io_uring\" with this, or more `threads`");
+        }
+        if let Some(share) = job.read_share.as_ref().filter(|_| !job.rw().is_mixed()) {
+            let mistake = mistakes.at(&share.span, "the job does not both read and write");
+            mistake.label("expected rw = \"randrw\" or \"rw\" with this");
+        }
+    }
+}
+
+/// Jobs stand in one table with the engines and with the case that writes the file.
+fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
+    let mut labels: HashSet<String> =
+        typed.engine.iter().map(|engine| engine.label().0.clone()).collect();
+    if !labels.insert(jobs::NAME.to_owned()) {
+        for engine in typed.engine.iter().filter(|engine| engine.label().0 == jobs::NAME) {
+            let mistake = mistakes.at(&engine.label().span, "[drive] goes by this name, too");
+            mistake.label("expected another `label`");
+        }
+    }
+    for job in &drive.job {
+        let label = job.label();
+        if labels.contains(&label) {
+            let span = job.name.as_ref().map_or(&job.span, |name| &name.span);
+            let mistake = mistakes.at(span, format!("`{label}` is there twice"));
+            mistake.label("expected a `name` that no other job and no engine has");
+        }
+        labels.insert(label);
+    }
+}
+
+/// How long the longest of its jobs measures.
+pub(super) fn longest(drive: &Drive) -> u64 {
+    let length = |job: &super::drive::Job| {
+        let [warmup, duration] =
+            [&job.warmup, &job.duration].map(|time| time.as_ref().map_or(0, |time| time.0));
+        warmup.saturating_add(duration)
+    };
+    drive.job.iter().map(|job| length(job)).max().unwrap_or(0)
+}
