@@ -4,10 +4,12 @@
 //! found out by the command they are given to.
 
 mod compare;
+mod drive;
 mod export;
 mod show;
 
 pub use compare::{CalibrateArgs, CompareArgs};
+pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use show::{ReportArgs, ServeArgs, ShowArgs};
 
@@ -28,6 +30,7 @@ Examples:
   kvdyno doctor                            what this machine can and cannot measure
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
+  kvdyno drive /mnt/nvme                   the bare drive below it, without any engine
   kvdyno show                              the tables of the latest run
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno serve                             all runs in a browser, one at work as it gets on
@@ -70,6 +73,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a suite, keep a record, show the tables
     Run(RunArgs),
+    /// Measure the bare drive below a folder, or a block device
+    Drive(Box<DriveArgs>),
     /// Say what a run would do and need, and do nothing
     Plan(PlanArgs),
     /// Finish a run that was interrupted

@@ -1,14 +1,26 @@
-//! The bare drive: the ring that engines on raw blocks put their operations through.
+//! The bare drive: the engine `drive`, and the ring that engines on raw blocks put their operations
+//! through.
 //!
 //! It is: aligned buffers and an `io_uring` over files opened with `O_DIRECT`, which says what of
-//! what was asked for really runs ([`How`]).
+//! what was asked for really runs ([`How`]); and on it [`Drive`], whose keys are the numbers of its
+//! blocks, so that a drive is measured by the harness that measures engines.
 //!
-//! It is not: an event loop, or a general wrapper. It knows reads, writes and flushes of blocks.
+//! It is not: an event loop, or a general wrapper of `io_uring`. It knows reads, writes and flushes
+//! of blocks. Whether a device may be overwritten at all is decided before it, by the program; it
+//! only takes none that is in use.
 
+mod blocks;
+mod describe;
+mod drive;
+mod extents;
 mod how;
+mod map;
 mod region;
 pub mod ring;
+mod session;
 mod uring;
 
-pub use how::{How, Io};
+pub use blocks::alignment;
+pub use drive::Drive;
+pub use how::{How, Io, TaskRun};
 pub use ring::{Ring, Setup};

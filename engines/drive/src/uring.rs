@@ -235,6 +235,20 @@ impl Uring {
     }
 }
 
+impl Drop for Uring {
+    /// A ring that is closed lets go of its files some time later, and a device would be busy for
+    /// who opens it next: so it lets go of them here.
+    fn drop(&mut self) {
+        let submitter = self.ring.0.submitter();
+        if self.registered_files {
+            let _ = submitter.unregister_files();
+        }
+        if self.registered_buffers {
+            let _ = submitter.unregister_buffers();
+        }
+    }
+}
+
 /// A ring with the best way of running completions that this kernel has.
 fn build(setup: &Setup) -> io::Result<(IoUring, TaskRun)> {
     let base = || {

@@ -6,6 +6,7 @@ pub mod check;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod drive;
 pub mod engines;
 pub mod export;
 pub mod finish;

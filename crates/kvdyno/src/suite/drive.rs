@@ -26,6 +26,10 @@ pub(super) struct Drive {
     pub(super) precondition: Option<At<Count>>,
     /// The jobs as they are written down, in every trial. Default: false, an order drawn for each.
     pub(super) in_order: Option<At<bool>>,
+    /// Write nothing at all: the place is a block device that holds data. Default: false.
+    pub(super) read_only: Option<At<bool>>,
+    /// Every job by fio as well, under its name and `-fio`. Default: false.
+    pub(super) with_fio: Option<At<bool>>,
     /// For jobs that do not say. Default: 4 KiB.
     pub(super) block: Option<At<Bytes>>,
     /// For `io_uring` jobs that do not say. Default: 1; 32 for a preset's.
@@ -187,6 +191,11 @@ impl Drive {
         self.ceiling.as_ref().map_or(self.preset.is_some(), |ceiling| ceiling.value)
     }
 
+    /// Nothing is written.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.read_only.as_ref().is_some_and(|read_only| read_only.value)
+    }
+
     /// Puts what the section says for all into the jobs, and the preset's jobs before them.
     /// `swept`: the suite has numbers of threads to sweep.
     pub(super) fn complete(&mut self, swept: bool) {
@@ -242,6 +251,8 @@ impl FromToml for Drive {
             trials: fields.optional("trials"),
             precondition: fields.optional("precondition"),
             in_order: fields.optional("in_order"),
+            read_only: fields.optional("read_only"),
+            with_fio: fields.optional("with_fio"),
             block: fields.optional("block"),
             depth: fields.optional("depth"),
             threads: fields.optional("threads"),

@@ -1,0 +1,145 @@
+//! `drive`: what can be typed.
+
+use super::RunsArgs;
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// `kvdyno drive`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno drive /mnt/nvme                          4 KiB random reads, 1, 16 and 128 in flight
+  kvdyno drive /mnt/nvme --rw randrw --read-share 70% --depth 32 --threads 8 --size 16GiB
+  kvdyno drive /mnt/nvme --preset ceiling         what an engine could at best reach
+  kvdyno drive /mnt/nvme --preset selectel --with-fio
+  kvdyno drive --preset raidix --print-suite      the suite that it would run, to copy
+  kvdyno drive /dev/nvme1n1 --preset snia-iops --destroy-data-on=/dev/nvme1n1
+  kvdyno drive /dev/nvme0n1 --read-only           reads of a device that holds data
+
+A file is made in the folder and written in full before anything is measured, then taken away. A
+block device is written only where its name is typed twice, and where nothing is on it: no mount,
+no filesystem, no partitions. docs/drive.md says what is measured and how to read it.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
+pub struct DriveArgs {
+    /// A folder on the drive, or a block device
+    #[arg(value_hint = ValueHint::AnyPath, required_unless_present = "print_suite")]
+    pub place: Option<PathBuf>,
+    /// Jobs that were published or are customary
+    #[arg(long, value_enum, value_name = "NAME",
+          conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]
+    pub preset: Option<Preset>,
+    /// What is done; several: a job for each
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "randread")]
+    pub rw: Vec<Rw>,
+    /// The share of reads in `randrw` and `rw`, as `70%`
+    #[arg(long, value_name = "SHARE")]
+    pub read_share: Option<String>,
+    /// How the kernel is asked; several: a job for each
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "io_uring")]
+    pub io: Vec<Way>,
+    /// Bytes of one operation, as `4KiB,4MiB`
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4KiB")]
+    pub block: Vec<String>,
+    /// Operations that each thread keeps in flight (`io_uring`)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,16,128",
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub depth: Vec<u32>,
+    /// Threads of a job; several: each in turn [default: 1; the ceiling's: up to all processors]
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub threads: Vec<u32>,
+    /// How long each job is measured [default: 10s; of a preset 30s, as docs/drive.md says]
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// The same work before it, not counted
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub warmup: String,
+    /// How often each job is repeated
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: u32,
+    /// How much is written and worked on; `auto`: at most 1 GiB of a folder, all of a device
+    #[arg(long, value_name = "BYTES", default_value = "auto")]
+    pub size: String,
+    /// Write all of it so often before, in order, 128 KiB at a time (SNIA: twice)
+    #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "2")]
+    pub precondition: Option<u32>,
+    /// The rounds of `snia-iops`: how long each of its 56 jobs takes in one [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub round: Option<String>,
+    /// How many rounds of `snia-iops`; the last five are looked at
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u32).range(5..=25))]
+    pub rounds: u32,
+    /// A kernel thread looks for work: no system calls, a processor more
+    #[arg(long)]
+    pub sqpoll: bool,
+    /// Look for answers instead of waiting for the drive's interrupts
+    #[arg(long)]
+    pub iopoll: bool,
+    /// Every job by fio as well, where it is installed
+    #[arg(long)]
+    pub with_fio: bool,
+    /// The block device whose data is lost, in full and as PLACE
+    #[arg(long, value_name = "DEVICE", require_equals = true)]
+    pub destroy_data_on: Option<PathBuf>,
+    /// Write nothing: reads of a block device that holds data
+    #[arg(long, conflicts_with_all = ["destroy_data_on", "precondition"])]
+    pub read_only: bool,
+    /// Print the suite that it would run, and end
+    #[arg(long)]
+    pub print_suite: bool,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// The summary as JSON in place of tables
+    #[arg(long)]
+    pub json: bool,
+    /// More columns
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+}
+
+/// Jobs that were published or are customary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// Selectel's drives of 2018: 4 KiB at depth 128, 16 and 1, 4 MiB at depth 32
+    Selectel,
+    /// Raidix's drive of 2017: 8 threads, 32 in flight each, five mixes of reads and writes
+    Raidix,
+    /// What an engine could at best reach: random reads by psync, `io_uring` and mmap
+    Ceiling,
+    /// SNIA's IOPS test: seven mixes, eight sizes, rounds until steady
+    SniaIops,
+}
+
+/// What a job does, in fio's words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+pub enum Rw {
+    /// Reads at random
+    Randread,
+    /// Writes at random
+    Randwrite,
+    /// Both at random
+    Randrw,
+    /// Reads in order
+    Read,
+    /// Writes in order
+    Write,
+    /// Both in order
+    #[value(name = "rw")]
+    Both,
+}
+
+/// How the kernel is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Way {
+    /// Many at a time
+    IoUring,
+    /// One call that waits for each
+    Psync,
+    /// A map of the file
+    Mmap,
+}

@@ -1,0 +1,162 @@
+//! Whether the drive had settled while it was measured, by SNIA's rule: over rounds where the suite
+//! has them, else over fifths of each case.
+
+use crate::printer::Printer;
+use crate::report::evidence::{CaseEvidence, Evidence};
+use crate::report::table::{Side, Table};
+use crate::report::wrap::wrap;
+use crate::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
+use crate::units::percent;
+use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::series::Slice;
+use std::collections::BTreeMap;
+
+/// The jobs whose figures must be steady together for SNIA's IOPS test to end.
+const TRACKED: [&str; 3] = ["rw0-4k", "rw65-64k", "rw100-1m"];
+
+/// Says it below the tables.
+pub(super) fn tell(folder: &RunFolder, rounds: bool, printer: &Printer) -> anyhow::Result<()> {
+    let evidence = Evidence::read(folder)?;
+    printer.data("");
+    if rounds {
+        printer.heading("Steady state: rounds");
+        printer.data(&wrap(&by_rounds(&evidence)?, 0));
+    } else {
+        let table = by_slices(&evidence)?;
+        printer.heading("Steady state: fifths of each case");
+        printer.data(&table.text());
+        printer.data(
+            "SNIA PTS 2.0.2 over five equal parts of the measured time: the range of operations a \
+             second at\nmost 20 % of their mean, the fitted line rising or falling by at most 10 %. \
+             Its rounds are minutes\nlong; the shorter these parts are, the less this says of the \
+             drive's state.",
+        );
+    }
+    Ok(())
+}
+
+/// Operations that ended in a case's measured phase, in five parts of equal length.
+fn fifths(slices: &[Slice]) -> Option<[f64; WINDOW]> {
+    let measured: Vec<&Slice> = slices.iter().filter(|slice| slice.phase == "measure").collect();
+    let end = measured.iter().map(|slice| slice.start_ns + slice.length_ns).max()?;
+    // A part of less than a slice would be filled by a share of it only.
+    if measured.len() < WINDOW || end == 0 {
+        return None;
+    }
+    let mut parts = [0.0; WINDOW];
+    let part_ns = end as f64 / WINDOW as f64;
+    for slice in measured {
+        let done: u64 = slice.roles.values().flat_map(BTreeMap::values).map(|op| op.count).sum();
+        let (start, length) = (slice.start_ns as f64, slice.length_ns.max(1) as f64);
+        for (at, part) in parts.iter_mut().enumerate() {
+            let begin = start.max(at as f64 * part_ns);
+            let stop = (start + length).min((at + 1) as f64 * part_ns);
+            *part += done as f64 * ((stop - begin).max(0.0) / length);
+        }
+    }
+    Some(parts)
+}
+
+/// The cases of the drive that have measured something.
+fn measured(evidence: &Evidence) -> impl Iterator<Item = &CaseEvidence> {
+    evidence.cases.iter().filter(|case| case.is_done() && case.case.threads.is_some())
+}
+
+fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
+    use Side::{Left, Right};
+    let columns =
+        [("job", Left), ("threads", Right), ("trial", Right), ("steady", Left), ("why", Left)];
+    let mut table = Table::new(columns.to_vec());
+    for case in measured(evidence) {
+        let verdict = fifths(&case.series()?).and_then(|parts| steadiness(&parts));
+        let (word, why) = match verdict {
+            Some(verdict) => (yes(&verdict), words(&verdict)),
+            None => ("?", "too short: fewer than five slices".to_owned()),
+        };
+        let threads = case.case.threads.unwrap_or(0).to_string();
+        let trial = case.case.trial.to_string();
+        table.row(&[case.case.label.clone(), threads, trial, word.to_owned(), why]);
+    }
+    Ok(table)
+}
+
+fn yes(verdict: &Steadiness) -> &'static str {
+    if verdict.is_steady() { "yes" } else { "no" }
+}
+
+/// `range 12 %, slope 3 %`.
+fn words(verdict: &Steadiness) -> String {
+    format!("range {}, slope {}", percent(verdict.range), percent(verdict.slope))
+}
+
+/// Of rounds, which are trials: whether the tracked figures settled, and in which round.
+fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
+    let mut figures = Vec::new();
+    for label in TRACKED {
+        let of_label: Vec<_> = measured(evidence).filter(|case| case.case.label == label).collect();
+        let mut rounds = Vec::new();
+        for case in of_label {
+            let parts = fifths(&case.series()?);
+            rounds.push(parts.map_or(0.0, |parts| parts.iter().sum()));
+        }
+        figures.push(rounds);
+    }
+    Ok(sentence(&figures))
+}
+
+fn sentence(figures: &[Vec<f64>]) -> String {
+    let rounds = figures.iter().map(Vec::len).min().unwrap_or(0);
+    if rounds < WINDOW {
+        return format!("{rounds} rounds are complete, and {WINDOW} are the least");
+    }
+    let end = first_steady(figures);
+    let last = end.map_or(rounds, |end| end + 1);
+    let window = format!("rounds {} to {last}", last + 1 - WINDOW);
+    let each = TRACKED.iter().zip(figures).map(|(label, figure)| {
+        let verdict = steadiness(&figure[last - WINDOW..last]);
+        let words = verdict.map_or("nothing done".to_owned(), |verdict| words(&verdict));
+        format!("{label}: {words}")
+    });
+    let each = each.collect::<Vec<_>>().join("; ");
+    match end {
+        Some(_) => format!("steady: yes, in {window} ({each})"),
+        None => format!(
+            "steady: no, not within {rounds} rounds; {window}: {each}. More may settle it: \
+             --rounds, up to {ROUNDS_MAX}; tables above are of all rounds"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::series::SliceCounts;
+
+    fn slice(at: u64, count: u64) -> Slice {
+        let counts = SliceCounts { count, ..SliceCounts::default() };
+        let ops = BTreeMap::from([("get".to_owned(), counts)]);
+        let (start_ns, length_ns) = (at * 1_000, 1_000);
+        let roles = BTreeMap::from([("reads".to_owned(), ops)]);
+        Slice { phase: "measure".to_owned(), slice: at, start_ns, length_ns, roles }
+    }
+
+    #[test]
+    fn slices_become_fifths_and_nothing_is_lost() {
+        let slices: Vec<Slice> = (0..8).map(|at| slice(at, 100)).collect();
+        let parts = fifths(&slices).unwrap();
+        assert!(parts.iter().all(|part| (part - 160.0).abs() < 1e-6), "{parts:?}");
+        assert_eq!(fifths(&slices[..4]), None);
+        assert_eq!(fifths(&[]), None);
+    }
+
+    #[test]
+    fn rounds_are_judged_in_words() {
+        let flat = vec![100.0; 6];
+        let falls = vec![500.0, 400.0, 300.0, 200.0, 100.0, 50.0];
+        let yes = sentence(&[flat.clone(), flat.clone(), flat.clone()]);
+        assert!(yes.starts_with("steady: yes, in rounds 1 to 5 (rw0-4k: range 0"), "{yes}");
+        let no = sentence(&[flat.clone(), falls, flat]);
+        assert!(no.starts_with("steady: no, not within 6 rounds; rounds 2 to 6: rw0-4k"), "{no}");
+        assert_eq!(sentence(&[vec![1.0; 4]]), "4 rounds are complete, and 5 are the least");
+    }
+}

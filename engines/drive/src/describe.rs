@@ -1,0 +1,134 @@
+//! What the engine is and can do, its options, and which of them go together.
+
+use kvdyno_engine::{
+    BatchKind, Capabilities, Description, Durability, Error, ErrorClass, OptionKind, OptionSpec,
+    Options, PlaceKind, Planning, Result, Value,
+};
+use std::collections::BTreeMap;
+
+pub(crate) fn description() -> Description {
+    Description {
+        name: "drive".to_owned(),
+        title: "Bare drive".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: BTreeMap::from([("io_uring".to_owned(), "crate io-uring 0.7, own loop".to_owned())]),
+        capabilities: capabilities(),
+        options: options(),
+        // Every block is written once, in its place; buffers are small beside anything.
+        planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 16 << 20 },
+    }
+}
+
+fn capabilities() -> Capabilities {
+    let durability = BTreeMap::from([
+        (
+            Durability::Async,
+            "O_DIRECT write, answered when the drive's cache has it, never flushed (io = mmap, \
+             direct = false: when the page cache has it)"
+                .to_owned(),
+        ),
+        (
+            Durability::Commit,
+            "RWF_DSYNC on each write: with FUA where the drive has it and no metadata changed, \
+             else followed by a flush, before it is answered (io = mmap: msync of the block)"
+                .to_owned(),
+        ),
+    ]);
+    Capabilities {
+        durability,
+        places: vec![PlaceKind::Directory, PlaceKind::Device],
+        delete: false,
+        scan_forward: false,
+        scan_reverse: false,
+        native_multiget: true,
+        batch: BatchKind::Together,
+        atomic_read_modify_write: false,
+        concurrent_writers: None,
+        measures_the_harness: false,
+        external_processes: false,
+        numbered_keys_only: true,
+        pipelined: true,
+        bare_drive: true,
+        key_bytes_max: None,
+        value_bytes_max: Some(BLOCK_BYTES_MAX),
+    }
+}
+
+/// The longest block: longer ones are cut by every device.
+const BLOCK_BYTES_MAX: u64 = 64 << 20;
+
+fn options() -> Vec<OptionSpec> {
+    let boolean = |name: &str, default: bool, help: &str| {
+        OptionSpec::new(name, OptionKind::Boolean, Value::Boolean(default), help)
+    };
+    let words = ["io_uring", "psync", "mmap"].map(str::to_owned).into();
+    vec![
+        OptionSpec::new(
+            "io",
+            OptionKind::Choice { of: words },
+            Value::Text("io_uring".to_owned()),
+            "Which calls: io_uring; psync: pread and pwrite, one at a time in each thread; mmap: \
+             page faults without readahead, and stores, one at a time.",
+        ),
+        boolean("registered", true, "Register files and buffers with the ring."),
+        boolean(
+            "sqpoll",
+            false,
+            "A thread of the kernel polls for operations (IORING_SETUP_SQPOLL): fewer calls, a CPU \
+             more.",
+        ),
+        boolean(
+            "iopoll",
+            false,
+            "Poll the device for completions (IORING_SETUP_IOPOLL), where it has queues for that.",
+        ),
+        boolean(
+            "direct",
+            true,
+            "O_DIRECT; off goes through the page cache, as io = mmap always does.",
+        ),
+    ]
+}
+
+/// Which calls carry the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Calls {
+    IoUring,
+    Psync,
+    Mmap,
+}
+
+/// The options, checked against each other.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub(crate) struct Asked {
+    pub(crate) calls: Calls,
+    pub(crate) registered: bool,
+    pub(crate) sqpoll: bool,
+    pub(crate) iopoll: bool,
+    pub(crate) direct: bool,
+    /// A write is on stable storage when it is answered.
+    pub(crate) durable: bool,
+}
+
+impl Asked {
+    pub(crate) fn of(options: &Options) -> Result<Self> {
+        let calls = match options.text("io")? {
+            "psync" => Calls::Psync,
+            "mmap" => Calls::Mmap,
+            _ => Calls::IoUring,
+        };
+        let (sqpoll, iopoll) = (options.boolean("sqpoll")?, options.boolean("iopoll")?);
+        let direct = options.boolean("direct")? && calls != Calls::Mmap;
+        let invalid = |what: &str| Err(Error::new(ErrorClass::Invalid, what));
+        if (sqpoll || iopoll) && calls != Calls::IoUring {
+            return invalid("sqpoll and iopoll are for io = io_uring");
+        }
+        if iopoll && !direct {
+            return invalid("iopoll polls a device, and with direct = false there is none");
+        }
+        let registered = options.boolean("registered")?;
+        let durable = options.durability == Durability::Commit;
+        Ok(Self { calls, registered, sqpoll, iopoll, direct, durable })
+    }
+}

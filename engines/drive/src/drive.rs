@@ -1,0 +1,174 @@
+//! The engine: opens the blocks as the plan needs them, and knows what really runs.
+
+use crate::blocks::{Blocks, alignment};
+use crate::describe::{Asked, Calls, description};
+use crate::how::How;
+use crate::map::Map;
+use crate::ring::{Ring, Setup};
+use crate::session::DriveSession;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Settled,
+    Value,
+};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// A drive: block `n` is the value of key `n`.
+#[derive(Debug)]
+pub struct Drive {
+    blocks: Blocks,
+    pub(crate) asked: Asked,
+    pub(crate) map: Option<Map>,
+    pub(crate) block_bytes: usize,
+    records: u64,
+    depth: u32,
+    alignment: u32,
+    /// How it is known that every block was written; empty while it is not.
+    whole: OnceLock<String>,
+    /// What ran in sessions so far, each way once.
+    ran: Mutex<Vec<How>>,
+}
+
+impl Engine for Drive {
+    type Session<'e> = DriveSession<'e>;
+
+    fn describe() -> Description {
+        description()
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let asked = Asked::of(options)?;
+        let bytes = file_bytes(data)?;
+        let blocks = Blocks::open(place, bytes, asked.direct)?;
+        let alignment = if asked.direct { alignment(&blocks.file) } else { 1 };
+        if alignment == 0 || !data.value_bytes_max.is_multiple_of(u64::from(alignment)) {
+            let block = data.value_bytes_max;
+            let what = match alignment {
+                0 => "O_DIRECT is refused for this file; option direct = false".to_owned(),
+                _ => format!("a block of {block} bytes: this place takes multiples of {alignment}"),
+            };
+            return Err(Error::new(ErrorClass::Invalid, what));
+        }
+        let whole = OnceLock::new();
+        if !blocks.fresh {
+            let _ = whole.set(blocks.demand_whole()?);
+        }
+        let map = match asked.calls {
+            Calls::Mmap => Some(Map::new(&blocks.file, bytes)?),
+            Calls::IoUring | Calls::Psync => None,
+        };
+        Ok(Self {
+            blocks,
+            asked,
+            map,
+            block_bytes: data.value_bytes_max as usize,
+            records: data.records,
+            depth: data.depth,
+            alignment,
+            whole,
+            ran: Mutex::default(),
+        })
+    }
+
+    fn session(&self) -> Result<DriveSession<'_>> {
+        DriveSession::new(self)
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(self.blocks.file.sync_all()?)
+    }
+
+    fn close(self) -> Result<()> {
+        self.sync()
+    }
+
+    fn counters(&self) -> Counters {
+        let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counters = Counters::new();
+        let mut tell = |name: &str, value: Value| drop(counters.insert(name.to_owned(), value));
+        tell("direct", Value::Boolean(self.asked.direct));
+        tell("alignment_bytes", Value::Integer(self.alignment.into()));
+        let unproved = "not proved: it is being loaded";
+        let whole = self.whole.get().map_or(unproved, String::as_str);
+        tell("written_in_full", Value::Text(whole.to_owned()));
+        if self.map.is_some() {
+            tell("how", Value::Text("mmap, MADV_RANDOM".to_owned()));
+        } else if !ran.is_empty() {
+            let texts: Vec<_> = ran.iter().map(How::to_string).collect();
+            tell("how", Value::Text(texts.join(" | ")));
+            let all = |is: fn(&How) -> bool| Value::Boolean(ran.iter().all(is));
+            tell("io_uring", all(|how| how.io == crate::Io::IoUring));
+            tell("io_uring.registered_files", all(|how| how.registered_files));
+            tell("io_uring.registered_buffers", all(|how| how.registered_buffers));
+            tell("io_uring.sqpoll", all(|how| how.sqpoll));
+            tell("io_uring.iopoll", all(|how| how.iopoll));
+        }
+        counters
+    }
+}
+
+impl Drive {
+    /// Where the block of a key begins. Keys are big-endian numbers with zeros in front.
+    #[inline]
+    pub(crate) fn offset(&self, key: &[u8]) -> Result<u64> {
+        if let Some((zeros, digits)) = key.split_last_chunk() {
+            let number = u64::from_be_bytes(*digits);
+            if number < self.records && zeros.iter().all(|&byte| byte == 0) {
+                return Ok(number * self.block_bytes as u64);
+            }
+        }
+        let what = format!("key {key:02x?} is not the number of one of {} blocks", self.records);
+        Err(Error::new(ErrorClass::Invalid, what))
+    }
+
+    /// Refuses unless every block was written: what never was is answered by the file system.
+    pub(crate) fn demand_whole(&self) -> Result<()> {
+        if self.whole.get().is_none() {
+            self.blocks.file.sync_all()?;
+            let _ = self.whole.set(self.blocks.demand_whole()?);
+        }
+        Ok(())
+    }
+
+    /// A ring with `depth` buffers of `bytes`, as the options ask.
+    pub(crate) fn ring(&self, depth: u32, bytes: usize) -> Result<Ring> {
+        let Asked { calls, registered, sqpoll, iopoll, .. } = self.asked;
+        let setup = Setup { depth, block_bytes: bytes, registered, sqpoll, iopoll };
+        let files = [self.blocks.file.try_clone()?];
+        let ring = match calls {
+            Calls::IoUring => Ring::new(&files, &setup)?,
+            Calls::Psync | Calls::Mmap => Ring::psync(&files, &setup)?,
+        };
+        let mut ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        if !ran.contains(ring.how()) {
+            ran.push(ring.how().clone());
+        }
+        Ok(ring)
+    }
+
+    /// Operations in flight that the plan asks of each session.
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth.max(1)
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole.get().is_some()
+    }
+}
+
+/// Bytes of all blocks of the plan, which are of one length and do not grow in number.
+fn file_bytes(data: &DataShape) -> Result<u64> {
+    let invalid = |what: &str| Err(Error::new(ErrorClass::Invalid, what));
+    if data.value_bytes_mean != data.value_bytes_max || data.value_bytes_max == 0 {
+        return invalid("values are blocks of a drive: all of one length");
+    }
+    if data.records_max != data.records || data.records == 0 {
+        return invalid("a drive has as many records as blocks: there is no room for inserts");
+    }
+    let bytes = data.records.checked_mul(data.value_bytes_max);
+    bytes.map_or_else(|| invalid("more bytes than a drive can have"), Ok)
+}

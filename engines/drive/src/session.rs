@@ -1,0 +1,333 @@
+//! One thread's handle: a ring of its own, or the map of all. A value is the block in its buffer.
+
+use crate::describe::Calls;
+use crate::drive::Drive;
+use crate::map::Map;
+use crate::ring::Ring;
+use kvdyno_engine::{Error, ErrorClass, Result, Session, Write};
+
+/// Neighbouring blocks of a batch go as one write of at most this length.
+const RUN_BYTES: usize = 1 << 20;
+/// Runs in flight.
+const RUNS: u32 = 4;
+/// Most reads of one `multiget` in flight.
+const MULTIGET_DEPTH_MAX: usize = 1024;
+
+/// One thread's handle on a drive.
+#[derive(Debug)]
+pub struct DriveSession<'e> {
+    drive: &'e Drive,
+    carrier: Carrier<'e>,
+    /// Buffers, and so operations in flight.
+    depth: u32,
+    /// Whether a ticket's operation is a lookup.
+    lookups: Vec<bool>,
+    /// Buffers for long writes, once there was a batch.
+    loader: Option<Ring>,
+    whole: bool,
+}
+
+#[derive(Debug)]
+enum Carrier<'e> {
+    Ring(Ring),
+    Map(&'e Map),
+}
+
+impl<'e> DriveSession<'e> {
+    pub(crate) fn new(drive: &'e Drive) -> Result<Self> {
+        let depth = if drive.asked.calls == Calls::IoUring { drive.depth() } else { 1 };
+        let carrier = match &drive.map {
+            Some(map) => Carrier::Map(map),
+            None => Carrier::Ring(drive.ring(depth, drive.block_bytes)?),
+        };
+        let lookups = vec![false; depth as usize];
+        let whole = drive.is_whole();
+        Ok(Self { drive, carrier, depth, lookups, loader: None, whole })
+    }
+
+    /// Nothing is measured on a file that is not written in full.
+    #[inline]
+    fn demand_whole(&mut self) -> Result<()> {
+        if !self.whole {
+            self.drive.demand_whole()?;
+            self.whole = true;
+        }
+        Ok(())
+    }
+
+    /// The ring, where calls that do not wait are to be had.
+    #[inline]
+    fn pipeline(&mut self) -> Result<&mut Ring> {
+        match (&mut self.carrier, self.drive.asked.calls) {
+            (Carrier::Ring(ring), Calls::IoUring) => Ok(ring),
+            (_, calls) => Err(one_at_a_time(calls)),
+        }
+    }
+
+    fn fits(&self, value: &[u8]) -> Result<()> {
+        if value.len() == self.drive.block_bytes {
+            return Ok(());
+        }
+        let (bytes, block) = (value.len(), self.drive.block_bytes);
+        let what = format!("a value of {bytes} bytes: a block has {block}");
+        Err(Error::new(ErrorClass::Invalid, what))
+    }
+
+    /// Queues the write of slot's buffer under the durability class.
+    #[inline]
+    fn queue_write(
+        ring: &mut Ring,
+        durable: bool,
+        slot: u32,
+        offset: u64,
+        bytes: usize,
+    ) -> Result<()> {
+        if durable {
+            ring.write_durable(slot, 0, offset, bytes)
+        } else {
+            ring.write(slot, 0, offset, bytes)
+        }
+    }
+
+    /// Blocks of a batch that follow each other go as one write; what overlaps one that is in
+    /// flight waits for it, so that the last write of a block wins.
+    fn write_runs(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        let (drive, block) = (self.drive, self.drive.block_bytes);
+        let mut loader = match self.loader.take() {
+            Some(loader) => loader,
+            None => drive.ring(RUNS, (RUN_BYTES - RUN_BYTES % block).max(block))?,
+        };
+        let mut runs = Runs::new(drive.asked.durable);
+        for write in writes {
+            let Write::Put { key, value } = *write else {
+                return Err(Error::unsupported("delete"));
+            };
+            self.fits(value)?;
+            runs.add(&mut loader, drive.offset(key)?, value)?;
+        }
+        runs.end(&mut loader)?;
+        self.loader = Some(loader);
+        Ok(())
+    }
+}
+
+/// Long writes of a batch: one being filled, others in flight.
+struct Runs {
+    durable: bool,
+    /// The slot being filled, where its run begins, and its length so far.
+    slot: u32,
+    start: u64,
+    bytes: usize,
+    /// Of each slot in flight, where its run begins and ends.
+    in_flight: [Option<(u64, u64)>; RUNS as usize],
+}
+
+impl Runs {
+    fn new(durable: bool) -> Self {
+        Self { durable, slot: 0, start: 0, bytes: 0, in_flight: [None; RUNS as usize] }
+    }
+
+    fn add(&mut self, ring: &mut Ring, offset: u64, value: &[u8]) -> Result<()> {
+        let follows = self.bytes > 0 && offset == self.start + self.bytes as u64;
+        if !follows || self.bytes + value.len() > ring.buffer(self.slot).len() {
+            self.send(ring)?;
+            self.start = offset;
+        }
+        let end = offset + value.len() as u64;
+        while self.in_flight.iter().flatten().any(|&(start, until)| offset < until && start < end) {
+            self.wait(ring)?;
+        }
+        ring.buffer_mut(self.slot)[self.bytes..][..value.len()].copy_from_slice(value);
+        self.bytes += value.len();
+        Ok(())
+    }
+
+    /// Sends the run that is being filled, and finds a free slot for the next.
+    fn send(&mut self, ring: &mut Ring) -> Result<()> {
+        if self.bytes == 0 {
+            return Ok(());
+        }
+        let (slot, start, bytes) = (self.slot, self.start, self.bytes);
+        DriveSession::queue_write(ring, self.durable, slot, start, bytes)?;
+        ring.send()?;
+        self.in_flight[slot as usize] = Some((start, start + bytes as u64));
+        self.bytes = 0;
+        loop {
+            if let Some(free) = self.in_flight.iter().position(Option::is_none) {
+                self.slot = free as u32;
+                return Ok(());
+            }
+            self.wait(ring)?;
+        }
+    }
+
+    fn wait(&mut self, ring: &mut Ring) -> Result<()> {
+        let mut failed = Ok(());
+        ring.complete(|slot, result| {
+            self.in_flight[slot as usize] = None;
+            if let Err(error) = result {
+                failed = Err(error);
+            }
+        })?;
+        failed
+    }
+
+    fn end(&mut self, ring: &mut Ring) -> Result<()> {
+        self.send(ring)?;
+        while ring.open() > 0 {
+            self.wait(ring)?;
+        }
+        Ok(())
+    }
+}
+
+impl Session for DriveSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.demand_whole()?;
+        let (offset, block) = (self.drive.offset(key)?, self.drive.block_bytes);
+        match &mut self.carrier {
+            Carrier::Map(map) => Ok(seen(Some(map.block(offset, block)))),
+            Carrier::Ring(ring) => {
+                alone(ring)?;
+                ring.read(0, 0, offset, block)?;
+                wait(ring)?;
+                Ok(seen(Some(ring.buffer(0))))
+            }
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let offset = self.drive.offset(key)?;
+        self.fits(value)?;
+        let durable = self.drive.asked.durable;
+        match &mut self.carrier {
+            // While a file is loaded, its pages may have no room behind them yet.
+            Carrier::Map(_) if !self.whole => self.write_runs(&[Write::Put { key, value }]),
+            Carrier::Map(map) => {
+                map.store(offset, value);
+                if durable { map.flush(offset, value.len()) } else { Ok(()) }
+            }
+            Carrier::Ring(ring) => {
+                alone(ring)?;
+                ring.buffer_mut(0).copy_from_slice(value);
+                Self::queue_write(ring, durable, 0, offset, value.len())?;
+                wait(ring)
+            }
+        }
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        match self.carrier {
+            Carrier::Map(_) if self.whole => writes.iter().try_for_each(|write| match *write {
+                Write::Put { key, value } => self.put(key, value),
+                Write::Delete { .. } => Err(Error::unsupported("delete")),
+            }),
+            _ => self.write_runs(writes),
+        }
+    }
+
+    /// All reads are in flight at once, up to a limit, and are shown as they come back.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.demand_whole()?;
+        if self.drive.asked.calls != Calls::IoUring {
+            return (keys.iter().enumerate())
+                .try_for_each(|(index, key)| self.get(key, |value| seen(index, value)));
+        }
+        let wanted = keys.len().min(MULTIGET_DEPTH_MAX) as u32;
+        if wanted > self.depth {
+            alone(self.pipeline()?)?;
+            self.carrier = Carrier::Ring(self.drive.ring(wanted, self.drive.block_bytes)?);
+            self.depth = wanted;
+            self.lookups.resize(wanted as usize, false);
+        }
+        let (drive, block, depth) = (self.drive, self.drive.block_bytes, self.depth);
+        let ring = self.pipeline()?;
+        alone(ring)?;
+        let mut free: Vec<u32> = (0..depth).rev().collect();
+        let mut asked = vec![0; depth as usize];
+        let (mut next, mut failed) = (0, Ok(()));
+        while (next < keys.len() && failed.is_ok()) || ring.open() > 0 {
+            while next < keys.len() && failed.is_ok() {
+                let Some(slot) = free.pop() else { break };
+                asked[slot as usize] = next;
+                let queued = drive.offset(keys[next]).and_then(|at| ring.read(slot, 0, at, block));
+                failed = queued;
+                next += 1;
+            }
+            ring.complete_shown(|slot, result| {
+                match result {
+                    Ok(value) => seen(asked[slot as usize], Some(value)),
+                    Err(error) => failed = Err(error),
+                }
+                free.push(slot);
+            })?;
+        }
+        failed
+    }
+
+    #[inline]
+    fn submit_get(&mut self, ticket: u32, key: &[u8]) -> Result<()> {
+        self.demand_whole()?;
+        let (offset, block) = (self.drive.offset(key)?, self.drive.block_bytes);
+        self.pipeline()?.read(ticket, 0, offset, block)?;
+        self.lookups[ticket as usize] = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn submit_put(&mut self, ticket: u32, key: &[u8], value: &[u8]) -> Result<()> {
+        self.demand_whole()?;
+        let (offset, durable) = (self.drive.offset(key)?, self.drive.asked.durable);
+        self.fits(value)?;
+        let ring = self.pipeline()?;
+        ring.buffer_mut(ticket).copy_from_slice(value);
+        Self::queue_write(ring, durable, ticket, offset, value.len())?;
+        self.lookups[ticket as usize] = false;
+        Ok(())
+    }
+
+    #[inline]
+    fn send(&mut self) -> Result<()> {
+        self.pipeline()?.send()
+    }
+
+    #[inline]
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.pipeline()?;
+        let Self { carrier: Carrier::Ring(ring), lookups, .. } = self else { return Ok(0) };
+        ring.complete_shown(|slot, result| {
+            done(slot, result.map(|block| lookups[slot as usize].then_some(block)));
+        })
+    }
+}
+
+/// Waits for the one operation there is.
+#[inline]
+fn wait(ring: &mut Ring) -> Result<()> {
+    let mut answer = Ok(0);
+    ring.complete(|_, result| answer = result)?;
+    answer.map(drop)
+}
+
+/// Calls that wait do not mix with operations in flight.
+#[inline]
+fn alone(ring: &Ring) -> Result<()> {
+    if ring.open() == 0 {
+        return Ok(());
+    }
+    Err(Error::new(ErrorClass::Invalid, "a call that waits, while operations are in flight"))
+}
+
+#[cold]
+fn one_at_a_time(calls: Calls) -> Error {
+    let io = if calls == Calls::Mmap { "mmap" } else { "psync" };
+    let what =
+        format!("io = {io} does one operation at a time; operations in flight need io_uring");
+    Error::new(ErrorClass::Unsupported, what)
+}

@@ -1,0 +1,64 @@
+//! The engine as the program uses it: on real files, past the page cache.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
+#![expect(clippy::print_stdout, reason = "a test that is skipped says why")]
+
+mod conformance;
+mod forbidden;
+mod refusals;
+mod whole;
+
+use kvdyno_drive::Drive;
+use kvdyno_engine::{DataShape, Durability, Engine, Options, Place, Result, Session, Value, Write};
+use std::path::Path;
+
+const BLOCK: usize = 4096;
+
+/// A folder on a file system that has `O_DIRECT`: /tmp may be memory, /var/tmp never is.
+fn folder() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("kvdyno-drive-").tempdir_in("/var/tmp").unwrap()
+}
+
+fn options(words: &[(&str, Value)]) -> Options {
+    let mut options = Options::defaults(&Drive::describe(), Durability::Async);
+    for (name, value) in words {
+        options.values.insert((*name).to_owned(), value.clone());
+    }
+    options.resolve(&Drive::describe()).unwrap()
+}
+
+fn io(word: &str) -> (&'static str, Value) {
+    ("io", Value::Text(word.to_owned()))
+}
+
+fn shape(records: u64) -> DataShape {
+    DataShape {
+        records,
+        records_max: records,
+        key_bytes: 8,
+        value_bytes_mean: BLOCK as u64,
+        value_bytes_max: BLOCK as u64,
+        sessions: 4,
+        depth: 64,
+    }
+}
+
+fn open(folder: &Path, words: &[(&str, Value)], records: u64) -> Result<Drive> {
+    Drive::open(&Place::Directory(folder.to_owned()), &options(words), &shape(records))
+}
+
+/// A block that tells its number everywhere.
+fn block(number: u64, version: u64) -> Vec<u8> {
+    (number << 16 | version).to_le_bytes().repeat(BLOCK / 8)
+}
+
+/// Loads every block, in batches.
+fn load(drive: &Drive, records: u64) -> Result<()> {
+    let mut session = drive.session()?;
+    let numbers: Vec<u64> = (0..records).collect();
+    for part in numbers.chunks(300) {
+        let blocks: Vec<_> = part.iter().map(|&n| (n.to_be_bytes(), block(n, 0))).collect();
+        let writes: Vec<_> = blocks.iter().map(|(key, value)| Write::Put { key, value }).collect();
+        session.write(&writes)?;
+    }
+    drive.sync()
+}

@@ -1,0 +1,155 @@
+//! What the engine does not take, and a volume without room.
+
+use super::{BLOCK, block, folder, io, load, open, options, shape};
+use kvdyno_drive::{Drive, Ring, Setup};
+use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Session, Value};
+use std::fs::File;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn keys_and_values_that_are_no_blocks_are_refused() {
+    let folder = folder();
+    let drive = open(folder.path(), &[], 64).unwrap();
+    load(&drive, 64).unwrap();
+    let mut session = drive.session().unwrap();
+    for key in [&64_u64.to_be_bytes()[..], &[0; 7], &[1, 0, 0, 0, 0, 0, 0, 0, 0]] {
+        let error = session.put(key, &block(1, 1)).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Invalid, "{error}");
+    }
+    for bytes in [0, BLOCK - 1, BLOCK + 1] {
+        let error = session.put(&1_u64.to_be_bytes(), &vec![0; bytes]).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Invalid, "{error}");
+    }
+    session.submit_get(0, &1_u64.to_be_bytes()).unwrap();
+    let error = session.get(&1_u64.to_be_bytes(), |_| ()).unwrap_err();
+    assert!(error.message.contains("while operations are in flight"), "{error}");
+}
+
+#[test]
+fn calls_that_wait_say_that_they_are_no_pipeline() {
+    for calls in ["psync", "mmap"] {
+        let folder = folder();
+        let drive = open(folder.path(), &[io(calls)], 64).unwrap();
+        load(&drive, 64).unwrap();
+        let mut session = drive.session().unwrap();
+        let error = session.submit_get(0, &1_u64.to_be_bytes()).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Unsupported);
+        assert!(error.message.contains(&format!("io = {calls}")), "{error}");
+    }
+}
+
+#[test]
+fn options_and_shapes_that_do_not_fit_are_refused() {
+    let yes = Value::Boolean(true);
+    let refused = |words: &[(&str, Value)], shape: DataShape| {
+        let folder = folder();
+        let place = Place::Directory(folder.path().to_owned());
+        Drive::open(&place, &options(words), &shape).unwrap_err().message
+    };
+    let told = refused(&[io("psync"), ("sqpoll", yes.clone())], shape(64));
+    assert!(told.contains("for io = io_uring"), "{told}");
+    let told = refused(&[("iopoll", yes), ("direct", Value::Boolean(false))], shape(64));
+    assert!(told.contains("direct = false"), "{told}");
+    let told = refused(&[], DataShape { records_max: 65, ..shape(64) });
+    assert!(told.contains("no room for inserts"), "{told}");
+    let told = refused(&[], DataShape { value_bytes_mean: 4000, ..shape(64) });
+    assert!(told.contains("all of one length"), "{told}");
+    let odd = DataShape { value_bytes_mean: 1000, value_bytes_max: 1000, ..shape(64) };
+    let told = refused(&[], odd);
+    assert!(told.contains("takes multiples of"), "{told}");
+}
+
+/// A small volume in memory; nothing where this process may not mount.
+struct Volume(tempfile::TempDir);
+
+impl Volume {
+    fn new(bytes: u64) -> Option<Self> {
+        let folder = folder();
+        let size = format!("size={bytes}");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "kvdyno-drive-test"]).arg(folder.path());
+        let mounted = mount.status().is_ok_and(|status| status.success());
+        if !mounted {
+            println!("skipped: mounting a small volume needs root");
+        }
+        mounted.then(|| Self(folder))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Volume {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+#[test]
+fn a_volume_without_room_is_full_before_anything_is_loaded() {
+    let Some(volume) = Volume::new(1 << 20) else { return };
+    let error = open(volume.path(), &[("direct", Value::Boolean(false))], 1024).unwrap_err();
+    assert_eq!(error.class, ErrorClass::Full, "{error}");
+    assert_eq!(std::fs::read_dir(volume.path()).unwrap().count(), 0, "the file is left behind");
+}
+
+/// Where no room can be taken beforehand, the write that finds none says so.
+#[test]
+fn a_write_without_room_is_full() {
+    let Some(volume) = Volume::new(1 << 20) else { return };
+    let path = volume.path().join("drive");
+    File::create_new(&path).unwrap().set_len(4 << 20).unwrap();
+    for calls in ["io_uring", "psync"] {
+        let place = Place::Device(path.clone());
+        let words = [io(calls), ("direct", Value::Boolean(false))];
+        let drive = Drive::open(&place, &options(&words), &shape(1024)).unwrap();
+        let error = load(&drive, 1024).unwrap_err();
+        assert_eq!(error.class, ErrorClass::Full, "{error}");
+    }
+}
+
+/// A loop device stands in for a drive: it is taken alone, and shorter plans are refused.
+#[test]
+fn a_device_in_use_is_refused() {
+    let folder = folder();
+    let image = folder.path().join("image");
+    File::create_new(&image).unwrap().set_len(16 << 20).unwrap();
+    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+    let Some(output) = losetup.ok().filter(|output| output.status.success()) else {
+        println!("skipped: a loop device needs root");
+        return;
+    };
+    let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    let held = std::panic::catch_unwind(|| {
+        let place = Place::Device(device.clone().into());
+        let first = Drive::open(&place, &options(&[]), &shape(64)).unwrap();
+        load(&first, 64).unwrap();
+        let read = first.session().unwrap().get(&9_u64.to_be_bytes(), |value| {
+            assert_eq!(value, Some(&block(9, 0)[..]));
+        });
+        read.unwrap();
+        let error = Drive::open(&place, &options(&[]), &shape(64)).unwrap_err();
+        assert!(error.message.contains("in use"), "{error}");
+        first.close().unwrap();
+        let error = Drive::open(&place, &options(&[]), &shape(4097)).unwrap_err();
+        assert!(error.message.contains("16777216 bytes, and the plan has 16781312"), "{error}");
+    });
+    Command::new("losetup").args(["--detach", &device]).status().unwrap();
+    held.unwrap();
+}
+
+/// Reads past the end of a device are errors, as they are in a file.
+#[test]
+fn a_ring_names_the_operation_that_failed() {
+    let folder = folder();
+    let path = folder.path().join("read-only");
+    File::create_new(&path).unwrap().set_len(1 << 20).unwrap();
+    let mut ring = Ring::new(&[File::open(&path).unwrap()], &Setup::default()).unwrap();
+    ring.write(0, 0, 8192, BLOCK).unwrap();
+    let mut answer = Ok(0);
+    ring.complete(|_, result| answer = result).unwrap();
+    let error = answer.unwrap_err();
+    assert!(error.message.contains("write of 4096 bytes at 8192: Bad file"), "{error}");
+}
