@@ -32,6 +32,19 @@ pub fn run(
     interrupt: &Interrupt,
     printer: &Printer,
 ) -> anyhow::Result<Ended> {
+    let ended = cases(folder, plan, &mut claim, workers, interrupt, printer);
+    close(folder, claim, ended, printer)
+}
+
+/// Does the pending cases of a run, which may be given more of them afterwards.
+pub fn cases(
+    folder: &RunFolder,
+    plan: &Plan,
+    claim: &mut Claim,
+    workers: &BTreeMap<String, WorkerIdentity>,
+    interrupt: &Interrupt,
+    printer: &Printer,
+) -> anyhow::Result<Ended> {
     let root = Root::system();
     // What a killed run could not take away itself.
     group::sweep(&root);
@@ -43,17 +56,20 @@ pub fn run(
     let bench = Bench { root: &root, device: volume.device.as_ref().ok(), not_measured };
     let estimate = Duration::from_nanos(plan.estimate.wall_ns);
     let progress = printer.progress(plan.cases.len(), estimate);
-    let ended = Run {
-        folder,
-        plan,
-        claim: &mut claim,
-        bench: &bench,
-        workers,
-        interrupt,
-        progress: &progress,
-    }
-    .run();
+    let ended =
+        Run { folder, plan, claim, bench: &bench, workers, interrupt, progress: &progress }.run();
     progress.finish();
+    ended
+}
+
+/// Gives the place back and ends the record as far as the run went.
+pub fn close(
+    folder: &RunFolder,
+    claim: Claim,
+    ended: anyhow::Result<Ended>,
+    printer: &Printer,
+) -> anyhow::Result<Ended> {
+    let root = Root::system();
     let place = claim.path().to_owned();
     // Databases that cannot be removed are no reason to lose what was measured.
     if let Err(error) = claim.release() {

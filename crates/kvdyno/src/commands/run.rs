@@ -5,13 +5,14 @@ use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
 use crate::exit::Exit;
-use crate::host::{Place, Root, Volume, evidence, facts, meter};
+use crate::host::{Claim, Place, Root, Volume, evidence, facts, meter};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
 use crate::runner::{Ended, Interrupt, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_record::run::RunRecord;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Runs a suite.
@@ -27,6 +28,29 @@ pub(super) fn keep(
     runs: &Path,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
+    let Started { folder, claim, interrupt, alone } = start(prepared, runs, printer)?;
+    // The plan as it is: the filed one has its secrets struck out.
+    let Prepared { plan, workers, .. } = prepared;
+    let ended = finish::run(&folder, plan, claim, workers, &interrupt, printer)?;
+    drop(alone);
+    Ok((folder, ended))
+}
+
+/// A run that has begun and has done nothing yet.
+pub(super) struct Started {
+    pub(super) folder: RunFolder,
+    pub(super) claim: Claim,
+    pub(super) interrupt: Interrupt,
+    /// Held while it is at work.
+    pub(super) alone: File,
+}
+
+/// Takes the place and files all that is known beforehand.
+pub(super) fn start(
+    prepared: &Prepared,
+    runs: &Path,
+    printer: &Printer,
+) -> anyhow::Result<Started> {
     let root = Root::system();
     check_space(prepared)?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
@@ -39,7 +63,7 @@ pub(super) fn keep(
     let place =
         Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
     let folder = create(&path, runs)?;
-    let _alone = runs::take(&folder)?;
+    let alone = runs::take(&folder)?;
     let claim = place.claim(&id).map_err(|error| {
         give_up(&folder);
         refused(&error)
@@ -49,10 +73,7 @@ pub(super) fn keep(
     }
     begin(&folder, prepared, &id, claim.path(), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    // The plan as it is: the filed one has its secrets struck out.
-    let Prepared { plan, workers, .. } = prepared;
-    let ended = finish::run(&folder, plan, claim, workers, &interrupt, printer)?;
-    Ok((folder, ended))
+    Ok(Started { folder, claim, interrupt, alone })
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
