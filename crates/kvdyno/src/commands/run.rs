@@ -1,6 +1,6 @@
 //! `kvdyno run`: a suite from its text to its tables.
 
-use super::finish::{self, Shown};
+use super::finish::{self, AtWork, Shown};
 use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
@@ -8,7 +8,7 @@ use crate::exit::{Complaint, Exit};
 use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
-use crate::runner::{Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op};
+use crate::runner::{Databases, Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op};
 use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -30,16 +30,30 @@ pub(super) fn keep(
     block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
-    let root = Root::system();
-    check_space(prepared)?;
-    check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
+    check(prepared)?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
+    let work = start(prepared, runs, block_io, printer)?;
+    let folder = work.folder.clone();
+    // The plan as it is: the filed one has its secrets struck out.
+    let ended = work.run(&prepared.plan, printer)?;
+    Ok((folder, ended))
+}
+
+/// Takes the place, makes the run's folder below `runs`, and files what is known beforehand.
+pub(super) fn start(
+    prepared: &Prepared,
+    runs: &Path,
+    block_io: Watch,
+    printer: &Printer,
+) -> anyhow::Result<AtWork> {
+    let root = Root::system();
+    check(prepared)?;
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
     // A place that cannot be had is refused before a run is begun.
-    let (folder, _alone, claim) = if raw::is_device(&place) {
+    let (folder, alone, claim) = if raw::is_device(&place) {
         let claim = Claim::device(&root, &place, &prepared.consent).map_err(|e| refused(&e))?;
         let folder = create(&path, runs)?;
         (folder.clone(), runs::take(&folder)?, claim)
@@ -64,10 +78,15 @@ pub(super) fn keep(
     volumes.warnings().for_each(|warning| printer.warning(warning));
     begin(&folder, prepared, &id, volumes.place(), &root, block_io, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    // The plan as it is: the filed one has its secrets struck out.
-    let Prepared { plan, workers, .. } = prepared;
-    let ended = finish::run(&folder, plan, volumes, workers, &interrupt, printer)?;
-    Ok((folder, ended))
+    let (workers, databases) = (prepared.workers.clone(), Databases::default());
+    Ok(AtWork { folder, volumes, workers, interrupt, alone, databases })
+}
+
+/// Refuses what cannot be done here, before anything is touched.
+fn check(prepared: &Prepared) -> anyhow::Result<()> {
+    check_space(prepared)?;
+    check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
+    Ok(())
 }
 
 /// Volumes are named by the user, as places are.

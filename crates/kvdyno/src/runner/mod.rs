@@ -14,6 +14,7 @@ mod talk;
 mod volumes;
 mod worker;
 
+pub use databases::Databases;
 pub use harness::harness_ns_per_op;
 pub use interrupt::Interrupt;
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
@@ -21,7 +22,6 @@ pub use volumes::{VolumeError, Volumes, check as check_volumes};
 use crate::host::{Beside, Root};
 use crate::printer::Progress;
 use crate::units;
-use databases::Databases;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
@@ -47,6 +47,8 @@ pub struct Run<'r> {
     pub volumes: &'r mut Volumes,
     /// On what machine.
     pub bench: &'r Bench<'r>,
+    /// What is loaded there.
+    pub databases: &'r mut Databases,
     /// Other runs on it.
     pub beside: &'r mut Beside,
     /// By whom: a worker for each engine.
@@ -72,20 +74,21 @@ impl Run<'_> {
     /// Runs every case that has no final outcome yet, in the plan's order.
     pub fn run(&mut self) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
-        let mut databases = Databases::default();
         let plan = self.plan;
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !is_settled(case, &done);
             if pending && !self.interrupt.asked() {
                 self.progress.case_started(number + 1, &case.id);
-                self.step(case, &mut databases, &mut done)?;
+                self.step(case, &mut done)?;
             }
             let needed_later = plan.cases[number + 1..]
                 .iter()
                 .any(|later| later.database.id == case.database.id && !is_settled(later, &done));
+            // A search may add points that read what it has loaded.
+            let needed_later = needed_later || plan.search.is_some() && !case.database.last_use;
             if !needed_later || self.interrupt.asked() {
                 // What cannot be removed now is tried again, and told of, when the place is left.
-                let _ = self.drop_database(case, &mut databases);
+                let _ = self.drop_database(case);
             }
         }
         let all_settled = plan.cases.iter().all(|case| is_settled(case, &done));
@@ -115,31 +118,29 @@ impl Run<'_> {
     fn step(
         &mut self,
         case: &Case,
-        databases: &mut Databases,
         done: &mut BTreeMap<String, Outcome>,
     ) -> anyhow::Result<()> {
-        if !case.makes_database() && !databases.is_loaded(&case.database.id) {
+        if !case.makes_database() && !self.databases.is_loaded(&case.database.id) {
             let Some(loader) =
                 self.plan.cases.iter().find(|other| other.id == case.database.made_by)
             else {
                 return self.file_not_run(case, "the plan has no case that loads it", done);
             };
             if !is_hopeless(done.get(&loader.id)) {
-                self.execute(loader, databases, done)?;
+                self.execute(loader, done)?;
             }
-            if !databases.is_loaded(&case.database.id) {
+            if !self.databases.is_loaded(&case.database.id) {
                 let word = done.get(&loader.id).map_or("not run", Outcome::word);
                 let message = format!("its database could not be loaded: {} {word}", loader.id);
                 return self.file_not_run(case, &message, done);
             }
         }
-        self.execute(case, databases, done)
+        self.execute(case, done)
     }
 
     fn execute(
         &mut self,
         case: &Case,
-        databases: &mut Databases,
         done: &mut BTreeMap<String, Outcome>,
     ) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
@@ -148,7 +149,7 @@ impl Run<'_> {
             self.file(case::not_run(case, &folder, attempt, None, message)?, done);
             return Ok(());
         };
-        let site = match self.site(case, databases) {
+        let site = match self.site(case) {
             Ok(site) => site,
             Err(error) => {
                 let identity = Some(identity.clone());
@@ -164,20 +165,20 @@ impl Run<'_> {
             identity,
             site,
             attempt,
-            database_used_by: databases.used_by(&case.database.id),
+            database_used_by: self.databases.used_by(&case.database.id),
             progress: self.progress,
             interrupt: self.interrupt,
         };
         let record = case::run(&setting, self.beside)?;
-        databases.used(case, record.outcome == Outcome::Done);
+        self.databases.used(case, record.outcome == Outcome::Done);
         self.file(record, done);
         Ok(())
     }
 
     /// Where a case's database lies. A load begins with an empty one.
-    fn site(&mut self, case: &Case, databases: &mut Databases) -> Result<Site, VolumeError> {
+    fn site(&mut self, case: &Case) -> Result<Site, VolumeError> {
         if case.makes_database() {
-            databases.forget(&case.database.id);
+            self.databases.forget(&case.database.id);
         }
         self.volumes.site(case)
     }
@@ -218,8 +219,8 @@ impl Run<'_> {
         done.insert(record.case.id, record.outcome);
     }
 
-    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> Result<(), VolumeError> {
-        databases.forget(&case.database.id);
+    fn drop_database(&mut self, case: &Case) -> Result<(), VolumeError> {
+        self.databases.forget(&case.database.id);
         self.volumes.remove(case)
     }
 }
