@@ -225,10 +225,10 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
     let points = points_most(search);
     let loads = plan.cases.iter().filter(|case| drive(case, search).is_none()).count();
     let least = suite::write_bytes_least(plan);
+    printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
-        format!("{}: {what}", plan.suite),
         format!(
-            "  up to {points} points of {} trials (where trials disagree up to twice as many), \
+            "up to {points} points of {} trials (where trials disagree up to twice as many), \
              within {}: {}, about {}",
             search.trials,
             units::percent(search.within),
@@ -236,7 +236,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
             units::duration(expected_ns(plan, search, points, &prepared.workers)),
         ),
         format!(
-            "  {}; writes {} or more, needs up to {} on the volume",
+            "{}; writes {} or more, needs up to {} on the volume",
             match loads {
                 0 => "every case loads its own database",
                 _ => "one database is loaded, once, for all points and trials",
@@ -245,7 +245,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
             units::bytes(plan.estimate.space_bytes)
         ),
     ];
-    lines.iter().for_each(|line| printer.note(&wrap(line, 2)));
+    lines.iter().for_each(|line| printer.note(&format!("  {}", wrap(line, 2))));
     plan.sized.iter().for_each(|note| printer.note(&format!("  {}", wrap(note, 2))));
     printer.note(&format!("  place {}", prepared.lies_on));
     plan.warnings.iter().for_each(|warning| printer.warning(warning));

@@ -43,7 +43,14 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
             }
         }
     }
-    loads.append(&mut runs);
+    match &summary.search {
+        None => loads.append(&mut runs),
+        // Its points are one question.
+        Some(search) => {
+            let (workload, sentence) = (search.phase.clone(), search.sentences.join(" "));
+            loads.insert(0, Answer { workload, sentence });
+        }
+    }
     loads
 }
 

@@ -113,6 +113,9 @@ pub struct Point {
     pub figures: Vec<Vec<Option<f64>>>,
     /// Of a rate: operations each second that the role did, by trial.
     pub done_per_s: Vec<Option<f64>>,
+    /// By how much of the database the page cache grew while it was measured, in the trial where it
+    /// grew most; null: not known.
+    pub cached_more: Option<f64>,
     /// Why trials missed, where figures do not show it: `does not fit`.
     pub whys: Vec<String>,
     /// Why nothing can be said of it; null: it can.
@@ -296,6 +299,10 @@ fn point(
             Axis::Ram => Vec::new(),
             Axis::Rate { .. } => trials.iter().map(|(case, _)| done(case)).collect(),
         },
+        cached_more: trials
+            .iter()
+            .filter_map(|(case, _)| judge::cached_more(case.phase(&search.phase).ok()?))
+            .reduce(f64::max),
         whys,
         void: trials.iter().find_map(|(_, trial)| match &trial.verdict {
             Verdict::Void(why) => Some(why.clone()),

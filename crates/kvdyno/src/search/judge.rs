@@ -137,6 +137,13 @@ pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
     (result.window_ns > 0).then(|| count as f64 * 1e9 / result.window_ns as f64)
 }
 
+/// By how much of the database the page cache grew.
+pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
+    let (before, after) = (phase.resident_before.as_ref()?, phase.resident_after.as_ref()?);
+    let grown = after.resident_bytes as f64 - before.resident_bytes as f64;
+    (after.file_bytes > 0).then(|| grown / after.file_bytes as f64)
+}
+
 /// What a clause is about: the worst role's latency, the sum of the roles' rates; or why nothing
 /// can be said.
 fn figure(

@@ -5,6 +5,9 @@ use crate::stats::median;
 use crate::units;
 use kvdyno_record::search::Axis;
 
+/// A cache that grows by more than this share of the database while it is measured is not full yet.
+const FILLING: f64 = 0.05;
+
 /// Data fits where the limit is so many times its keys and values.
 const FITS: f64 = 1.3;
 
@@ -48,6 +51,7 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     if let Outcome::Between { met, .. } | Outcome::Always { hardest: met } = answer.result {
         all.extend(answer.point(met).map(confidence));
     }
+    all.extend(filling(answer));
     if !answer.contradictions.is_empty() {
         let values: Vec<String> =
             answer.contradictions.iter().map(|value| answer.words(*value)).collect();
@@ -117,7 +121,7 @@ fn share_of_data(answer: &Answer, bytes: u64) -> String {
     }
 }
 
-/// `: p99 is 1.31 ms (1.20 ms to 1.44 ms), met by 0 of 3 trials`.
+/// ` in 2 of 3 trials: p99 1.31 ms (1.20 ms to 1.44 ms)`.
 fn failing(answer: &Answer, value: u64) -> String {
     let Some(point) = answer.point(value) else { return String::new() };
     let mut what: Vec<String> = answer
@@ -126,7 +130,7 @@ fn failing(answer: &Answer, value: u64) -> String {
         .zip(&point.figures)
         .filter(|(condition, values)| values.iter().flatten().any(|value| !condition.holds(*value)))
         .filter_map(|(condition, values)| {
-            Some(format!("{} is {}", condition.about, spread(condition, values)?))
+            Some(format!("{} {}", condition.about, spread(condition, values)?))
         })
         .collect();
     what.extend(point.whys.iter().cloned());
@@ -226,6 +230,18 @@ fn confidence(point: &Point) -> String {
          would{more}.",
         share(n)
     )
+}
+
+/// Points that were measured before memory held what it was going to hold.
+fn filling(answer: &Answer) -> Option<String> {
+    let grew = |point: &&Point| point.cached_more.is_some_and(|share| share > FILLING);
+    let mut values = answer.points.iter().filter(grew).filter_map(|point| point.value).peekable();
+    values.peek()?;
+    let values: Vec<String> = values.map(|value| answer.words(value)).collect();
+    Some(format!(
+        "The page cache was still filling while {} was measured: a longer warmup would change that.",
+        values.join(", ")
+    ))
 }
 
 impl Condition {

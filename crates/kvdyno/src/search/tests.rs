@@ -1,0 +1,1 @@
+//! An answer computed from a record made by hand.
