@@ -8,7 +8,9 @@ use crate::exit::{Complaint, Exit};
 use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
-use crate::runner::{Databases, Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op};
+use crate::runner::{
+    Databases, Ended, Interrupt, VolumeError, Volumes, check_volumes, harness_ns_per_op,
+};
 use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};

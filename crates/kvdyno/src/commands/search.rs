@@ -13,6 +13,7 @@ use super::prepare::{self, Prepared, check_space, limit_not_held};
 use super::run;
 use crate::cli::SearchArgs;
 use crate::exit::{Complaint, Exit};
+use crate::findings::Severity;
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
 use crate::report::summary::{Summary, verdict};
@@ -26,6 +27,7 @@ use kvdyno_record::plan::Plan;
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::workload::{Drive, Work};
 use points::{Maker, append, expected_ns, renumber_first};
+use serde::Serialize;
 use std::time::{Duration, Instant};
 
 /// A search that is about to begin.
@@ -233,7 +235,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
             search.trials,
             units::percent(search.within),
             units::cases(loads + (plan.cases.len() - loads) * points as usize),
-            units::duration(expected_ns(plan, search, points, &prepared.workers)),
+            units::duration(expected_ns(plan, search, points - 1, &prepared.workers).0),
         ),
         format!(
             "{}; writes {} or more, needs up to {} on the volume",
@@ -277,13 +279,12 @@ impl Searching {
     fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
         let search = self.plan.search.clone().context("the run is no search")?;
         let begun = Instant::now();
-        let most = points_most(&search);
-        let workers = &self.work.workers;
-        let whole = expected_ns(&self.plan, &search, most, workers);
-        let one = whole / u64::from(most.max(1));
-        let cases = self.plan.cases.len() + search.trials as usize * most as usize;
-        let progress = printer.progress(cases, Duration::from_nanos(whole));
+        let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
+        let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
+            let cases = self.plan.cases.len() + trials * left as usize;
+            let (whole, one) = expected_ns(&self.plan, &search, left, &self.work.workers);
+            progress.expect(cases, Duration::from_nanos(whole));
             let ended = self.work.cases(&self.plan, &progress)?;
             let answer = search::answer(&Evidence::read(&self.work.folder)?)?;
             let answer = answer.context("the target in plan.json cannot be understood")?;
@@ -301,6 +302,7 @@ impl Searching {
             }
             let point = self.maker.point(&search, next)?;
             append(&mut self.plan, point.plan, next);
+            left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.work.workers);
             self.work.folder.write_plan(&crate::redact::without_secrets(&self.plan)?)?;
         }
@@ -325,13 +327,24 @@ fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
     printer.note(&words);
 }
 
+/// The answer and where it is from.
+#[derive(Serialize)]
+struct Output<'a> {
+    run: String,
+    #[serde(flatten)]
+    answer: &'a Answer,
+}
+
 /// What was found, as `size` and `capacity` end, and how the program does.
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(folder)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
     let answer = summary.search.as_ref().context("the run is no search")?;
+    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
+    }
     if json {
-        printer.json(answer)?;
+        printer.json(&Output { run: folder.path.display().to_string(), answer })?;
     } else {
         let (answer_in_short, rest) = answer.sentences.split_at(1.min(answer.sentences.len()));
         answer_in_short.iter().for_each(|sentence| printer.heading(&wrap(sentence, 0)));

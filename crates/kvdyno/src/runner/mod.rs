@@ -115,11 +115,7 @@ impl Run<'_> {
     }
 
     /// One pending case, with the load it needs if that has to be done again.
-    fn step(
-        &mut self,
-        case: &Case,
-        done: &mut BTreeMap<String, Outcome>,
-    ) -> anyhow::Result<()> {
+    fn step(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
         if !case.makes_database() && !self.databases.is_loaded(&case.database.id) {
             let Some(loader) =
                 self.plan.cases.iter().find(|other| other.id == case.database.made_by)
@@ -138,11 +134,7 @@ impl Run<'_> {
         self.execute(case, done)
     }
 
-    fn execute(
-        &mut self,
-        case: &Case,
-        done: &mut BTreeMap<String, Outcome>,
-    ) -> anyhow::Result<()> {
+    fn execute(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
         let Some(identity) = self.workers.get(&case.engine) else {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);

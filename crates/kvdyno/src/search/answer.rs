@@ -50,6 +50,12 @@ pub struct Answer {
     /// What to measure next.
     #[serde(skip)]
     pub next: Option<Next>,
+    /// How many points are left, at most, where trials agree.
+    #[serde(skip)]
+    pub left: u32,
+    /// The run was brought to its end.
+    #[serde(skip)]
+    pub(super) sealed: bool,
 }
 
 /// Where the edge is.
@@ -162,7 +168,9 @@ pub fn answer(evidence: &Evidence) -> Result<Option<Answer>, RecordError> {
         within: search.within,
         user_bytes: user_bytes.unwrap_or(0),
         result: outcome(edge.as_ref(), stopped),
-        contradictions: edge.map(|edge| edge.contradictions()).unwrap_or_default(),
+        contradictions: edge.as_ref().map(Edge::contradictions).unwrap_or_default(),
+        left: edge.as_ref().map_or_else(|| points_most(search), Edge::points_left),
+        sealed: evidence.complete,
         sentences: Vec::new(),
         points,
         fastest,
@@ -198,10 +206,10 @@ fn edge(search: &Search, between: Between, points: &[Point]) -> Edge {
 /// How many points a search has at most where trials agree.
 pub fn points_most(search: &Search) -> u32 {
     match search.between {
-        Some(between) => edge(search, between, &[]).points_most(),
+        Some(between) => edge(search, between, &[]).points_left(),
         None => {
             let between = Between { low: 1_000_000, high: 1_000_000 * LOWEST_PART };
-            1 + edge(search, between, &[]).points_most()
+            1 + edge(search, between, &[]).points_left()
         }
     }
 }
@@ -255,8 +263,7 @@ fn points(
     for case in &evidence.cases {
         let Some(drive) = drive(&case.case, search) else { continue };
         let value = value(&case.case, drive, &search.axis);
-        let mut trial =
-            judge::judge(evidence, case, target, (&search.phase, drive), &search.axis)?;
+        let mut trial = judge::judge(evidence, case, target, (&search.phase, drive), &search.axis)?;
         // What is only measured for the bounds is held against no target.
         let unjudged = value.is_none() && case.is_done();
         if unjudged {

@@ -125,14 +125,23 @@ impl Edge {
         harder.filter(|(_, votes)| votes.all()).map(|(value, _)| value).collect()
     }
 
-    /// The most points that are tried where trials agree; where they do not, as many again.
-    pub fn points_most(&self) -> u32 {
-        let (low, high) = (self.easiest.min(self.hardest), self.easiest.max(self.hardest));
-        if low == high {
-            return 1;
+    /// The most points that are still to be tried where trials agree from here on.
+    pub fn points_left(&self) -> u32 {
+        let told = |value: u64| self.told.contains_key(&value);
+        if self.next().is_none() {
+            return 0;
         }
-        let ratio = (high as f64 / low.max(1) as f64).ln() / self.close.ln();
-        2 + ratio.log2().ceil().max(0.0) as u32
+        let steps = |(one, other): (u64, u64)| {
+            let (low, high) = (one.min(other), one.max(other));
+            let ratio = (high as f64 / low.max(1) as f64).ln() / self.close.ln();
+            ratio.log2().ceil().max(0.0) as u32
+        };
+        if !(told(self.easiest) && told(self.hardest)) {
+            let ends = if self.easiest == self.hardest { 1 } else { 2 };
+            return ends - u32::from(told(self.easiest)) + steps((self.easiest, self.hardest));
+        }
+        let met = self.met_side().map_or(0, steps);
+        if met > 0 { met } else { self.missed_side().map_or(0, steps) }
     }
 
     /// The last value that met the target from the easiest on, and the next harder one.
@@ -209,13 +218,14 @@ mod tests {
     #[test]
     fn the_edge_is_found_as_closely_as_asked() {
         let edge = Edge::new(Wanted::Smallest, (32 << 20, 8 << 30), 0.05);
-        let most = edge.points_most();
+        let most = edge.points_left();
         let at = 777 << 20;
         let (edge, points) = search(edge, |bytes| if bytes >= at { ALL } else { NONE });
         let Some(Found::Between { met, missed, surely_missed }) = edge.found() else { panic!() };
         assert!(met >= at && missed < at && met as f64 / missed as f64 <= 1.05, "{met} {missed}");
         assert_eq!(surely_missed, Some(missed));
         assert!(points <= most && most == 9 && met % (4 << 20) == 0, "{points} of {most}, {met}");
+        assert_eq!(edge.points_left(), 0);
     }
 
     #[test]
@@ -268,7 +278,7 @@ mod tests {
         let found = Found::Between { met: 1000, missed: 100, surely_missed: Some(1) };
         assert_eq!(edge.found(), Some(found));
         // The side that is met comes first.
-        assert_eq!(edge.next(), Some(320));
+        assert_eq!(edge.next(), Some(316));
     }
 
     /// Numbers that look drawn, the same at each run.

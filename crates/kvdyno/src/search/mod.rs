@@ -13,8 +13,8 @@ mod target;
 mod tests;
 mod words;
 
-pub use answer::{Answer, Condition, Next, Outcome, Point, answer, points_most};
 pub(crate) use answer::drive;
+pub use answer::{Answer, Condition, Next, Outcome, Point, answer, points_most};
 pub use edge::{Edge, Found, Votes, Wanted};
 pub(crate) use table::{aid, curve};
 pub use target::{Clause, Figure, Target, TargetError};

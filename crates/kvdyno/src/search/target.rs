@@ -207,8 +207,7 @@ fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
     let Some((role, op, figure)) = figure(about) else {
         return Err(wrong(about_span, format!("there is no figure `{about}`"), FIGURES));
     };
-    let (sign, wanted) =
-        (&text[sign_span.clone()], if figure.is_latency() { '<' } else { '>' });
+    let (sign, wanted) = (&text[sign_span.clone()], if figure.is_latency() { '<' } else { '>' });
     if !sign.starts_with(wanted) || !matches!(&sign[1..], "" | "=") {
         let what = if figure.is_latency() { "a time stays below" } else { "a rate stays above" };
         let problem = format!("{what} its bound: expected `{wanted}` or `{wanted}=`, not `{sign}`");

@@ -31,13 +31,18 @@ fn typed(axis: &Axis, value: u64) -> String {
 pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     let mut all = vec![first(answer)];
     match answer.result {
+        Outcome::Open if !answer.sealed => {
+            all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
+        }
         Outcome::Open => {}
         Outcome::Stopped => all.push("What was measured before is kept.".to_owned()),
         Outcome::Never { easiest } => all.push(after_never(answer, easiest)),
         Outcome::Always { hardest } => all.push(after_always(answer, hardest)),
         Outcome::Between { met, missed, surely_missed, close } => {
             all.push(interval(answer, met, missed, surely_missed));
-            if !close {
+            if !close && !answer.sealed {
+                all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
+            } else if !close {
                 all.push(format!(
                     "The search was ended before it was within {}: `--between {}..{}` goes on from \
                      here.",
@@ -133,7 +138,7 @@ fn failing(answer: &Answer, value: u64) -> String {
             Some(format!("{} {}", condition.about, spread(condition, values)?))
         })
         .collect();
-    what.extend(point.whys.iter().cloned());
+    what.extend(point.whys.iter().map(|why| why.replace("does not fit", "it does not fit")));
     let votes = match point.met {
         0 => String::new(),
         met => format!(" in {} of {} trials", point.trials - met, point.trials),

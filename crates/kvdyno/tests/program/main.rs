@@ -26,6 +26,7 @@ mod places;
 mod readme;
 mod report;
 mod scratch;
+mod searches;
 mod serve;
 mod strangers;
 mod suites;

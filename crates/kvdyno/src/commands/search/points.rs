@@ -31,9 +31,8 @@ impl Maker {
     /// it, whatever its own RAM limit would come to.
     pub(super) fn settle(&mut self) -> anyhow::Result<Plan> {
         let plan = self.prepare(Vec::new())?.plan;
-        let measures = |case: &&Case| {
-            case.phases.iter().any(|phase| matches!(phase.work, Work::Measure(_)))
-        };
+        let measures =
+            |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Work::Measure(_)));
         let measured: Vec<&Case> = plan.cases.iter().filter(measures).collect();
         let mut threads: Vec<u32> = measured.iter().filter_map(|case| case.threads).collect();
         threads.sort_unstable();
@@ -147,24 +146,22 @@ fn numbered(case: &Case, number: usize, tag: Option<&str>) -> String {
 
 /// What a plan costs by what its engines say of themselves.
 pub(super) fn estimate(plan: &Plan, workers: &BTreeMap<String, WorkerIdentity>) -> Estimate {
-    let described: BTreeMap<&str, &Description> = workers
-        .iter()
-        .map(|(name, worker)| (name.as_str(), &worker.description.engine))
-        .collect();
+    let described: BTreeMap<&str, &Description> =
+        workers.iter().map(|(name, worker)| (name.as_str(), &worker.description.engine)).collect();
     suite::estimate(&plan.cases, &described)
 }
 
-/// How long a search of so many points takes: those of the plan are alike.
+/// How long a plan and so many further points take, and how long one of them.
 pub(super) fn expected_ns(
     plan: &Plan,
     search: &Search,
-    points: u32,
+    further: u32,
     workers: &BTreeMap<String, WorkerIdentity>,
-) -> u64 {
-    let whole = estimate(plan, workers).wall_ns;
+) -> (u64, u64) {
     let judged = |case: &&Case| drive(case, search).is_some();
     let cases: Vec<Case> = plan.cases.iter().filter(judged).cloned().collect();
     let here = (cases.len() as u64 / u64::from(search.trials.max(1))).max(1);
     let one = estimate(&Plan { cases, ..plan.clone() }, workers).wall_ns / here;
-    whole.saturating_add(one.saturating_mul(u64::from(points).saturating_sub(here)))
+    let whole = estimate(plan, workers).wall_ns;
+    (whole.saturating_add(one.saturating_mul(u64::from(further))), one)
 }
