@@ -1,5 +1,5 @@
-//! What a search for the edge of a target is after. Its points are cases of the plan like any other;
-//! what it found is not kept here: that is computed from them.
+//! What a search for the edge of a target is after. Its points are cases of the plan like any
+//! other; what it found is not kept here: that is computed from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! What `size` and `capacity` share: points are added to one run, one after the other, until it is
 //! known where the target stops being met.
 //!
-//! Every point is the suite with one value of its own, expanded as any other; its cases are appended
-//! to the run's plan. So the record is an ordinary one, and every table and figure of it holds. What
-//! is next follows from that record alone ([`crate::search::answer`]): to resume a search is to ask
-//! it again.
+//! Every point is the suite with one value of its own, expanded as any other; its cases are
+//! appended to the run's plan. So the record is an ordinary one, and every table and figure of it
+//! holds. What is next follows from that record alone ([`crate::search::answer`]): to resume a
+//! search is to ask it again.
 
 mod points;
 
@@ -160,11 +160,11 @@ fn wrong_target(error: &search::TargetError) -> Complaint {
 /// The last measured phase of a plan, and its work.
 fn last_measured(plan: &Plan) -> Result<(&str, &Drive), Complaint> {
     let phases = plan.cases.iter().flat_map(|case| &case.phases);
-    let measured = phases.filter_map(|phase| match &phase.work {
+    let mut measured = phases.filter_map(|phase| match &phase.work {
         Work::Measure(drive) => Some((phase.name.as_str(), drive)),
         _ => None,
     });
-    measured.last().ok_or_else(|| Complaint::usage("the suite measures nothing"))
+    measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
 }
 
 fn first(search: &Search) -> anyhow::Result<Next> {
@@ -247,8 +247,9 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
             units::bytes(plan.estimate.space_bytes)
         ),
     ];
-    lines.iter().for_each(|line| printer.note(&format!("  {}", wrap(line, 2))));
-    plan.sized.iter().for_each(|note| printer.note(&format!("  {}", wrap(note, 2))));
+    for line in lines.iter().chain(&plan.sized) {
+        printer.note(&format!("  {}", wrap(line, 2)));
+    }
     printer.note(&format!("  place {}", prepared.lies_on));
     plan.warnings.iter().for_each(|warning| printer.warning(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
@@ -301,7 +302,7 @@ impl Searching {
                 return Ok(Ended::Complete);
             }
             let point = self.maker.point(&search, next)?;
-            append(&mut self.plan, point.plan, next);
+            append(&mut self.plan, &point.plan, next);
             left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.work.workers);
             self.work.folder.write_plan(&crate::redact::without_secrets(&self.plan)?)?;
@@ -346,9 +347,10 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
     if json {
         printer.json(&Output { run: folder.path.display().to_string(), answer })?;
     } else {
-        let (answer_in_short, rest) = answer.sentences.split_at(1.min(answer.sentences.len()));
-        answer_in_short.iter().for_each(|sentence| printer.heading(&wrap(sentence, 0)));
-        rest.iter().for_each(|sentence| printer.data(&wrap(sentence, 0)));
+        for (at, sentence) in answer.sentences.iter().enumerate() {
+            let lines = wrap(sentence, 0);
+            if at == 0 { printer.heading(&lines) } else { printer.data(&lines) }
+        }
         printer.data("");
         printer.data(&search::curve(answer).text());
         printer.data(&search::aid(answer));

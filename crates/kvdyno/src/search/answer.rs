@@ -102,6 +102,8 @@ pub struct Condition {
     pub inclusive: bool,
     /// The bound.
     pub bound: f64,
+    /// The roles that it is about.
+    pub roles: Vec<String>,
     /// Of a latency: `service` (of the calls) or `response` (from the schedule); by role.
     pub clocks: BTreeMap<String, &'static str>,
 }
@@ -236,8 +238,10 @@ fn outcome(edge: Option<&Edge>, stopped: bool) -> Outcome {
 
 /// The work of a case that is held against the target.
 pub(crate) fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Drive> {
-    case.phases.iter().find_map(|phase| match &phase.work {
-        Work::Measure(drive) if phase.name == search.phase => Some(drive),
+    let judged = case.phases.iter().filter(|phase| phase.name == search.phase);
+    let mut judged = judged.filter(|_| case.label == search.making.engine);
+    judged.find_map(|phase| match &phase.work {
+        Work::Measure(drive) => Some(drive),
         _ => None,
     })
 }
@@ -357,6 +361,11 @@ fn conditions(target: &Target, drive: Option<&Drive>) -> Vec<Condition> {
             latency: clause.figure.is_latency(),
             inclusive: clause.inclusive,
             bound: clause.bound,
+            roles: roles
+                .iter()
+                .filter(|role| clause.concerns(role))
+                .map(|role| role.name.clone())
+                .collect(),
             clocks: roles
                 .iter()
                 .filter(|role| clause.figure.is_latency() && clause.concerns(role))

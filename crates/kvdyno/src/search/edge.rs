@@ -121,7 +121,7 @@ impl Edge {
 
     /// Values that met the target in all trials although an easier one did not.
     pub fn contradictions(&self) -> Vec<u64> {
-        let harder = self.from_the_easiest().skip_while(|(_, votes)| votes.all());
+        let harder = self.ascent().skip_while(|(_, votes)| votes.all());
         harder.filter(|(_, votes)| votes.all()).map(|(value, _)| value).collect()
     }
 
@@ -147,7 +147,7 @@ impl Edge {
     /// The last value that met the target from the easiest on, and the next harder one.
     fn met_side(&self) -> Option<(u64, u64)> {
         let mut met = None;
-        for (value, votes) in self.from_the_easiest() {
+        for (value, votes) in self.ascent() {
             if !votes.all() {
                 return Some((met?, value));
             }
@@ -158,7 +158,7 @@ impl Edge {
 
     /// The hardest value at which some trial met the target, and the next harder one.
     fn missed_side(&self) -> Option<(u64, u64)> {
-        let told: Vec<(u64, Votes)> = self.from_the_easiest().collect();
+        let told: Vec<(u64, Votes)> = self.ascent().collect();
         let last = told.iter().rposition(|(_, votes)| !votes.none())?;
         Some((told[last].0, told.get(last + 1)?.0))
     }
@@ -174,7 +174,8 @@ impl Edge {
         [round, exact].into_iter().find(|middle| *middle > low && *middle < high)
     }
 
-    fn from_the_easiest(&self) -> Box<dyn Iterator<Item = (u64, Votes)> + '_> {
+    /// All points tried, the easiest first.
+    fn ascent(&self) -> Box<dyn Iterator<Item = (u64, Votes)> + '_> {
         let told = self.told.iter().map(|(value, votes)| (*value, *votes));
         match self.wanted {
             Wanted::Smallest => Box::new(told.rev()),

@@ -159,9 +159,10 @@ fn figure(
         let samples = samples(clause, &phase.name, role, latencies);
         values.push(match clause.figure {
             Figure::Percentile(thousandths) => percentile(clause, thousandths, &samples),
-            Figure::Mean if samples.is_empty() => Err("nothing was done".to_owned()),
+            Figure::Mean | Figure::Longest if samples.is_empty() => {
+                Err(format!("{} did nothing", role.name))
+            }
             Figure::Mean => Ok(samples.mean()),
-            Figure::Longest if samples.is_empty() => Err("nothing was done".to_owned()),
             Figure::Longest => Ok(longest(clause, role, result, &samples)),
             Figure::Reads | Figure::Writes | Figure::Operations => Ok(rate(clause, result)),
         });

@@ -1,5 +1,5 @@
-//! A target as typed: `p99 < 1ms and reads > 50k/s`. Whether a measured phase can be held against it
-//! is the second gate, [`Target::check`].
+//! A target as typed: `p99 < 1ms and reads > 50k/s`. Whether a measured phase can be held against
+//! it is the second gate, [`Target::check`].
 
 use crate::units;
 use kvdyno_record::workload::{Drive, OP_NAMES, Role};
@@ -56,11 +56,6 @@ impl Figure {
     /// A time, which must stay below a bound; rates must stay above.
     pub fn is_latency(self) -> bool {
         matches!(self, Self::Percentile(_) | Self::Mean | Self::Longest)
-    }
-
-    /// A value in words.
-    pub fn words(self, value: f64) -> String {
-        if self.is_latency() { units::duration(value as u64) } else { units::rate(value) }
     }
 }
 
@@ -126,8 +121,7 @@ impl fmt::Display for Target {
 impl Clause {
     /// Whether a value keeps the bound.
     pub fn holds(&self, value: f64) -> bool {
-        let equal = self.inclusive && value == self.bound;
-        equal || if self.figure.is_latency() { value < self.bound } else { value > self.bound }
+        keeps(self.figure.is_latency(), self.inclusive, self.bound, value)
     }
 
     /// Whether it is about a role, and some of its operations.
@@ -145,12 +139,15 @@ impl Clause {
         };
         kind && self.op.is_none_or(|wanted| wanted == op)
     }
+}
 
-    /// `p99 < 1.00 ms`.
-    pub fn words(&self) -> String {
-        let sign = if self.figure.is_latency() { '<' } else { '>' };
-        let equal = if self.inclusive { "=" } else { "" };
-        format!("{} {sign}{equal} {}", self.about, self.figure.words(self.bound))
+/// Whether a value keeps a bound: a latency from above, a rate from below.
+pub(super) fn keeps(latency: bool, inclusive: bool, bound: f64, value: f64) -> bool {
+    match (latency, inclusive) {
+        (true, false) => value < bound,
+        (true, true) => value <= bound,
+        (false, false) => value > bound,
+        (false, true) => value >= bound,
     }
 }
 
@@ -317,7 +314,6 @@ mod tests {
         assert!(target.clauses[2].holds(5e6) && !target.clauses[2].holds(5e6 + 1.0));
         assert!(target.clauses[1].holds(50_001.0) && !target.clauses[1].holds(50_000.0));
         assert_eq!(target.clauses[2].about, "readers.p99.9");
-        assert_eq!(target.clauses[2].words(), "readers.p99.9 <= 5.00 ms");
         assert_eq!(target.to_string(), text.trim());
     }
 

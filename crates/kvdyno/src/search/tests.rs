@@ -1,5 +1,5 @@
-//! Answers computed from a record made by hand: RocksDB with one reader is done, with two it does
-//! not fit; LMDB is done with both. Here they stand for two points of a search.
+//! Answers computed from a record made by hand: `rocksdb` with one reader is done, with two it does
+//! not fit; `lmdb` is done with both. Here they stand for two points of a search.
 
 use super::{Answer, Next, Outcome, answer, curve};
 use crate::report::evidence::Evidence;
@@ -20,6 +20,7 @@ fn of(engine: &str, target: &str) -> Fixture {
             _ => Some(64 * MIB),
         };
     }
+    let label = fixture.cases[0].record.case.label.clone();
     fixture.plan.search = Some(Search {
         axis: Axis::Ram,
         target: target.to_owned(),
@@ -27,7 +28,7 @@ fn of(engine: &str, target: &str) -> Fixture {
         between: Some(Between { low: 32 * MIB, high: 64 * MIB }),
         within: 0.1,
         trials: 2,
-        making: Making { engine: engine.to_owned(), set: Vec::new(), threads: None },
+        making: Making { engine: label, set: Vec::new(), threads: None },
     });
     fixture
 }

@@ -1,6 +1,7 @@
 //! An answer in sentences: where the edge is, what fails beyond it, and how sure that is.
 
 use super::answer::{Answer, Condition, Outcome, Point};
+use super::target::keeps;
 use crate::stats::median;
 use crate::units;
 use kvdyno_record::search::Axis;
@@ -244,7 +245,7 @@ fn filling(answer: &Answer) -> Option<String> {
     values.peek()?;
     let values: Vec<String> = values.map(|value| answer.words(value)).collect();
     Some(format!(
-        "The page cache was still filling while {} was measured: a longer warmup would change that.",
+        "The page cache was still filling while {} was measured: a longer warmup would change it.",
         values.join(", ")
     ))
 }
@@ -252,8 +253,7 @@ fn filling(answer: &Answer) -> Option<String> {
 impl Condition {
     /// Whether a value keeps the bound.
     pub fn holds(&self, value: f64) -> bool {
-        let equal = self.inclusive && value == self.bound;
-        equal || if self.latency { value < self.bound } else { value > self.bound }
+        keeps(self.latency, self.inclusive, self.bound, value)
     }
 
     /// A value in words.

@@ -221,7 +221,8 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
         let Some(Work::Measure(drive)) = case.phases.last().map(|phase| &phase.work) else {
             continue;
         };
-        assert_eq!(drive.roles[1].rate.as_ref().unwrap().operations_per_s, 5.0);
+        let rate = drive.roles[1].rate.as_ref().unwrap();
+        assert!((rate.operations_per_s - 5.0).abs() < 0.1, "{rate:?}");
     }
     scratch.assert_nothing_left();
 }

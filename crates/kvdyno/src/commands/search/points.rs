@@ -89,12 +89,12 @@ impl Maker {
 /// Gives the first point's cases their names.
 pub(super) fn renumber_first(plan: &mut Plan, next: Next) {
     let first = Plan { cases: std::mem::take(&mut plan.cases), ..plan.clone() };
-    append(plan, first, next);
+    append(plan, &first, next);
 }
 
 /// Puts the cases of a point behind those of the plan. Of databases that are shared, all points and
 /// trials work on the first.
-pub(super) fn append(plan: &mut Plan, more: Plan, next: Next) {
+pub(super) fn append(plan: &mut Plan, more: &Plan, next: Next) {
     let is_loader = |case: &Case, cases: &[Case]| {
         let used = |other: &Case| other.database.made_by == case.id && other.id != case.id;
         case.makes_database() && cases.iter().any(used)
