@@ -147,18 +147,6 @@ export interface Hiccups {
   long_share: number;
 }
 
-/** A search for the least RAM or the highest rate at which a target is met. */
-export interface Search {
-  engine: string;
-  target: string;
-  axis: "ram" | { rate: { role: string } };
-  phase: string;
-  conditions: { about: string; latency: boolean; bound: number; roles: string[] }[];
-  user_bytes: number;
-  result: { is: string; met?: number; missed?: number; surely_missed?: number | null };
-  sentences: string[];
-}
-
 export interface Summary {
   method_version: number;
   run: {
@@ -182,7 +170,7 @@ export interface Summary {
   /** What the machine did to an idle thread before the run. */
   hiccups: Hiccups | null;
   /** Where a target stops being met. */
-  search: Search | null;
+  search: import("./search").Search | null;
   groups: Group[];
   not_measured: string[];
   findings: Finding[];

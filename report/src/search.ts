@@ -1,7 +1,17 @@
 // What a search was after, for the figures that show its points: the target as a line, the edge as
 // an area.
 
-import type { Search } from "./data";
+/** A search for the least RAM or the highest rate at which a target is met. */
+export interface Search {
+  engine: string;
+  target: string;
+  axis: "ram" | { rate: { role: string } };
+  phase: string;
+  conditions: { about: string; latency: boolean; bound: number; roles: string[] }[];
+  user_bytes: number;
+  result: { is: string; met?: number; missed?: number; surely_missed?: number | null };
+  sentences: string[];
+}
 
 export interface Marks {
   /** What is to be met. */

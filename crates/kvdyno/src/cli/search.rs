@@ -64,10 +64,10 @@ pub struct SearchArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno size --engine lmdb --target reads>50k/s
-  kvdyno size --engine rocksdb --target p99<1ms --set data.size=20GiB --place /mnt/nvme
-  kvdyno size mine.toml --engine lmdb --target readers.p99.9<5ms --between 1GiB..64GiB --plan
-  kvdyno size --engine lmdb --target reads>50k/s --trials 10 --within 5% --budget 1h --json
+  kvdyno size --engine lmdb --target 'reads>50k/s'
+  kvdyno size --engine rocksdb --target 'p99<1ms' --set data.size=20GiB --place /mnt/nvme
+  kvdyno size mine.toml --engine lmdb --target 'readers.p99.9<5ms' --between 1GiB..64GiB --plan
+  kvdyno size --engine lmdb --target 'reads>50k/s' --trials 10 --within 5% --budget 1h --json
 
 A target is one condition or several joined by `and`, in quotes: 'p99 < 1ms and reads > 50k/s'.
   latencies, below a time   p50 to p99.999, mean, max; of one role readers.p99, of one operation
@@ -92,9 +92,9 @@ pub struct SizeArgs {
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno capacity --engine lmdb --target p99<1ms
-  kvdyno capacity --engine rocksdb --target p99.9<5ms --set ram.data_to_ram=4
-  kvdyno capacity mine.toml --engine lmdb --target p99<2ms --role readers --between 1k..200k
+  kvdyno capacity --engine lmdb --target 'p99<1ms'
+  kvdyno capacity --engine rocksdb --target 'p99.9<5ms' --set ram.data_to_ram=4
+  kvdyno capacity mine.toml --engine lmdb --target 'p99<2ms' --role readers --between 1k..200k
 
 The role works in an open loop: operations are due at random (Poisson, unless the suite says fixed)
 whether or not the engine keeps up, and a latency counts from the moment at which its operation was
