@@ -1,6 +1,9 @@
 // What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
 // is missing, never zero.
 
+import type { Hiccups } from "./hiccups";
+import type { Search } from "./search";
+
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
@@ -136,17 +139,6 @@ export interface Finding {
   cases: string[];
 }
 
-export interface Hiccups {
-  length_ns: number;
-  n: number;
-  p999_ns: number | null;
-  p9999_ns: number | null;
-  max_ns: number;
-  /** Gaps of 10 us and more, and the share of the time that was in them. */
-  long: number;
-  long_share: number;
-}
-
 export interface Summary {
   method_version: number;
   run: {
@@ -170,7 +162,7 @@ export interface Summary {
   /** What the machine did to an idle thread before the run. */
   hiccups: Hiccups | null;
   /** Where a target stops being met. */
-  search: import("./search").Search | null;
+  search: Search | null;
   groups: Group[];
   not_measured: string[];
   findings: Finding[];

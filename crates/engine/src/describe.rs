@@ -67,6 +67,30 @@ pub struct Capabilities {
     pub value_bytes_max: Option<u64>,
 }
 
+impl Capabilities {
+    /// Of a bare drive: blocks by their numbers, in a file or on a device, several in flight.
+    pub fn of_bare_drive(durability: BTreeMap<Durability, String>) -> Self {
+        Self {
+            durability,
+            places: vec![PlaceKind::Directory, PlaceKind::Device],
+            delete: false,
+            scan_forward: false,
+            scan_reverse: false,
+            native_multiget: false,
+            batch: BatchKind::Loop,
+            atomic_read_modify_write: false,
+            concurrent_writers: None,
+            measures_the_harness: false,
+            external_processes: false,
+            numbered_keys_only: true,
+            pipelined: true,
+            bare_drive: true,
+            key_bytes_max: None,
+            value_bytes_max: None,
+        }
+    }
+}
+
 /// What "done" means for a write. Figures of different classes never share a column unmarked.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,

@@ -46,6 +46,10 @@ pub struct Case {
     pub options: Options,
     /// Which repeat, from 1.
     pub trial: u32,
+    /// Where tables list it: by the order of the suite, not the one drawn for running. Cases with
+    /// equal keys have equal numbers.
+    #[serde(default)]
+    pub listed: u32,
     /// Its figures are the limit that those of the other cases are held against.
     #[serde(default)]
     pub ceiling: bool,

@@ -4,19 +4,17 @@
 //! Two clock readings a round and one a block, whatever the number of operations in them. An
 //! operation begins where the round before it ended, or where its block was prepared, is handed
 //! over with its round (`submit`), and ends when its round's answers have all been looked at
-//! (`completion`): the parts sum up to its service time. It is not the loop of calls that wait:
-//! that is `hot`.
+//! (`completion`): the parts sum up to its service time. The loop that waits for each is `calls`.
 
 use crate::block::{Action, Block, Step, View};
 use crate::clock::Clock;
 use crate::hot::Lane;
 use crate::source::Source;
-use crate::tally::{OVER, Tally};
-use crate::team::{Seat, Shared, Task, judge};
+use crate::tally::OVER;
+use crate::team::Hand;
 use crate::values::{is_sound, touch};
 use kvdyno_engine::{Error, Result, Session};
 use std::hint::black_box;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Operations prepared in one go: while they are prepared nothing is handed over.
 const BLOCK_STEPS_MAX: usize = 32;
@@ -56,47 +54,41 @@ struct Landed {
 }
 
 /// Keeps `depth` operations in flight until there is no more to do or no more time.
-#[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
 pub(crate) fn drive<S: Session, C: Clock>(
-    session: &mut S,
-    clock: C,
-    seat: Seat,
+    mut hand: Hand<'_, S, C>,
     source: &mut Source<'_>,
     depth: u32,
-    lane: &mut Lane,
-    task: &Task<'_>,
-    shared: &Shared,
-) {
+) -> Lane {
+    let shared = hand.shared;
     let key_bytes = source.supply().keys.len() as u64;
-    let mut flight = Flight::new(depth, key_bytes, clock.ticks());
+    let mut flight = Flight::new(depth, key_bytes, hand.clock.ticks());
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
     let mut block = Block::default();
-    while lane.edge != OVER && !shared.is_over() {
-        let wanted = shared.take(seat.role, steps_max);
+    while hand.lane.edge != OVER && !shared.is_over() {
+        let wanted = shared.take(hand.role, steps_max);
         if wanted == 0 || !source.fill(&mut block, wanted) {
             shared.end();
             break;
         }
         // What was prepared is no part of any operation's time.
-        flight.now = clock.ticks();
-        let counted = shared.is_counted(seat.role);
-        let outcome = flight.work_off(session, clock, source, &block, counted, lane, task, shared);
-        let items: u64 = lane.tallies.iter().map(Tally::items).sum();
-        shared.progress[seat.thread].0.store(items, Relaxed);
+        flight.now = hand.clock.ticks();
+        let outcome = flight.work_off(&mut hand, source, &block);
+        hand.tell();
         if let Err(error) = outcome {
             // What fails the session leaves nothing to wait for.
             shared.fail(error);
-            return;
+            return hand.lane;
         }
     }
     // What was begun in time is brought home, and the window reaches to its end.
     while !flight.is_empty() {
-        if let Err(error) = flight.round(session, clock, lane, task, shared) {
+        if let Err(error) = flight.round(&mut hand) {
             shared.fail(error);
-            return;
+            return hand.lane;
         }
     }
     black_box(flight.sink);
+    hand.lane
 }
 
 impl Flight {
@@ -117,18 +109,13 @@ impl Flight {
     }
 
     /// Takes every step of the block on, with a round whenever the depth is filled.
-    #[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
     fn work_off<S: Session, C: Clock>(
         &mut self,
-        session: &mut S,
-        clock: C,
+        hand: &mut Hand<'_, S, C>,
         source: &Source<'_>,
         block: &Block,
-        counted: bool,
-        lane: &mut Lane,
-        task: &Task<'_>,
-        shared: &Shared,
     ) -> Result<()> {
+        let counted = hand.shared.is_counted(hand.role);
         let supply = source.supply();
         let view = View {
             block,
@@ -136,18 +123,18 @@ impl Flight {
             value_bytes: supply.values.bytes(&block.arena),
             refs: &[],
             writes: &[],
-            verify: task.verify,
+            verify: hand.task.verify,
             keys: supply.keys,
             all_there_below: None,
         };
         for step in &block.steps {
             while self.free.is_empty() {
-                self.round(session, clock, lane, task, shared)?;
+                self.round(hand)?;
             }
-            if lane.edge == OVER || (shared.is_over() && !counted) {
+            if hand.lane.edge == OVER || (hand.shared.is_over() && !counted) {
                 return Ok(());
             }
-            self.take_on(session, step, &view)?;
+            self.take_on(&mut hand.session, step, &view)?;
         }
         Ok(())
     }
@@ -172,14 +159,8 @@ impl Flight {
     }
 
     /// Hands over what was taken on, waits for answers, and counts them.
-    fn round<S: Session, C: Clock>(
-        &mut self,
-        session: &mut S,
-        clock: C,
-        lane: &mut Lane,
-        task: &Task<'_>,
-        shared: &Shared,
-    ) -> Result<()> {
+    fn round<S: Session, C: Clock>(&mut self, hand: &mut Hand<'_, S, C>) -> Result<()> {
+        let Hand { session, clock, lane, task, .. } = &mut *hand;
         session.send()?;
         let sent = clock.ticks();
         for ticket in self.taken.drain(..) {
@@ -196,14 +177,15 @@ impl Flight {
         if lane.edge != OVER && lane.last_end >= lane.edge {
             lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
         }
-        self.count(clock, lane, task, shared);
+        self.count(hand);
         Ok(())
     }
 
-    fn count<C: Clock>(&mut self, clock: C, lane: &mut Lane, task: &Task<'_>, shared: &Shared) {
+    fn count<S, C: Clock>(&mut self, hand: &mut Hand<'_, S, C>) {
+        let clock = hand.clock;
         for (ticket, answer) in self.landed.drain(..) {
             let asked = &self.slots[ticket as usize];
-            let tally = &mut lane.tallies[usize::from(asked.tally)];
+            let tally = &mut hand.lane.tallies[usize::from(asked.tally)];
             match answer {
                 Ok(landed) => {
                     tally.count += 1;
@@ -218,7 +200,7 @@ impl Flight {
                 }
                 Err(error) => {
                     tally.error(error.class);
-                    judge(error, task.errors_max, shared);
+                    hand.shared.judge(error, hand.task.errors_max);
                 }
             }
             self.free.push(ticket);

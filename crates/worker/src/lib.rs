@@ -9,6 +9,7 @@
 
 mod bijection;
 mod block;
+mod calls;
 mod chooser;
 mod clock;
 mod collector;

@@ -2,17 +2,17 @@
 //!
 //! The calling thread collects their slices, writes them out, and tells how far they are.
 
-use crate::block::{Block, View};
+use crate::calls;
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Stop;
 use crate::flight;
-use crate::hot::{Ended, Lane, closed_loop, file, open_loop};
+use crate::hot::Lane;
 use crate::output::Files;
 use crate::pace::Pace;
 use crate::source::Source;
 use crate::tally::{Packet, Tally, TimeLine, Timing};
-use kvdyno_engine::{Engine, Error, ErrorClass, Result, Write};
+use kvdyno_engine::{Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::RoleResult;
 use kvdyno_record::workload::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,11 +20,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::Duration;
-
-/// A block is prepared for about this long, so that a thread looks up often enough to stop on time
-/// and seldom enough that looking up costs nothing.
-const BLOCK_NS: u64 = 1_000_000;
-const BLOCK_STEPS_MAX: usize = 512;
 
 /// A role's threads and what each of them is to do.
 pub(crate) struct Crew<'p> {
@@ -71,7 +66,7 @@ pub(crate) struct Done {
 /// What the threads of a phase share. Touched between blocks, never by an operation.
 pub(crate) struct Shared {
     start: AtomicU64,
-    over: AtomicBool,
+    pub(crate) over: AtomicBool,
     /// Operations of the first role that nobody has taken yet.
     quota: Option<AtomicU64>,
     errors: AtomicU64,
@@ -177,6 +172,24 @@ impl Shared {
         self.over.load(Relaxed)
     }
 
+    /// Whether an error ends the phase: some classes at once, others past the limit.
+    #[cold]
+    pub(crate) fn judge(&self, error: Error, errors_max: u64) -> bool {
+        use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
+        let fatal = matches!(error.class, Corrupt | Full | Invalid | Memory | Unsupported);
+        let so_far = self.errors.fetch_add(1, Relaxed) + 1;
+        if fatal || errors_max == 0 {
+            self.fail(error);
+            return true;
+        }
+        if so_far > errors_max {
+            let limit = format!("more than {errors_max} operations failed, the last");
+            self.fail(error.context(&limit));
+            return true;
+        }
+        false
+    }
+
     /// The role's operations are counted out beforehand.
     pub(crate) fn is_counted(&self, role: usize) -> bool {
         role == 0 && self.quota.is_some()
@@ -223,7 +236,7 @@ fn work<E: Engine, C: Clock>(
     let start = shared.start.load(Relaxed);
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
     let time = TimeLine::new((post.role, post.thread), start, task.slice_ns, deadline, packets);
-    let mut lane = Lane {
+    let lane = Lane {
         tallies: post.ops.iter().map(|op| Tally::new(*op, post.timing())).collect(),
         edge: time.edge(),
         time,
@@ -234,33 +247,27 @@ fn work<E: Engine, C: Clock>(
         not_begun: 0,
     };
     let mut pace = post.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
-    match session {
-        Ok(mut session) => {
+    let (role, thread) = (post.role, post.thread);
+    let lane = match session {
+        Ok(session) => {
             while clock.now() < start {
                 std::hint::spin_loop();
             }
-            let seat = Seat { role: post.role, thread: post.thread };
-            if let Some(depth) = post.depth {
-                flight::drive(
-                    &mut session,
-                    clock,
-                    seat,
-                    &mut source,
-                    depth,
-                    &mut lane,
-                    task,
-                    shared,
-                );
-            } else {
-                drive(&mut session, clock, seat, &mut source, &mut pace, &mut lane, task, shared);
+            let hand = Hand { role, thread, session, clock, lane, task, shared };
+            match post.depth {
+                Some(depth) => flight::drive(hand, &mut source, depth),
+                None => calls::drive(hand, &mut source, &mut pace),
             }
         }
-        Err(error) => shared.fail(error.context("opening a session")),
-    }
+        Err(error) => {
+            shared.fail(error.context("opening a session"));
+            lane
+        }
+    };
     let Lane { mut tallies, time, last_end, not_begun, .. } = lane;
     time.end(&mut tallies);
     let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
-    Left { role: post.role, tallies, last_end, backlog }
+    Left { role, tallies, last_end, backlog }
 }
 
 impl Post {
@@ -273,181 +280,23 @@ impl Post {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Seat {
+/// A thread of the team at its work: what is its own, and what it shares.
+pub(crate) struct Hand<'t, S, C> {
     pub(crate) role: usize,
     pub(crate) thread: usize,
+    pub(crate) session: S,
+    pub(crate) clock: C,
+    pub(crate) lane: Lane,
+    pub(crate) task: &'t Task<'t>,
+    pub(crate) shared: &'t Shared,
 }
 
-/// Block after block, until there is no more to do or no more time.
-#[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
-fn drive<S: kvdyno_engine::Session, C: Clock>(
-    session: &mut S,
-    clock: C,
-    seat: Seat,
-    source: &mut Source<'_>,
-    pace: &mut Option<Pace>,
-    lane: &mut Lane,
-    task: &Task<'_>,
-    shared: &Shared,
-) {
-    // An open loop must not sleep through the end of a phase inside a block.
-    let paced_max = pace.as_ref().map_or(BLOCK_STEPS_MAX, |pace| pace.steps_in(BLOCK_NS));
-    let steps_max = source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max);
-    let (mut block, mut steps) = (Block::default(), steps_max.min(16));
-    while !shared.over.load(Relaxed) {
-        let wanted = shared.take(seat.role, steps);
-        if wanted == 0 {
-            shared.end();
-            return;
-        }
-        if !source.fill(&mut block, wanted) {
-            return;
-        }
-        if let Some(pace) = pace {
-            block.due.extend((0..block.steps.len()).map(|_| pace.next()));
-        }
-        let began = clock.now();
-        let (done, failed) =
-            work_off(session, clock, source, &block, pace.is_some(), seat, lane, task, shared);
-        count_block(&block, done, &failed, &mut lane.tallies);
-        source.settle(&block, done, &failed);
-        let items: u64 = lane.tallies.iter().map(Tally::items).sum();
-        shared.progress[seat.thread].0.store(items, Relaxed);
-        if done < block.steps.len() || lane.edge == crate::tally::OVER {
-            let end = lane.time.deadline.min(lane.last_end);
-            let left = block.due.iter().skip(done).filter(|due| **due < end);
-            lane.not_begun = left.count() as u64;
-            return;
-        }
-        let took = lane.last_end.saturating_sub(began).max(1);
-        let fitting = (steps as u64 * BLOCK_NS / took) as usize;
-        steps = fitting.clamp(1, (steps * 2).min(steps_max));
+impl<S, C> Hand<'_, S, C> {
+    /// Tells the others how far it is.
+    pub(crate) fn tell(&self) {
+        let items: u64 = self.lane.tallies.iter().map(Tally::items).sum();
+        self.shared.progress[self.thread].0.store(items, Relaxed);
     }
-}
-
-/// What is known of a block without looking at each operation as it runs: how many of each kind
-/// were done, and the bytes they gave to the engine.
-fn count_block(block: &Block, done: usize, failed: &[usize], tallies: &mut [Tally]) {
-    if let ([tally], false) = (&mut *tallies, block.writes) {
-        tally.count += (done - failed.len()) as u64;
-        return;
-    }
-    for step in &block.steps[..done] {
-        let tally = &mut tallies[usize::from(step.slot)];
-        tally.count += 1;
-        tally.write_bytes += step.write_bytes;
-    }
-    for index in failed {
-        let step = &block.steps[*index];
-        let tally = &mut tallies[usize::from(step.slot)];
-        tally.count -= 1;
-        tally.write_bytes -= step.write_bytes;
-    }
-}
-
-/// Works one block off. Returns how many steps were begun, and which of them failed.
-#[expect(clippy::too_many_arguments, reason = "the parts of a thread, each used for itself")]
-fn work_off<S: kvdyno_engine::Session, C: Clock>(
-    session: &mut S,
-    clock: C,
-    source: &Source<'_>,
-    block: &Block,
-    open: bool,
-    seat: Seat,
-    lane: &mut Lane,
-    task: &Task<'_>,
-    shared: &Shared,
-) -> (usize, Vec<usize>) {
-    let supply = source.supply();
-    let key_bytes = supply.keys.len();
-    let value_bytes = supply.values.bytes(&block.arena);
-    let refs: Vec<&[u8]> =
-        if block.multigets { block.keys.chunks_exact(key_bytes).collect() } else { Vec::new() };
-    let mut view = View {
-        block,
-        key_bytes,
-        value_bytes,
-        refs: &refs,
-        writes: &[],
-        verify: task.verify,
-        keys: supply.keys,
-        all_there_below: (!task.deletes).then(|| source.records()),
-    };
-    let writes = if block.batches { batch_writes(&view) } else { Vec::new() };
-    view.writes = &writes;
-    let (mut from, mut failed) = (0, Vec::new());
-    loop {
-        let ended = if open {
-            open_loop(session, clock, view, from, lane, &shared.over)
-        } else {
-            closed_loop(session, clock, view, from, lane)
-        };
-        // What ended before the edge belongs to the slice that is over, what ended at it does not.
-        let (until, next) = match &ended {
-            Ended::Done => (block.steps.len(), block.steps.len()),
-            Ended::Over(index) => (*index, *index),
-            Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
-        };
-        file(clock, &block.steps, from..until, lane);
-        if lane.last_end >= lane.edge {
-            lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
-        }
-        match ended {
-            Ended::Done | Ended::Over(_) => return (next, failed),
-            Ended::Edge(_) => file(clock, &block.steps, until..next, lane),
-            Ended::Failed(index, error) => {
-                lane.tallies[usize::from(block.steps[index].slot)].error(error.class);
-                failed.push(index);
-                if judge(error, task.errors_max, shared) {
-                    return (next, failed);
-                }
-            }
-        }
-        // A block that takes long is cut where the phase is over; a counted one is owed in full.
-        let cut = shared.over.load(Relaxed) && !shared.is_counted(seat.role);
-        if lane.edge == crate::tally::OVER || cut {
-            return (next, failed);
-        }
-        from = next;
-    }
-}
-
-/// Whether an error ends the phase: some classes at once, others past the limit.
-#[cold]
-pub(crate) fn judge(error: Error, errors_max: u64, shared: &Shared) -> bool {
-    use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
-    let fatal = matches!(error.class, Corrupt | Full | Invalid | Memory | Unsupported);
-    let so_far = shared.errors.fetch_add(1, Relaxed) + 1;
-    if fatal {
-        shared.fail(error);
-        return true;
-    }
-    if errors_max == 0 {
-        shared.fail(error);
-        return true;
-    }
-    if so_far > errors_max {
-        let limit = format!("more than {errors_max} operations failed, the last");
-        shared.fail(error.context(&limit));
-        return true;
-    }
-    false
-}
-
-/// All writes of a block in the order of its values: steps that write are prepared key by key.
-fn batch_writes<'b>(view: &View<'b>) -> Vec<Write<'b>> {
-    let mut writes = Vec::with_capacity(view.block.values.len());
-    for step in &view.block.steps {
-        use crate::block::Action::{Batch, Put, ReadModifyWrite};
-        if matches!(step.action, Batch | Put | ReadModifyWrite) {
-            writes.extend((0..step.items).map(|item| Write::Put {
-                key: view.key(step.first + item),
-                value: view.value(step.value + item),
-            }));
-        }
-    }
-    writes
 }
 
 fn empty_result(crew: &Crew<'_>) -> RoleResult {

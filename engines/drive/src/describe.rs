@@ -2,7 +2,7 @@
 
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, Error, ErrorClass, OptionKind, OptionSpec,
-    Options, PlaceKind, Planning, Result, Value,
+    Options, Planning, Result, Value,
 };
 use std::collections::BTreeMap;
 
@@ -35,22 +35,10 @@ fn capabilities() -> Capabilities {
         ),
     ]);
     Capabilities {
-        durability,
-        places: vec![PlaceKind::Directory, PlaceKind::Device],
-        delete: false,
-        scan_forward: false,
-        scan_reverse: false,
         native_multiget: true,
         batch: BatchKind::Together,
-        atomic_read_modify_write: false,
-        concurrent_writers: None,
-        measures_the_harness: false,
-        external_processes: false,
-        numbered_keys_only: true,
-        pipelined: true,
-        bare_drive: true,
-        key_bytes_max: None,
         value_bytes_max: Some(BLOCK_BYTES_MAX),
+        ..Capabilities::of_bare_drive(durability)
     }
 }
 

@@ -1,8 +1,7 @@
 //! What it says of itself: fio's version, and the options of engine `drive` by the same names.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
-    Value,
+    Capabilities, Description, Durability, OptionKind, OptionSpec, Planning, Value,
 };
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -44,27 +43,16 @@ fn version() -> String {
     text.strip_prefix("fio-").unwrap_or(&text).to_owned()
 }
 
+/// As long as the bare drive's longest: the two do the same jobs.
+const BLOCK_BYTES_MAX: u64 = 64 << 20;
+
 fn capabilities() -> Capabilities {
     let durability = BTreeMap::from([
         (Durability::Async, "direct=1, never flushed".to_owned()),
         (Durability::Commit, "direct=1 sync=dsync".to_owned()),
     ]);
     Capabilities {
-        durability,
-        places: vec![PlaceKind::Directory, PlaceKind::Device],
-        delete: false,
-        scan_forward: false,
-        scan_reverse: false,
-        native_multiget: false,
-        batch: BatchKind::Loop,
-        atomic_read_modify_write: false,
-        concurrent_writers: None,
-        measures_the_harness: false,
-        external_processes: false,
-        numbered_keys_only: true,
-        pipelined: true,
-        bare_drive: true,
-        key_bytes_max: None,
-        value_bytes_max: Some(64 << 20),
+        value_bytes_max: Some(BLOCK_BYTES_MAX),
+        ..Capabilities::of_bare_drive(durability)
     }
 }

@@ -69,10 +69,9 @@ pub struct DriveArgs {
     /// The rounds of `snia-iops`: how long each of its 56 jobs takes in one [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub round: Option<String>,
-    /// How many rounds of `snia-iops`; the last five are looked at
-    #[arg(long, value_name = "N", default_value_t = 5,
-          value_parser = clap::value_parser!(u32).range(5..=25))]
-    pub rounds: u32,
+    /// How many rounds of `snia-iops`: it is steady when five in a row agree [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=25))]
+    pub rounds: Option<u32>,
     /// A kernel thread looks for work: no system calls, a processor more
     #[arg(long)]
     pub sqpoll: bool,

@@ -77,8 +77,8 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
         };
         let numbers = numbers(ok, failed, of_name.len() - ok - failed);
         printer.marked(tone, &format!("{word:<14}"), &format!("{name} ({numbers})"));
-        for check in of_name {
-            detail(check, all, printer);
+        for line in details(&of_name, all) {
+            printer.data(&format!("    {line}"));
         }
     }
 }
@@ -100,15 +100,32 @@ fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     format!("{ok} of {all} hold{}, {rest}", if all == 1 { "s" } else { "" })
 }
 
-fn detail(check: &Check, all: bool, printer: &Printer) {
-    match &check.answer {
-        Answer::Ok if all => printer.data(&format!("    ok: {}", check.of)),
-        Answer::Ok => {}
-        Answer::Failed(words) => printer.data(&format!("    FAILED: {}: {words}", check.of)),
-        Answer::NotCheckable(why) => {
-            printer.data(&format!("    not checkable: {}: {why}", check.of));
+/// What did not hold, each of it; with `all`, what did, too, and else what is not checkable once for
+/// each reason.
+fn details(checks: &[&Check], all: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut whys: Vec<&str> = Vec::new();
+    for check in checks {
+        match &check.answer {
+            Answer::Ok if all => lines.push(format!("ok: {}", check.of)),
+            Answer::Ok => {}
+            Answer::Failed(words) => lines.push(format!("FAILED: {}: {words}", check.of)),
+            Answer::NotCheckable(why) if all => {
+                lines.push(format!("not checkable: {}: {why}", check.of));
+            }
+            Answer::NotCheckable(why) if whys.contains(&why.as_str()) => {}
+            Answer::NotCheckable(why) => {
+                let same = |check: &&&Check| check.answer == Answer::NotCheckable(why.clone());
+                let others = match checks.iter().filter(same).count() - 1 {
+                    0 => String::new(),
+                    others => format!(" and {others} more"),
+                };
+                lines.push(format!("not checkable: {}{others}: {why}", check.of));
+                whys.push(why);
+            }
         }
     }
+    lines
 }
 
 impl Check {

@@ -8,7 +8,7 @@ mod text;
 use super::finish::{self, Shown};
 use super::prepare::prepare_text;
 use super::run;
-use crate::cli::{DriveArgs, DrivePreset, SuiteArgs};
+use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, SuiteArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::host::raw::Consent;
@@ -23,15 +23,12 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let folder = import::import(file, &args.runs.runs)?;
         return finish::show(&folder, Ended::Complete, &shown, printer);
     }
+    check(args)?;
     let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
     let text = text::suite(args, cpus);
     if args.print_suite {
         printer.verbatim(text.as_bytes());
         return Ok(Exit::Ok);
-    }
-    if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
-        let what = format!("--destroy-data-on={}: PLACE is a folder", device.display());
-        return Err(Complaint::usage(what).hint("name the device as PLACE as well").into());
     }
     if args.with_fio && !is_installed("fio") {
         return Err(Complaint::usage("--with-fio: there is no program `fio` here")
@@ -52,6 +49,33 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)
+}
+
+/// What is typed and would change nothing is a misunderstanding.
+fn check(args: &DriveArgs) -> Result<(), Complaint> {
+    let says = |what: &str, hint: &str| Err(Complaint::usage(what.to_owned()).hint(hint));
+    let mixes = args.rw.iter().any(|rw| matches!(rw, DriveRw::Randrw | DriveRw::Both));
+    if args.read_share.is_some() && !mixes {
+        let hint = "`--rw randrw` (at random) or `--rw rw` (in order)";
+        return says("--read-share: no job both reads and writes", hint);
+    }
+    let rings = args.preset.is_some() || args.io.contains(&DriveWay::IoUring);
+    if (args.sqpoll || args.iopoll) && !rings {
+        let option = if args.sqpoll { "--sqpoll" } else { "--iopoll" };
+        return says(&format!("{option}: no job goes by io_uring"), "`--io io_uring,psync`");
+    }
+    let rounds = args.round.is_some() || args.rounds.is_some();
+    if rounds && args.preset != Some(DrivePreset::SniaIops) {
+        let option = if args.round.is_some() { "--round" } else { "--rounds" };
+        let hint =
+            "elsewhere --duration says how long a job takes and --trials how often it is done";
+        return says(&format!("{option} is of `--preset snia-iops` alone"), hint);
+    }
+    if let Some(device) = args.destroy_data_on.as_ref().filter(|_| is_folder(args)) {
+        let what = format!("--destroy-data-on={}: PLACE is a folder", device.display());
+        return says(&what, "name the device as PLACE as well");
+    }
+    Ok(())
 }
 
 fn is_folder(args: &DriveArgs) -> bool {

@@ -59,7 +59,8 @@ fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
         }
         let slices = slices_of[&id].get(&at.phase.name).copied().unwrap_or(0);
         if slices < SLICES_MIN {
-            few.push((id, format!("{slices} slices of {}", duration(at.case.case.slice_ns))));
+            let s = if slices == 1 { "" } else { "s" };
+            few.push((id, format!("{slices} slice{s} of {}", duration(at.case.case.slice_ns))));
         }
     }
     Ok(Finding::of_cases(

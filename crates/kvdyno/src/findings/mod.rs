@@ -228,11 +228,14 @@ pub fn judge(
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
     findings.extend(integrity::findings(evidence));
-    findings.extend(memory::findings(evidence));
-    findings.extend(drive::findings(evidence));
+    // What the host of the record says of itself is no evidence of a machine elsewhere.
+    if !evidence.is_imported() {
+        findings.extend(memory::findings(evidence));
+        findings.extend(drive::findings(evidence));
+        findings.extend(machine::findings(evidence));
+    }
     findings.extend(ceiling::findings(groups));
     findings.extend(durability::findings(evidence)?);
-    findings.extend(machine::findings(evidence));
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
     findings.sort_by_key(|finding| (finding.severity, finding.id));

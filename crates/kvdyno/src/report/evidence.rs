@@ -10,6 +10,7 @@ use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::protocol::NO_HARNESS;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::Slice;
 use std::collections::BTreeMap;
@@ -78,6 +79,14 @@ impl Evidence {
         self.recorded().any(|(case, record)| {
             failed(&record.outcome) && !answered_by_load(case, &record.outcome)
         })
+    }
+
+    /// Another program measured it, on a machine that is not known: the host described is the one
+    /// that imported its report.
+    pub fn is_imported(&self) -> bool {
+        let mut workers =
+            self.recorded().filter_map(|(_, record)| record.worker.as_ref()).peekable();
+        workers.peek().is_some() && workers.all(|worker| worker.description.harness == NO_HARNESS)
     }
 
     /// The cases that `kvdyno resume` would do or try again, by the runner's own rule. A sealed run

@@ -399,6 +399,7 @@ fn blank(
         label: engine.title.to_owned(),
         options: Options { durability: engine.durability, values },
         trial,
+        listed: 0,
         ceiling: false,
         threads,
         database: Database {

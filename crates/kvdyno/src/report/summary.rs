@@ -35,7 +35,7 @@ pub struct Summary {
     pub host: Host,
     /// The machine after it.
     pub host_after: Option<Host>,
-    /// What was tested, in the order of the plan.
+    /// What was tested, in the order of the suite.
     pub engines: Vec<EngineInfo>,
     /// The harness's own cost on this machine; null: not measured.
     pub harness: Option<Harness>,
@@ -43,7 +43,7 @@ pub struct Summary {
     pub hiccups: Option<HiccupRow>,
     /// What its search found; null: it is none.
     pub search: Option<search::Answer>,
-    /// Cases over their trials, in the order of the plan.
+    /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
@@ -159,7 +159,6 @@ impl Summary {
         for cases in by_key(&evidence.cases) {
             groups.push(Group::read(&cases, host)?);
         }
-        order_jobs(&mut groups);
         comparison::compare(&mut groups);
         efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
@@ -212,7 +211,7 @@ fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
     volumes
 }
 
-/// Cases with equal keys, in the order in which the keys first appear.
+/// Cases with equal keys, in the order of the suite.
 fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
     let mut groups: Vec<Vec<&CaseEvidence>> = Vec::new();
     for case in cases {
@@ -221,22 +220,8 @@ fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
             None => groups.push(vec![case]),
         }
     }
+    groups.sort_by_key(|group| group[0].case.listed);
     groups
-}
-
-/// A drive's job with fewer threads before the same with more, wherever the order that was drawn
-/// for them has one of them.
-fn order_jobs(groups: &mut [Group]) {
-    let job = |group: &Group| (group.engine.clone(), group.label.clone());
-    for at in 0..groups.len() {
-        for later in at + 1..groups.len() {
-            let (one, other) = (&groups[at], &groups[later]);
-            let same = one.bare_drive && other.bare_drive && job(one) == job(other);
-            if same && other.threads < one.threads {
-                groups.swap(at, later);
-            }
-        }
-    }
 }
 
 fn run_info(evidence: &Evidence) -> RunInfo {
@@ -263,6 +248,8 @@ fn run_info(evidence: &Evidence) -> RunInfo {
 /// One entry for each label and durability class. A case that left a record speaks for the others.
 fn engines(cases: &[CaseEvidence]) -> Vec<EngineInfo> {
     let mut engines: Vec<EngineInfo> = Vec::new();
+    let mut cases: Vec<_> = cases.iter().collect();
+    cases.sort_by_key(|case| case.case.listed);
     for case in cases {
         let info = engine(case);
         let same = |known: &&mut EngineInfo| {

@@ -418,17 +418,3 @@ fn a_run_of_the_drive_alone() {
     let summary = Fixture::of_drive_alone(2).summary();
     insta::assert_snapshot!("drive_alone", shown(&summary, true));
 }
-
-#[test]
-fn a_job_of_the_drive_stands_by_threads_whatever_order_was_drawn() {
-    let mut fixture = Fixture::of_drive_alone(1);
-    for (case, threads) in [("psync-2_r1", 4), ("psync-3_r1", 1), ("uring-32_r1", 2)] {
-        let case = &mut fixture.case(case).record.case;
-        (case.label, case.threads) = ("job".to_owned(), Some(threads));
-    }
-    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
-    let groups = fixture.summary().groups;
-    let order: Vec<_> = groups.iter().map(|group| (&*group.label, group.threads)).collect();
-    let job = |threads| ("job", Some(threads));
-    assert_eq!(order, [("drive", None), job(1), job(2), job(4), ("mix-70-30", Some(2))]);
-}

@@ -36,6 +36,8 @@ pub(super) struct Cases<'a> {
     sized: &'a Sized,
     /// Digits of a case's number.
     width: usize,
+    /// Where the next case is listed.
+    listed: u32,
     /// The case that wrote the drive's file.
     filled: Option<String>,
     made: Vec<Case>,
@@ -69,7 +71,7 @@ struct Point<'s, 'e> {
 
 impl<'a> Cases<'a> {
     pub(super) fn of(suite: &'a Suite, sized: &'a Sized) -> Self {
-        Self { suite, sized, width: 4, filled: None, made: Vec::new() }
+        Self { suite, sized, width: 4, listed: 0, filled: None, made: Vec::new() }
     }
 
     pub(super) fn all(
@@ -93,12 +95,13 @@ impl<'a> Cases<'a> {
             let drive = drive
                 .into_iter()
                 .flat_map(|drive| volumes.iter().map(move |&volume| Block::Drive(drive, volume)));
-            let mut blocks: Vec<Block> = engines.chain(drive).collect();
+            let mut blocks: Vec<_> = listed(engines.chain(drive), threads);
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
             let order = self.sized.data.seed.wrapping_add(u64::from(trial) << 32);
             shuffle(&mut blocks, order);
-            for block in blocks {
+            for (first, block) in blocks {
+                self.listed = first;
                 match block {
                     Block::Engine(setup, threads) if shared => self.share(setup, threads, trial),
                     Block::Engine(setup, threads) => self.load_own(setup, threads, trial),
@@ -165,18 +168,20 @@ impl<'a> Cases<'a> {
         threads: &[Option<u32>],
         (trial, order): (u32, u64),
     ) {
+        let first_job = self.listed + 1;
         if self.filled.is_none() && !drive.section.is_read_only() {
             self.filled = Some(self.fill(drive, volume, trial));
         }
         let filler = self.filled.clone();
         let threads = &drive.points(threads);
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
-        let mut points: Vec<_> =
-            drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t))).collect();
+        let points = drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t)));
+        let mut points: Vec<_> = (first_job..).zip(points).collect();
         if !drive.section.is_in_order() {
             shuffle(&mut points, order);
         }
-        for (job, swept) in points {
+        for (listed, (job, swept)) in points {
+            self.listed = listed;
             let Shape { setup, sized } = &job.shape;
             let phases = &jobs::phases(drive, job.job, swept);
             let loaded = filler.as_deref().map(|filler| (drive.filling_phases(), filler));
@@ -244,6 +249,7 @@ impl<'a> Cases<'a> {
             label: label.clone(),
             options: setup.options.clone(),
             trial,
+            listed: self.listed,
             ceiling: point.ceiling,
             threads,
             database: Database { id: made_by.clone(), made_by, last_use: false },
@@ -262,6 +268,7 @@ impl<'a> Cases<'a> {
             None => default_budget(&case, setup.description),
         };
         self.made.push(case);
+        self.listed += 1;
         id
     }
 
@@ -296,6 +303,24 @@ impl<'a> Cases<'a> {
         let volume = volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
         format!("{number:0width$}_{label}{ram}{volume}_{part}_r{trial}")
     }
+}
+
+/// Each block with where its first case is listed: in the order of the suite, whatever order is
+/// drawn for running them.
+fn listed<'s, 'e>(
+    blocks: impl Iterator<Item = Block<'s, 'e>>,
+    threads: &[Option<u32>],
+) -> Vec<(u32, Block<'s, 'e>)> {
+    let mut next = 0;
+    let with_first = blocks.map(|block| {
+        let first = next;
+        next += match block {
+            Block::Engine(_, threads) => 1 + threads.len(),
+            Block::Drive(drive, _) => drive.cases(threads),
+        } as u32;
+        (first, block)
+    });
+    with_first.collect()
 }
 
 /// Threads of the first measured phase, for cases in which nothing is swept; a case that only

@@ -48,6 +48,22 @@ fn a_folders_drive_is_measured_and_left_as_it_was() {
 }
 
 #[test]
+fn what_would_change_nothing_is_refused() {
+    let refused: [(&[&str], &str); 4] = [
+        (&["--read-share", "70%"], "--read-share: no job both reads and writes"),
+        (&["--io", "psync", "--sqpoll"], "--sqpoll: no job goes by io_uring"),
+        (&["--rounds", "7"], "--rounds is of `--preset snia-iops` alone"),
+        (&["--preset", "raidix", "--round", "9s"], "--round is of `--preset snia-iops` alone"),
+    ];
+    for (arguments, says) in refused {
+        let scratch = Scratch::new();
+        let all: Vec<&str> = ["drive", "place"].iter().chain(arguments).copied().collect();
+        scratch.run(&all).assert_code(2).assert_says(says);
+        scratch.assert_nothing_left();
+    }
+}
+
+#[test]
 fn the_suite_that_is_printed_is_the_suite_that_is_run() {
     let test = "the_suite_that_is_printed_is_the_suite_that_is_run";
     if !needs("drive", test) {
@@ -143,7 +159,13 @@ fn what_fio_reported_is_a_run_as_any() {
     let shown = scratch.run(&["drive", "--import-fio", report]);
     shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
     scratch.run(&["check"]).assert_code(0);
-    scratch.run(&["export", "--json"]).assert_code(0).assert_says("mix-70-30");
+    let exported = scratch.run(&["export", "--json"]);
+    exported.assert_code(0).assert_says("mix-70-30");
+    let summary: serde_json::Value = serde_json::from_str(&exported.out).unwrap();
+    let findings = summary["findings"].as_array().unwrap();
+    // Nothing of this machine is held against figures of another: only how short it was.
+    let ids: Vec<_> = findings.iter().map(|finding| finding["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["short-measure", "few-slices", "few-trials"]);
     scratch.write("none.json", "fio: bad option");
     scratch.run(&["drive", "--import-fio", "none.json"]).assert_code(2).assert_says("json+");
 }

@@ -1,6 +1,6 @@
 //! A record that agrees with itself passes; every way of tampering with it is found.
 
-use super::{Answer, all};
+use super::{Answer, Check, all};
 use crate::report::fixture::{Fixture, FixtureCase};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::{Ends, Work};
@@ -176,6 +176,29 @@ fn files_that_cannot_be_read_are_found() {
     let failed = failed(&all(&run));
     assert!(failed.iter().any(|text| text.contains("0001_lmdb_load_r1/case.json")), "{failed:?}");
     assert!(failed.iter().any(|text| text.contains("not an interval log")), "{failed:?}");
+}
+
+#[test]
+fn what_is_not_checkable_is_said_once_for_each_reason() {
+    let check = |of: &str, answer| Check::new("name", of, answer);
+    let unknown = |why: &str| Answer::NotCheckable(why.to_owned());
+    let checks = [
+        check("a", unknown("no scan")),
+        check("b", Answer::Ok),
+        check("c", unknown("no scan")),
+        check("d", unknown("no room")),
+        check("e", Answer::Failed("1 of 2".to_owned())),
+        check("f", Answer::Failed("1 of 2".to_owned())),
+    ];
+    let checks: Vec<&Check> = checks.iter().collect();
+    let short = [
+        "not checkable: a and 1 more: no scan",
+        "not checkable: d: no room",
+        "FAILED: e: 1 of 2",
+        "FAILED: f: 1 of 2",
+    ];
+    assert_eq!(super::details(&checks, false), short);
+    assert_eq!(super::details(&checks, true).len(), checks.len());
 }
 
 #[test]

@@ -9,14 +9,13 @@ use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::{
-    BatchKind, Capabilities, DataShape, Description, Durability, Options, PlaceKind, Planning,
-    Value,
+    Capabilities, DataShape, Description, Durability, Options, Planning, Value,
 };
 use kvdyno_record::files::{CaseFolder, RunFolder, sha256, write_atomic};
 use kvdyno_record::fio::{Job, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
-use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_record::protocol::{NO_HARNESS, WorkerDescription};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
 use kvdyno_record::workload::{
@@ -112,24 +111,8 @@ fn check(job: &Job) -> Result<(), String> {
 
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
-    let capabilities = Capabilities {
-        durability: BTreeMap::from([(Durability::Async, "as fio's options say".to_owned())]),
-        places: vec![PlaceKind::Directory, PlaceKind::Device],
-        delete: false,
-        scan_forward: false,
-        scan_reverse: false,
-        native_multiget: false,
-        batch: BatchKind::Loop,
-        atomic_read_modify_write: false,
-        concurrent_writers: None,
-        measures_the_harness: false,
-        external_processes: false,
-        numbered_keys_only: true,
-        pipelined: true,
-        bare_drive: true,
-        key_bytes_max: None,
-        value_bytes_max: None,
-    };
+    let durability = BTreeMap::from([(Durability::Async, "as fio's options say".to_owned())]);
+    let capabilities = Capabilities::of_bare_drive(durability);
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),
@@ -141,7 +124,7 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     };
     let description = WorkerDescription {
         protocol: kvdyno_record::PROTOCOL,
-        harness: "none".to_owned(),
+        harness: NO_HARNESS.to_owned(),
         debug_build: false,
         engine,
     };
@@ -186,6 +169,7 @@ fn case(at: usize, job: &Job) -> Case {
         label,
         options: Options { durability: Durability::Async, values: values.collect() },
         trial: 1,
+        listed: 0,
         ceiling: false,
         threads: Some(threads),
         database: Database { id: id.clone(), made_by: id.clone(), last_use: true },

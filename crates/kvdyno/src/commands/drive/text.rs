@@ -10,6 +10,8 @@ const SNIA_BLOCKS: [&str; 8] =
     ["1MiB", "128KiB", "64KiB", "32KiB", "16KiB", "8KiB", "4KiB", "512B"];
 /// Twice the capacity in order: its workload-independent preconditioning.
 const SNIA_PASSES: u32 = 2;
+/// The fewest rounds that can be steady.
+const SNIA_ROUNDS: u32 = 5;
 /// What its enterprise edition keeps in flight.
 const SNIA_THREADS: u32 = 4;
 const SNIA_DEPTH: u32 = 32;
@@ -94,7 +96,7 @@ impl Text {
         self.line("[run]");
         if args.preset == Some(DrivePreset::SniaIops) {
             self.line("# Rounds.");
-            self.line(&format!("trials = {}", args.rounds));
+            self.line(&format!("trials = {}", args.rounds.unwrap_or(SNIA_ROUNDS)));
         } else {
             self.line(&format!("trials = {}", args.trials));
         }

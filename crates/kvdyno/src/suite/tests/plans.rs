@@ -1,7 +1,7 @@
 //! What suites expand to.
 
 use super::*;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
 
 /// Each case on a line, in the words of its own fields.
@@ -67,6 +67,33 @@ fn check_databases(plan: &Plan) {
     assert!(alive.is_empty(), "left behind: {alive:?}");
 }
 
+/// Tables list cases in the suite's order, whatever order was drawn, and a key at one place.
+fn check_listing(plan: &Plan) {
+    let mut places: BTreeMap<u32, &str> = BTreeMap::new();
+    for case in &plan.cases {
+        let key = *places.entry(case.listed).or_insert(&case.key);
+        assert_eq!(key, case.key, "{}", case.id);
+    }
+    let mut keys: Vec<&str> = places.values().copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    assert_eq!(keys.len(), places.len(), "a key is listed twice");
+}
+
+#[test]
+fn what_is_listed_follows_the_suite() {
+    let plan = plan(builtin_text("quick"), &[]);
+    let mut cases: Vec<_> = plan.cases.iter().collect();
+    cases.sort_by_key(|case| case.listed);
+    let mut labels: Vec<&str> = cases.iter().map(|case| case.label.as_str()).collect();
+    labels.dedup();
+    assert_eq!(labels[..4], ["lmdb", "rocksdb", "null", "drive"]);
+    let ceilings = cases.iter().filter(|case| case.ceiling && case.trial == 1);
+    let points: Vec<_> = ceilings.map(|case| (&case.label, case.threads)).collect();
+    let mut jobs = points.chunk_by(|one, next| one.0 == next.0);
+    assert!(jobs.all(<[_]>::is_sorted), "{points:?}");
+}
+
 #[test]
 fn every_plan_is_consistent() {
     let sweeps: &[&[&str]] = &[
@@ -83,6 +110,7 @@ fn every_plan_is_consistent() {
         assert_eq!(ids.len(), plan.cases.len());
         assert!(plan.cases.is_sorted_by(|a, b| a.id < b.id), "{arguments:?}");
         check_databases(&plan);
+        check_listing(&plan);
         for case in &plan.cases {
             assert!(case.budget_ns >= 600_000_000_000);
             let names: HashSet<&str> = case.phases.iter().map(|p| p.name.as_str()).collect();

@@ -43,7 +43,7 @@ fn a_suite_without_volumes_is_as_it_was() {
 fn keys_of_suites_without_volumes_are_what_they_were() {
     let quick = plan(builtin_text("quick"), &[]);
     let key = "lmdb/async/1056832x16+1000/ram-262140KiB/t1/15444c9b4713";
-    assert_eq!(quick.cases[5].key, key);
+    assert!(quick.cases.iter().any(|case| case.key == key));
 }
 
 #[test]

@@ -1,0 +1,153 @@
+//! The loop of a role that waits for each of its operations: block after block is prepared, worked
+//! off by `hot`, and filed. The loop that keeps operations in flight is `flight`.
+
+use crate::block::{Action, Block, View};
+use crate::clock::Clock;
+use crate::hot::{Ended, Lane, closed_loop, file, open_loop};
+use crate::pace::Pace;
+use crate::source::Source;
+use crate::tally::{OVER, Tally};
+use crate::team::Hand;
+use kvdyno_engine::{Session, Write};
+
+/// A block is prepared for about this long, so that a thread looks up often enough to stop on time
+/// and seldom enough that looking up costs nothing.
+const BLOCK_NS: u64 = 1_000_000;
+const BLOCK_STEPS_MAX: usize = 512;
+
+/// Block after block, until there is no more to do or no more time.
+pub(crate) fn drive<S: Session, C: Clock>(
+    mut hand: Hand<'_, S, C>,
+    source: &mut Source<'_>,
+    pace: &mut Option<Pace>,
+) -> Lane {
+    let shared = hand.shared;
+    // An open loop must not sleep through the end of a phase inside a block.
+    let paced_max = pace.as_ref().map_or(BLOCK_STEPS_MAX, |pace| pace.steps_in(BLOCK_NS));
+    let steps_max = source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max);
+    let (mut block, mut steps) = (Block::default(), steps_max.min(16));
+    while !shared.is_over() {
+        let wanted = shared.take(hand.role, steps);
+        if wanted == 0 {
+            shared.end();
+            break;
+        }
+        if !source.fill(&mut block, wanted) {
+            break;
+        }
+        if let Some(pace) = pace {
+            block.due.extend((0..block.steps.len()).map(|_| pace.next()));
+        }
+        let began = hand.clock.now();
+        let (done, failed) = hand.work_off(source, &block, pace.is_some());
+        count_block(&block, done, &failed, &mut hand.lane.tallies);
+        source.settle(&block, done, &failed);
+        hand.tell();
+        let lane = &mut hand.lane;
+        if done < block.steps.len() || lane.edge == OVER {
+            let end = lane.time.deadline.min(lane.last_end);
+            let left = block.due.iter().skip(done).filter(|due| **due < end);
+            lane.not_begun = left.count() as u64;
+            break;
+        }
+        let took = lane.last_end.saturating_sub(began).max(1);
+        let fitting = (steps as u64 * BLOCK_NS / took) as usize;
+        steps = fitting.clamp(1, (steps * 2).min(steps_max));
+    }
+    hand.lane
+}
+
+impl<S: Session, C: Clock> Hand<'_, S, C> {
+    /// Works one block off. Returns how many steps were begun, and which of them failed.
+    fn work_off(&mut self, source: &Source<'_>, block: &Block, open: bool) -> (usize, Vec<usize>) {
+        let Self { role, session, clock, lane, task, shared, .. } = self;
+        let (clock, supply) = (*clock, source.supply());
+        let key_bytes = supply.keys.len();
+        let value_bytes = supply.values.bytes(&block.arena);
+        let refs: Vec<&[u8]> =
+            if block.multigets { block.keys.chunks_exact(key_bytes).collect() } else { Vec::new() };
+        let mut view = View {
+            block,
+            key_bytes,
+            value_bytes,
+            refs: &refs,
+            writes: &[],
+            verify: task.verify,
+            keys: supply.keys,
+            all_there_below: (!task.deletes).then(|| source.records()),
+        };
+        let writes = if block.batches { batch_writes(&view) } else { Vec::new() };
+        view.writes = &writes;
+        let (mut from, mut failed) = (0, Vec::new());
+        loop {
+            let ended = if open {
+                open_loop(session, clock, view, from, lane, &shared.over)
+            } else {
+                closed_loop(session, clock, view, from, lane)
+            };
+            // What ended before the edge belongs to the slice that is over, what ended at it does
+            // not.
+            let (until, next) = match &ended {
+                Ended::Done => (block.steps.len(), block.steps.len()),
+                Ended::Over(index) => (*index, *index),
+                Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
+            };
+            file(clock, &block.steps, from..until, lane);
+            if lane.last_end >= lane.edge {
+                lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
+            }
+            match ended {
+                Ended::Done | Ended::Over(_) => return (next, failed),
+                Ended::Edge(_) => file(clock, &block.steps, until..next, lane),
+                Ended::Failed(index, error) => {
+                    lane.tallies[usize::from(block.steps[index].slot)].error(error.class);
+                    failed.push(index);
+                    if shared.judge(error, task.errors_max) {
+                        return (next, failed);
+                    }
+                }
+            }
+            // A block that takes long is cut where the phase is over; a counted one is owed in
+            // full.
+            let cut = shared.is_over() && !shared.is_counted(*role);
+            if lane.edge == OVER || cut {
+                return (next, failed);
+            }
+            from = next;
+        }
+    }
+}
+
+/// What is known of a block without looking at each operation as it runs: how many of each kind
+/// were done, and the bytes they gave to the engine.
+fn count_block(block: &Block, done: usize, failed: &[usize], tallies: &mut [Tally]) {
+    if let ([tally], false) = (&mut *tallies, block.writes) {
+        tally.count += (done - failed.len()) as u64;
+        return;
+    }
+    for step in &block.steps[..done] {
+        let tally = &mut tallies[usize::from(step.slot)];
+        tally.count += 1;
+        tally.write_bytes += step.write_bytes;
+    }
+    for index in failed {
+        let step = &block.steps[*index];
+        let tally = &mut tallies[usize::from(step.slot)];
+        tally.count -= 1;
+        tally.write_bytes -= step.write_bytes;
+    }
+}
+
+/// All writes of a block in the order of its values: steps that write are prepared key by key.
+fn batch_writes<'b>(view: &View<'b>) -> Vec<Write<'b>> {
+    let mut writes = Vec::with_capacity(view.block.values.len());
+    for step in &view.block.steps {
+        if matches!(step.action, Action::Batch | Action::Put | Action::ReadModifyWrite) {
+            writes.extend((0..step.items).map(|item| Write::Put {
+                key: view.key(step.first + item),
+                value: view.value(step.value + item),
+            }));
+        }
+    }
+    writes
+}
