@@ -23,7 +23,7 @@ use crate::search::{self, Answer, Next, Target, drive, points_most};
 use crate::{suite, units};
 use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::workload::{Drive, Work};
 use points::{Maker, append, expected_ns, renumber_first};
@@ -254,6 +254,16 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
     plan.warnings.iter().for_each(|warning| printer.warning(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
         printer.warning(&warning);
+    }
+    let kept = |case: &Case| {
+        let evicts = case.phases.iter().any(|phase| phase.work == Work::Evict);
+        search.axis == Axis::Ram && !case.makes_database() && !evicts
+    };
+    if plan.cases.iter().any(kept) {
+        printer.warning(
+            "the suite has no `evict` phase before it measures: what one point has read stays in \
+             memory, outside of the next one's limit",
+        );
     }
 }
 

@@ -26,6 +26,7 @@ use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::workload::{Phase, Work};
 use std::collections::BTreeMap;
 use volumes::Site;
 
@@ -162,7 +163,7 @@ impl Run<'_> {
             interrupt: self.interrupt,
         };
         let record = case::run(&setting, self.beside)?;
-        self.databases.used(case, record.outcome == Outcome::Done);
+        self.databases.used(case, leaves_a_database(case, &record.outcome));
         self.file(record, done);
         Ok(())
     }
@@ -214,6 +215,23 @@ impl Run<'_> {
     fn drop_database(&mut self, case: &Case) -> Result<(), VolumeError> {
         self.databases.forget(&case.database.id);
         self.volumes.remove(case)
+    }
+}
+
+/// Others may start from what the case worked on: it came to its end, or it only read and was ended
+/// for its RAM or its time. (Files outlive a process that is killed.)
+fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
+    let writes = |phase: &Phase| match &phase.work {
+        Work::Load(_) => true,
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
+        }
+        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => false,
+    };
+    match outcome {
+        Outcome::Done => true,
+        Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. } => !case.phases.iter().any(writes),
+        _ => false,
     }
 }
 

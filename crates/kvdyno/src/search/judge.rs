@@ -120,7 +120,7 @@ fn behind(phase: &PhaseRecord, drive: &Drive) -> Option<String> {
         let due = begun + result.backlog;
         let many =
             result.backlog > u64::from(role.threads) && result.backlog as f64 > due as f64 * BEHIND;
-        many.then(|| format!("{} fell behind its rate", role.name))
+        many.then(|| format!("{} fell behind the rate", role.name))
     });
     behind.reduce(|all, one| format!("{all}; {one}"))
 }

@@ -132,6 +132,8 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     assert_eq!(result["surely_missed"], result["missed"], "what does not fit never does");
     let loads = outcomes(&run).keys().filter(|id| id.contains("load")).count();
     assert_eq!(loads, 1, "{:?}", outcomes(&run));
+    // An engine that does not fit has not spoiled what it only read.
+    assert_eq!(record(&run, "load_r1").attempt, 1);
     for case in run.plan().unwrap().cases {
         assert_eq!(case.database.made_by, "0001_greedy_load_r1");
     }
@@ -215,7 +217,7 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     assert_consistent(&run, &answer, false);
     assert_eq!(answer["fastest"], Value::Null);
     let top = points(&answer).last().unwrap();
-    assert_eq!((&top["met"], &top["whys"][0]), (&0.into(), &"readers fell behind its rate".into()));
+    assert_eq!((&top["met"], &top["whys"][0]), (&0.into(), &"readers fell behind the rate".into()));
     // Only the role that is searched has another rate at each point.
     for case in run.plan().unwrap().cases {
         let Some(Work::Measure(drive)) = case.phases.last().map(|phase| &phase.work) else {
