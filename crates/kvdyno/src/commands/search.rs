@@ -325,17 +325,9 @@ fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
     let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
-    let Some(point) = newest else { return };
-    let at = match point.value {
-        Some(value) => answer.words(value),
-        None => return,
-    };
-    let how = if point.met == point.trials { "meets" } else { "does not meet" };
-    let mut words = format!("{at} {how} it: {} of {} trials", point.met, point.trials);
-    for why in point.whys.iter().chain(&point.void) {
-        words += &format!(", {why}");
+    if let Some(point) = newest.filter(|point| point.value.is_some()) {
+        printer.note(&answer.told(point));
     }
-    printer.note(&words);
 }
 
 /// The answer and where it is from.

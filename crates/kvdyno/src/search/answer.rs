@@ -188,6 +188,11 @@ impl Answer {
         self.points.iter().find(|point| point.value == Some(value))
     }
 
+    /// What a point came to, in words.
+    pub fn told(&self, point: &Point) -> String {
+        words::point(self, point)
+    }
+
     /// A value of the axis in words.
     pub fn words(&self, value: u64) -> String {
         words::value(&self.axis, value)

@@ -48,7 +48,9 @@ fn cells(answer: &Answer, point: &Point, table: &mut Table) -> Vec<String> {
         }
     };
     for (condition, values) in answer.conditions.iter().zip(&point.figures) {
-        cells.push(spread(condition, values).unwrap_or_else(|| "-".to_owned()));
+        let figure =
+            if has_ranges(answer) { spread(condition, values) } else { middle(condition, values) };
+        cells.push(figure.unwrap_or_else(|| "-".to_owned()));
     }
     let marks: Vec<String> =
         point.whys.iter().chain(&point.void).map(|why| table.footnotes.mark(why)).collect();
@@ -61,11 +63,22 @@ fn cells(answer: &Answer, point: &Point, table: &mut Table) -> Vec<String> {
     cells
 }
 
+/// More than two ranges are wider than a terminal.
+fn has_ranges(answer: &Answer) -> bool {
+    answer.conditions.len() <= 2
+}
+
+fn middle(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
+    let values: Vec<f64> = values.iter().flatten().copied().collect();
+    median(&values).map(|value| condition.words(value))
+}
+
 /// How to read it.
 pub(crate) fn aid(answer: &Answer) -> String {
-    let mut aid = "Medians of the trials (and their range). A point meets the target when each of \
-                   its trials does."
-        .to_owned();
+    let ranges = if has_ranges(answer) { " (and their range)" } else { "; --json has each" };
+    let mut aid = format!(
+        "Medians of the trials{ranges}. A point meets the target when each of its trials does."
+    );
     let mut told: Vec<&str> = Vec::new();
     for clock in answer.conditions.iter().flat_map(|condition| condition.clocks.values()) {
         if told.contains(clock) {

@@ -79,6 +79,16 @@ fn figures_decide_and_a_miss_of_one_condition_is_enough() {
 }
 
 #[test]
+fn many_conditions_fit_a_terminal() {
+    let target = "p50 < 1s and p90 < 1s and p99 < 1s and p99.9 < 1s and reads > 1/s and max < 9s";
+    let answer = answered(of("lmdb", target), true);
+    let table = curve(&answer).text();
+    assert!(table.lines().all(|line| line.chars().count() <= 100), "{table}");
+    let told = answer.told(&answer.points[1]);
+    assert!(told.starts_with("64 MiB meets it in 2 of 2 trials: p50 "), "{told}");
+}
+
+#[test]
 fn trials_that_disagree_are_no_point_that_is_met() {
     let mut fixture = of("lmdb", "max < 1s");
     let longest = 2_000_000_000;
