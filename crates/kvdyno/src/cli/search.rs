@@ -99,7 +99,8 @@ Examples:
 The role works in an open loop: operations are due at random (Poisson, unless the suite says fixed)
 whether or not the engine keeps up, and a latency counts from the moment at which its operation was
 due. A point (a rate) meets the target when every trial does. It does not when the role falls
-behind: when more than one in a hundred operations that were due was not begun at the end.
+behind: when more than one in a hundred operations that were due was not begun at the end. Rates of
+that role are no conditions: they are what is searched.
 
 Without --between the role is first measured as fast as it goes, and rates from a 64th of that up to
 it are searched: the lowest first, then the highest, then the middle of what is left. What a target

@@ -19,6 +19,7 @@ pub fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit> {
         Complaint::usage(format!("--role {}: no such role", args.role.as_deref().unwrap_or("")))
             .hint(format!("roles of `{}`: {}", query.phase, roles.join(", ")))
     })?;
+    query.check_offered(role)?;
     let per_s = |text: &str| units::parse_count(text.strip_suffix("/s").unwrap_or(text));
     let between = query.between(per_s)?;
     query.run(Axis::Rate { role: role.clone() }, between, printer)

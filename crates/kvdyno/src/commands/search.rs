@@ -95,6 +95,12 @@ impl<'a> Query<'a> {
         Ok(drive.roles.iter().map(|role| role.name.clone()).collect())
     }
 
+    /// Refuses a target that says how much a role does whose rate is searched.
+    pub(super) fn check_offered(&self, role: &str) -> anyhow::Result<()> {
+        let (_, drive) = last_measured(&self.plan)?;
+        Ok(self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?)
+    }
+
     /// Searches.
     pub(super) fn run(
         self,
@@ -102,7 +108,7 @@ impl<'a> Query<'a> {
         between: Option<Between>,
         printer: &Printer,
     ) -> anyhow::Result<Exit> {
-        let Self { args, target, within, budget, maker, phase, .. } = self;
+        let Self { args, target, within, budget, maker, plan, phase } = self;
         let search = Search {
             axis,
             target: target.text.clone(),
@@ -113,7 +119,7 @@ impl<'a> Query<'a> {
             making: maker.making.clone(),
         };
         let first = first(&search)?;
-        let mut prepared = maker.point(&search, first)?;
+        let mut prepared = maker.point(&search, &plan, first)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
         prepared.given_up.clone_from(&args.destroy_data_on);
@@ -311,7 +317,7 @@ impl Searching {
                 printer.warning("no time is left for another point: the search ends here");
                 return Ok(Ended::Complete);
             }
-            let point = self.maker.point(&search, next)?;
+            let point = self.maker.point(&search, &self.plan, next)?;
             append(&mut self.plan, &point.plan, next);
             left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.work.workers);

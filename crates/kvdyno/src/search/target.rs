@@ -98,17 +98,33 @@ impl Target {
 
     /// Whether a measured phase has what the target is about.
     pub fn check(&self, drive: &Drive) -> Result<(), TargetError> {
-        for clause in &self.clauses {
-            if drive.roles.iter().any(|role| clause.concerns(role)) {
-                continue;
-            }
-            let has: Vec<String> = drive.roles.iter().map(role_words).collect();
-            let problem = format!("`{}`: the phase measures nothing of the kind", clause.about);
-            let hint = format!("its roles: {}", has.join("; "));
-            let text = self.text.clone();
-            return Err(TargetError { text, span: clause.span.clone(), problem, hint });
-        }
-        Ok(())
+        let about_nothing =
+            |clause: &&Clause| !drive.roles.iter().any(|role| clause.concerns(role));
+        let Some(clause) = self.clauses.iter().find(about_nothing) else { return Ok(()) };
+        let has: Vec<String> = drive.roles.iter().map(role_words).collect();
+        let problem = format!("`{}`: the phase measures nothing of the kind", clause.about);
+        Err(self.wrong(clause, problem, format!("its roles: {}", has.join("; "))))
+    }
+
+    /// Whether the rate of a role can be searched: what it does is then what is offered, and no
+    /// condition.
+    pub fn check_offered(&self, drive: &Drive, role: &str) -> Result<(), TargetError> {
+        let offered = drive.roles.iter().find(|known| known.name == role);
+        let about_it = |clause: &&Clause| {
+            !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
+        };
+        let Some(clause) = self.clauses.iter().find(about_it) else { return Ok(()) };
+        let problem = format!("`{}` is what is searched, and no condition", clause.about);
+        let hint = format!(
+            "leave it out, and search above it: --between {0}..{1}",
+            clause.bound as u64,
+            clause.bound as u64 * 16
+        );
+        Err(self.wrong(clause, problem, hint))
+    }
+
+    fn wrong(&self, clause: &Clause, problem: String, hint: String) -> TargetError {
+        TargetError { text: self.text.clone(), span: clause.span.clone(), problem, hint }
     }
 }
 
@@ -364,6 +380,12 @@ mod tests {
         );
         assert_eq!(error.hint, "its roles: readers (get); writer (update)");
         assert!(check("readers.writes > 1/s").is_err());
+        let offered = |text: &str| Target::parse(text).unwrap().check_offered(&drive, "readers");
+        offered("p99 < 1ms and writes > 1k/s and writer.ops > 5/s").unwrap();
+        let error = offered("p99 < 1ms and reads > 5k/s").unwrap_err();
+        assert!(error.to_string().ends_with("              ^^^^^^^^^^^^"), "{error}");
+        assert!(error.hint.contains("--between 5000..80000"), "{}", error.hint);
+        assert!(offered("ops > 5k/s").is_err() && offered("readers.get > 5k/s").is_err());
         assert!(check("scan.p99 < 1ms").is_err());
     }
 }

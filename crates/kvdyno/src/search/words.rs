@@ -69,7 +69,7 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
             "Not monotonic: {} met it although {easier} did not, while a search takes for granted \
              that what {harder} meets, {easier} meets too. The interval holds all of these; more \
              trials or longer phases would make it narrower.",
-            values.join(", ")
+            list(&values)
         ));
     }
     all
@@ -192,21 +192,40 @@ fn interval(answer: &Answer, met: u64, missed: u64, surely_missed: Option<u64>) 
             apart(met, missed)
         ),
         Some(clear) => format!(
-            "It is no sharp edge: trials disagree between {} and {}, {} apart, and the answer is \
-             that interval.",
+            "It is no sharp edge: {}. The answer is the interval between {} and {}, {} apart.",
+            disagreeing(answer),
             words(met.min(clear)),
             words(met.max(clear)),
             apart(met, clear)
         ),
         None => format!(
-            "It is no sharp edge: from {} on trials disagree, and some met it even at the {} that \
-             was tried.",
-            words(missed),
+            "It is no sharp edge: {}, and some met it even at the {} that was tried.",
+            disagreeing(answer),
             match answer.axis {
                 Axis::Ram => "least RAM",
                 Axis::Rate { .. } => "highest rate",
             }
         ),
+    }
+}
+
+/// Where some trials met the target and some did not, or more points did than should.
+fn disagreeing(answer: &Answer) -> String {
+    let mixed = answer.points.iter().filter(|point| point.met > 0 && point.met < point.trials);
+    let values: Vec<String> = mixed.filter_map(|point| Some(answer.words(point.value?))).collect();
+    if values.is_empty() {
+        "points contradict each other".to_owned()
+    } else {
+        format!("trials disagree at {}", list(&values))
+    }
+}
+
+/// `a, b and c`.
+fn list(values: &[String]) -> String {
+    match values {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }
 
@@ -248,8 +267,9 @@ fn confidence(point: &Point) -> String {
     let share = |n: u32| format!("{:.0} %", 100.0 * at_least(n));
     let n = point.trials;
     let more = if n < 10 { format!("; 10 of 10 would say {}", share(10)) } else { String::new() };
+    let all = if n == 1 { "The one trial".to_owned() } else { format!("All of {n} trials") };
     format!(
-        "All of {n} trials met it there: with 95 % confidence, at least {} of all trials \
+        "{all} met it there: with 95 % confidence, at least {} of all trials \
          would{more}.",
         share(n)
     )
@@ -262,8 +282,8 @@ fn filling(answer: &Answer) -> Option<String> {
     values.peek()?;
     let values: Vec<String> = values.map(|value| answer.words(value)).collect();
     Some(format!(
-        "The page cache was still filling while {} was measured: a longer warmup would change it.",
-        values.join(", ")
+        "The page cache was still filling at {}: a longer warmup would change what was measured.",
+        list(&values)
     ))
 }
 

@@ -235,11 +235,11 @@ fn at_its_second_point(scratch: &Scratch) -> super::scratch::Running {
         .engine_as("slow", "null", "latency_ns = 1_000_000\nstore = \"memory\"")
         .run("slice = \"100ms\"")
         .load("batch = 500")
-        .measure("duration = \"2s\"")
-        .role("readers", GET);
+        .measure("duration = \"1s\"")
+        .role("readers", &format!("{GET}\nrate = {{ per_second = 1, schedule = \"fixed\" }}"));
     scratch.write("s.toml", &suite.text());
-    let search = ["capacity", "s.toml", "--engine", "slow", "--target", "ops > 1/s"];
-    let more = ["--trials", "2", "--between", "20..20k", "--within", "100%"];
+    let search = ["capacity", "s.toml", "--engine", "slow", "--target", "mean < 1h"];
+    let more = ["--trials", "2", "--between", "5..20k", "--within", "100%"];
     let running = scratch.start(scratch.kvdyno(&[&search[..], &more].concat()));
     scratch.wait_for_phase("slow_20k-s_t1_r1", "measure");
     running
@@ -250,7 +250,7 @@ fn assert_goes_on(scratch: &Scratch) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
     let before = records(&run);
-    let kept = "0002_slow_20-s_t1_r1";
+    let kept = "0002_slow_5-s_t1_r1";
     assert_eq!(before[kept].outcome, Outcome::Done);
     let shown = flat(&scratch.run(&["show"]));
     assert!(shown.contains("The search is not over: `kvdyno resume` goes on."), "{shown}");
@@ -289,11 +289,12 @@ fn a_killed_search_is_resumed_from_its_record() {
 fn a_search_is_packed_and_repeated_like_any_run() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
-    let search = ["capacity", "s.toml", "--engine", "null", "--target", "ops > 1/s", "--trials"];
-    scratch.run(&[&search[..], &["1", "--between", "100..200"]].concat()).assert_ok();
+    let search = ["capacity", "s.toml", "--engine", "null", "--target", "mean < 1h", "--trials"];
+    let done = scratch.run(&[&search[..], &["1", "--between", "100..200", "--json"]].concat());
+    let answer = done.assert_ok().json();
     scratch.run(&["bundle", "-o", "run.tar.zst"]).assert_code(0);
     let bundle = scratch.run(&["show", "run.tar.zst", "--json"]).json();
-    assert_eq!(bundle["search"]["result"]["is"], "always");
+    assert_eq!(bundle["search"]["result"], answer["result"]);
     scratch.run(&["rerun", "run.tar.zst"]).assert_ok().assert_says("point by point");
     assert_eq!(scratch.runs().len(), 2);
     scratch.assert_nothing_left();
@@ -303,7 +304,7 @@ fn a_search_is_packed_and_repeated_like_any_run() {
 fn no_time_left_ends_the_search_with_what_it_knows() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
-    let search = ["capacity", "s.toml", "--engine", "null", "--target", "ops > 1/s", "--trials"];
+    let search = ["capacity", "s.toml", "--engine", "null", "--target", "mean < 1h", "--trials"];
     let done =
         scratch.run(&[&search[..], &["1", "--between", "100..2k", "--budget", "1ms"]].concat());
     // One point says nothing yet: there is no answer, and nothing that resume could do about it.
@@ -320,7 +321,7 @@ fn an_engine_that_fails_ends_the_search_and_the_rest_is_kept() {
     let failing = "fail_permille = 500\nstore = \"memory\"";
     let suite = reads().run("max_errors = 5").engine_as("bad", "null", failing);
     scratch.write("s.toml", &suite.text());
-    let search = ["capacity", "s.toml", "--engine", "bad", "--target", "ops > 1/s"];
+    let search = ["capacity", "s.toml", "--engine", "bad", "--target", "mean < 1h"];
     let done = scratch.run(&[&search[..], &["--between", "100..2k"]].concat());
     done.assert_code(3).assert_says("had to stop").assert_says("failed");
     scratch.run(&["show"]).assert_code(3).assert_says("had to stop");
@@ -353,9 +354,10 @@ fn what_cannot_be_searched_is_refused_with_the_place_and_the_remedy() {
     done.assert_says("reads, writes and ops above a rate");
     with(&target("p99 > 1ms")).assert_says("a time stays below its bound");
     with(&target("writes > 1/s")).assert_says("its roles: readers (get)");
+    with(&target("p99 < 1ms and reads > 5k/s")).assert_says("--between 5000..80000");
     with(&target("reader.p99 < 1ms")).assert_says("its roles: readers (get)");
     let more = |more: &[&str]| with(&[&target("p99 < 1ms")[..], more].concat());
-    more(&["--role", "writers"]).assert_says("roles of `measure`: readers");
+    more(&["--role", "nobody"]).assert_says("roles of `measure`: readers");
     more(&["--between", "2k..1k"]).assert_says("expected the lower value first");
     more(&["--between", "2k"]).assert_says("expected two values");
     more(&["--within", "tight"]).assert_says("--within");
@@ -364,6 +366,28 @@ fn what_cannot_be_searched_is_refused_with_the_place_and_the_remedy() {
     with(&["--engine", "null", "--target", "p99 < 1ms"]).assert_says("null, other");
     with(&["--engine", "nil", "--target", "p99 < 1ms"]).assert_says("nil");
     with(&["--engine", "null"]).assert_says("--target");
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn of_phases_without_names_the_last_is_searched() {
+    let scratch = Scratch::new();
+    let suite = reads().engine("null").measure("warmup = \"50ms\"\nduration = \"200ms\"");
+    scratch.write("s.toml", &suite.role("readers", GET).text());
+    let search = ["capacity", "s.toml", "--engine", "null", "--target", "mean < 1h"];
+    let done = scratch.run(&[&search[..], &["--trials", "1", "--between", "100..200"]].concat());
+    done.assert_ok();
+    for case in scratch.only_run().plan().unwrap().cases.iter().filter(|c| c.threads.is_some()) {
+        let rates: Vec<bool> = case
+            .phases
+            .iter()
+            .filter_map(|phase| match &phase.work {
+                Work::Warmup(drive) | Work::Measure(drive) => Some(drive.roles[0].rate.is_some()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(rates, [false, true, true], "{case:?}");
+    }
     scratch.assert_nothing_left();
 }
 

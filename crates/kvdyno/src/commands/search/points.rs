@@ -55,13 +55,18 @@ impl Maker {
         if self.making.threads.is_none() { Ok(plan) } else { Ok(self.prepare(Vec::new())?.plan) }
     }
 
-    /// The suite at a point.
-    pub(super) fn point(&self, search: &Search, next: Next) -> anyhow::Result<Prepared> {
+    /// The suite at a point; `plan` is what it comes to without, or at another one.
+    pub(super) fn point(
+        &self,
+        search: &Search,
+        plan: &Plan,
+        next: Next,
+    ) -> anyhow::Result<Prepared> {
         let set = match (&search.axis, next) {
             (Axis::Ram, Next::At(bytes)) => vec![format!("ram.limit={bytes}")],
             (Axis::Ram, Next::Fastest) => Vec::new(),
             (Axis::Rate { role }, next) => {
-                let rate = format!("phase.{}.role.{role}.rate", search.phase);
+                let rate = format!("phase.{}.role.{role}.rate", place(plan, &search.phase));
                 match next {
                     Next::At(per_s) => vec![format!("{rate}.per_second={per_s}")],
                     Next::Fastest => vec![format!("{rate}=")],
@@ -84,6 +89,18 @@ impl Maker {
         };
         prepare_text(&self.file, self.text.clone(), &suite, &self.runs, &Root::system())
     }
+}
+
+/// Which of the suite's phases one is, from 0: several may have no name of their own there. A warmup
+/// is a part of the phase behind it.
+fn place(plan: &Plan, phase: &str) -> usize {
+    let has = |case: &&Case| case.phases.iter().any(|known| known.name == phase);
+    let Some(case) = plan.cases.iter().find(has) else { return 0 };
+    let loader = plan.cases.iter().find(|load| load.id == case.database.made_by);
+    let loader = loader.filter(|load| load.id != case.id);
+    let all = loader.into_iter().flat_map(|load| &load.phases).chain(&case.phases);
+    let before = all.take_while(|known| known.name != phase);
+    before.filter(|known| !matches!(known.work, Work::Warmup(_))).count()
 }
 
 /// Gives the first point's cases their names.
