@@ -46,10 +46,13 @@ pub fn harness(summary: &Summary) -> String {
         1 => "1 thread".to_owned(),
         n => format!("{n} threads"),
     };
-    let taken = if harness.alone {
-        format!("{threads} alone before the run; its rows below share the CPUs with other roles")
-    } else {
-        format!("{threads} beside the other roles of its cases")
+    let has_rows = summary.groups.iter().any(|group| group.measures_the_harness);
+    let taken = match (harness.alone, has_rows) {
+        (true, true) => format!(
+            "{threads} alone before the run; its rows below share the CPUs with other roles"
+        ),
+        (true, false) => format!("{threads} alone before the run"),
+        (false, _) => format!("{threads} beside the other roles of its cases"),
     };
     let max = harness.max_ns.map_or_else(String::new, |ns| {
         format!("; slowest operation in its cases {}", units::duration(ns as u64))
