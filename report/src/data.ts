@@ -1,7 +1,9 @@
 // What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
 // is missing, never zero.
 
+import type { Hiccups } from "./hiccups";
 import type { TimeLine } from "./overtime";
+import type { Search } from "./search";
 
 export type { EventKind, Mark, MarkTotal, TimeLine } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
@@ -138,17 +140,6 @@ export interface Finding {
   cases: string[];
 }
 
-export interface Hiccups {
-  length_ns: number;
-  n: number;
-  p999_ns: number | null;
-  p9999_ns: number | null;
-  max_ns: number;
-  /** Gaps of 10 us and more, and the share of the time that was in them. */
-  long: number;
-  long_share: number;
-}
-
 export interface Summary {
   method_version: number;
   run: {
@@ -171,6 +162,8 @@ export interface Summary {
   harness: { ns_per_op: number; threads: number; max_ns: number | null } | null;
   /** What the machine did to an idle thread before the run. */
   hiccups: Hiccups | null;
+  /** Where a target stops being met. */
+  search: Search | null;
   groups: Group[];
   explained: Explained[];
   not_measured: string[];

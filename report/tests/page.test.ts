@@ -113,6 +113,22 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     }
   });
 
+  test("shows what a search was after, and where that stops being met", async () => {
+    for (const [path, number, answer] of [[pages.sizes, 10, "LMDB meets `readers.ops > 15k/s` with 56 MiB of RAM"], [pages.rates, 9, "LMDB meets `readers.p99 < 50ms` at 2.00 k/s"]] as const) {
+      const { page, wrong } = await open(path);
+      await scroll(page);
+      expect(await page.locator("body").innerText()).toContain(answer);
+      const figure = page.locator(`.figure[data-figure='${number}']`);
+      expect(await figure.innerText()).toContain("where it stops being met");
+      expect(await figure.locator("svg text", { hasText: "target" }).count()).toBe(1);
+      // The area between the two sides of the edge, where there is an edge.
+      expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === 10 ? 2 : 0);
+      expect(wrong).toEqual([]);
+    }
+    const { page } = await open(pages.plain);
+    expect(await page.locator("body").innerText()).not.toContain("stops being met");
+  });
+
   test("shows how far engines are from the drive, and the drive by itself", async () => {
     const { page, wrong } = await open(pages.drive);
     await scroll(page);

@@ -149,8 +149,15 @@ const DEVICE = {
   device: "vda", read_ns: 0, writes: 0, write_ns: 0, busy_ns: 0, queue_ns: 0, discards: 0, discard_bytes: 0, flushes: 0,
 };
 
+/** What a search was after, as if the two points were its own. */
+const search = (axis: Json | string, target: string): Json => ({
+  axis, target, phase: "measure", between: { low: 1, high: 1e12 }, within: 0.1, trials: 2,
+  making: { engine: "LMDB", set: [], threads: null },
+});
+
 /** Two RAM limits in place of two numbers of threads: figure 10. */
 export const SIZES: Bend = {
+  plan: (plan) => { plan["search"] = { ...search("ram", "readers.ops > 15k/s"), between: { low: 28 << 20, high: 56 << 20 } }; },
   case: (planned) => {
     if (planned["threads"] === 2) planned["ram_limit_bytes"] *= 2;
     if (planned["threads"] != null) planned["threads"] = 1;
@@ -159,6 +166,7 @@ export const SIZES: Bend = {
 
 /** Two offered rates in place of two numbers of threads: figure 9. */
 export const RATES: Bend = {
+  plan: (plan) => { plan["search"] = { ...search({ rate: { role: "readers" } }, "readers.p99 < 50ms"), between: { low: 1000, high: 2000 } }; },
   case: (planned) => {
     if (planned["threads"] == null) return;
     const offered = planned["threads"] * 1000;

@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::search::Search;
 use crate::tier::Tier;
 use crate::volume::Volume;
 use crate::workload::{Data, Phase};
@@ -24,6 +25,9 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// In the order they are run.
     pub cases: Vec<Case>,
+    /// The search that its points belong to; null: it is none, all cases are known beforehand.
+    #[serde(default)]
+    pub search: Option<Search>,
     /// What it will cost.
     pub estimate: Estimate,
 }

@@ -4,6 +4,7 @@ import { better, control, trialsNote, type Drawing, type Figure } from "../drawi
 import { duration, NONE, si } from "../format";
 import { hiccupNote } from "../hiccups";
 import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
+import { marksOf, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, valuesOf, type LinePanel } from "./lines";
 
@@ -26,8 +27,10 @@ function draw(view: View): Drawing | null {
   const cases = all.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
   if (roles.length === 0) return null;
+  const search = view.model.data.summary.search;
   const list: LinePanel[] = roles.flatMap((role) => TAILS.map(([name, title]) => ({
     title: `${role}, ${title} of the response time`,
+    marks: marksOf(search, role, title),
     lines: view.engines.map((engine) => ({
       engine,
       points: cases.filter((one) => one.engine.id === engine.id).flatMap((one) => {
@@ -39,7 +42,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Latency against offered rate",
-    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}`.trim(),
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}${searchNote(search)}`.trim(),
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },

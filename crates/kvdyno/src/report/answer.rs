@@ -46,8 +46,17 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
     }
     let (mut loads_by_volume, mut runs_by_volume) = volumes::answers(summary);
     loads.append(&mut loads_by_volume);
-    loads.append(&mut runs);
-    loads.append(&mut runs_by_volume);
+    match &summary.search {
+        None => {
+            loads.append(&mut runs);
+            loads.append(&mut runs_by_volume);
+        }
+        // Its points are one question.
+        Some(search) => {
+            let (workload, sentence) = (search.phase.clone(), search.sentences.join(" "));
+            loads.insert(0, Answer { workload, sentence });
+        }
+    }
     loads
 }
 

@@ -11,6 +11,7 @@ use super::group::Group;
 use super::hiccups::HiccupRow;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
+use crate::search;
 use crate::units;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
@@ -43,6 +44,8 @@ pub struct Summary {
     pub harness: Option<Harness>,
     /// What the machine did to an idle thread before the run; null: not listened to.
     pub hiccups: Option<HiccupRow>,
+    /// What its search found; null: it is none.
+    pub search: Option<search::Answer>,
     /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
@@ -185,6 +188,7 @@ impl Summary {
             block_io,
             explained,
             hiccups,
+            search: search::answer(evidence)?,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
             groups,

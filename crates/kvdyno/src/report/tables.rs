@@ -16,7 +16,7 @@ use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
 use super::wrap::wrap;
-use crate::units;
+use crate::{search, units};
 pub(super) use number::ratio;
 
 /// A table with its title and how to read it.
@@ -34,6 +34,7 @@ pub struct Titled {
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
     let axes = Axes::of(&summary.groups);
     let tables = [
+        curve(summary),
         load::load(summary, &axes, wide),
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
@@ -45,6 +46,15 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
     ];
     let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
+}
+
+/// The points of a search.
+fn curve(summary: &Summary) -> Titled {
+    let (table, aid) = match &summary.search {
+        Some(answer) => (search::curve(answer), search::aid(answer)),
+        None => Default::default(),
+    };
+    Titled { title: "The search, point by point", table, aid }
 }
 
 /// Below every table of latencies: what the machine did to a thread that did nothing.

@@ -58,6 +58,7 @@ pub fn expand(
     let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
     let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
     Ok(Plan {
+        search: None,
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),

@@ -29,6 +29,7 @@ mod ram;
 mod readme;
 mod report;
 mod scratch;
+mod searches;
 mod serve;
 mod strangers;
 mod suites;

@@ -55,6 +55,7 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         cases.push(case);
     }
     let plan = Plan {
+        search: None,
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
         title: format!("imported from {}, by {}", file.display(), report.version),
