@@ -215,7 +215,8 @@ pub struct RunArgs {
     /// The suite.
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// A block device of the suite's volumes whose data is lost, in full; may be repeated
+    /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
+    /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
     /// Where runs are kept.
@@ -280,7 +281,8 @@ pub struct ResumeArgs {
     /// The run.
     #[command(flatten)]
     pub name: RunName,
-    /// A block device of the suite's volumes whose data is lost, in full; may be repeated
+    /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
+    /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
     /// The summary as JSON in place of tables

@@ -18,6 +18,7 @@ use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,9 @@ use zram::Zram;
 
 /// How long the machine is given to have room for what comes back out of swap.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long the memory of the dead is waited for.
+const LETTING_GO: Duration = Duration::from_secs(5);
 
 /// Swap that is to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -200,25 +204,41 @@ fn off(area: &Path) {
 }
 
 /// Takes away the swap of those that are gone, and whose undertaker was killed as well: ours by its
-/// label, and empty.
+/// label, and unused. (A number may mean somebody else in another container.)
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
-    let text = root.text("/proc/swaps").unwrap_or_default();
-    let areas = text.lines().skip(1).filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let path = PathBuf::from(words.next()?);
-        (words.nth(2)? == "0").then_some(path)
-    });
-    let dead = areas.filter(|path| {
+    let dead = in_use(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(|pid| !root.path(format!("/proc/{pid}")).exists())
     });
-    let dead: Vec<PathBuf> = dead.collect();
-    for path in &dead {
+    let unused: Vec<PathBuf> = dead.filter(|path| becomes_unused(root, path)).collect();
+    for path in &unused {
         off(path);
         let number = path.to_str().and_then(|path| path.strip_prefix("/dev/zram"));
         if let Some(number) = number.and_then(|number| number.parse().ok()) {
             zram::remove(number);
         }
     }
-    dead
+    unused
+}
+
+/// A process that has just died takes a moment to let go of its memory.
+fn becomes_unused(root: &Root, area: &Path) -> bool {
+    let begun = Instant::now();
+    while in_use(root).get(area).is_some_and(|used| *used > 0) {
+        if begun.elapsed() > LETTING_GO {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+/// Every swap area of this machine, with the kilobytes in it.
+fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
+    let text = root.text("/proc/swaps").unwrap_or_default();
+    let areas = text.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_whitespace();
+        Some((PathBuf::from(words.next()?), words.nth(2)?.parse().ok()?))
+    });
+    areas.collect()
 }
