@@ -225,8 +225,8 @@ fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
     groups
 }
 
-/// What lies on one volume together, and on it what is of one engine, else in the suite's order: that
-/// has all volumes of an engine first.
+/// What lies on one volume together, and on it what is of one engine, else in the suite's order:
+/// that has all volumes of an engine first.
 fn order_volumes(groups: &mut [Group]) {
     if groups.iter().all(|group| group.volume.is_none()) {
         return;
