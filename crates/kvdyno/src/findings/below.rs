@@ -13,6 +13,8 @@ pub(super) struct Below<'e> {
     volume: Option<&'e str>,
     place: &'e str,
     pub(super) filesystem: Option<&'e Filesystem>,
+    /// The filesystem that keeps the bytes in the end: of an image the place's.
+    keeper: Option<&'e Filesystem>,
     /// The device that requests are made to.
     pub(super) drive: Option<&'e Drive>,
     /// The device that keeps the bytes in the end: an image lies on the place's.
@@ -44,11 +46,12 @@ pub(super) fn of<'e>(evidence: &'e Evidence, record: &'e CaseRecord) -> Option<B
         return Some(place);
     }
     let volume = record.volume.as_ref()?;
-    let drive = volume.drive.as_ref();
+    let (drive, image) = (volume.drive.as_ref(), volume.image.is_some());
     Some(Below {
         volume: Some(&volume.name),
         filesystem: volume.filesystem.as_ref(),
-        keeps: if volume.image.is_some() { place.drive } else { drive },
+        keeper: if image { place.filesystem } else { volume.filesystem.as_ref() },
+        keeps: if image { place.drive } else { drive },
         drive,
         ..place
     })
@@ -60,6 +63,7 @@ fn place(evidence: &Evidence) -> Below<'_> {
         volume: None,
         place: &evidence.run.place,
         filesystem: host.filesystem.as_ref(),
+        keeper: host.filesystem.as_ref(),
         drive: host.drive.as_ref(),
         keeps: host.drive.as_ref(),
         cases: Vec::new(),
@@ -75,6 +79,13 @@ impl Below<'_> {
     /// The suite's name of it, where it has one.
     pub(super) fn volume(&self) -> Option<&str> {
         self.volume
+    }
+
+    /// What keeps the bytes in the end, in words, and the kernel's name of its filesystem.
+    pub(super) fn keeper(&self) -> (String, &str) {
+        let of = if self.is_image() { "the image of " } else { "" };
+        let kind = self.keeper.map_or("", |filesystem| &filesystem.kind);
+        (format!("{of}{}", self.name()), kind)
     }
 
     /// The kernel's name of its filesystem.

@@ -67,22 +67,22 @@ fn by_drive<'e>(all: &[Below<'e>]) -> Vec<Below<'e>> {
 }
 
 fn in_memory(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
-    let kind = below.kind();
+    let (what, kind) = below.keeper();
     ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"].contains(&kind).then(|| {
         below.finding(
             Id::PlaceInMemory,
-            format!("{} is {kind}: the data never left memory", below.name()),
+            format!("{what} is {kind}: the data never left memory"),
             "`--place DIR` on a drive; durability classes mean nothing here",
         )
     })
 }
 
 fn overlay(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
-    let kind = below.kind();
+    let (what, kind) = below.keeper();
     (kind == "overlay" || kind.starts_with("fuse")).then(|| {
         below.finding(
             Id::PlaceOverlay,
-            format!("{} is {kind}: a layer that copies lies above the drive", below.name()),
+            format!("{what} is {kind}: a layer that copies lies above the drive"),
             "`--place DIR` on a filesystem of a drive: in a container, a volume or a bind mount",
         )
     })

@@ -75,3 +75,18 @@ fn writes_to_reflinks_are_named_but_on_btrfs() {
         assert!(findings(change).iter().all(|finding| finding.id != Id::DatabaseReflinked));
     }
 }
+
+/// An image in memory is memory, whatever filesystem it has in it; a drive of its own is none.
+#[test]
+fn an_image_is_what_its_place_is() {
+    let on = |is_image: bool| {
+        move |fixture: &mut Fixture| {
+            fixture.run.host_before.filesystem.as_mut().unwrap().kind = "tmpfs".to_owned();
+            let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
+            fixture.on_volume("_", "xfs", &drive, is_image);
+        }
+    };
+    let finding = found(Id::PlaceInMemory, on(true));
+    assert!(finding.evidence.starts_with("the image of volume xfs is tmpfs"), "{finding:?}");
+    assert!(findings(on(false)).iter().all(|finding| finding.id != Id::PlaceInMemory));
+}
