@@ -100,8 +100,8 @@ fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     format!("{ok} of {all} hold{}, {rest}", if all == 1 { "s" } else { "" })
 }
 
-/// What did not hold, each of it; with `all`, what did, too, and else what is not checkable once for
-/// each reason.
+/// What did not hold, each of it; with `all`, what did, too, and else what is not checkable once
+/// for each reason.
 fn details(checks: &[&Check], all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut whys: Vec<&str> = Vec::new();
