@@ -144,6 +144,7 @@ pub(super) fn resume(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let search = plan.search.clone().context("the run is no search")?;
+    printer.note(&format!("then the search of `{}` goes on from its record", search.target));
     let file = work.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("failed to read {}", file.display()))?;

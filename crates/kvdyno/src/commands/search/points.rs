@@ -91,8 +91,8 @@ impl Maker {
     }
 }
 
-/// Which of the suite's phases one is, from 0: several may have no name of their own there. A warmup
-/// is a part of the phase behind it.
+/// Which of the suite's phases one is, from 0: several may have no name of their own there. A
+/// warmup is a part of the phase behind it.
 fn place(plan: &Plan, phase: &str) -> usize {
     let has = |case: &&Case| case.phases.iter().any(|known| known.name == phase);
     let Some(case) = plan.cases.iter().find(has) else { return 0 };
