@@ -383,17 +383,17 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
     }
 }
 
-/// A case with everything but its phases' results.
-fn blank(
+/// A case of the plan.
+fn planned(
     engine: Pace,
     trial: u32,
     threads: Option<u32>,
     id: &str,
     loader: &str,
     phases: Vec<Phase>,
-) -> FixtureCase {
+) -> Case {
     let values = [("readahead".to_owned(), Value::Boolean(false))].into();
-    let case = Case {
+    Case {
         id: id.to_owned(),
         key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
         engine: engine.name.to_owned(),
@@ -426,7 +426,19 @@ fn blank(
         budget_ns: 600 * SECOND,
         slice_ns: SECOND,
         errors_max: 0,
-    };
+    }
+}
+
+/// A case with everything but its phases' results.
+fn blank(
+    engine: Pace,
+    trial: u32,
+    threads: Option<u32>,
+    id: &str,
+    loader: &str,
+    phases: Vec<Phase>,
+) -> FixtureCase {
+    let case = planned(engine, trial, threads, id, loader, phases);
     let record = CaseRecord {
         format: FORMAT.to_owned(),
         case,

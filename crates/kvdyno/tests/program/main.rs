@@ -17,6 +17,7 @@ mod explains;
 mod exports;
 mod fakes;
 mod figures;
+mod given;
 mod interrupts;
 mod kills;
 mod limits;
