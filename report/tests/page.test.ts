@@ -5,11 +5,11 @@ import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inUnit, NONE, si } from "../src/format";
-import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES } from "./records";
+import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
 
 const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 let browser: Browser;
-let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "evil" | "bare", string>;
+let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
 
 /** A page with what went wrong in it. */
 interface Opened {
@@ -52,7 +52,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = {
-      plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), evil: write("evil", EVIL), bare: write("bare", BARE),
+      plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
       drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
   }, 120_000);
@@ -127,6 +127,19 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     }
     const { page } = await open(pages.plain);
     expect(await page.locator("body").innerText()).not.toContain("stops being met");
+  });
+
+  test("shows each engine on each volume where a run has several", async () => {
+    const { page, wrong } = await open(pages.volumes);
+    await scroll(page);
+    const figure = page.locator("section[aria-label='measure, on ext4'] .figure[data-figure='14']");
+    expect(await page.locator(".figure[data-figure='14']").count()).toBe(2);
+    const rows = await figure.locator("details tbody tr").evaluateAll((rows) =>
+      rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const readers = rows.filter((row) => row[2] === "1" && row[3] === "readers");
+    expect(readers.map((row) => [row[0], row[1]])).toEqual([["LMDB", "ext4"], ["LMDB", "xfs"]]);
+    expect(readers.map((row) => row[5])).toEqual(["1.00", "0.77?"]);
+    expect(wrong).toEqual([]);
   });
 
   test("shows how far engines are from the drive, and the drive by itself", async () => {

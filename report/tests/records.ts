@@ -164,6 +164,15 @@ export const SIZES: Bend = {
   },
 };
 
+/** One engine on two volumes in place of two engines: figure 14. */
+export const VOLUMES: Bend = {
+  case: (planned) => {
+    const other = planned["engine"] === "rocksdb";
+    if (other) Object.assign(planned, { engine: "lmdb", label: "LMDB" });
+    planned["volume"] ??= { name: other ? "xfs" : "ext4", kind: "directory", path: "/mnt" };
+  },
+};
+
 /** Two offered rates in place of two numbers of threads: figure 9. */
 export const RATES: Bend = {
   plan: (plan) => { plan["search"] = { ...search({ rate: { role: "readers" } }, "readers.p99 < 50ms"), between: { low: 1000, high: 2000 } }; },

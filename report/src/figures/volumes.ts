@@ -33,8 +33,12 @@ function draw(view: View): Drawing | null {
   const names = new Set(view.engines.filter((engine) => !engine.harness).map((engine) => engine.id));
   const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
-  const threads = control(view, "14.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const role = control(view, "14.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");
+  // The most threads that the most volumes have figures for.
+  const figures = (n: number) => cases.filter((one) => one.threads === n && figure(one, role.value)?.value != null);
+  const reached = (n: number) => unique(figures(n).map((one) => one.work.volume)).length;
+  const most = counts.reduce((best, n) => (reached(n) >= reached(best) ? n : best), counts[0] ?? 0);
+  const threads = control(view, "14.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(most || ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const end = roundUp(Math.max(1, ...chosen.map((one) => figure(one, role.value)?.value ?? 0)));
   const list: BarPanel[] = named.map((volume) => ({
@@ -45,7 +49,7 @@ function draw(view: View): Drawing | null {
       return [{ engine: one.engine, parts: [{ name: role.value, value: metric.value }], range: rangeOf(metric), combine: metric.combine }];
     }),
   })).filter((panel) => panel.bars.length > 0);
-  if (list.length < 2) return null;
+  if (list.length === 0) return null;
   const what = view.work.load ? "Records" : "Operations";
   return {
     title: "Each volume",
