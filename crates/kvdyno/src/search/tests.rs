@@ -73,6 +73,15 @@ fn figures_decide_and_a_miss_of_one_condition_is_enough() {
     let never = answered(of("lmdb", "reads > 15k/s and p99 < 1s"), true);
     assert_eq!(never.result, Outcome::Never { easiest: 64 * MIB });
     insta::assert_snapshot!("never", text(&never));
+    let mut fixture = of("rocksdb", "reads > 1k/s");
+    for case in &mut fixture.cases {
+        case.record.case.ram_limit_bytes = case.record.case.threads.map(|_| 1 << 30);
+    }
+    fixture.cases.retain(|case| case.record.case.threads != Some(1));
+    fixture.plan.search.as_mut().unwrap().between = Some(Between { low: MIB, high: 1 << 30 });
+    let unfit = answered(fixture, true);
+    assert!(unfit.sentences[0].ends_with("with 1 GiB of RAM: it does not fit."), "{unfit:?}");
+    assert!(unfit.sentences[1].contains("searches above"), "it may fit there: {unfit:?}");
     let always = answered(of("lmdb", "reads > 1k/s and readers.get.mean < 1ms"), true);
     assert_eq!(always.result, Outcome::Always { hardest: 32 * MIB });
     insta::assert_snapshot!("always", text(&always));

@@ -139,7 +139,10 @@ fn failing(answer: &Answer, value: u64) -> String {
             Some(format!("{} {}", condition.about, spread(condition, values)?))
         })
         .collect();
-    what.extend(point.whys.iter().map(|why| why.replace("does not fit", "it does not fit")));
+    what.extend(point.whys.iter().map(|why| match why.as_str() {
+        "does not fit" => "it does not fit".to_owned(),
+        why => why.to_owned(),
+    }));
     let votes = match point.met {
         0 => String::new(),
         met => format!(" in {} of {} trials", point.trials - met, point.trials),
@@ -232,8 +235,10 @@ fn list(values: &[String]) -> String {
 fn after_never(answer: &Answer, easiest: u64) -> String {
     let doubled = typed(&answer.axis, easiest.saturating_mul(4));
     let from = typed(&answer.axis, easiest);
+    let measured = |point: &Point| point.figures.iter().flatten().any(Option::is_some);
+    let ran = answer.point(easiest).is_some_and(measured);
     match answer.axis {
-        Axis::Ram if easiest as f64 >= FITS * answer.user_bytes as f64 => format!(
+        Axis::Ram if ran && easiest as f64 >= FITS * answer.user_bytes as f64 => format!(
             "That is {:.1} x its data, so more RAM is not what it lacks: fewer threads, other \
              options, a faster drive or an easier target would help.",
             easiest as f64 / answer.user_bytes.max(1) as f64

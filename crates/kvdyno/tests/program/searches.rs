@@ -1,6 +1,7 @@
 //! `size` and `capacity`: what they say is what their records say. Nothing here asserts how fast
 //! anything was.
 
+use super::places::can_mount;
 use super::scratch::{Done, Scratch, list, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root, skipped};
@@ -150,6 +151,30 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     scratch.run(&["check"]).assert_code(0);
     scratch.run(&["report", "-o", "page.html"]).assert_code(0);
     scratch.run(&["resume"]).assert_code(2).assert_says("is complete: there is nothing to resume");
+    scratch.assert_nothing_left();
+}
+
+#[test]
+fn a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none() {
+    let test = "a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none";
+    let scratch = Scratch::new();
+    if !can_limit(&scratch, test) || !can_mount(test) {
+        return;
+    }
+    scratch.write("s.toml", &greedy().text());
+    let size = ["size", "s.toml", "--target", "reads > 1/s", "--between", "64MiB..100MiB"];
+    let done = scratch.run(&[&size[..], &["--engine", "greedy"]].concat());
+    done.assert_ok().assert_says("not even with 100 MiB of RAM: its load: does not fit");
+    done.assert_says("`--between 100MiB..400MiB` searches above");
+
+    let suite = greedy().data("records = 8000\nvalue_bytes = 1000");
+    scratch.write("s.toml", &suite.text().replace("200MiB", "1MiB"));
+    std::fs::create_dir(scratch.path("volume")).unwrap();
+    let mounting = "mount -t tmpfs -o size=4m none volume";
+    let arguments = [&size[..], &["--engine", "greedy", "--place", "volume/place"]].concat();
+    let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
+    done.assert_code(3).assert_says("had to stop").assert_says("disk full");
+    done.assert_says("What was measured before is kept.");
     scratch.assert_nothing_left();
 }
 
