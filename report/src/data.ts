@@ -1,11 +1,15 @@
 // What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
 // is missing, never zero.
 
+import type { Hiccups } from "./hiccups";
+import type { TimeLine } from "./overtime";
+import type { Search } from "./search";
+
+export type { EventKind, Mark, MarkTotal, TimeLine } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
-export type Combine = "median" | "maximum" | "sum" | "merged_histograms";
-export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
+export type Combine = "median" | "maximum" | "sum" | "mean" | "merged_histograms";
 
 export interface Metric {
   name: string;
@@ -36,7 +40,7 @@ export interface RoleRow {
   open_loop: boolean;
   mix: string;
   metrics: Metric[];
-  beside: Beside | null;
+  beside: Beside | null; beside_volume?: Beside | null; // Absent before there were volumes.
   ops: { op: string; metrics: Metric[] }[];
 }
 
@@ -77,7 +81,7 @@ export interface LoadRow {
   phase: string;
   threads: number;
   metrics: Metric[];
-  beside: Beside | null;
+  beside: Beside | null; beside_volume?: Beside | null; // Absent before there were volumes.
 }
 
 export interface Trial {
@@ -136,17 +140,6 @@ export interface Finding {
   cases: string[];
 }
 
-export interface Hiccups {
-  length_ns: number;
-  n: number;
-  p999_ns: number | null;
-  p9999_ns: number | null;
-  max_ns: number;
-  /** Gaps of 10 us and more, and the share of the time that was in them. */
-  long: number;
-  long_share: number;
-}
-
 export interface Summary {
   method_version: number;
   run: {
@@ -169,9 +162,28 @@ export interface Summary {
   harness: { ns_per_op: number; threads: number; max_ns: number | null } | null;
   /** What the machine did to an idle thread before the run. */
   hiccups: Hiccups | null;
+  /** Where a target stops being met. */
+  search: Search | null;
   groups: Group[];
+  explained: Explained[];
   not_measured: string[];
   findings: Finding[];
+}
+
+/** Where the time of a load or a role went. */
+export interface Explained {
+  group: number;
+  phase: string;
+  load: boolean;
+  /** Null: all roles together. */
+  role: string | null;
+  threads: number;
+  basis: "threads" | "process";
+  looks: number;
+  metrics: Metric[];
+  cause: string | null;
+  sentence: string | null;
+  unknown: string[];
 }
 
 export interface Definition {
@@ -210,45 +222,9 @@ export interface Heat {
 
 export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: string };
 
-export interface Mark {
-  kind: EventKind;
-  start_s: number;
-  end_s: number | null;
-  detail: string;
-}
-
-export interface MarkTotal {
-  kind: EventKind;
-  count: number;
-  sum_s: number | null;
-  longest_s: number | null;
-}
-
-type Line = (number | null)[];
-
-export interface TimeLine {
-  group: number;
-  trial: number;
-  phase: string;
-  kind: string;
-  wall_s: number;
-  end_s: number[];
-  roles: { role: string; ops_per_s: number[]; max_ns: Line }[];
-  machine: {
-    at_s: number[];
-    cpu_percent: Line;
-    read_mb_per_s: Line;
-    write_mb_per_s: Line;
-    rss_mib: Line;
-    database_mib: Line;
-  };
-  marks: Mark[];
-  mark_totals: MarkTotal[];
-}
-
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
-  job: string;
+  job: string; volume?: string | null; // Absent before there were volumes.
   method: string;
   blocking: boolean;
   in_flight: number;

@@ -1,7 +1,17 @@
 // What the idle machine alone did to a thread: a line below every figure of latencies.
 
-import type { Hiccups } from "./data";
 import { duration, grouped, inUnit } from "./format";
+
+export interface Hiccups {
+  length_ns: number;
+  n: number;
+  p999_ns: number | null;
+  p9999_ns: number | null;
+  max_ns: number;
+  /** Gaps of 10 us and more, and the share of the time that was in them. */
+  long: number;
+  long_share: number;
+}
 
 /** Nothing where the run did not listen. */
 export function hiccupNote(hiccups: Hiccups | null | undefined): string {

@@ -24,10 +24,12 @@ export interface Work {
   load: boolean;
   /** The bare drive's jobs. */
   drive: boolean;
-  /** Without RAM, size of the data and offered rate: what a sweep over those has in common. */
+  /** Without RAM, size of the data, volume and offered rate: what a sweep over those has in common. */
   family: string;
   /** Size of the data and RAM. */
   means: string;
+  /** What the database lay on, where the suite names volumes. */
+  volume: string | null;
   /** What is asked for each second; of a closed loop none. */
   rate: number | null;
   roles: string[];
@@ -114,6 +116,7 @@ interface Part {
   group: Group;
   family: string;
   means: string;
+  volume: string | null;
   rate: number | null;
   /** Of the bare drive; a load of it is no result. */
   drive: boolean;
@@ -121,15 +124,16 @@ interface Part {
 
 function workParts(group: Group): Part[] {
   const data = `${group.records} x ${group.key_bytes}+${group.value_bytes_mean}`;
-  const means = `${data}, ${group.ram_limit_bytes ?? "-"}, ${group.tier ?? "-"}, ${group.volume ?? "-"}`;
+  const means = `${data}, ${group.ram_limit_bytes ?? "-"}, ${group.tier ?? "-"}`;
+  const volume = group.volume ?? null;
   const record = `${group.key_bytes}+${group.value_bytes_mean}`;
   const part = (phase: string, doing: string, load: LoadRow | null, run: RunRow | null): Part => {
     const family = `${phase}|${doing}|${record}`;
     const rate = run?.roles.map((role) => metricOf(role.metrics, "offered_ops_per_s")?.value).find((value) => value != null) ?? null;
-    return { id: `${family}|${means}|${rate ?? ""}`, phase, load, run, group, family, means, rate, drive: false };
+    return { id: `${family}|${means}, ${volume ?? "-"}|${rate ?? ""}`, phase, load, run, group, family, means, volume, rate, drive: false };
   };
   if (group.bare_drive) {
-    const of = (run: RunRow): Part => ({ ...part(run.phase, "drive", null, run), id: `drive|${run.phase}`, family: "drive", means: "", rate: null, drive: true });
+    const of = (run: RunRow): Part => ({ ...part(run.phase, "drive", null, run), id: `drive|${run.phase}|${group.volume ?? ""}`, family: "drive", means: "", rate: null, drive: true });
     return group.runs.map(of);
   }
   const parts = group.runs.map((run) =>
@@ -152,8 +156,9 @@ function makeWork(part: Part, all: Part[]): Work {
     const runs = all.filter((other) => other.id === part.id).flatMap((other) => other.run ?? []);
     const roles = unique(runs.flatMap((run) => run.roles.map((role) => role.role)));
     const phases = unique(all.filter((other) => other.drive).map((other) => other.phase));
-    const name = phases.length < 2 ? "the drive" : `the drive, ${part.phase}`;
-    return { id: part.id, name, phase: part.phase, load: false, drive: true, family: part.family, means: "", rate: null, roles };
+    const volumes = unique(all.filter((other) => other.drive).map((other) => other.group.volume));
+    const name = ["the drive", ...(phases.length < 2 ? [] : [part.phase]), ...(volumes.length < 2 ? [] : [`on ${group.volume}`])].join(", ");
+    return { id: part.id, name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, rate: null, roles };
   }
   const varies = (read: (group: Group) => unknown) => engines.some((other) => read(other.group) !== read(group));
   const names = [part.phase];
@@ -169,7 +174,7 @@ function makeWork(part: Part, all: Part[]): Work {
     names.push(`${si(part.rate)}/s offered`);
   }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
-  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, rate: part.rate, roles };
+  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, rate: part.rate, roles };
 }
 
 export const unique = <T>(items: T[]): T[] => [...new Set(items)];

@@ -7,6 +7,7 @@ import { limitWord } from "./figures/efficiency";
 import { columnsOf } from "./figures/heat";
 import { bar, besideBase, cellsOf, sure } from "./figures/board";
 import type { Engine } from "./model";
+import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
@@ -182,4 +183,13 @@ test("a command line can be copied into a shell", () => {
 test("data comes back out of the page", async () => {
   const text = JSON.stringify({ name: "</script>µ" });
   expect(await unpack(`\n${gzipSync(text).toString("base64")}\n`)).toBe(text);
+});
+
+describe("where the time went", () => {
+  test("parts add up, and say what fits into them", () => {
+    const of = (name: string): number => ({ user: 10, system: 5, runqueue: 5, device: 60, device_read: 10, device_write: 20, device_sync: 25, lock: 20 })[name] ?? 0;
+    expect(PARTS.map((part) => part.read(of)).reduce((sum, value) => sum + value, 0)).toBe(100);
+    expect([label("no CPU", 12.4, 80), label("no CPU", 12.4, 30), label("no CPU", 12.4, 10)]).toEqual(["no CPU 12", "12", ""]);
+    expect([readable("#0069a8"), readable("#e8b84a"), readable("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
+  });
 });

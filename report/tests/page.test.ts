@@ -5,11 +5,11 @@ import { pathToFileURL } from "node:url";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { inUnit, NONE, si } from "../src/format";
-import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES } from "./records";
+import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
 
 const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 let browser: Browser;
-let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "evil" | "bare", string>;
+let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
 
 /** A page with what went wrong in it. */
 interface Opened {
@@ -52,7 +52,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = {
-      plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), evil: write("evil", EVIL), bare: write("bare", BARE),
+      plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
       drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
   }, 120_000);
@@ -65,7 +65,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("draws every figure, each with its table, and fetches nothing", async () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
-    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11, 12]);
+    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11, 12, 13]);
     const empty = await page.$$eval(".figure", (figures) => figures
       .filter((figure) => !figure.querySelector(".drawing svg path, .drawing svg text, .scoreboard td") || !figure.querySelector("details tbody tr"))
       .map((figure) => figure.id));
@@ -73,6 +73,33 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const named = await page.$$eval(".drawing > div > svg, .drawing svg[role]", (pictures) => pictures.every((picture) => picture.getAttribute("aria-label")));
     expect(named).toBe(true);
     expect(await page.locator(".figure[data-figure='5'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
+    expect(wrong).toEqual([]);
+  });
+
+  test("shows where the time went, and the device's latency and depth over time", async () => {
+    const { page, wrong } = await open(pages.rich);
+    await scroll(page);
+    const { groups, explained } = dataOf(pages.rich).summary;
+    const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.measures_the_harness);
+    expect(told.map((one) => one.cause)).toContain("flushes");
+    const figures = page.locator(".figure[data-figure='13']");
+    // One of the load, of the process alone; one of the measured phase, role by role.
+    expect(await figures.count()).toBe(2);
+    const measured = figures.last();
+    expect(await measured.locator("svg", { hasText: "writer" }).locator("text", { hasText: /^sync \d+$/ }).count()).toBeGreaterThan(0);
+    const rows = await measured.locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const writers = rows.filter((row) => row[1] === "writer");
+    expect(writers.length).toBe(told.length);
+    expect(writers[0]?.[2]).toBe("flushes");
+    expect(writers[0]?.slice(4, 16)).toEqual(["10.0 %", "10.0 %", "0 %", "0 %", "16.0 %", "64.0 %", "0 %", "0 %", "0 %", "0 %", "0 %", "0 %"]);
+    // What was not measured is no zero.
+    const loads = await figures.first().locator("details tbody tr").first().locator("td, th").allTextContents();
+    expect(loads[6]).toBe(NONE);
+    expect(await measured.locator(".note").allTextContents()).toEqual([expect.stringContaining("flushes a write")]);
+    const panes = page.locator(".figure[data-figure='5'] svg");
+    for (const pane of ["time of a read at the drive", "time of a flush of the drive", "in flight at the drive"]) {
+      expect(await panes.filter({ hasText: pane }).count()).toBeGreaterThan(0);
+    }
     expect(wrong).toEqual([]);
   });
 
@@ -84,6 +111,35 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       expect(await page.locator(`.figure[data-figure='${number}']`).count()).toBe(1);
       expect(wrong).toEqual([]);
     }
+  });
+
+  test("shows what a search was after, and where that stops being met", async () => {
+    for (const [path, number, answer] of [[pages.sizes, 10, "LMDB meets `readers.ops > 15k/s` with 56 MiB of RAM"], [pages.rates, 9, "LMDB meets `readers.p99 < 50ms` at 2.00 k/s"]] as const) {
+      const { page, wrong } = await open(path);
+      await scroll(page);
+      expect(await page.locator("body").innerText()).toContain(answer);
+      const figure = page.locator(`.figure[data-figure='${number}']`);
+      expect(await figure.innerText()).toContain("where it stops being met");
+      expect(await figure.locator("svg text", { hasText: "target" }).count()).toBe(1);
+      // The area between the two sides of the edge, where there is an edge.
+      expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === 10 ? 2 : 0);
+      expect(wrong).toEqual([]);
+    }
+    const { page } = await open(pages.plain);
+    expect(await page.locator("body").innerText()).not.toContain("stops being met");
+  });
+
+  test("shows each engine on each volume where a run has several", async () => {
+    const { page, wrong } = await open(pages.volumes);
+    await scroll(page);
+    const figure = page.locator("section[aria-label='measure, on ext4'] .figure[data-figure='14']");
+    expect(await page.locator(".figure[data-figure='14']").count()).toBe(2);
+    const rows = await figure.locator("details tbody tr").evaluateAll((rows) =>
+      rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
+    const readers = rows.filter((row) => row[2] === "1" && row[3] === "readers");
+    expect(readers.map((row) => [row[0], row[1]])).toEqual([["LMDB", "ext4"], ["LMDB", "xfs"]]);
+    expect(readers.map((row) => row[5])).toEqual(["1.00", "0.77?"]);
+    expect(wrong).toEqual([]);
   });
 
   test("shows how far engines are from the drive, and the drive by itself", async () => {

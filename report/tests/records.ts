@@ -83,6 +83,18 @@ export function dataOf(path: string): PageData {
 /** Readings of the machine and events inside the engine, and twice as long a log: what the frozen
  * record has not. */
 export const RICH: Bend = {
+  record: (record) => {
+    for (const phase of record["phases"]) {
+      if (phase["kind"] !== "measure") continue;
+      const writes = phase["roles"][1]?.["ops"]["update"]?.["count"] ?? 0;
+      for (const role of phase["roles"]) {
+        role["usage"] = { time_ns: 1e10, user_ns: 1e9, system_ns: 1e9, runqueue_ns: 0, ...SWITCHES };
+      }
+      phase["after"]["looks"] = { readers: { ...LOOKS, read: 90, lock: 30 }, writer: { ...LOOKS, sync: 80, write: 20 } };
+      Object.assign(phase["before"]["device"] ?? {}, { flushes: 0, flush_ns: 0 });
+      Object.assign(phase["after"]["device"] ?? {}, { flushes: 2 * writes, flush_ns: 2 * writes * 3e5 });
+    }
+  },
   files: {
     "latency.hlog": (text) => text + text.split("\n").filter((line) => line.startsWith("Tag=")).map((line) => {
       const [tag, start, ...rest] = line.split(",");
@@ -93,7 +105,7 @@ export const RICH: Bend = {
       reading: {
         at_unix_ns: BEGAN + second * 1e9,
         process: { ...PROCESS, user_ns: second * 4e8, system_ns: second * 3e8 },
-        device: { ...DEVICE, reads: second * 9, read_bytes: second * 3e7, write_bytes: second * second * 1e6 },
+        device: { ...DEVICE, reads: second * 9, read_ns: second * 9e6, flushes: second * 5, flush_ns: second * 2e7, queue_ns: second * 1.5e9, read_bytes: second * 3e7, write_bytes: second * second * 1e6 },
         group: null, steal_ns: 0,
       },
       rss_bytes: 2e7 + second * 1e5,
@@ -127,6 +139,8 @@ export const DRIVE_ALONE: Bend = {
 
 const BEGAN = 1_795_169_702e9;
 const CELL = { device: 0, bytes: 0, fua: 0, latency_ns: 0 };
+const SWITCHES = { voluntary_switches: 0, involuntary_switches: 0, minor_faults: 0, major_faults: 0 };
+const LOOKS = { running: 100, read: 0, write: 0, sync: 0, ring: 0, lock: 0, sleep: 0, network: 0, other: 0 };
 const PROCESS = {
   voluntary_switches: 0, involuntary_switches: 0, minor_faults: 0, major_faults: 0, input_blocks_512: 0,
   output_blocks_512: 0, rss_peak_bytes: 0, io: null,
@@ -135,16 +149,33 @@ const DEVICE = {
   device: "vda", read_ns: 0, writes: 0, write_ns: 0, busy_ns: 0, queue_ns: 0, discards: 0, discard_bytes: 0, flushes: 0,
 };
 
+/** What a search was after, as if the two points were its own. */
+const search = (axis: Json | string, target: string): Json => ({
+  axis, target, phase: "measure", between: { low: 1, high: 1e12 }, within: 0.1, trials: 2,
+  making: { engine: "LMDB", set: [], threads: null },
+});
+
 /** Two RAM limits in place of two numbers of threads: figure 10. */
 export const SIZES: Bend = {
+  plan: (plan) => { plan["search"] = { ...search("ram", "readers.ops > 15k/s"), between: { low: 28 << 20, high: 56 << 20 } }; },
   case: (planned) => {
     if (planned["threads"] === 2) planned["ram_limit_bytes"] *= 2;
     if (planned["threads"] != null) planned["threads"] = 1;
   },
 };
 
+/** One engine on two volumes in place of two engines: figure 14. */
+export const VOLUMES: Bend = {
+  case: (planned) => {
+    const other = planned["engine"] === "rocksdb";
+    if (other) Object.assign(planned, { engine: "lmdb", label: "LMDB" });
+    planned["volume"] ??= { name: other ? "xfs" : "ext4", kind: "directory", path: "/mnt" };
+  },
+};
+
 /** Two offered rates in place of two numbers of threads: figure 9. */
 export const RATES: Bend = {
+  plan: (plan) => { plan["search"] = { ...search({ rate: { role: "readers" } }, "readers.p99 < 50ms"), between: { low: 1000, high: 2000 } }; },
   case: (planned) => {
     if (planned["threads"] == null) return;
     const offered = planned["threads"] * 1000;

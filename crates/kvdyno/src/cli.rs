@@ -6,11 +6,13 @@
 mod compare;
 mod drive;
 mod export;
+mod search;
 mod show;
 
 pub use compare::{CalibrateArgs, CompareArgs};
 pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
+pub use search::{CapacityArgs, SearchArgs, SizeArgs};
 pub use show::{ReportArgs, ServeArgs, ShowArgs};
 
 use crate::printer::Color;
@@ -94,6 +96,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Measure the smallest difference that this machine can resolve
     Calibrate(CalibrateArgs),
+    /// Find the least memory with which an engine meets a target
+    Size(SizeArgs),
+    /// Find the highest rate at which an engine meets a target
+    Capacity(CapacityArgs),
     /// Write a run's figures for other programs
     Export(ExportArgs),
     /// Pack a run into one file, to be published and repeated elsewhere

@@ -13,6 +13,7 @@ pub mod printer;
 pub mod redact;
 pub mod report;
 pub mod runner;
+pub mod search;
 pub mod stats;
 pub mod suite;
 pub mod units;
@@ -45,6 +46,8 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Check(args) => commands::check::run(args, printer),
         Command::Compare(args) => commands::compare::run(args, printer),
         Command::Calibrate(args) => commands::calibrate::run(args, printer),
+        Command::Size(args) => commands::size::run(args, printer),
+        Command::Capacity(args) => commands::capacity::run(args, printer),
         Command::Export(args) => commands::export::run(args, printer),
         Command::Bundle(args) => commands::bundle::run(args, printer),
         Command::Rerun(args) => commands::rerun::run(args, printer),

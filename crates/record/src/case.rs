@@ -1,9 +1,9 @@
 //! What a case left behind (`case.json`): outcome, raw counts and raw readings.
 
-use crate::plan::Case;
+use crate::plan::{Case, Copying};
 use crate::protocol::WorkerDescription;
 use crate::tier::TierRecord;
-use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot};
+use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
 use kvdyno_engine::{Counters, ErrorClass};
 use schemars::JsonSchema;
@@ -48,8 +48,26 @@ pub struct CaseRecord {
     pub phases: Vec<PhaseRecord>,
     /// Cases that used the database between its load and this case, in order.
     pub database_used_by: Vec<String>,
+    /// The copy of the database that the case worked on; null: on the database itself.
+    #[serde(default)]
+    pub database_copy: Option<CopyRecord>,
     /// What could not be enforced or measured, each as a sentence. Empty is good.
     pub not_measured: Vec<String>,
+}
+
+/// A copy of a database, as it was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopyRecord {
+    /// How, for all of its files.
+    pub by: Copying,
+    /// Why not as the plan asks for; null: so it was made.
+    pub instead: Option<String>,
+    /// Files.
+    pub files: u64,
+    /// Bytes in them, holes left out.
+    pub bytes: u64,
+    /// Until all of it was on the device.
+    pub took_ns: u64,
 }
 
 /// How a case ended.
@@ -232,6 +250,9 @@ pub struct RoleResult {
     pub offered_per_s: Option<f64>,
     /// Open loop: operations whose time had come and which were not begun before the end.
     pub backlog: u64,
+    /// What its threads used; null where the worker does not say.
+    #[serde(default)]
+    pub usage: Option<ThreadsUsage>,
     /// By operation name, as in [`crate::workload::OP_NAMES`].
     pub ops: BTreeMap<String, OpResult>,
 }

@@ -211,6 +211,7 @@ impl Job {
             window_ns: self.window_ns(),
             offered_per_s: None,
             backlog: 0,
+            usage: None,
             ops: ops.collect(),
         }
     }

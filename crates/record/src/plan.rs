@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::search::Search;
 use crate::tier::Tier;
 use crate::volume::Volume;
 use crate::workload::{Data, Phase};
@@ -24,6 +25,9 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// In the order they are run.
     pub cases: Vec<Case>,
+    /// The search that its points belong to; null: it is none, all cases are known beforehand.
+    #[serde(default)]
+    pub search: Option<Search>,
     /// What it will cost.
     pub estimate: Estimate,
 }
@@ -85,6 +89,20 @@ pub struct Database {
     pub made_by: String,
     /// It is removed after this case.
     pub last_use: bool,
+    /// The case works on a copy, made for it and gone after it, and the database stays as it was
+    /// loaded; null: it works on the database itself.
+    #[serde(default)]
+    pub copy: Option<Copying>,
+}
+
+/// How a database is copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Copying {
+    /// Byte by byte; holes stay holes.
+    Copy,
+    /// By the filesystem (`FICLONE`): both have the same blocks until one of them is written.
+    Reflink,
 }
 
 impl Case {

@@ -3,6 +3,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One process's counters, from getrusage(2) or wait4(2) and `/proc/PID/io`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,6 +77,96 @@ pub struct DeviceUsage {
     pub discard_bytes: u64,
     /// Flushes completed; null before Linux 5.5.
     pub flushes: Option<u64>,
+    /// Time flushes waited and were served, summed; null before Linux 5.5, and in older records.
+    #[serde(default)]
+    pub flush_ns: Option<u64>,
+}
+
+/// What a role's threads used, from the common start to the end of each one's last operation: of
+/// them alone, where [`ProcessUsage`] has the engine's own threads as well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadsUsage {
+    /// Time from the first reading to the last, summed over the threads: what the rest is a part
+    /// of.
+    pub time_ns: u64,
+    /// CPU time in user mode.
+    pub user_ns: u64,
+    /// CPU time in the kernel.
+    pub system_ns: u64,
+    /// Time that they could have run and had no CPU (`schedstat`); null where the kernel does not
+    /// say.
+    pub runqueue_ns: Option<u64>,
+    /// They waited for something.
+    pub voluntary_switches: u64,
+    /// They were pushed off their CPU.
+    pub involuntary_switches: u64,
+    /// Page faults served from memory.
+    pub minor_faults: u64,
+    /// Page faults that read from a device.
+    pub major_faults: u64,
+}
+
+impl ThreadsUsage {
+    /// What was used since an earlier reading of the same thread.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let runqueue = self.runqueue_ns.zip(before.runqueue_ns);
+        Self {
+            time_ns: self.time_ns.saturating_sub(before.time_ns),
+            user_ns: self.user_ns.saturating_sub(before.user_ns),
+            system_ns: self.system_ns.saturating_sub(before.system_ns),
+            runqueue_ns: runqueue.map(|(after, before)| after.saturating_sub(before)),
+            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
+            involuntary_switches: self
+                .involuntary_switches
+                .saturating_sub(before.involuntary_switches),
+            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
+            major_faults: self.major_faults.saturating_sub(before.major_faults),
+        }
+    }
+
+    /// Two threads' usage together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            time_ns: self.time_ns + other.time_ns,
+            user_ns: self.user_ns + other.user_ns,
+            system_ns: self.system_ns + other.system_ns,
+            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| a + b),
+            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
+            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
+            minor_faults: self.minor_faults + other.minor_faults,
+            major_faults: self.major_faults + other.major_faults,
+        }
+    }
+}
+
+/// By this a worker's threads are known from outside: `kvdyno-0` drives the first role of its
+/// phase.
+pub const THREAD_NAME: &str = "kvdyno-";
+
+/// What the threads of a role were doing when they were looked at (`/proc/PID/task/TID/syscall`,
+/// some twenty times a second), counted since the case began. A thread waits in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Looks {
+    /// On a CPU, or ready and without one.
+    pub running: u64,
+    /// Waiting in a call that reads a file, or for a page of a mapped one.
+    pub read: u64,
+    /// Waiting in a call that writes to a file.
+    pub write: u64,
+    /// Waiting in a call that makes writes durable: fsync, fdatasync, msync, `sync_file_range`.
+    pub sync: u64,
+    /// Waiting for completions of a ring or of asynchronous I/O.
+    pub ring: u64,
+    /// Waiting for another thread (futex).
+    pub lock: u64,
+    /// Asleep until a time.
+    pub sleep: u64,
+    /// Waiting for another process: sockets, pipes, polls.
+    pub network: u64,
+    /// Waiting in any other call.
+    pub other: u64,
 }
 
 /// A memory cgroup's counters.
@@ -114,6 +205,9 @@ pub struct Snapshot {
     pub swap: Option<DeviceUsage>,
     /// Whole machine: CPU time stolen by the hypervisor.
     pub steal_ns: Option<u64>,
+    /// What each role's threads were seen doing; null where they could not be looked at.
+    #[serde(default)]
+    pub looks: Option<BTreeMap<String, Looks>>,
 }
 
 /// How large a database is on its volume.

@@ -1,6 +1,6 @@
 //! Volumes as a suite names them, and as they were made: what a case's database lay on.
 
-use crate::host::Filesystem;
+use crate::host::{Drive, Filesystem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -93,6 +93,9 @@ pub struct VolumeRecord {
     pub commands: Vec<String>,
     /// What the kernel says is mounted; null for a raw device.
     pub filesystem: Option<Filesystem>,
+    /// What that device says of itself; null in records from before it was asked.
+    #[serde(default)]
+    pub drive: Option<Drive>,
 }
 
 /// The file under a loop device.

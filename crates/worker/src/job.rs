@@ -167,8 +167,12 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         if found.failure.is_none() && !found.stopped {
             // What is not yet on its way to the disk is part of the price of a load.
             let started = self.clock.now();
-            self.engine()?.sync().map_err(|error| error.context("sync after the load"))?;
+            let (synced, used) = team::sync(self.engine()?, self.clock);
+            synced.map_err(|error| error.context("sync after the load"))?;
             found.wall_ns += self.clock.now() - started;
+            for role in &mut found.roles {
+                role.usage = role.usage.map(|usage| usage.and(&used));
+            }
         }
         Ok(found)
     }

@@ -12,13 +12,16 @@ use crate::output::Files;
 use crate::pace::Pace;
 use crate::source::Source;
 use crate::tally::{Packet, Tally, TimeLine, Timing};
+use crate::usage;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::RoleResult;
+use kvdyno_record::usage::{THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// A role's threads and what each of them is to do.
@@ -87,6 +90,7 @@ struct Left {
     tallies: Vec<Tally>,
     last_end: u64,
     backlog: u64,
+    usage: ThreadsUsage,
 }
 
 /// Runs a task to its end.
@@ -125,9 +129,8 @@ pub(crate) fn run<E: Engine, C: Clock>(
                     pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
                 };
                 let (sender, shared, task) = (sender.clone(), &shared, &task);
-                handles.push(
-                    scope.spawn(move || work(engine, clock, post, source, task, shared, sender)),
-                );
+                let work = move || work(engine, clock, post, source, task, shared, sender);
+                handles.push(spawn_of_role(scope, role, work));
             }
         }
         drop(sender);
@@ -155,6 +158,33 @@ pub(crate) fn run<E: Engine, C: Clock>(
             failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
         })
     })
+}
+
+/// Syncs the engine in a thread of the first role's, so that it is accounted for as its threads
+/// are.
+pub(crate) fn sync<E: Engine, C: Clock>(engine: &E, clock: C) -> (Result<()>, ThreadsUsage) {
+    std::thread::scope(|scope| {
+        let synced = spawn_of_role(scope, 0, move || {
+            let before = usage::of_this_thread(clock.now());
+            let synced = engine.sync();
+            (synced, usage::of_this_thread(clock.now()).since(&before))
+        });
+        synced.join().unwrap_or_else(|_| {
+            let error = Error::new(ErrorClass::Other, "the engine panicked");
+            (Err(error), ThreadsUsage::default())
+        })
+    })
+}
+
+/// A thread that the program can tell from the engine's own.
+pub(crate) fn spawn_of_role<'s, 'e, T: Send + 's>(
+    scope: &'s Scope<'s, 'e>,
+    role: usize,
+    work: impl FnOnce() -> T + Send + 's,
+) -> ScopedJoinHandle<'s, T> {
+    let name = format!("{THREAD_NAME}{role}");
+    // As `Scope::spawn` does where the system gives no thread.
+    Builder::new().name(name).spawn_scoped(scope, work).expect("a thread is started")
 }
 
 impl Shared {
@@ -234,6 +264,7 @@ fn work<E: Engine, C: Clock>(
     shared.ready.wait();
     shared.ready.wait();
     let start = shared.start.load(Relaxed);
+    let before = usage::of_this_thread(clock.now());
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
     let time = TimeLine::new((post.role, post.thread), start, task.slice_ns, deadline, packets);
     let lane = Lane {
@@ -264,10 +295,11 @@ fn work<E: Engine, C: Clock>(
             lane
         }
     };
+    let usage = usage::of_this_thread(clock.now()).since(&before);
     let Lane { mut tallies, time, last_end, not_begun, .. } = lane;
     time.end(&mut tallies);
     let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
-    Left { role, tallies, last_end, backlog }
+    Left { role, tallies, last_end, backlog, usage }
 }
 
 impl Post {
@@ -306,6 +338,7 @@ fn empty_result(crew: &Crew<'_>) -> RoleResult {
         window_ns: 0,
         offered_per_s: crew.rate.as_ref().map(|rate| rate.operations_per_s),
         backlog: 0,
+        usage: None,
         ops: std::collections::BTreeMap::new(),
     }
 }
@@ -315,6 +348,8 @@ impl Left {
         let role = &mut roles[self.role];
         role.window_ns = role.window_ns.max(self.last_end - start);
         role.backlog += self.backlog;
+        let used = role.usage.map_or(self.usage, |others| others.and(&self.usage));
+        role.usage = Some(used);
         for tally in self.tallies {
             let name = kvdyno_record::workload::OP_NAMES[tally.op];
             tally.add_to(role.ops.entry(name.to_owned()).or_default());

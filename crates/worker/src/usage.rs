@@ -1,18 +1,11 @@
 //! The worker's readings of itself: getrusage(2) and `/proc/self/io`.
 
-use kvdyno_record::usage::{ProcessIo, ProcessUsage};
+use kvdyno_record::usage::{ProcessIo, ProcessUsage, ThreadsUsage};
 use std::fs;
 
 /// Everything this process, with all its threads, has used so far.
-#[expect(unsafe_code, reason = "rustix has no getrusage")]
 pub(crate) fn of_this_process() -> ProcessUsage {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills the struct it is given; all-zero is a valid `rusage` if it does not.
-    let usage = unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
-        usage.assume_init()
-    };
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    let usage = rusage(libc::RUSAGE_SELF);
     ProcessUsage {
         user_ns: ns(usage.ru_utime),
         system_ns: ns(usage.ru_stime),
@@ -25,6 +18,38 @@ pub(crate) fn of_this_process() -> ProcessUsage {
         rss_peak_bytes: usage.ru_maxrss as u64 * 1024,
         io: fs::read_to_string("/proc/self/io").ok().and_then(|text| parse_io(&text)),
     }
+}
+
+/// Everything the calling thread has used so far, at a time that its caller tells.
+pub(crate) fn of_this_thread(now_ns: u64) -> ThreadsUsage {
+    let usage = rusage(libc::RUSAGE_THREAD);
+    // Time on a CPU, time ready and without one, time slices.
+    let schedstat = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let waited = schedstat.and_then(|text| text.split_whitespace().nth(1)?.parse().ok());
+    ThreadsUsage {
+        time_ns: now_ns,
+        user_ns: ns(usage.ru_utime),
+        system_ns: ns(usage.ru_stime),
+        runqueue_ns: waited,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+    }
+}
+
+#[expect(unsafe_code, reason = "rustix has no getrusage")]
+fn rusage(whose: libc::c_int) -> libc::rusage {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the kernel fills the struct it is given; all-zero is a valid `rusage` if it does not.
+    unsafe {
+        libc::getrusage(whose, usage.as_mut_ptr());
+        usage.assume_init()
+    }
+}
+
+fn ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
 }
 
 fn parse_io(text: &str) -> Option<ProcessIo> {
@@ -59,5 +84,24 @@ mod tests {
         let burnt = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
         assert!(burnt >= 5_000_000, "{burnt} ns");
         assert!(after.rss_peak_bytes > 100_000);
+    }
+
+    /// What another thread burns is the process's and not this one's.
+    #[test]
+    fn a_thread_has_its_own_readings() {
+        let before = of_this_thread(5);
+        let burnt = std::thread::spawn(|| {
+            let begun = std::time::Instant::now();
+            let before = of_this_thread(0);
+            while begun.elapsed().as_millis() < 60 {
+                std::hint::black_box(begun.elapsed());
+            }
+            of_this_thread(60_000_000).since(&before)
+        });
+        let burnt = burnt.join().unwrap();
+        let own = of_this_thread(9).since(&before);
+        assert!(burnt.user_ns + burnt.system_ns > 0, "{burnt:?}");
+        assert_eq!((burnt.time_ns, own.time_ns), (60_000_000, 4));
+        assert!(own.user_ns + own.system_ns < 60_000_000, "{own:?}");
     }
 }

@@ -23,11 +23,13 @@ export interface BarPanel {
   format: (value: number) => string;
   /** Bytes have marks at powers of two. */
   binary?: boolean;
+  /** Where its axis ends, for panels that are read beside each other. */
+  end?: number;
 }
 
 /** What a figure over trials is called. */
 const COMBINED: Record<Combine, string> = {
-  median: "median", maximum: "maximum", sum: "sum", merged_histograms: "merged",
+  median: "median", maximum: "maximum", sum: "sum", mean: "mean", merged_histograms: "merged",
 };
 
 /** A distance between an axis's marks that is a whole number of KiB, MiB... */
@@ -52,6 +54,7 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
     xAxis: list.map((panel, at) => axis(theme, at, {
       type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, panel.format),
       ...(panel.binary ? binaryScale(Math.max(...panel.bars.map(sum))) : {}),
+      ...(panel.end ? { max: panel.end } : {}),
     })),
     yAxis: list.map((_, at) => axis(theme, at, {
       type: "category", inverse: true, splitLine: { show: false }, data: engines.map((_, index) => String(index)),

@@ -11,11 +11,14 @@ import { percentiles } from "./percentiles";
 import { rate } from "./rate";
 import { scoreboard } from "./scoreboard";
 import { throughput } from "./throughput";
+import { time } from "./time";
 import { timeline } from "./timeline";
 import { tradeoff } from "./tradeoff";
+import { volumes } from "./volumes";
 
 export { scoreboard };
 
 export const FIGURES: Figure[] = [
-  throughput, percentiles, heat, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio,
+  throughput, percentiles, heat, time, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio,
+  volumes,
 ];

@@ -4,6 +4,7 @@ import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
 import { unique, type Engine } from "../model";
+import type { Marks } from "../search";
 
 export interface Point {
   x: number;
@@ -24,6 +25,7 @@ export interface Line {
 export interface LinePanel {
   title: string;
   lines: Line[];
+  marks?: Marks;
 }
 
 export interface Axes {
@@ -53,11 +55,14 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
       axisLine: { show: false },
       splitNumber: 4,
       ...(axes.y.type === "log" ? { min: floorOf(panel) } : {}),
+      ...(panel.marks?.bound ? { max: (drawn: { max: number }) => Math.max(drawn.max, panel.marks?.bound?.y ?? 0) } : {}),
       axisLabel: axisLabel(theme, axes.y.format),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
-    series: list.flatMap((panel, at) => panel.lines.flatMap((line) =>
-      seriesOf(line, at, axes, categories, theme))),
+    series: list.flatMap((panel, at) => [
+      ...panel.lines.flatMap((line) => seriesOf(line, at, axes, categories, theme)),
+      ...(panel.marks ? [marksSeries(panel.marks, at, categories, theme)] : []),
+    ]),
   };
   return { height: place.height, option };
 }
@@ -69,8 +74,34 @@ export const valuesOf = (list: LinePanel[]): number[] =>
 
 /** The power of ten below all that is drawn. */
 function floorOf(panel: LinePanel): number {
-  const lows = panel.lines.flatMap((line) => line.points.map((point) => point.range?.[0] || point.y)).filter((value) => value > 0);
+  const points = panel.lines.flatMap((line) => line.points.map((point) => point.range?.[0] || point.y));
+  const lows = [...points, panel.marks?.bound?.y ?? 0].filter((value) => value > 0);
   return 10 ** Math.floor(Math.log10(Math.min(...lows, 1e15)));
+}
+
+/** The target as a line across, and where its edge lies. */
+function marksSeries({ bound, edge }: Marks, at: number, categories: number[], theme: Theme): object {
+  const nearest = (x: number) => categories.reduce((best, value) => Math.abs(Math.log(value / x)) < Math.abs(Math.log(best / x)) ? value : best, categories[0] ?? x);
+  const colour = theme.faint;
+  return {
+    type: "line",
+    silent: true,
+    xAxisIndex: at,
+    yAxisIndex: at,
+    data: [],
+    markLine: {
+      silent: true,
+      symbol: "none",
+      lineStyle: { color: colour, width: 1.5, type: "dashed" },
+      label: { formatter: bound?.text ?? "", position: "insideStartTop", color: colour, fontFamily: FONT },
+      data: bound ? [{ yAxis: bound.y }] : [],
+    },
+    markArea: {
+      silent: true,
+      itemStyle: { color: colour, opacity: 0.18 },
+      data: edge ? [[{ xAxis: String(nearest(edge[0])) }, { xAxis: String(nearest(edge[1])) }]] : [],
+    },
+  };
 }
 
 const nameOf = (line: Line): string => line.engine.name + (line.suffix ?? "");

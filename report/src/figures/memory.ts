@@ -4,6 +4,7 @@
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, NONE, ratio, si } from "../format";
 import { costOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
+import { marksOf, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, valuesOf, type LinePanel } from "./lines";
 
@@ -16,7 +17,7 @@ const dataToRam = (one: Case): number | null => one.group.ram_limit_held === fal
 
 function draw(view: View): Drawing | null {
   // All sizes of the workload, not this one's alone; drawn once, with the first of them.
-  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate;
+  const sibling = (work: Work) => work.family === view.work.family && work.rate === view.work.rate && work.volume === view.work.volume;
   const family = view.model.works.filter(sibling);
   if (view.work.load || family.length < 2 || family[0]?.id !== view.work.id) return null;
   const names = new Set(view.engines.map((engine) => engine.id));
@@ -25,8 +26,10 @@ function draw(view: View): Drawing | null {
   const threads = control(view, "10.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   if (unique(chosen.map(dataToRam).filter((value) => value != null)).length < 2) return null;
+  const search = view.model.data.summary.search;
   const list: LinePanel[] = view.work.roles.map((role) => ({
     title: role,
+    marks: marksOf(search, role, null),
     lines: view.engines.map((engine) => ({
       engine,
       points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
@@ -38,7 +41,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Throughput against data over RAM",
-    note: `Operations a second, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.`,
+    note: `Operations a second, ${better("higher")}; data is keys and values over the RAM limit. ${trialsNote(view)}.${searchNote(search)}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "data over RAM", type: "category", format: (value) => `${ratio(value)}×`, values: valuesOf(list) },

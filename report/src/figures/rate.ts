@@ -4,6 +4,7 @@ import { better, control, trialsNote, type Drawing, type Figure } from "../drawi
 import { duration, NONE, si } from "../format";
 import { hiccupNote } from "../hiccups";
 import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
+import { marksOf, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, valuesOf, type LinePanel } from "./lines";
 
@@ -16,7 +17,7 @@ const offered = (one: Case, role: string): number | null =>
 
 function draw(view: View): Drawing | null {
   // All rates of the workload, not this one's alone; drawn once, with the first of them.
-  const sibling = (work: Work) => work.family === view.work.family && work.means === view.work.means;
+  const sibling = (work: Work) => work.family === view.work.family && work.means === view.work.means && work.volume === view.work.volume;
   const works = view.model.works.filter(sibling);
   if (works.length < 2 || works[0]?.id !== view.work.id) return null;
   const engines = new Set(view.engines.map((engine) => engine.id));
@@ -26,8 +27,10 @@ function draw(view: View): Drawing | null {
   const cases = all.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
   if (roles.length === 0) return null;
+  const search = view.model.data.summary.search;
   const list: LinePanel[] = roles.flatMap((role) => TAILS.map(([name, title]) => ({
     title: `${role}, ${title} of the response time`,
+    marks: marksOf(search, role, title),
     lines: view.engines.map((engine) => ({
       engine,
       points: cases.filter((one) => one.engine.id === engine.id).flatMap((one) => {
@@ -39,7 +42,7 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   return {
     title: "Latency against offered rate",
-    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}`.trim(),
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}${searchNote(search)}`.trim(),
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
       x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },

@@ -79,7 +79,8 @@ const DRIVE: Engine = { id: "bare drive", name: "bare drive", durability: "", ha
 
 /** The best that waiting threads get of the drive itself, at the numbers of threads shown. */
 function driveLine(view: View): Line | null {
-  const waiting = view.model.data.ceilings.filter((ceiling) => ceiling.blocking && ceiling.reads_share > 0.9);
+  const here = view.model.data.ceilings.filter((ceiling) => (ceiling.volume ?? null) === view.work.volume);
+  const waiting = here.filter((ceiling) => ceiling.blocking && ceiling.reads_share > 0.9);
   const points = threadsOf(view).flatMap((threads) => {
     const [best] = waiting.filter((ceiling) => ceiling.in_flight === threads).sort((a, b) => b.ios_per_s - a.ios_per_s);
     if (!best) return [];

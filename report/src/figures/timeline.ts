@@ -1,11 +1,11 @@
 // Figure 5: what happened over time: operations with stalls shaded, what engines did inside, and
-// below them CPU, drive, memory and size, all on one time axis.
+// below them CPU, drive (bytes, latency, depth), memory and size, all on one time axis.
 
 import type { EventKind, Mark, MarkTotal, TimeLine } from "../data";
 import { colourOf, dashOf, type Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
-import { clock, NONE, si } from "../format";
+import { clock, duration, NONE, si } from "../format";
 import { axis, axisLabel, cut, FONT, nameWidth, tip, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
@@ -26,6 +26,8 @@ interface Pane {
   points: (line: TimeLine) => Points;
   /** A mean since the point before, not a reading of that moment. */
   mean?: boolean;
+  /** How its values are written; else as counts. */
+  format?: (value: number) => string;
   /** Stalls are shaded here. */
   shaded?: boolean;
 }
@@ -50,7 +52,7 @@ function draw(view: View): Drawing | null {
   if (panes.length === 0) return null;
   return {
     title: "Throughput and the machine over time",
-    note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, drive, memory and space.",
+    note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, drive (its bytes, how long a request took and how many were in flight), memory and space.",
     controls: [threads, phase, trial],
     chart: (width, theme) => chart(drawn, panes, width, theme),
     table: () => tableOf(drawn, panes),
@@ -66,19 +68,27 @@ function panesOf(drawn: Drawn[], load: boolean): Pane[] {
       return line.end_s.map((end, at) => [end, role?.ops_per_s[at] ?? null]);
     },
   }));
-  const machine = (title: string, mean: boolean, read: (line: TimeLine) => (number | null)[]): Pane => ({
-    title, height: 66, mean,
+  const machine = (title: string, mean: boolean, read: (line: TimeLine) => (number | null)[], format?: Pane["format"]): Pane => ({
+    title, height: 66, mean, ...(format ? { format } : {}),
     points: (line) => line.machine.at_s.map((at, index) => [at, read(line)[index] ?? null]),
   });
   panes.push(
     machine("CPU, % of one processor", true, (line) => line.machine.cpu_percent),
     machine("read at the drive, MB/s", true, (line) => line.machine.read_mb_per_s),
     machine("written at the drive, MB/s", true, (line) => line.machine.write_mb_per_s),
+    machine("time of a read at the drive", true, (line) => line.machine.read_us, microseconds),
+    machine("time of a write at the drive", true, (line) => line.machine.write_us, microseconds),
+    machine("time of a flush of the drive", true, (line) => line.machine.flush_us, microseconds),
+    machine("in flight at the drive", true, (line) => line.machine.queue_depth),
     machine("resident memory, MiB", false, (line) => line.machine.rss_mib),
     machine("size of the database, MiB", false, (line) => line.machine.database_mib),
   );
   return panes.filter((pane) => drawn.some(({ line }) => known(pane.points(line)).length > 1 || (pane.shaded && pane.points(line).length > 0)));
 }
+
+const microseconds = (us: number): string => duration(us * 1e3);
+
+const formatOf = (pane: Pane | undefined): ((value: number) => string) => pane?.format ?? si;
 
 /** From the phase's begin on: the first mean is of the time before its point. */
 function stepped(points: Points, pane: Pane): Points {
@@ -128,12 +138,12 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
       axisLabel: { ...axisLabel(theme, clock), show: at === last },
     })),
     yAxis: places.map((_, at) => at < panes.length
-      ? axis(theme, at, { type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, si) })
+      ? axis(theme, at, { type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, formatOf(panes[at])) })
       : axis(theme, at, { type: "category", inverse: true, data: lanes.map((_, lane) => String(lane)), splitLine: { show: false }, axisLabel: { show: false }, axisLine: { show: false } })),
     tooltip: tooltip(theme, { trigger: "axis",
       formatter: (items: { seriesName: string; color: string; value: [number, number]; axisIndex: number }[]) =>
         tip(`${(items[0]?.value[0] ?? 0).toFixed(1)} s`, items.filter((item) => item.axisIndex < panes.length).map((item) =>
-          [`${item.seriesName}: ${panes[item.axisIndex]?.title ?? ""}`, si(item.value[1]), item.color])) }),
+          [`${item.seriesName}: ${panes[item.axisIndex]?.title ?? ""}`, formatOf(panes[item.axisIndex])(item.value[1]), item.color])) }),
     series: [
       ...panes.flatMap((pane, at) => drawn.map((one) => lineOf(one, pane, at, theme))),
       ...(lanes.length > 0 ? lanes.map((lane, row) => laneOf(lane, row, last, theme)) : []),
@@ -204,7 +214,7 @@ function tableOf(drawn: Drawn[], panes: Pane[]) {
     ...panes.map((pane) => {
       const values = known(pane.points(line)).map(([, value]) => value ?? 0);
       const mean = values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-      const cells = values.length === 0 ? [NONE, NONE, NONE] : [Math.min(...values), mean, Math.max(...values)].map(si);
+      const cells = values.length === 0 ? [NONE, NONE, NONE] : [Math.min(...values), mean, Math.max(...values)].map(formatOf(pane));
       return [engine.name, pane.title, ...cells, String(values.length)];
     }),
     ...line.mark_totals.map((total) => [engine.name, ...totalCells(total)]),

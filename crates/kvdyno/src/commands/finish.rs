@@ -4,14 +4,15 @@
 use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
 use crate::host::{Beside, Root, Volume, evidence, facts, group, meter, swap};
-use crate::printer::Printer;
+use crate::printer::{Printer, Progress};
 use crate::report::evidence::Evidence;
-use crate::runner::{Bench, Ended, Interrupt, Run, Tiers, Volumes};
+use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
 use crate::units;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,53 +24,85 @@ pub struct Shown {
     pub wide: bool,
 }
 
-/// Does the pending cases of a run, ends its record as far as it goes, and says how far.
-pub fn run(
-    folder: &RunFolder,
-    plan: &Plan,
-    tiers: Tiers,
-    mut volumes: Volumes,
-    workers: &BTreeMap<String, WorkerIdentity>,
-    interrupt: &Interrupt,
-    printer: &Printer,
-) -> anyhow::Result<Ended> {
-    let root = Root::system();
-    // What a killed run could not take away itself.
-    group::sweep(&root);
-    swap::sweep(&root);
-    let bench = Bench { root: &root, block_io: folder.run()?.block_io, tiers: &tiers };
-    let mut beside = Beside::look();
-    for pid in beside.others() {
-        printer.warning(&format!(
-            "another run is at work on this machine (process {pid}): each is measured beside the \
-             other"
-        ));
+/// A run at work: all that it holds until it is closed.
+pub struct AtWork {
+    /// Where it is filed.
+    pub folder: RunFolder,
+    /// What it has of memory beside its RAM limits.
+    pub tiers: Tiers,
+    /// Where its databases lie.
+    pub volumes: Volumes,
+    /// Who does its work.
+    pub workers: BTreeMap<String, WorkerIdentity>,
+    /// Whether the user wants an end.
+    pub interrupt: Interrupt,
+    /// Its folder's lock.
+    pub alone: File,
+    /// What is loaded.
+    pub databases: Databases,
+}
+
+impl AtWork {
+    /// Does all of a plan, ends its record as far as it goes, and says how far.
+    pub fn run(mut self, plan: &Plan, printer: &Printer) -> anyhow::Result<Ended> {
+        self.begin(printer);
+        let estimate = Duration::from_nanos(plan.estimate.wall_ns);
+        let progress = printer.progress(plan.cases.len(), estimate);
+        let ended = self.cases(plan, &progress);
+        progress.finish();
+        self.close(ended, printer)
     }
-    let estimate = Duration::from_nanos(plan.estimate.wall_ns);
-    let progress = printer.progress(plan.cases.len(), estimate);
-    let ended = Run {
-        folder,
-        plan,
-        volumes: &mut volumes,
-        bench: &bench,
-        beside: &mut beside,
-        workers,
-        interrupt,
-        progress: &progress,
+
+    /// Looks who else is at work here.
+    pub fn begin(&self, printer: &Printer) {
+        // What a killed run could not take away itself.
+        let root = Root::system();
+        group::sweep(&root);
+        swap::sweep(&root);
+        for pid in Beside::look().others() {
+            printer.warning(&format!(
+                "another run is at work on this machine (process {pid}): each is measured beside \
+                 the other"
+            ));
+        }
     }
-    .run();
-    progress.finish();
-    drop(tiers);
-    let place = volumes.place().to_owned();
-    // Databases that cannot be removed are no reason to lose what was measured.
-    if let Err(error) = volumes.release() {
-        printer.warning(&format!("the place was not given back: {error}"));
+
+    /// Does the pending cases of a plan, which may be given more of them afterwards.
+    pub fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
+        let root = Root::system();
+        let block_io = self.folder.run()?.block_io;
+        let bench = Bench { root: &root, block_io, tiers: &self.tiers };
+        Run {
+            folder: &self.folder,
+            plan,
+            volumes: &mut self.volumes,
+            bench: &bench,
+            databases: &mut self.databases,
+            beside: &mut Beside::look(),
+            workers: &self.workers,
+            interrupt: &self.interrupt,
+            progress,
+        }
+        .run()
     }
-    let filed = end(folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
-    let ended = ended?;
-    filed?;
-    tell(folder, ended, printer);
-    Ok(ended)
+
+    /// Gives everything back, and ends the record as far as the run went.
+    pub fn close(self, ended: anyhow::Result<Ended>, printer: &Printer) -> anyhow::Result<Ended> {
+        let Self { folder, tiers, volumes, alone, .. } = self;
+        drop(tiers);
+        let root = Root::system();
+        let place = volumes.place().to_owned();
+        // Databases that cannot be removed are no reason to lose what was measured.
+        if let Err(error) = volumes.release() {
+            printer.warning(&format!("the place was not given back: {error}"));
+        }
+        let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
+        drop(alone);
+        let ended = ended?;
+        filed?;
+        tell(&folder, ended, printer);
+        Ok(ended)
+    }
 }
 
 /// Shows a run that was just done, and says how the program ends.

@@ -2,6 +2,7 @@
 
 pub mod bundle;
 pub mod calibrate;
+pub mod capacity;
 pub mod check;
 pub mod compare;
 pub mod completions;
@@ -19,7 +20,9 @@ pub mod resume;
 pub mod run;
 pub mod runs;
 pub mod schema;
+pub(crate) mod search;
 pub mod serve;
 pub mod show;
+pub mod size;
 pub mod suites;
 pub mod undertaker;

@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::report::table::{Side, Table};
 use crate::report::wrap::wrap;
 use crate::units;
-use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::plan::{Case, Copying, Plan};
 use std::path::Path;
 
 /// Prints the cases, the time, the bytes and the space; refuses if the space is not there.
@@ -44,7 +44,12 @@ fn table(plan: &Plan) -> String {
 }
 
 fn row(case: &Case) -> Vec<String> {
-    let phases: Vec<&str> = case.phases.iter().map(|phase| phase.name.as_str()).collect();
+    let copy = case.database.copy.map(|copying| match copying {
+        Copying::Copy => "(copy)",
+        Copying::Reflink => "(reflink)",
+    });
+    let phases = case.phases.iter().map(|phase| phase.name.as_str());
+    let phases: Vec<&str> = copy.into_iter().chain(phases).collect();
     vec![
         case.id.clone(),
         case.label.clone(),

@@ -1,9 +1,9 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
-use super::finish::{self, Shown};
+use super::finish::{self, AtWork, Shown};
 use super::prepare::{identify, limit_not_held, refused};
 use super::run::{no_tier, no_volume};
-use super::runs;
+use super::{runs, search};
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::place::left_by;
@@ -11,7 +11,7 @@ use crate::host::{Place, Root, facts, meter};
 use crate::printer::Printer;
 use crate::redact::is_struck_out;
 use crate::report::evidence::{CaseEvidence, Evidence};
-use crate::runner::{Interrupt, Tiers, Volumes};
+use crate::runner::{Databases, Interrupt, Tiers, Volumes};
 use crate::{units, workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Value;
@@ -41,7 +41,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id))
         .map_err(|error| refused(&error))?;
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
-    let _alone = runs::take(&folder)?;
+    let alone = runs::take(&folder)?;
     let given_up = &args.destroy_data_on;
     let tiers = Tiers::take(&root, &plan, given_up).map_err(|error| no_tier(&error))?;
     let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
@@ -57,7 +57,13 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.warning(&warning);
     }
     let shown = Shown { json: args.json, wide: args.wide };
-    let ended = finish::run(&folder, &plan, tiers, volumes, &workers, &interrupt, printer)?;
+    let databases = Databases::default();
+    let work = AtWork { folder, tiers, volumes, workers, interrupt, alone, databases };
+    if plan.search.is_some() {
+        return search::resume(work, plan, args.json, printer);
+    }
+    let folder = work.folder.clone();
+    let ended = work.run(&plan, printer)?;
     finish::show(&folder, ended, &shown, printer)
 }
 

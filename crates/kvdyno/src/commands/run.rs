@@ -1,6 +1,6 @@
 //! `kvdyno run`: a suite from its text to its tables.
 
-use super::finish::{self, Shown};
+use super::finish::{self, AtWork, Shown};
 use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use super::runs;
 use crate::cli::RunArgs;
@@ -8,8 +8,10 @@ use crate::exit::{Complaint, Exit};
 use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
 use crate::redact::{redact, without_secrets};
-use crate::runner::{Ended, Interrupt, TierError, Tiers, VolumeError, Volumes};
-use crate::runner::{check_volumes, harness_ns_per_op};
+use crate::runner::{
+    Databases, Ended, Interrupt, TierError, Tiers, VolumeError, Volumes, check_tiers,
+    check_volumes, harness_ns_per_op,
+};
 use anyhow::Context as _;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -31,18 +33,32 @@ pub(super) fn keep(
     block_io: Watch,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
+    check(prepared)?;
+    tell(prepared, |text| printer.note(text), |text| printer.warning(text));
+    let work = start(prepared, runs, block_io, printer)?;
+    let folder = work.folder.clone();
+    // The plan as it is: the filed one has its secrets struck out.
+    let ended = work.run(&prepared.plan, printer)?;
+    Ok((folder, ended))
+}
+
+/// Takes the place, makes the run's folder below `runs`, and files what is known beforehand.
+pub(super) fn start(
+    prepared: &Prepared,
+    runs: &Path,
+    block_io: Watch,
+    printer: &Printer,
+) -> anyhow::Result<AtWork> {
     let root = Root::system();
-    check_space(prepared)?;
-    check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
+    check(prepared)?;
     let given_up = &prepared.given_up;
     let tiers = Tiers::take(&root, &prepared.plan, given_up).map_err(|error| no_tier(&error))?;
-    tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
     // A place that cannot be had is refused before a run is begun.
-    let (folder, _alone, claim) = if raw::is_device(&place) {
+    let (folder, alone, claim) = if raw::is_device(&place) {
         let claim = Claim::device(&root, &place, &prepared.consent).map_err(|e| refused(&e))?;
         let folder = create(&path, runs)?;
         (folder.clone(), runs::take(&folder)?, claim)
@@ -66,10 +82,16 @@ pub(super) fn keep(
     volumes.warnings().for_each(|warning| printer.warning(warning));
     begin(&folder, prepared, &id, volumes.place(), &root, block_io, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    // The plan as it is: the filed one has its secrets struck out.
-    let Prepared { plan, workers, .. } = prepared;
-    let ended = finish::run(&folder, plan, tiers, volumes, workers, &interrupt, printer)?;
-    Ok((folder, ended))
+    let (workers, databases) = (prepared.workers.clone(), Databases::default());
+    Ok(AtWork { folder, tiers, volumes, workers, interrupt, alone, databases })
+}
+
+/// Refuses what cannot be done here, before anything is touched.
+fn check(prepared: &Prepared) -> anyhow::Result<()> {
+    check_space(prepared)?;
+    check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
+    check_tiers(&Root::system(), &prepared.plan).map_err(|error| no_tier(&error))?;
+    Ok(())
 }
 
 /// Volumes are named by the user, as places are.

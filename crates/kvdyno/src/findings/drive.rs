@@ -1,10 +1,13 @@
-//! What lies under the place: whether it is a drive at all, and what of it is not in the figures.
+//! What lies under the databases: whether it is a drive at all, and what of it is not in the
+//! figures.
 
+use super::below::{self, Below};
 use super::{Finding, Id, measured};
 use crate::host::doctor;
-use crate::report::evidence::Evidence;
+use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::units::{bytes, grouped, percent};
 use kvdyno_record::engine::Value;
+use kvdyno_record::host::Drive;
 
 /// Random reads are hurt past this: the kernel's own default.
 const READAHEAD_MAX: u64 = 128 << 10;
@@ -17,82 +20,106 @@ const SMALL: f64 = 0.1;
 const READAHEAD: &str = "readahead";
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [
-        in_memory(evidence),
-        overlay(evidence),
-        uncounted(evidence),
-        virtual_drive(evidence),
-        readahead(evidence),
-        throttled(evidence),
-        discards(evidence),
-        unwell(evidence),
-        small(evidence),
-        inside(evidence),
-    ];
-    all.into_iter().flatten().collect()
+    let rules: [fn(&Evidence, &Below<'_>) -> Option<Finding>; 7] =
+        [in_memory, overlay, uncounted, readahead, throttled, discards, unwell];
+    let all = below::all(evidence);
+    let each = all.iter().flat_map(|below| rules.iter().map(move |rule| rule(evidence, below)));
+    let mut findings = together(each.flatten());
+    // Several volumes lie on one drive, of which these are said once.
+    findings.extend(
+        by_drive(&all).iter().flat_map(|on| [virtual_drive(evidence, on), small(on)]).flatten(),
+    );
+    findings.extend(inside(evidence));
+    findings
 }
 
-fn filesystem(evidence: &Evidence) -> &str {
-    evidence.run.host_before.filesystem.as_ref().map_or("", |filesystem| &filesystem.kind)
+/// What is the same on several volumes is said once.
+fn together(each: impl Iterator<Item = Finding>) -> Vec<Finding> {
+    let words = |finding: &'_ Finding| -> String {
+        let first = finding.cases.first().map_or("", String::as_str);
+        let words = finding.evidence.strip_prefix(&format!("{first}: "));
+        format!("{} {}", words.unwrap_or(&finding.evidence), finding.advice)
+    };
+    let mut all: Vec<Finding> = Vec::new();
+    for finding in each {
+        let same = |known: &&mut Finding| {
+            known.id == finding.id && words(known) == words(&finding) && !known.cases.is_empty()
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.cases.extend(finding.cases),
+            None => all.push(finding),
+        }
+    }
+    all
 }
 
-fn in_memory(evidence: &Evidence) -> Option<Finding> {
-    let kind = filesystem(evidence);
+/// Volumes by the drive that keeps their bytes.
+fn by_drive<'e>(all: &[Below<'e>]) -> Vec<Below<'e>> {
+    let mut drives: Vec<Below<'e>> = Vec::new();
+    for below in all {
+        let name = |below: &Below<'_>| below.keeps.map(|drive| drive.name.clone());
+        match drives.iter_mut().find(|known| name(known) == name(below)) {
+            Some(known) => known.cases.extend(below.cases.iter().copied()),
+            None => drives.push(below.clone()),
+        }
+    }
+    drives
+}
+
+fn in_memory(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let (what, kind) = below.keeper();
     ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"].contains(&kind).then(|| {
-        Finding::of_run(
+        below.finding(
             Id::PlaceInMemory,
-            format!("{} is {kind}: the data never left memory", evidence.run.place),
+            format!("{what} is {kind}: the data never left memory"),
             "`--place DIR` on a drive; durability classes mean nothing here",
         )
     })
 }
 
-fn overlay(evidence: &Evidence) -> Option<Finding> {
-    let kind = filesystem(evidence);
+fn overlay(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let (what, kind) = below.keeper();
     (kind == "overlay" || kind.starts_with("fuse")).then(|| {
-        Finding::of_run(
+        below.finding(
             Id::PlaceOverlay,
-            format!("{} is {kind}: a layer that copies lies above the drive", evidence.run.place),
+            format!("{what} is {kind}: a layer that copies lies above the drive"),
             "`--place DIR` on a filesystem of a drive: in a container, a volume or a bind mount",
         )
     })
 }
 
-fn uncounted(evidence: &Evidence) -> Option<Finding> {
+fn uncounted(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
     let counted = |device: &Option<kvdyno_record::usage::DeviceUsage>| device.is_some();
-    let mut phases = evidence.recorded().flat_map(|(_, record)| &record.phases).peekable();
+    let mut phases = below.cases.iter().flat_map(|(_, record)| &record.phases).peekable();
     phases.peek()?;
     let none = !phases.any(|phase| counted(&phase.before.device));
-    let off =
-        evidence.run.host_before.drive.as_ref().and_then(|drive| drive.iostats) == Some(false);
-    (none && !filesystem(evidence).contains("tmpfs")).then(|| {
-        let drive = evidence.run.host_before.drive.as_ref();
-        let name = drive.map_or("a drive", |drive| drive.name.as_str());
-        let advice = if off {
-            format!("`echo 1 > /sys/block/{name}/queue/iostats` turns its counters on")
-        } else {
-            "`--place DIR` on a local block device".to_owned()
-        };
-        let place = &evidence.run.place;
-        Finding::of_run(
+    (none && !below.kind().contains("tmpfs")).then(|| {
+        let off = below.drive.and_then(|drive| drive.iostats) == Some(false);
+        let on = below.switch("1", "iostats").filter(|_| off);
+        let advice = on.map_or_else(
+            || "`--place DIR` on a local block device".to_owned(),
+            |switch| format!("{switch} turns its counters on"),
+        );
+        let name = below.name();
+        below.finding(
             Id::DriveUncounted,
-            format!("the kernel counts no device under {place}: write amplification is not known"),
+            format!("the kernel counts no device under {name}: write amplification is not known"),
             advice,
         )
     })
 }
 
-fn virtual_drive(evidence: &Evidence) -> Option<Finding> {
-    let host = &evidence.run.host_before;
-    let drive = host.drive.as_ref()?;
+fn virtual_drive(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let drive = below.keeps?;
     let by_name = ["vd", "xvd", "loop", "zram", "nbd", "rbd"]
         .iter()
         .any(|prefix| drive.name.starts_with(prefix));
     let model = drive.model.as_deref().unwrap_or_default().to_lowercase();
     let by_model = ["virtual", "qemu", "vmware", "msft"].iter().any(|word| model.contains(word));
-    (by_name || by_model || host.machine.virtual_machine == Some(true)).then(|| {
+    let machine = evidence.run.host_before.machine.virtual_machine == Some(true);
+    (by_name || by_model || machine).then(|| {
         let (name, model) = (&drive.name, drive.model.as_deref().unwrap_or("no model"));
-        Finding::of_run(
+        below.finding(
             Id::DriveVirtual,
             format!("{name} ({model}) is a virtual drive: a cache of the host may lie behind it"),
             "figures hold for comparing engines here; those of a drive need the drive itself",
@@ -100,53 +127,47 @@ fn virtual_drive(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-fn readahead(evidence: &Evidence) -> Option<Finding> {
-    let drive = evidence.run.host_before.drive.as_ref()?;
+fn readahead(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let drive = below.drive?;
     let bytes_ahead = drive.read_ahead_bytes.filter(|bytes| *bytes > READAHEAD_MAX)?;
-    let on = evidence
-        .recorded()
-        .filter(|(case, _)| case.case.options.values.get(READAHEAD) == Some(&Value::Boolean(true)));
+    let on = |case: &CaseEvidence| {
+        case.case.options.values.get(READAHEAD) == Some(&Value::Boolean(true))
+    };
     let words = format!("readahead is on, and {} reads {} ahead", drive.name, bytes(bytes_ahead));
-    let cases = on.map(|(case, _)| (case.case.id.clone(), words.clone()));
-    Finding::of_cases(
-        Id::ReadaheadLarge,
-        cases,
-        format!(
-            "set the engine's option {READAHEAD} = false, or `echo 128 > \
-             /sys/block/{}/queue/read_ahead_kb`; keep both as variants to see the difference",
-            drive.name
-        ),
-    )
+    let cases = below.cases.iter().filter(|(case, _)| on(case));
+    let cases = cases.map(|(case, _)| (case.case.id.clone(), words.clone()));
+    let or = below.switch("128", "read_ahead_kb").map_or(String::new(), |by| format!(", or {by}"));
+    let advice = format!(
+        "set the engine's option {READAHEAD} = false{or}; keep both as variants to see the \
+         difference"
+    );
+    Finding::of_cases(Id::ReadaheadLarge, cases, advice)
 }
 
 /// wbt, the kernel's throttling of writeback: it counts where something was written.
-fn throttled(evidence: &Evidence) -> Option<Finding> {
-    let drive = evidence.run.host_before.drive.as_ref()?;
+fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let drive = below.drive?;
     let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
     let writers = measured(evidence).filter(|at| {
         let mut mixes = at.drive.roles.iter().flat_map(|role| &role.mix);
-        !at.of_harness() && mixes.any(|mix| mix.op.writes())
+        below.has(&at.case.case.id) && !at.of_harness() && mixes.any(|mix| mix.op.writes())
     });
     let words =
         format!("writes in the background wait while reads of {} take over {us} us", drive.name);
-    Finding::of_cases(
-        Id::WritesThrottled,
-        writers.map(|at| (at.id(), words.clone())),
-        format!(
-            "an engine that flushes in the background is slowed for the sake of its readers: \
-             compare only with machines that do the same, or `echo 0 > \
-             /sys/block/{}/queue/wbt_lat_usec`",
-            drive.name
-        ),
-    )
+    let or = below.switch("0", "wbt_lat_usec").map_or(String::new(), |by| format!(", or {by}"));
+    let advice = format!(
+        "an engine that flushes in the background is slowed for the sake of its readers: compare \
+         only with machines that do the same{or}"
+    );
+    Finding::of_cases(Id::WritesThrottled, writers.map(|at| (at.id(), words.clone())), advice)
 }
 
 /// Of engines that delete files: by what the drive was told, not by what is thought of an engine.
-fn discards(evidence: &Evidence) -> Option<Finding> {
-    let filesystem = evidence.run.host_before.filesystem.as_ref()?;
+fn discards(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let filesystem = below.filesystem?;
     let mut options = filesystem.options.split(',');
     let way = options.find(|option| option.split('=').next() == Some("discard"))?;
-    let told = measured(evidence).filter_map(|at| {
+    let told = measured(evidence).filter(|at| below.has(&at.case.case.id)).filter_map(|at| {
         let (before, after) = (at.phase.before.device.as_ref()?, at.phase.after.device.as_ref()?);
         let discards = after.discards.checked_sub(before.discards).filter(|n| *n > 0)?;
         let discarded = after.discard_bytes.saturating_sub(before.discard_bytes);
@@ -158,39 +179,37 @@ fn discards(evidence: &Evidence) -> Option<Finding> {
         );
         Some((at.id(), words))
     });
-    Finding::of_cases(
-        Id::DiscardOnline,
-        told,
-        format!(
-            "other I/O waits meanwhile: `mount -o remount,nodiscard {}`, and `fstrim` between runs",
+    let advice = match below.volume() {
+        Some(name) => format!("leave {way} out of `mount` of volume {name}"),
+        None => format!(
+            "`mount -o remount,nodiscard {}`, and `fstrim` between runs",
             filesystem.mount_point
         ),
-    )
+    };
+    Finding::of_cases(Id::DiscardOnline, told, format!("other I/O waits meanwhile: {advice}"))
 }
 
-fn unwell(evidence: &Evidence) -> Option<Finding> {
-    let after = evidence.run.host_after.as_ref();
-    let drives = after.into_iter().chain([&evidence.run.host_before]).filter_map(|host| {
-        let drive = host.drive.as_ref()?;
-        Some((drive, drive.health.as_ref()?))
-    });
-    let (drive, health) = drives.into_iter().find(|(_, health)| doctor::is_unwell(health))?;
-    Some(Finding::of_run(
+fn unwell(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
+    let after = evidence.run.host_after.as_ref().and_then(|host| host.drive.as_ref());
+    let same = |after: &&Drive| below.drive.is_some_and(|drive| drive.name == after.name);
+    let drives = after.filter(same).into_iter().chain(below.drive);
+    let told = drives.filter_map(|drive| Some((drive, drive.health.as_ref()?)));
+    let (drive, health) = told.into_iter().find(|(_, health)| doctor::is_unwell(health))?;
+    Some(below.finding(
         Id::DriveUnwell,
         format!("{}: {} ({})", drive.name, doctor::health_in_words(health), health.source),
         "a drive in this state slows itself down: cool it or replace it, and run again",
     ))
 }
 
-fn small(evidence: &Evidence) -> Option<Finding> {
-    let drive = evidence.run.host_before.drive.as_ref().filter(|drive| drive.bytes > 0)?;
-    let sizes = evidence
-        .recorded()
-        .flat_map(|(_, record)| record.phases.iter().filter_map(|phase| phase.database));
+fn small(below: &Below<'_>) -> Option<Finding> {
+    let drive = below.keeps.filter(|drive| drive.bytes > 0)?;
+    let phases = below.cases.iter().flat_map(|(_, record)| &record.phases);
+    let sizes = phases.filter_map(|phase| phase.database);
     let largest = sizes.map(|size| size.allocated_bytes).max().filter(|bytes| *bytes > 0)?;
     let share = largest as f64 / drive.bytes as f64;
     (share < SMALL).then(|| {
-        Finding::of_run(
+        below.finding(
             Id::SmallAgainstDrive,
             format!(
                 "the largest database, {}, is {} of {} ({})",

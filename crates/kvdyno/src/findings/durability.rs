@@ -1,7 +1,7 @@
 //! What the drive was asked for, by whom: whether what an engine calls committed was flushed (the
 //! class is checked, not believed), and whether others used the drive, too.
 
-use super::{Finding, Id, Measured, measured};
+use super::{Finding, Id, Measured, below, measured};
 use crate::report::block_io::{flushes_and_fua, writes};
 use crate::report::evidence::Evidence;
 use crate::units::{grouped, percent};
@@ -22,13 +22,12 @@ pub(super) fn findings(evidence: &Evidence) -> Result<Vec<Finding>, RecordError>
 }
 
 fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    let Some(drive) = evidence.run.host_before.drive.as_ref() else { return Ok(None) };
-    // What is in a drive without a cache, or with one that outlives the power, is durable.
-    if drive.write_cache.as_deref() != Some("write back") {
-        return Ok(None);
-    }
     let mut cases = Vec::new();
     for one in measured(evidence) {
+        let drive = below::of(evidence, one.record).and_then(|below| below.drive);
+        // What is in a drive without a cache, or with one that outlives the power, is durable.
+        let cached = |drive: &&Drive| drive.write_cache.as_deref() == Some("write back");
+        let Some(drive) = drive.filter(cached) else { continue };
         if let Some(words) = not_flushed(evidence, &one, drive)? {
             cases.push((one.id(), words));
         }

@@ -29,7 +29,7 @@ pub(super) fn findings(
     let all = [
         short(evidence),
         few_slices(evidence)?,
-        few_trials(groups),
+        few_trials(evidence, groups),
         not_settled(evidence),
         harness.and_then(|harness| harness_share(groups, harness)),
         alone(evidence, harness).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
@@ -70,9 +70,10 @@ fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     ))
 }
 
-fn few_trials(groups: &[Group]) -> Option<Finding> {
-    // What fills a bare drive's file is no figure of it.
-    let figures = |group: &&Group| group.competes() || !group.runs.is_empty();
+fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
+    // What fills a bare drive's file is no figure of it; a search loads once for all its trials.
+    let loads = evidence.plan.search.is_none();
+    let figures = |group: &&Group| group.competes() && loads || !group.runs.is_empty();
     let real = groups.iter().filter(|group| !group.measures_the_harness);
     let fewest = real.filter(figures).map(|group| group.trials.len()).min()?;
     (fewest < TRIALS_MIN).then(|| {

@@ -4,9 +4,12 @@
 //! A finding is about figures, not about the program: what a machine cannot do before anything ran
 //! is the doctor's, and a record that contradicts itself is `kvdyno check`'s.
 
+mod below;
 mod ceiling;
+mod database;
 mod drive;
 mod durability;
+mod explain;
 mod integrity;
 mod machine;
 mod memory;
@@ -14,6 +17,7 @@ mod method;
 mod steady;
 
 use crate::report::evidence::{CaseEvidence, Evidence};
+use crate::report::explain::Explained;
 use crate::report::group::Group;
 use crate::report::summary::Harness;
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
@@ -148,6 +152,8 @@ kinds! {
     NotVerified = Info;
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info;
+    /// Cases wrote to databases that shared their blocks with what they were copied from.
+    DatabaseReflinked = Warning;
     /// Measured for less than a minute.
     ShortMeasure = Info;
     /// Too few slices to see a trend.
@@ -158,6 +164,18 @@ kinds! {
     SlowClock = Info;
     /// Tails that the machine alone would explain.
     TailBelowHarness = Info;
+    /// Threads were ready to run and had no CPU.
+    CpuWanting = Warning;
+    /// Most of the time went into waiting for flushes, one a write or so.
+    BoundByFlushes = Info;
+    /// Most of the time went into waiting for single requests to the drive.
+    BoundByLatency = Info;
+    /// Most of the time went into waiting for a drive that gives no more.
+    BoundByDrive = Info;
+    /// Most of the time was spent computing.
+    BoundByCpu = Info;
+    /// Most of the time went into waiting for other threads.
+    BoundByLock = Info;
 }
 
 impl Id {
@@ -225,6 +243,7 @@ pub fn judge(
     evidence: &Evidence,
     groups: &[Group],
     harness: Option<&Harness>,
+    explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
     findings.extend(integrity::findings(evidence));
@@ -238,6 +257,8 @@ pub fn judge(
     findings.extend(durability::findings(evidence)?);
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
+    findings.extend(explain::findings(groups, explained));
+    findings.extend(database::findings(evidence));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)
 }

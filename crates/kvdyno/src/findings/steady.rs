@@ -1,5 +1,5 @@
 //! Whether what was measured lasted, and whether it was the same for every engine: writers of equal
-//! speed, no stalls, a rate that stays, a database that nobody had worked on.
+//! speed, no stalls, a rate that stays.
 
 use super::{Finding, Id, Measured, measured};
 use crate::report::catalogue as c;
@@ -10,7 +10,7 @@ use crate::units::{duration, grouped, percent};
 use kvdyno_record::engine::{EngineEvent, Value};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::series::Slice;
-use kvdyno_record::workload::{Drive, Role, Work};
+use kvdyno_record::workload::{Role, Work};
 
 /// Past this ratio of the writers' rates, readers do not have the same neighbour.
 const WRITERS_RATIO_MAX: f64 = 2.0;
@@ -28,12 +28,7 @@ const SLICES_MIN: usize = 6;
 const STALL_MICROS: &str = "stall.micros";
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
-    let all = [
-        writers_unequal(evidence, groups),
-        stalled(evidence)?,
-        not_steady(evidence)?,
-        database_shared(evidence),
-    ];
+    let all = [writers_unequal(evidence, groups), stalled(evidence)?, not_steady(evidence)?];
     Ok(all.into_iter().flatten().collect())
 }
 
@@ -231,36 +226,6 @@ fn drift(series: &[Slice], role: &str) -> Option<String> {
         grouped(first.round() as u64),
         grouped(last.round() as u64)
     ))
-}
-
-fn database_shared(evidence: &Evidence) -> Option<Finding> {
-    let writes = |drive: &Drive| {
-        drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op.writes())
-    };
-    let wrote = |id: &str| {
-        let case = evidence.cases.iter().find(|case| case.case.id == id);
-        case.is_some_and(|case| {
-            case.case.phases.iter().any(|phase| match &phase.work {
-                Work::Warmup(drive) | Work::Measure(drive) => writes(drive),
-                _ => false,
-            })
-        })
-    };
-    // A bare drive's blocks are overwritten in place: its state is told by the steady state's rule.
-    let engines = measured(evidence).filter(|at| !at.of_harness() && !at.case.is_bare_drive());
-    let shared = engines.filter_map(|at| {
-        let before = at.record.database_used_by.iter();
-        let before: Vec<&str> = before.map(String::as_str).filter(|id| wrote(id)).collect();
-        (!before.is_empty()).then(|| {
-            (at.id(), format!("its database had been written to by {}", before.join(", ")))
-        })
-    });
-    Finding::of_cases(
-        Id::DatabaseShared,
-        shared.collect::<Vec<_>>(),
-        "thread counts took turns on one database that aged: an effect of threads may be one of \
-         age; `database = \"fresh\"` in [run] gives each case its own load",
-    )
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Each finding from a record that shows it, and none from one that does not.
 
 mod durability;
+mod volumes;
 
 use super::{Finding, Id, Severity};
 use crate::exit::Exit;

@@ -36,15 +36,28 @@ enum Held {
 impl Claim {
     /// Takes a block device for one run.
     pub fn device(root: &Root, path: &Path, consent: &Consent) -> Result<Self, PlaceError> {
-        let raw = Raw::take(root, path, consent)?;
-        Ok(Self {
+        Ok(Self::of_device(Raw::take(root, path, consent)?))
+    }
+
+    /// The same where the run makes filesystems with this label on it.
+    pub fn labelled_device(
+        root: &Root,
+        path: &Path,
+        consent: &Consent,
+        label: &str,
+    ) -> Result<Self, PlaceError> {
+        Ok(Self::of_device(Raw::take_labelled(root, path, consent, label)?))
+    }
+
+    fn of_device(raw: Raw) -> Self {
+        Self {
             place: raw.path.clone(),
             held: Held::Device(raw),
             directories: Vec::new(),
             databases: BTreeSet::new(),
             warnings: Vec::new(),
             released: false,
-        })
+        }
     }
 
     /// Looks at a place and takes it for one run, in one step.

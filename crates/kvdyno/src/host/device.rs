@@ -67,10 +67,11 @@ impl Device {
         let text = std::fs::read_to_string(self.directory.join("stat")).ok()?;
         let mut usage = parse(&self.name, &text)?;
         if !self.below.is_empty() {
-            usage.flushes = None;
+            (usage.flushes, usage.flush_ns) = (None, None);
         } else if self.name != self.disk {
             let text = root.text(format!("{}/stat", self.disk_directory()))?;
-            usage.flushes = parse(&self.disk, &text)?.flushes;
+            let disk = parse(&self.disk, &text)?;
+            (usage.flushes, usage.flush_ns) = (disk.flushes, disk.flush_ns);
         }
         Some(usage)
     }
@@ -86,7 +87,7 @@ fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
     let fields: Vec<u64> = text.split_whitespace().filter_map(|field| field.parse().ok()).collect();
     let field = |at: usize| fields.get(at).copied();
     let sectors = |at| Some(field(at)? * 512);
-    let time = |at| Some(field(at)? * 1_000_000);
+    let time = |at: usize| Some(field(at)? * 1_000_000);
     Some(DeviceUsage {
         device: name.to_owned(),
         reads: field(0)?,
@@ -102,6 +103,7 @@ fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
         discard_bytes: sectors(13).unwrap_or_default(),
         // Since Linux 5.5.
         flushes: field(15),
+        flush_ns: time(16),
     })
 }
 
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(usage.read_ns, 55_162_000_000);
         assert_eq!((usage.busy_ns, usage.queue_ns), (16_012_000_000, 74_409_000_000));
         assert_eq!((usage.discards, usage.discard_bytes), (4546, 1_038_496 * 512));
-        assert_eq!(usage.flushes, Some(540));
+        assert_eq!((usage.flushes, usage.flush_ns), (Some(540), Some(28_000_000)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Fills [`Host`]: what the machine is, before and after a run.
 
 use super::device::Device;
-use super::drive::{self, chosen};
+use super::drive::chosen;
 use super::root::keyed;
 use super::{Root, Volume, blockio, cache, group, meter, settings};
 use kvdyno_record::host::{Host, Machine};
@@ -30,7 +30,7 @@ pub fn read(root: &Root, place: &Path) -> Host {
         architecture: std::env::consts::ARCH.to_owned(),
         machine: machine(root),
         filesystem: volume.as_ref().map(Volume::filesystem),
-        drive: device.map(|device| drive::read(root, device)),
+        drive: volume.as_ref().and_then(|volume| volume.drive(root)),
         root: rustix::process::geteuid().is_root(),
         ram_limit: group::availability(root),
         drop_caches: cache::drop_caches_availability(root),

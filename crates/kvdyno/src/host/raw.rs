@@ -3,6 +3,7 @@
 //! It is named in full and twice, in use by nobody, and carries nothing that is known to be of
 //! value. Whatever is found is said with its name and the way out; nothing is ever wiped here.
 
+pub mod label;
 mod signature;
 
 use super::Root;
@@ -36,6 +37,8 @@ pub struct Raw {
     name: String,
     /// Nothing is written to it.
     reading: bool,
+    /// The label of filesystems that the run makes on it.
+    own: Option<String>,
     /// Locked as udev wants it to be, so that nobody probes it meanwhile (systemd,
     /// Block Device Locking). Not held exclusively: its worker does that.
     _lock: File,
@@ -129,6 +132,26 @@ fn directory((major, minor): (u32, u32)) -> String {
 impl Raw {
     /// Looks at a block device, and takes it. Nothing is written.
     pub fn take(root: &Root, typed: &Path, consent: &Consent) -> Result<Self, RawError> {
+        Self::take_as(root, typed, consent, None)
+    }
+
+    /// The same for a run that makes filesystems with this label on it: one that it left there
+    /// when it was killed is no stranger's.
+    pub fn take_labelled(
+        root: &Root,
+        typed: &Path,
+        consent: &Consent,
+        label: &str,
+    ) -> Result<Self, RawError> {
+        Self::take_as(root, typed, consent, Some(label))
+    }
+
+    fn take_as(
+        root: &Root,
+        typed: &Path,
+        consent: &Consent,
+        own: Option<&str>,
+    ) -> Result<Self, RawError> {
         let io = |name: &str| {
             let name = name.to_owned();
             move |source| RawError::Io { name, source }
@@ -160,11 +183,11 @@ impl Raw {
         })?;
         let bytes = file.seek(SeekFrom::End(0)).map_err(io(&name))?;
         if !reading {
-            let found = signature::find(&file, bytes).map_err(io(&name))?;
-            check_unsigned(found, &path, &name)?;
+            check_strangers(&file, bytes, own, &path, &name)?;
         }
         drop(file);
-        Ok(Self { _lock: lock(&path, &name)?, path, bytes, name, reading })
+        let own = own.map(str::to_owned);
+        Ok(Self { _lock: lock(&path, &name)?, path, bytes, name, reading, own })
     }
 
     /// Looks again, between two cases: nobody holds it exclusively then, and somebody may have
@@ -178,8 +201,40 @@ impl Raw {
         let gone = || io(io::Error::other("it is no block device any more"));
         check_unused(root, number(&self.path).ok_or_else(gone)?, &self.name)?;
         let file = File::open(&self.path).map_err(io)?;
+        if self.own.is_some() {
+            // Nothing of ours is left on it between two cases, or what says that it is ours.
+            let own = self.own.as_deref();
+            return check_strangers(&file, self.bytes, own, &self.path, &self.name);
+        }
         let found = signature::find_in_noise(&file, self.bytes).map_err(io)?;
         check_unsigned(found, &self.path, &self.name)
+    }
+}
+
+/// Nothing is on it but what `own` is the label of.
+fn check_strangers(
+    file: &File,
+    bytes: u64,
+    own: Option<&str>,
+    path: &Path,
+    name: &str,
+) -> Result<(), RawError> {
+    let io = |source| RawError::Io { name: name.to_owned(), source };
+    let label = label::find(file).map_err(io)?;
+    if label.is_some() && label.as_deref() == own {
+        return Ok(());
+    }
+    let found = signature::find(file, bytes).map_err(io)?;
+    match label.filter(|label| label::is_ours(label)) {
+        Some(label) => {
+            let kind = found.unwrap_or_else(|| "a filesystem".to_owned());
+            let found = format!(
+                "{kind}, labelled {label}: of a run of kvdyno that was killed, which `kvdyno \
+                 resume` goes on with"
+            );
+            Err(RawError::Signed { name: name.to_owned(), found, path: path.to_owned() })
+        }
+        None => check_unsigned(found, path, name),
     }
 }
 

@@ -4,11 +4,11 @@
 //! (btrfs). Filesystems in memory, in layers or over a network have no device that could be
 //! metered.
 
-use super::Root;
 use super::device::Device;
 use super::mount::{self, Mount};
 use super::raw;
-use kvdyno_record::host::Filesystem;
+use super::{Root, drive};
+use kvdyno_record::host::{Drive, Filesystem};
 use rustix::fs::{StatVfsMountFlags, major, minor, statvfs};
 use std::fs;
 use std::io;
@@ -125,6 +125,11 @@ impl Volume {
     /// What the filesystem is good for.
     pub fn medium(&self) -> Medium {
         Medium::of(self.kind())
+    }
+
+    /// What its device says of itself, where there is one.
+    pub fn drive(&self, root: &Root) -> Option<Drive> {
+        self.device.as_ref().ok().map(|device| drive::read(root, device))
     }
 
     /// For the record.

@@ -18,13 +18,13 @@ pub struct Progress<'p> {
     printer: &'p Printer,
     bar: Option<ProgressBar>,
     begun: Instant,
-    estimate: Duration,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     cases: usize,
+    estimate: Duration,
     finished: usize,
     case: String,
     phase: String,
@@ -45,13 +45,23 @@ impl<'p> Progress<'p> {
         let now = Instant::now();
         let state = State {
             cases,
+            estimate,
             finished: 0,
             case: String::new(),
             phase: String::new(),
             part: 0.0,
             spoken: now,
         };
-        Self { printer, bar, begun: now, estimate, state: Mutex::new(state) }
+        Self { printer, bar, begun: now, state: Mutex::new(state) }
+    }
+
+    /// More or fewer cases are expected now than before, and another time for all of them.
+    pub fn expect(&self, cases: usize, estimate: Duration) {
+        let mut state = self.lock();
+        (state.cases, state.estimate) = (cases, estimate);
+        if let Some(bar) = &self.bar {
+            bar.set_length(cases as u64 * STEPS_A_CASE);
+        }
     }
 
     /// A case begins. `number` counts from 1; cases that a resumed run need not do again may be
@@ -117,7 +127,7 @@ impl<'p> Progress<'p> {
 
     fn line(&self, state: &State, words: &str) -> String {
         let done = share_done(state);
-        let left = time_left(self.begun.elapsed(), self.estimate, done);
+        let left = time_left(self.begun.elapsed(), state.estimate, done);
         format!(
             "{} {}: {words}, {} left",
             counted(state, state.finished + 1),

@@ -6,6 +6,7 @@
 
 mod clause;
 mod drive;
+mod volumes;
 mod words;
 
 use super::catalogue as c;
@@ -32,7 +33,7 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
     let (mut loads, mut runs) = (Vec::new(), Vec::new());
     for setting in settings(summary) {
         let first = setting.groups[0];
-        let apart = apart(summary, first);
+        let apart = apart(summary, first, true);
         if let Some(sentence) = setting.load_sentence() {
             let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
             loads.push(Answer { workload: format!("{phase}{apart}"), sentence });
@@ -43,7 +44,19 @@ pub fn answers(summary: &Summary) -> Vec<Answer> {
             }
         }
     }
-    loads.append(&mut runs);
+    let (mut loads_by_volume, mut runs_by_volume) = volumes::answers(summary);
+    loads.append(&mut loads_by_volume);
+    match &summary.search {
+        None => {
+            loads.append(&mut runs);
+            loads.append(&mut runs_by_volume);
+        }
+        // Its points are one question.
+        Some(search) => {
+            let (workload, sentence) = (search.phase.clone(), search.sentences.join(" "));
+            loads.insert(0, Answer { workload, sentence });
+        }
+    }
     loads
 }
 
@@ -65,8 +78,13 @@ fn settings(summary: &Summary) -> Vec<Setting<'_>> {
 }
 
 fn same_setting(a: &Group, b: &Group) -> bool {
+    a.volume == b.volume && alike(a, b)
+}
+
+/// The same work with the same means, on whatever volume.
+fn alike(a: &Group, b: &Group) -> bool {
     let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    let means = |group: &Group| (group.ram(), group.volume.clone(), group.durability);
+    let means = |group: &Group| (group.ram(), group.durability);
     let phases = |group: &Group| -> Vec<String> {
         let of_role = |role: &RoleRow| format!("{} {} {}", role.role, role.mix, role.open_loop);
         group
@@ -79,7 +97,7 @@ fn same_setting(a: &Group, b: &Group) -> bool {
 }
 
 /// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
-fn apart(summary: &Summary, group: &Group) -> String {
+fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
     let others = || summary.groups.iter().filter(|other| other.competes());
     let mut text = String::new();
     let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
@@ -96,7 +114,7 @@ fn apart(summary: &Summary, group: &Group) -> String {
             _ => format!(", RAM {}", group.ram()),
         };
     }
-    if let Some(volume) = &group.volume
+    if let Some(volume) = group.volume.as_ref().filter(|_| by_volume)
         && others().any(|other| other.volume.as_ref() != Some(volume))
     {
         text += &format!(", on {volume}");
@@ -111,7 +129,15 @@ impl<'s> Setting<'s> {
     fn load_sentence(&self) -> Option<String> {
         let first = self.groups.iter().find(|group| group.load.is_some())?;
         let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
-        let peers: Vec<&Group> = self.groups.iter().filter(loads).copied().collect();
+        let mut peers: Vec<&Group> = self.groups.iter().filter(loads).copied().collect();
+        // Where each number of threads has a load of its own, an engine stands for all of its own
+        // with the first.
+        let mut told: Vec<&str> = Vec::new();
+        peers.retain(|group| {
+            let new = !told.contains(&group.label.as_str());
+            told.extend(new.then_some(group.label.as_str()));
+            new
+        });
         let standings =
             self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
         let text = clause::rates(standings, &words::LOADS)?;
@@ -186,11 +212,15 @@ impl<'s> Setting<'s> {
 
     /// As people call the engine, where the suite gave it no label of its own.
     fn name(&self, group: &'s Group) -> &'s str {
-        let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
-        let info = self.summary.engines.iter().find(own).filter(|_| group.label == group.engine);
-        let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
-        title.unwrap_or(&group.label)
+        title(self.summary, group)
     }
+}
+
+fn title<'s>(summary: &'s Summary, group: &'s Group) -> &'s str {
+    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
+    let info = summary.engines.iter().find(own).filter(|_| group.label == group.engine);
+    let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
+    title.unwrap_or(&group.label)
 }
 
 fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {

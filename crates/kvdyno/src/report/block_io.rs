@@ -113,7 +113,12 @@ fn shown<'c>(case: &'c CaseEvidence, phase: &str) -> Option<&'c PhaseRecord> {
 /// The operations of a phase that write.
 pub(crate) fn writes(phase: &PhaseRecord) -> u64 {
     let ops = phase.roles.iter().flat_map(|role| &role.ops);
-    ops.filter(|(name, _)| !READS.contains(&name.as_str())).map(|(_, op)| op.count).sum()
+    ops.filter(|(name, _)| !is_read(name)).map(|(_, op)| op.count).sum()
+}
+
+/// An operation that writes nothing, by its name.
+pub(crate) fn is_read(op: &str) -> bool {
+    READS.contains(&op)
 }
 
 /// Operations that write nothing.

@@ -185,6 +185,36 @@ figures! {
     DATA_TO_RAM_ASKED: "data_to_ram_asked", "B/B", Neither, Plan, Median;
     /// Bytes allocated over the RAM limit in force, or over the machine's memory.
     DATA_TO_RAM: "data_to_ram", "B/B", Neither, Kernel, Median;
+    /// Mean time of a read at the device, the wait in the kernel's queue in it.
+    DEVICE_READ_LATENCY: "device_read_ns_mean", "ns", Lower, Device, Median;
+    /// Mean time of a write at the device, the wait in the kernel's queue in it.
+    DEVICE_WRITE_LATENCY: "device_write_ns_mean", "ns", Lower, Device, Median;
+    /// Mean time of a cache flush of the whole device.
+    DEVICE_FLUSH_LATENCY: "device_flush_ns_mean", "ns", Lower, Device, Median;
+    /// Of the threads' time: on a CPU in user mode.
+    TIME_USER: "time_user_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: on a CPU in the kernel.
+    TIME_SYSTEM: "time_system_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: ready to run, and no CPU free.
+    TIME_RUNQUEUE: "time_runqueue_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: waiting for the device, or for the filesystem above it.
+    TIME_DEVICE: "time_device_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: held up by the engine, by its own account.
+    TIME_STALL: "time_stall_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: waiting for another thread.
+    TIME_LOCK: "time_lock_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: an open loop with nothing due.
+    TIME_IDLE: "time_idle_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: waiting for another process, a server.
+    TIME_NETWORK: "time_network_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the threads' time: anything else, and what is not known.
+    TIME_OTHER: "time_other_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the wait for the device: in calls that read, or for a page of a mapped file.
+    TIME_DEVICE_READ: "time_device_read_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the wait for the device: in calls that write.
+    TIME_DEVICE_WRITE: "time_device_write_percent", "%", Neither, KernelAndHarness, Mean;
+    /// Of the wait for the device: in calls that make writes durable.
+    TIME_DEVICE_SYNC: "time_device_sync_percent", "%", Neither, KernelAndHarness, Mean;
     /// CPU time stolen by the hypervisor, of all CPUs.
     STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
 }

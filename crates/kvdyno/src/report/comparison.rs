@@ -1,4 +1,5 @@
-//! An engine beside the base engine (the suite's first) at the same work and durability class.
+//! An engine beside the base engine (the suite's first) at the same work and durability class, and
+//! beside itself on the first volume.
 
 use super::catalogue as c;
 use super::group::Group;
@@ -7,10 +8,10 @@ use crate::stats::MIN_TRIALS;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A figure over the base engine's.
+/// A figure over the base's.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Beside {
-    /// The base engine's label.
+    /// The base: an engine's label, or a volume's name.
     pub base: String,
     /// How many times its figure.
     pub ratio: f64,
@@ -34,7 +35,7 @@ pub enum Verdict {
 }
 
 impl Beside {
-    fn new(base: &Group, base_metric: &Metric, own: &Metric, is_base: bool) -> Option<Self> {
+    fn new(base: &str, base_metric: &Metric, own: &Metric, is_base: bool) -> Option<Self> {
         let (base_value, value) = (base_metric.value?, own.value?);
         if base_value <= 0.0 {
             return None;
@@ -48,7 +49,7 @@ impl Beside {
         } else {
             Verdict::Different
         };
-        Some(Self { base: base.label.clone(), ratio: value / base_value, verdict })
+        Some(Self { base: base.to_owned(), ratio: value / base_value, verdict })
     }
 
     /// In a table cell: `1.00`, `2.31`, `~1.02`, `1.4?`.
@@ -67,31 +68,70 @@ pub(super) fn compare(groups: &mut [Group]) {
         if !groups[at].competes() {
             continue;
         }
-        let load = beside_load(groups, at);
+        let load = [beside_load(groups, at, Base::Engine), beside_load(groups, at, Base::Volume)];
         if let Some(row) = &mut groups[at].load {
-            row.beside = load;
+            [row.beside, row.beside_volume] = load;
         }
         for run in 0..groups[at].runs.len() {
             for role in 0..groups[at].runs[run].roles.len() {
-                groups[at].runs[run].roles[role].beside = beside_role(groups, at, run, role);
+                let beside = [Base::Engine, Base::Volume]
+                    .map(|base| beside_role(groups, (at, run, role), base));
+                let row = &mut groups[at].runs[run].roles[role];
+                [row.beside, row.beside_volume] = beside;
             }
         }
     }
 }
 
-fn beside_load(groups: &[Group], at: usize) -> Option<Beside> {
-    let peer = |group: &Group| group.load_peers == groups[at].load_peers && group.load.is_some();
-    let base = groups.iter().position(|group| group.competes() && peer(group))?;
-    let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
-    Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)
+/// What a figure stands beside.
+#[derive(Clone, Copy)]
+enum Base {
+    /// Another engine's on the same volume.
+    Engine,
+    /// The same engine's on another volume.
+    Volume,
 }
 
-fn beside_role(groups: &[Group], at: usize, run: usize, role: usize) -> Option<Beside> {
-    let peer = |group: &Group| group.run_peers == groups[at].run_peers;
+impl Base {
+    fn name(self, group: &Group) -> Option<&str> {
+        match self {
+            Self::Engine => Some(&group.label),
+            Self::Volume => group.volume.as_deref(),
+        }
+    }
+
+    fn loads(self, group: &Group) -> &str {
+        match self {
+            Self::Engine => &group.load_peers,
+            Self::Volume => &group.load_on_volumes,
+        }
+    }
+
+    fn runs(self, group: &Group) -> &str {
+        match self {
+            Self::Engine => &group.run_peers,
+            Self::Volume => &group.run_on_volumes,
+        }
+    }
+}
+
+fn beside_load(groups: &[Group], at: usize, by: Base) -> Option<Beside> {
+    let peer = |group: &Group| by.loads(group) == by.loads(&groups[at]) && group.load.is_some();
+    let base = groups.iter().position(|group| group.competes() && peer(group))?;
+    let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
+    Beside::new(by.name(&groups[base])?, rate(base)?, rate(at)?, base == at)
+}
+
+fn beside_role(
+    groups: &[Group],
+    (at, run, role): (usize, usize, usize),
+    by: Base,
+) -> Option<Beside> {
+    let peer = |group: &Group| by.runs(group) == by.runs(&groups[at]);
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate =
         |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
-    Beside::new(&groups[base], rate(base)?, rate(at)?, base == at)
+    Beside::new(by.name(&groups[base])?, rate(base)?, rate(at)?, base == at)
 }
 
 fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {

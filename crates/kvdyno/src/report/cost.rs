@@ -8,7 +8,7 @@ use super::spent::{NO_FILES, Spent, device, over, resident};
 use super::trials::Trials;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::host::Host;
-use kvdyno_record::usage::{DatabaseSize, Residency, Snapshot};
+use kvdyno_record::usage::{DatabaseSize, DeviceUsage, Residency, Snapshot};
 
 /// The figures of a measured phase.
 pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metrics {
@@ -152,6 +152,12 @@ fn common(metrics: &mut Metrics, trials: &Trials<'_>, phase: &str, host: &Host) 
     add(&c::DEVICE_QUEUE, &|spent| {
         over(spent.device(|device| device.queue_ns)?, wall(spent), "it took no time")
     });
+    let mean = |spent: Spent<'_>, ns: fn(&DeviceUsage) -> u64, count: fn(&DeviceUsage) -> u64| {
+        over(spent.device(ns)?, spent.device(count)?, "the device did none")
+    };
+    add(&c::DEVICE_READ_LATENCY, &|spent| mean(spent, |d| d.read_ns, |d| d.reads));
+    add(&c::DEVICE_WRITE_LATENCY, &|spent| mean(spent, |d| d.write_ns, |d| d.writes));
+    add(&c::DEVICE_FLUSH_LATENCY, &|spent| spent.flush_ns_mean());
     add(&c::SYNC_WALL, &|spent| match &spent.phase.synced {
         Some((_, took_ns)) => Ok(*took_ns as f64),
         None => Err("nothing was synced".into()),

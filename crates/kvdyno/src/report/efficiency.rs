@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// At this share of the drive's rate, the drive is what limits: a bare drive's own trials lie as
 /// far apart on a shared machine.
-const DRIVE_FULL: f64 = 0.8;
+pub(super) const DRIVE_FULL: f64 = 0.8;
 
 /// A drive that has a request in flight nearly all of the time, and in the mean this share of all
 /// that could be: everybody waits for it.
@@ -100,9 +100,9 @@ pub fn ceilings(groups: &[Group]) -> Vec<Against> {
 pub(super) fn judge(groups: &mut [Group], cpus: u32) {
     let ceilings = ceiling::all(groups);
     for group in groups.iter_mut().filter(|group| group.competes()) {
-        let swept = group.threads;
+        let (volume, swept) = (group.volume.clone(), group.threads);
         for run in &mut group.runs {
-            let standing = Standing::of(run, swept, cpus, &ceilings);
+            let standing = Standing::of(run, (volume.as_deref(), swept), cpus, &ceilings);
             run.metrics.0.extend(standing.shares);
             run.efficiency = Some(standing.efficiency);
         }
@@ -116,8 +116,8 @@ struct Standing {
 }
 
 impl Standing {
-    fn of(run: &RunRow, swept: Option<u32>, cpus: u32, ceilings: &[Ceiling]) -> Self {
-        let matched = ceiling::matched(run, swept, ceilings);
+    fn of(run: &RunRow, at: (Option<&str>, Option<u32>), cpus: u32, ceilings: &[Ceiling]) -> Self {
+        let matched = ceiling::matched(run, at, ceilings);
         let shares = if ceilings.is_empty() { Vec::new() } else { shares(run, &matched) };
         let full = shares.iter().filter_map(|metric| metric.value);
         let full = full.into_iter().any(|percent| percent >= 100.0 * DRIVE_FULL);

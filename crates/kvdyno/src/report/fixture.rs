@@ -121,6 +121,7 @@ impl Fixture {
             }
         }
         let plan = Plan {
+            search: None,
             format: FORMAT.to_owned(),
             suite: "fixture".to_owned(),
             title: "a record made by hand, to be read forever".to_owned(),
@@ -377,21 +378,22 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
         window_ns,
         offered_per_s: None,
         backlog: 0,
+        usage: None,
         ops: [(name.to_owned(), op)].into(),
     }
 }
 
-/// A case with everything but its phases' results.
-fn blank(
+/// A case of the plan.
+fn planned(
     engine: Pace,
     trial: u32,
     threads: Option<u32>,
     id: &str,
     loader: &str,
     phases: Vec<Phase>,
-) -> FixtureCase {
+) -> Case {
     let values = [("readahead".to_owned(), Value::Boolean(false))].into();
-    let case = Case {
+    Case {
         id: id.to_owned(),
         key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
         engine: engine.name.to_owned(),
@@ -405,6 +407,7 @@ fn blank(
             id: format!("{}_r{trial}", engine.name),
             made_by: loader.to_owned(),
             last_use: threads == Some(2),
+            copy: None,
         },
         volume: None,
         ram_limit_bytes: Some(RAM),
@@ -423,7 +426,19 @@ fn blank(
         budget_ns: 600 * SECOND,
         slice_ns: SECOND,
         errors_max: 0,
-    };
+    }
+}
+
+/// A case with everything but its phases' results.
+fn blank(
+    engine: Pace,
+    trial: u32,
+    threads: Option<u32>,
+    id: &str,
+    loader: &str,
+    phases: Vec<Phase>,
+) -> FixtureCase {
+    let case = planned(engine, trial, threads, id, loader, phases);
     let record = CaseRecord {
         format: FORMAT.to_owned(),
         case,
@@ -447,6 +462,7 @@ fn blank(
         clock: Some(clock()),
         phases: Vec::new(),
         database_used_by: Vec::new(),
+        database_copy: None,
         not_measured: Vec::new(),
     };
     FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }

@@ -69,6 +69,12 @@ pub struct Group {
     /// Cases that do the same work: engines aside.
     #[serde(skip)]
     pub(crate) run_peers: String,
+    /// Loads of the same engine that differ in the volume alone.
+    #[serde(skip)]
+    pub(super) load_on_volumes: String,
+    /// Cases of the same engine that differ in the volume alone.
+    #[serde(skip)]
+    pub(super) run_on_volumes: String,
 }
 
 /// One trial.
@@ -99,6 +105,8 @@ pub struct LoadRow {
     pub metrics: Metrics,
     /// Records a second beside the base engine's.
     pub beside: Option<Beside>,
+    /// The same beside its own on the first volume; null: the suite names none.
+    pub beside_volume: Option<Beside>,
 }
 
 /// A measured phase: what it cost as a whole, and what each role got.
@@ -135,6 +143,8 @@ pub struct RoleRow {
     pub metrics: Metrics,
     /// Operations a second beside the base engine's.
     pub beside: Option<Beside>,
+    /// The same beside its engine's on the first volume; null: the suite names none.
+    pub beside_volume: Option<Beside>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
     /// Service times of all operations and trials.
@@ -210,6 +220,8 @@ impl Group {
             runs: measured.collect(),
             load_peers: peers(case, false),
             run_peers: peers(case, true),
+            load_on_volumes: on_volumes(case, false),
+            run_on_volumes: on_volumes(case, true),
         }
     }
 
@@ -290,7 +302,7 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
     let Work::Load(load) = &case.phases[at].work else { return None };
     let phase = case.phases[at].name.clone();
     let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
-    Some(LoadRow { phase, threads: load.threads, metrics, beside: None })
+    Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
 }
 
 /// The settle phase that belongs to a load: before anything is measured.
@@ -340,6 +352,7 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
         mix: names.join("+"),
         metrics,
         beside: None,
+        beside_volume: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
         service: Some(service),
         does: Does {
@@ -365,4 +378,19 @@ fn peers(case: &Case, all: bool) -> String {
     let means = (ram, volume, case.options.durability);
     let work = (&case.data, means, threads, phases);
     serde_json::to_string(&work).unwrap_or_default()
+}
+
+/// What has to be equal for one engine's figures on two volumes to stand side by side. Whether a
+/// case loaded its database itself, as it must where nothing can be copied, does not count: what
+/// comes after is the same.
+fn on_volumes(case: &Case, all: bool) -> String {
+    let makes = |phase: &&Phase| {
+        matches!(phase.work, Work::Load(_) | Work::Settle { .. } | Work::Verify { .. })
+    };
+    let loads = case.phases.iter().filter(|phase| matches!(phase.work, Work::Load(_)));
+    let phases: Vec<&Phase> =
+        if all { case.phases.iter().skip_while(makes).collect() } else { loads.collect() };
+    let threads = case.threads.filter(|_| all);
+    let means = (&case.label, case.ram_limit_bytes, case.options.durability);
+    serde_json::to_string(&(&case.data, means, threads, phases)).unwrap_or_default()
 }

@@ -25,6 +25,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.push(("place".to_owned(), place(summary)));
     lines.extend(summary.volumes.iter().map(|made| ("volume".to_owned(), volume(made))));
     lines.extend(summary.tiers.iter().map(|had| ("tier".to_owned(), tier(had))));
+    lines.extend(summary.copies.iter().map(|copies| ("copies".to_owned(), copies.words())));
     lines.extend(datasets(summary).into_iter().map(|text| ("data".to_owned(), text)));
     lines.extend(summary.run.sized.iter().map(|text| ("sized".to_owned(), text.clone())));
     let warnings = summary.run.warnings.iter().map(|text| ("warned".to_owned(), text.clone()));
@@ -151,7 +152,8 @@ fn place(summary: &Summary) -> String {
     format!("{}{filesystem}{drive}", summary.run.place)
 }
 
-/// `xfs: loop0 on an image of 512 MiB (ext4 on vda), xfs (rw,noatime), mkfs.xfs -q -f -K`.
+/// `xfs: loop0 on an image of 512 MiB (ext4 on vda), xfs (rw,noatime), readahead 128KiB, mkfs.xfs
+/// -q -f -K`.
 fn volume(volume: &VolumeRecord) -> String {
     let device = volume.device.as_deref().unwrap_or("no device known");
     let mut text = format!("{}: {device}", volume.name);
@@ -164,6 +166,9 @@ fn volume(volume: &VolumeRecord) -> String {
         Some(mounted) => format!(", {} ({})", mounted.kind, mounted.options),
         None => ", raw".to_owned(),
     };
+    if let Some(ahead) = volume.drive.as_ref().and_then(|drive| drive.read_ahead_bytes) {
+        text += &format!(", readahead {}", units::exact_bytes(ahead));
+    }
     for command in &volume.commands {
         text += &format!(", {command}");
     }

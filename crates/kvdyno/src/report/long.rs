@@ -58,7 +58,7 @@ pub struct Row<'s> {
 /// All rows, in the order of the groups.
 pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
-    for group in &summary.groups {
+    for (at, group) in summary.groups.iter().enumerate() {
         let mut list = List { run: &summary.run.id, group, rows: &mut rows };
         if let Some(load) = &group.load {
             list.add(&load.phase, "", "", &load.metrics);
@@ -71,6 +71,10 @@ pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
                     list.add(&run.phase, &role.role, &op.op, &op.metrics);
                 }
             }
+        }
+        for one in summary.explained.iter().filter(|one| one.group == at) {
+            let role = one.role.as_deref().filter(|_| !one.load).unwrap_or_default();
+            list.add(&one.phase, role, "", &one.metrics);
         }
     }
     rows

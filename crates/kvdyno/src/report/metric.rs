@@ -49,6 +49,8 @@ pub enum Combine {
     Maximum,
     /// Their sum.
     Sum,
+    /// Their mean: of shares that add up, so that they still do.
+    Mean,
     /// Not from the values at all: from the histograms of all trials, merged.
     MergedHistograms,
 }
@@ -117,8 +119,9 @@ impl Metric {
         let value = match definition.combine {
             Combine::Median => median(&values),
             Combine::Maximum => values.iter().copied().reduce(f64::max),
-            Combine::Sum if values.is_empty() => None,
+            Combine::Sum | Combine::Mean if values.is_empty() => None,
             Combine::Sum => Some(values.iter().sum()),
+            Combine::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
             Combine::MergedHistograms => None,
         };
         Self {
@@ -217,7 +220,8 @@ mod tests {
 
     #[test]
     fn only_a_median_has_the_medians_interval() {
-        for combine in [Combine::Maximum, Combine::Sum, Combine::MergedHistograms] {
+        let others = [Combine::Maximum, Combine::Sum, Combine::Mean, Combine::MergedHistograms];
+        for combine in others {
             let metric = Metric::new(
                 &Definition { combine, ..PACE },
                 (1..=12).map(|v| Ok(f64::from(v))).collect(),

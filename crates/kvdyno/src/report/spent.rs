@@ -62,6 +62,22 @@ impl<'p> Spent<'p> {
         }
     }
 
+    /// Mean time of a flush, from the phase's start to its end.
+    pub(super) fn flush_ns_mean(self) -> Reading {
+        let read = |snapshot: &Snapshot| {
+            let device = snapshot.device.as_ref()?;
+            Some((device.flushes?, device.flush_ns?))
+        };
+        match (read(&self.phase.before), read(&self.phase.after)) {
+            (Some((count, ns)), Some((count_after, ns_after))) => {
+                let (ns, count) =
+                    (grown(ns, ns_after, "device")?, grown(count, count_after, "device")?);
+                over(ns, count, "the device did none")
+            }
+            _ => Err("this record does not have the time of flushes".into()),
+        }
+    }
+
     /// CPU time the hypervisor took away.
     pub(super) fn steal_ns(self) -> Reading {
         match (self.phase.before.steal_ns, self.phase.after.steal_ns) {

@@ -3,12 +3,15 @@
 use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
 use super::comparison;
+use super::copies::{self, Copies};
 use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
+use super::explain::{self, Explained};
 use super::group::Group;
 use super::hiccups::HiccupRow;
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
+use crate::search;
 use crate::units;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
@@ -41,14 +44,20 @@ pub struct Summary {
     pub harness: Option<Harness>,
     /// What the machine did to an idle thread before the run; null: not listened to.
     pub hiccups: Option<HiccupRow>,
+    /// What its search found; null: it is none.
+    pub search: Option<search::Answer>,
     /// Cases over their trials, in the order of the suite.
     pub groups: Vec<Group>,
     /// The volumes that the suite names, each as it was made first.
     pub volumes: Vec<VolumeRecord>,
     /// The memory tiers that the suite names, each as a case had it first.
     pub tiers: Vec<TierRecord>,
+    /// Copies of databases that cases worked on.
+    pub copies: Vec<Copies>,
     /// Block I/O by group and phase, where it was watched.
     pub block_io: Vec<PhaseIo>,
+    /// Where the time of each load, and of each role of each measured phase, went.
+    pub explained: Vec<Explained>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -163,7 +172,9 @@ impl Summary {
         efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
-        let findings = findings::judge(evidence, &groups, harness.as_ref())?;
+        let block_io = block_io::read(evidence, &groups)?;
+        let explained = explain::read(evidence, &groups, &block_io)?;
+        let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
         Ok(Self {
             method_version: METHOD_VERSION,
             run: run_info(evidence),
@@ -173,8 +184,11 @@ impl Summary {
             harness,
             volumes: volumes(evidence),
             tiers: tiers(evidence),
-            block_io: block_io::read(evidence, &groups)?,
+            copies: copies::of(evidence),
+            block_io,
+            explained,
             hiccups,
+            search: search::answer(evidence)?,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
             groups,

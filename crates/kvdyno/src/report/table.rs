@@ -34,6 +34,11 @@ impl Table {
         Self { titles, ..Self::default() }
     }
 
+    /// The same with titles that are made up.
+    pub fn titled(titles: Vec<(String, Side)>) -> Self {
+        Self { titles, ..Self::default() }
+    }
+
     /// Adds a row; it has a cell for every column.
     pub fn row(&mut self, cells: &[String]) {
         debug_assert_eq!(cells.len(), self.titles.len());

@@ -8,13 +8,15 @@ mod efficiency;
 mod load;
 mod number;
 mod run;
+mod time;
 
+use super::comparison::Beside;
 use super::group::{Group, RunRow};
 use super::metric::{Definition, Metrics};
 use super::summary::Summary;
 use super::table::{Side, Table};
 use super::wrap::wrap;
-use crate::units;
+use crate::{search, units};
 pub(super) use number::ratio;
 
 /// A table with its title and how to read it.
@@ -32,9 +34,11 @@ pub struct Titled {
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
     let axes = Axes::of(&summary.groups);
     let tables = [
+        curve(summary),
         load::load(summary, &axes, wide),
         run::run(summary, &axes, wide),
         cost::cost(summary, &axes, wide),
+        time::time(summary, &axes, wide),
         block_io::block_io(summary, &axes, wide),
         efficiency::efficiency(summary, &axes, wide),
         drive::rates(summary, wide),
@@ -42,6 +46,15 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
     ];
     let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
+}
+
+/// The points of a search.
+fn curve(summary: &Summary) -> Titled {
+    let (table, aid) = match &summary.search {
+        Some(answer) => (search::curve(answer), search::aid(answer)),
+        None => Default::default(),
+    };
+    Titled { title: "The search, point by point", table, aid }
 }
 
 /// Below every table of latencies: what the machine did to a thread that did nothing.
@@ -108,6 +121,12 @@ impl<'t> Cells<'t> {
         }
         self.table.figure(self.metrics, definition, format)
     }
+}
+
+/// How to read a figure beside its own on the first volume.
+fn by_volume(beside: Option<&Beside>) -> String {
+    let base = beside.map_or("the first volume", |beside| &beside.base);
+    format!("\n{}", wrap(&format!("x vol: over the same engine's on {base}."), 0))
 }
 
 /// What tells groups apart: the engine always, the rest where it differs. (The durability class of

@@ -3,6 +3,7 @@
 
 use super::catalogue;
 use super::efficiency::Against;
+use super::explain::{Basis, Cause, Explained};
 use super::group::{Group, RunRow};
 use super::inert::inert;
 use super::metric::Metrics;
@@ -61,9 +62,36 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
         ("load", table(&ABOUT, &load.collect::<Rows<'_>>())?),
         ("run", table(&[&ABOUT[..], &["role", "op"]].concat(), &run.collect::<Rows<'_>>())?),
         ("cost", table(&[&ABOUT[..], &STANDING].concat(), &cost.collect::<Rows<'_>>())?),
+        ("time", table(&[&ABOUT[..], &TIME].concat(), &time(summary))?),
         ("drive", table(&[&ABOUT[..], &JOB].concat(), &drive(summary))?),
     ];
     Ok(tables.into_iter().filter_map(|(name, csv)| Some((name, csv?))).collect())
+}
+
+/// What a line of time says further.
+const TIME: [&str; 6] = ["role", "role_threads", "basis", "looks", "cause", "sentence"];
+
+/// Where the time of each load and role went.
+fn time(summary: &Summary) -> Rows<'_> {
+    let line = |one: &Explained| {
+        let group = summary.groups.get(one.group)?;
+        let basis = match one.basis {
+            Basis::Threads => "threads",
+            Basis::Process => "process",
+        };
+        let role = one.role.as_deref().filter(|_| !one.load).unwrap_or_default();
+        let words = [
+            role.to_owned(),
+            one.threads.to_string(),
+            basis.to_owned(),
+            one.looks.to_string(),
+            one.cause.map_or("", Cause::word).to_owned(),
+            one.sentence.clone().unwrap_or_default(),
+        ];
+        Some([about(group, &one.phase), words.to_vec()].concat())
+    };
+    let all = summary.explained.iter();
+    all.filter_map(|one| Some((line(one)?, &one.metrics))).collect()
 }
 
 /// What a phase was held against, and what limits it.

@@ -77,6 +77,7 @@ pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<
         clock: learned.clock,
         phases: learned.phases,
         database_used_by: setting.database_used_by.clone(),
+        database_copy: setting.site.copy.clone(),
         not_measured: learned.not_measured,
     };
     write_json(&setting.folder.path.join("counters.json"), &learned.counters)?;
@@ -138,6 +139,7 @@ pub(super) fn not_run(
         clock: None,
         phases: Vec::new(),
         database_used_by: Vec::new(),
+        database_copy: None,
         not_measured: Vec::new(),
     };
     file(folder, &record)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// The databases of a run, as this process knows them.
 #[derive(Debug, Default)]
-pub(super) struct Databases {
+pub struct Databases {
     /// By id: the cases that have worked on it.
     loaded: BTreeMap<String, Vec<String>>,
 }

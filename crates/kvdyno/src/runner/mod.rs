@@ -16,19 +16,20 @@ mod tiers;
 mod volumes;
 mod worker;
 
+pub use databases::Databases;
 pub use harness::harness_ns_per_op;
 pub use interrupt::Interrupt;
 pub use tiers::{TierError, Tiers, check as check_tiers};
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::{Beside, Root, raw};
+use crate::host::{Beside, Root, raw, size};
 use crate::printer::Progress;
 use crate::units;
-use databases::Databases;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::workload::{Phase, Work};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use volumes::Site;
@@ -53,6 +54,8 @@ pub struct Run<'r> {
     pub volumes: &'r mut Volumes,
     /// On what machine.
     pub bench: &'r Bench<'r>,
+    /// What is loaded there.
+    pub databases: &'r mut Databases,
     /// Other runs on it.
     pub beside: &'r mut Beside,
     /// By whom: a worker for each engine.
@@ -78,20 +81,21 @@ impl Run<'_> {
     /// Runs every case that has no final outcome yet, in the plan's order.
     pub fn run(&mut self) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
-        let mut databases = Databases::default();
         let plan = self.plan;
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !is_settled(case, &done);
             if pending && !self.interrupt.asked() {
                 self.progress.case_started(number + 1, &case.id);
-                self.step(case, &mut databases, &mut done)?;
+                self.step(case, &mut done)?;
             }
             let needed_later = plan.cases[number + 1..]
                 .iter()
                 .any(|later| later.database.id == case.database.id && !is_settled(later, &done));
+            // A search may add points that read what it has loaded.
+            let needed_later = needed_later || plan.search.is_some() && !case.database.last_use;
             if !needed_later || self.interrupt.asked() {
                 // What cannot be removed now is tried again, and told of, when the place is left.
-                let _ = self.drop_database(case, &mut databases);
+                let _ = self.drop_database(case);
             }
         }
         let all_settled = plan.cases.iter().all(|case| is_settled(case, &done));
@@ -118,43 +122,33 @@ impl Run<'_> {
     }
 
     /// One pending case, with the load it needs if that has to be done again.
-    fn step(
-        &mut self,
-        case: &Case,
-        databases: &mut Databases,
-        done: &mut BTreeMap<String, Outcome>,
-    ) -> anyhow::Result<()> {
-        if !case.makes_database() && !databases.is_loaded(&case.database.id) {
+    fn step(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
+        if !case.makes_database() && !self.databases.is_loaded(&case.database.id) {
             let Some(loader) =
                 self.plan.cases.iter().find(|other| other.id == case.database.made_by)
             else {
                 return self.file_not_run(case, "the plan has no case that loads it", done);
             };
             if !is_hopeless(done.get(&loader.id)) {
-                self.execute(loader, databases, done)?;
+                self.execute(loader, done)?;
             }
-            if !databases.is_loaded(&case.database.id) {
+            if !self.databases.is_loaded(&case.database.id) {
                 let word = done.get(&loader.id).map_or("not run", Outcome::word);
                 let message = format!("its database could not be loaded: {} {word}", loader.id);
                 return self.file_not_run(case, &message, done);
             }
         }
-        self.execute(case, databases, done)
+        self.execute(case, done)
     }
 
-    fn execute(
-        &mut self,
-        case: &Case,
-        databases: &mut Databases,
-        done: &mut BTreeMap<String, Outcome>,
-    ) -> anyhow::Result<()> {
+    fn execute(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
         let Some(identity) = self.workers.get(&case.engine) else {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);
             self.file(case::not_run(case, &folder, attempt, None, message)?, done);
             return Ok(());
         };
-        let site = match self.site(case, databases) {
+        let site = match self.site(case) {
             Ok(site) => site,
             Err(error) => {
                 let identity = Some(identity.clone());
@@ -163,6 +157,8 @@ impl Run<'_> {
                 return Ok(());
             }
         };
+        let copies = case.database.copy.is_some();
+        let used_by = self.databases.used_by(&case.database.id);
         let setting = case::Setting {
             bench: self.bench,
             case,
@@ -171,12 +167,17 @@ impl Run<'_> {
             site,
             images: self.images(),
             attempt,
-            database_used_by: databases.used_by(&case.database.id),
+            database_used_by: if copies { Vec::new() } else { used_by },
             progress: self.progress,
             interrupt: self.interrupt,
         };
         let record = case::run(&setting, self.beside)?;
-        databases.used(case, record.outcome == Outcome::Done);
+        if copies {
+            // What cannot be removed now is tried again before the next copy.
+            let _ = self.volumes.remove_copy(case);
+        } else {
+            self.databases.used(case, leaves_a_database(case, &record.outcome));
+        }
         self.file(record, done);
         Ok(())
     }
@@ -187,12 +188,20 @@ impl Run<'_> {
         if raw::is_device(place) { self.folder.path.clone() } else { place.to_owned() }
     }
 
-    /// Where a case's database lies. A load begins with an empty one.
-    fn site(&mut self, case: &Case, databases: &mut Databases) -> Result<Site, VolumeError> {
+    /// Where a case's database lies, or its copy of one. A load begins with an empty one.
+    fn site(&mut self, case: &Case) -> Result<Site, VolumeError> {
         if case.makes_database() {
-            databases.forget(&case.database.id);
+            self.databases.forget(&case.database.id);
         }
-        self.volumes.site(case)
+        let site = self.volumes.site(case)?;
+        let Some(by) = case.database.copy else { return Ok(site) };
+        let total = size::measure(&site.path).ok().map(|size| size.allocated_bytes);
+        let (progress, interrupt) = (self.progress, self.interrupt);
+        let mut go_on = |bytes| {
+            progress.phase("copy", bytes, total, None);
+            !interrupt.asked()
+        };
+        self.volumes.copy(case, by, site, &mut go_on)
     }
 
     /// An attempt that was cut off left a folder without a record: it stays as evidence, and the
@@ -231,9 +240,26 @@ impl Run<'_> {
         done.insert(record.case.id, record.outcome);
     }
 
-    fn drop_database(&mut self, case: &Case, databases: &mut Databases) -> Result<(), VolumeError> {
-        databases.forget(&case.database.id);
+    fn drop_database(&mut self, case: &Case) -> Result<(), VolumeError> {
+        self.databases.forget(&case.database.id);
         self.volumes.remove(case)
+    }
+}
+
+/// Others may start from what the case worked on: it came to its end, or it only read and was ended
+/// for its RAM or its time. (Files outlive a process that is killed.)
+fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
+    let writes = |phase: &Phase| match &phase.work {
+        Work::Load(_) => true,
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
+        }
+        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => false,
+    };
+    match outcome {
+        Outcome::Done => true,
+        Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. } => !case.phases.iter().any(writes),
+        _ => false,
     }
 }
 

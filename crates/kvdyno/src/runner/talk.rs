@@ -7,6 +7,7 @@ use super::memory::Memory;
 use super::outcome::{self, Cut, Ending};
 use super::worker::{Heard, Worker};
 use crate::host::cache::{self, Reach};
+use crate::host::looks::Watch;
 use crate::host::{Meter, process, size};
 use kvdyno_record::case::{Clock, CounterFile, CounterPair, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
@@ -21,8 +22,8 @@ use std::time::{Duration, Instant};
 /// A worker that was asked to stop gets this long to write down what it has.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two looks at a silent worker.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// Between two looks at a silent worker, and at its threads.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The database's size is read less often than counters: it walks its files.
 const SIZE_EVERY: Duration = Duration::from_secs(5);
@@ -34,6 +35,9 @@ pub(super) struct Talk<'r> {
     started: Instant,
     machine: File,
     block_io: BlockIoOfCase,
+    /// What the roles' threads are seen doing.
+    looks: Watch,
+    next_look: Instant,
     next_reading: Instant,
     next_size: Instant,
     /// The phase announced or running, with its readings from before.
@@ -89,6 +93,8 @@ impl<'r> Talk<'r> {
             started,
             machine: File::create_new(setting.folder.path.join("machine.ndjson"))?,
             block_io,
+            looks: Watch::default(),
+            next_look: started,
             next_reading: started,
             next_size: started,
             current: None,
@@ -115,6 +121,10 @@ impl<'r> Talk<'r> {
             self.look(worker);
         }
         self.see_off(worker);
+        if self.looks.denied() {
+            let sentence = "what the threads waited for: the kernel lets nobody look";
+            self.learned.not_measured.push(sentence.to_owned());
+        }
         self.block_io.end(&self.setting.folder.path, &mut self.learned.not_measured);
     }
 
@@ -179,6 +189,10 @@ impl<'r> Talk<'r> {
     /// What has to happen by the clock: readings, the budget, the user's wish for an end.
     fn look(&mut self, worker: &mut Worker) {
         let now = Instant::now();
+        if self.current.is_some() && now >= self.next_look {
+            self.next_look = now + LOOK_EVERY;
+            self.look_at_threads(worker.pid());
+        }
         if self.current.is_some() && now >= self.next_reading {
             self.next_reading = now + Duration::from_nanos(self.setting.case.slice_ns);
             self.watch_processes(worker.pid());
@@ -275,6 +289,7 @@ impl<'r> Talk<'r> {
         let resident_before = self.residency();
         self.watch_processes(worker.pid());
         self.block_io.phase_begins();
+        self.looks.phase_begins();
         let before = self.snapshot(usage);
         let (last_progress, evicted) = ((0, 0), None);
         self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
@@ -328,7 +343,19 @@ impl<'r> Talk<'r> {
     fn snapshot(&self, usage: ProcessUsage) -> Snapshot {
         let snapshot = self.meter.snapshot();
         let process = snapshot.process.clone().or(Some(usage));
-        Snapshot { process, ..snapshot }
+        Snapshot { process, looks: self.looks.counts(), ..snapshot }
+    }
+
+    /// The threads of a phase that is timed.
+    fn look_at_threads(&mut self, pid: u32) {
+        let phases = &self.setting.case.phases;
+        let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
+        let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
+            Some(Work::Load(_)) => vec!["load"],
+            Some(Work::Measure(drive)) => drive.roles.iter().map(|role| &*role.name).collect(),
+            _ => return,
+        };
+        self.looks.look(self.meter.root, pid, &roles);
     }
 
     fn progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
@@ -424,7 +451,7 @@ impl<'r> Talk<'r> {
         });
         let reading = MachineReading {
             phase: self.phase_name(),
-            reading: meter.snapshot(),
+            reading: Snapshot { looks: self.looks.counts(), ..meter.snapshot() },
             rss_bytes: process::rss_bytes(self.meter.root, pids),
             database: database.flatten(),
         };

@@ -1,14 +1,18 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
+use crate::host::copy::{self, CopyError};
 use crate::host::device::Device;
 use crate::host::fresh::{self, namespace};
 use crate::host::raw::Consent;
-use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume};
+use crate::host::raw::label;
+use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume, Wanted};
+use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
-use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::plan::{Case, Copying, Plan};
 use kvdyno_record::volume::{Format, Medium, VolumeRecord};
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +36,10 @@ pub enum VolumeError {
         forbids it, or name directories that are there"
     )]
     Namespace(io::Error),
-    /// Looking at it.
+    /// Copying a database.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+    /// Looking at it, or at a copy on it.
     #[error("failed to look at {}: {source}", path.display())]
     Look {
         /// What.
@@ -53,11 +60,15 @@ pub(super) struct Site {
     pub(super) not_measured: Vec<String>,
     /// What was made for it; none in the run's place.
     pub(super) volume: Option<VolumeRecord>,
+    /// It is a copy, made for one case.
+    pub(super) copy: Option<CopyRecord>,
 }
 
 /// What a run's databases lie on.
 pub struct Volumes {
     root: Root,
+    /// Of filesystems on devices that were given to the run.
+    label: String,
     // Before the claims, where it is dropped: what is mounted in a place goes first.
     /// What is there now, by database.
     made: BTreeMap<String, Fresh>,
@@ -88,6 +99,7 @@ impl Volumes {
         given_up: &[PathBuf],
     ) -> Result<Self, VolumeError> {
         check(plan)?;
+        let label = label::of_run(run);
         let mut named = BTreeMap::new();
         let mut mounts = false;
         for case in &plan.cases {
@@ -105,7 +117,7 @@ impl Volumes {
                     } else {
                         Consent::None
                     };
-                    Some((path, Claim::device(root, path, &consent)?))
+                    Some((path, Claim::labelled_device(root, path, &consent, &label)?))
                 }
                 _ => None,
             };
@@ -117,7 +129,7 @@ impl Volumes {
             let needed = [&needed[..], &[place.path(), folder]].concat();
             namespace::enter(&needed).map_err(VolumeError::Namespace)?;
         }
-        Ok(Self { root: root.clone(), made: BTreeMap::new(), place, named })
+        Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
     }
 
     /// The run's place.
@@ -157,9 +169,58 @@ impl Volumes {
             name: volume.name.clone(),
             device: site.device.as_ref().map(|device| device.name.clone()),
             filesystem: Some(seen.filesystem()),
+            drive: seen.drive(root),
             ..VolumeRecord::default()
         };
         Ok(Site { volume: Some(record), ..site })
+    }
+
+    /// Where the copy lies that a case works on: made from its database, of which this is the site.
+    /// `go_on` is told the bytes done, and asked.
+    pub(super) fn copy(
+        &mut self,
+        case: &Case,
+        by: Copying,
+        original: Site,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<Site, VolumeError> {
+        self.remove_copy(case)?;
+        let path = self.make_copy_folder(case)?;
+        match copy::database(&self.root, &original.path, &path, by, go_on) {
+            Ok((record, warm)) => {
+                let mut site = Site { path, copy: Some(record), ..original };
+                site.not_measured.extend(warm);
+                Ok(site)
+            }
+            Err(error) => {
+                let _ = self.remove_copy(case);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, VolumeError> {
+        match self.made.get(&case.database.id).and_then(Fresh::copy) {
+            Some(path) => {
+                let look = |source| VolumeError::Look { path: path.clone(), source };
+                fs::create_dir(&path).map_err(look)?;
+                Ok(path)
+            }
+            None => Ok(self.claim(case).database(&case.id)?),
+        }
+    }
+
+    /// Takes the copy away that a case worked on, where there is one.
+    pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), VolumeError> {
+        let Some(path) = self.made.get(&case.database.id).and_then(Fresh::copy) else {
+            return Ok(self.claim(case).remove_database(&case.id)?);
+        };
+        match fs::remove_dir_all(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(VolumeError::Look { path, source })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The claim that a case's database is made through.
@@ -180,14 +241,17 @@ impl Volumes {
         let made = match &volume.medium {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { bytes, format } => {
-                let folder = self.place.database(id)?;
-                Fresh::on_loop(root, name, *bytes, format, &folder)
+                let folder = &self.place.database(id)?;
+                Fresh::on_loop(root, Wanted { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
-                let folder = self.place.database(id)?;
+                let Some(claim) = self.named.get(path) else { return Ok(()) };
+                // Somebody may have come to use it since the last case.
+                claim.check(root)?;
+                let folder = &self.place.database(id)?;
+                let wanted = Wanted { name, format, folder };
                 // As it was taken: by the kernel's name of it.
-                let device = self.named.get(path).map_or(path.as_path(), Claim::path);
-                Fresh::on_device(root, name, device, *discard, format, &folder)
+                Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
             }
         };
         let made = made.map_err(|source| VolumeError::Fresh { name: name.clone(), source });
@@ -244,7 +308,7 @@ fn look(root: &Root, path: PathBuf) -> Result<Site, VolumeError> {
         Ok(device) => (Some(device), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok(Site { path, device, not_measured, volume: None })
+    Ok(Site { path, device, not_measured, volume: None, copy: None })
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.

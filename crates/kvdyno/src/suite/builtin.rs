@@ -1,8 +1,9 @@
 //! The suites that the program brings along, each also a file to copy: `suites/`.
 
 /// Name and text of each.
-const SUITES: [(&str, &str); 3] = [
+const SUITES: [(&str, &str); 4] = [
     ("calibrate", include_str!("../../../../suites/calibrate.toml")),
+    ("knee", include_str!("../../../../suites/knee.toml")),
     ("quick", include_str!("../../../../suites/quick.toml")),
     ("readwhilewriting", include_str!("../../../../suites/readwhilewriting.toml")),
 ];

@@ -11,8 +11,8 @@ use super::sizing::{Limit, Sized};
 use super::typed::{Engine, Sharing};
 use super::volume::Volume;
 use super::workload::{self, Terms};
-use kvdyno_record::engine::{DataShape, Description, Options};
-use kvdyno_record::plan::{Case, Database};
+use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
+use kvdyno_record::plan::{Case, Copying, Database};
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Phase, Work};
 
@@ -34,6 +34,8 @@ pub(super) struct Setup<'a> {
 pub(super) struct Cases<'a> {
     suite: &'a Suite,
     sized: &'a Sized,
+    /// The place is a block device.
+    device: bool,
     /// Digits of a case's number.
     width: usize,
     /// Where the next case is listed.
@@ -63,15 +65,31 @@ struct Point<'s, 'e> {
     trial: u32,
     /// All that its figures depend on.
     phases: &'s [Phase],
-    /// Those of them that others have done, on the database that it takes over: the first so many,
-    /// by this case.
-    loaded: Option<(usize, &'s str)>,
+    /// The database that it takes over.
+    loaded: Option<Loaded<'s>>,
+    /// Records that a copy of the database may come to have; 0: it is not copied.
+    copied: u64,
     ceiling: bool,
 }
 
+/// A database that another case has made.
+#[derive(Clone, Copy)]
+struct Loaded<'s> {
+    /// How many phases at the front were done.
+    phases: usize,
+    by: &'s str,
+    copy: Option<Copying>,
+}
+
+/// Whether it lies on a block device without a filesystem. `place`: the run's place is one.
+pub(super) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
+    volume.map_or(place, |volume| volume.place() == PlaceKind::Device)
+}
+
 impl<'a> Cases<'a> {
-    pub(super) fn of(suite: &'a Suite, sized: &'a Sized) -> Self {
-        Self { suite, sized, width: 4, listed: 0, filled: None, made: Vec::new() }
+    pub(super) fn of(suite: &'a Suite, sized: &'a Sized, device: bool) -> Self {
+        let (filled, made) = (None, Vec::new());
+        Self { suite, sized, device, width: 4, listed: 0, filled, made }
     }
 
     pub(super) fn all(
@@ -80,22 +98,22 @@ impl<'a> Cases<'a> {
         threads: &[Option<u32>],
         drive: Option<&Bare>,
     ) -> Vec<Case> {
-        let shared = self.suite.typed.sharing() == Sharing::Shared;
         let trials = self.suite.typed.trials();
-        let points = setups.len() * (threads.len() + usize::from(shared)) * trials as usize;
+        let per_setup = |setup: &Setup| threads.len() + usize::from(self.loads_once(setup));
+        let points = setups.iter().map(per_setup).sum::<usize>() * trials as usize;
         let volumes = self.volumes();
         let points = points + drive.map_or(0, |drive| drive.cases(threads) * volumes.len());
         self.width = points.to_string().len().max(4);
-        let together = if shared { threads.len() } else { 1 };
         for trial in 1..=trials {
             let engines = setups.iter().flat_map(|setup| {
+                let together = if self.loads_once(setup) { threads.len() } else { 1 };
                 threads.chunks(together).map(move |threads| Block::Engine(setup, threads))
             });
             let drive = drive.filter(|drive| trial <= drive.trials);
             let drive = drive
                 .into_iter()
                 .flat_map(|drive| volumes.iter().map(move |&volume| Block::Drive(drive, volume)));
-            let mut blocks: Vec<_> = listed(engines.chain(drive), threads);
+            let mut blocks = listed(engines.chain(drive).collect(), &volumes, threads);
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
             let order = self.sized.data.seed.wrapping_add(u64::from(trial) << 32);
@@ -103,7 +121,9 @@ impl<'a> Cases<'a> {
             for (first, block) in blocks {
                 self.listed = first;
                 match block {
-                    Block::Engine(setup, threads) if shared => self.share(setup, threads, trial),
+                    Block::Engine(setup, threads) if self.loads_once(setup) => {
+                        self.load_once(setup, threads, trial);
+                    }
                     Block::Engine(setup, threads) => self.load_own(setup, threads, trial),
                     Block::Drive(drive, volume) => {
                         self.drive(drive, volume, threads, (trial, order));
@@ -121,12 +141,27 @@ impl<'a> Cases<'a> {
         if all.is_empty() { vec![None] } else { all.iter().map(Some).collect() }
     }
 
-    /// One case loads, then each number of threads works on its database.
-    fn share(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
+    /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
+    /// copied: there each case loads its own.
+    fn loads_once(&self, setup: &Setup) -> bool {
+        let sharing = self.suite.typed.sharing();
+        match sharing.copying() {
+            Some(_) => !is_on_device(setup.volume, self.device),
+            None => sharing == Sharing::Shared,
+        }
+    }
+
+    /// One case loads, then each number of threads works on its database, or on a copy.
+    fn load_once(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
         let (suite, sized) = (self.suite, self.sized);
-        let phases = workload::phases(suite, terms(setup, None, sized));
+        let copy = suite.typed.sharing().copying();
+        let of = |swept| workload::phases(suite, terms(setup, swept, sized));
+        let phases = of(None);
         let making = workload::making(&phases);
-        let loads_only = making == phases.len();
+        let works: Vec<_> = threads.iter().map(|&swept| (swept, of(swept))).collect();
+        let works = if making == phases.len() { Vec::new() } else { works };
+        let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
+        let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
         let point = Point {
             setup,
             volume: setup.volume,
@@ -135,15 +170,13 @@ impl<'a> Cases<'a> {
             trial,
             phases: &phases[..making],
             loaded: None,
+            copied,
             ceiling: false,
         };
         let loader = self.push(point);
-        if !loads_only {
-            for &swept in threads {
-                let phases = workload::phases(suite, terms(setup, swept, sized));
-                let loaded = Some((making, loader.as_str()));
-                self.push(Point { swept, phases: &phases, loaded, ..point });
-            }
+        for (swept, phases) in works {
+            let loaded = Some(Loaded { phases: making, by: &loader, copy });
+            self.push(Point { swept, phases: &phases, loaded, copied: 0, ..point });
         }
         self.end_last();
     }
@@ -153,8 +186,10 @@ impl<'a> Cases<'a> {
         let (suite, sized) = (self.suite, self.sized);
         for &swept in threads {
             let phases = &workload::phases(suite, terms(setup, swept, sized));
-            let (volume, loaded, ceiling) = (setup.volume, None, false);
-            self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling });
+            let (volume, loaded, copied, ceiling) = (setup.volume, None, 0, false);
+            let point =
+                Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling };
+            self.push(point);
             self.end_last();
         }
     }
@@ -184,9 +219,12 @@ impl<'a> Cases<'a> {
             self.listed = listed;
             let Shape { setup, sized } = &job.shape;
             let phases = &jobs::phases(drive, job.job, swept);
-            let loaded = filler.as_deref().map(|filler| (drive.filling_phases(), filler));
-            let ceiling = drive.section.is_ceiling();
-            self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling });
+            let filled = drive.filling_phases();
+            let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
+            let (copied, ceiling) = (0, drive.section.is_ceiling());
+            let point =
+                Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling };
+            self.push(point);
             if drive.section.is_read_only() {
                 self.end_last();
             }
@@ -201,8 +239,8 @@ impl<'a> Cases<'a> {
     fn fill(&mut self, drive: &Bare, volume: Option<&At<Volume>>, trial: u32) -> String {
         let Shape { setup, sized } = &drive.fill;
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        let (swept, loaded) = (None, None);
-        self.push(Point { setup, volume, sized, swept, trial, phases, loaded, ceiling })
+        let (swept, loaded, copied) = (None, None, 0);
+        self.push(Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -226,7 +264,7 @@ impl<'a> Cases<'a> {
         let Point { setup, sized, swept, trial, phases: phases_on_record, loaded, .. } = point;
         let label = &setup.engine.label().0;
         let (data, run) = (&sized.data, &self.suite.typed.run);
-        let phases = phases_on_record[loaded.map_or(0, |(done, _)| done)..].to_vec();
+        let phases = phases_on_record[loaded.map_or(0, |loaded| loaded.phases)..].to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
         let id = self.id(setup, point.volume, threads, trial);
         let volume = self.volume(&point);
@@ -239,11 +277,14 @@ impl<'a> Cases<'a> {
             tier: setup.limit.tier.as_ref().map(TierKey::of),
             volume: volume.as_ref().map(VolumeKey::of),
             value_bytes_mean: sized.value_bytes_mean(),
-            shared: self.suite.typed.sharing() == Sharing::Shared,
+            // A load that others work on is the same whether they share it or copy it.
+            shared: self.suite.typed.sharing() == Sharing::Shared || point.copied > 0,
+            copy: loaded.and_then(|loaded| loaded.copy),
             threads,
             phases: phases_on_record,
         };
-        let made_by = loaded.map_or(id.as_str(), |(_, loader)| loader).to_owned();
+        let made_by = loaded.map_or(id.as_str(), |loaded| loaded.by).to_owned();
+        let copy = loaded.and_then(|loaded| loaded.copy);
         let mut case = Case {
             key: comparable.key(),
             engine: setup.engine.name.0.clone(),
@@ -253,7 +294,7 @@ impl<'a> Cases<'a> {
             listed: self.listed,
             ceiling: point.ceiling,
             threads,
-            database: Database { id: made_by.clone(), made_by, last_use: false },
+            database: Database { id: made_by.clone(), made_by, last_use: false, copy },
             volume,
             ram_limit_bytes: setup.limit.bytes,
             tier: setup.limit.tier.clone(),
@@ -274,17 +315,17 @@ impl<'a> Cases<'a> {
         id
     }
 
-    /// What the case's database lies on: a loader's is as large as its engine says it needs, those
-    /// that come after take it over.
+    /// What the case's database lies on: a loader's is as large as its engine says it needs, a copy
+    /// included; those that come after take it over.
     fn volume(&self, point: &Point) -> Option<volume::Volume> {
         let named = point.volume?;
-        let made_by = point.loaded.map(|(_, loader)| loader);
+        let made_by = point.loaded.map(|loaded| loaded.by);
         if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
         {
             return loader.volume.clone();
         }
         let planning = &point.setup.description.planning;
-        let records = records_max(point.phases, point.sized) as f64;
+        let records = records_max(point.phases, point.sized).saturating_add(point.copied) as f64;
         let space = records * point.sized.record_bytes * planning.space_factor;
         Some(named.resolve(self.suite, space as u64))
     }
@@ -308,13 +349,19 @@ impl<'a> Cases<'a> {
 }
 
 /// Each block with where its first case is listed: in the order of the suite, whatever order is
-/// drawn for running them.
+/// drawn for running them, and what lies on one volume together.
 fn listed<'s, 'e>(
-    blocks: impl Iterator<Item = Block<'s, 'e>>,
+    mut blocks: Vec<Block<'s, 'e>>,
+    volumes: &[Option<&At<Volume>>],
     threads: &[Option<u32>],
 ) -> Vec<(u32, Block<'s, 'e>)> {
+    blocks.sort_by_key(|block| {
+        let (Block::Engine(Setup { volume, .. }, _) | Block::Drive(_, volume)) = block;
+        let name = volume.map(|volume| &volume.name.0);
+        volumes.iter().position(|known| known.map(|known| &known.name.0) == name)
+    });
     let mut next = 0;
-    let with_first = blocks.map(|block| {
+    let with_first = blocks.into_iter().map(|block| {
         let first = next;
         next += match block {
             Block::Engine(_, threads) => 1 + threads.len(),

@@ -201,17 +201,22 @@ fn sweeps(typed: &Typed) -> Vec<Span> {
     load.chain(roles).chain(jobs.filter_map(|job| said(&job.threads))).collect()
 }
 
-/// What would make a shared database another one for the case that comes next.
+/// What would make a database another one for the case that comes next.
 fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     const FRESH: &str = "expected database = \"fresh\" in [run] with this";
-    if typed.sharing() == Sharing::Fresh {
-        return;
-    }
+    const COPY: &str = "expected database = \"copy\" or \"fresh\" in [run] with this";
+    let (once, same) = match typed.sharing() {
+        Sharing::Shared => ("a shared database is loaded once", true),
+        Sharing::Copy | Sharing::Reflink => ("what is copied is loaded once", false),
+        Sharing::Fresh => return,
+    };
     for threads in loads(typed).filter_map(|load| load.threads.as_ref()) {
         if threads.value == Threads::Sweep {
-            let mistake = mistakes.at(&threads.span, "a shared database is loaded once");
-            mistake.label(FRESH);
+            mistakes.at(&threads.span, once).label(FRESH);
         }
+    }
+    if !same {
+        return;
     }
     for entry in roles(typed).flat_map(|role| &role.mix) {
         let what = match entry.op {
@@ -220,7 +225,7 @@ fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
             _ => continue,
         };
         let message = format!("{what} a database that the next case shares");
-        mistakes.at(&entry.span, message).label(FRESH);
+        mistakes.at(&entry.span, message).label(COPY);
     }
 }
 

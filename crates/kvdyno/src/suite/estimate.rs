@@ -3,8 +3,8 @@
 use super::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
 use crate::units;
 use kvdyno_record::engine::Description;
-use kvdyno_record::plan::{Case, Estimate, Plan};
-use kvdyno_record::volume::Medium;
+use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
+use kvdyno_record::volume::{FilesystemKind, Format, Medium};
 use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Work};
 use std::collections::BTreeMap;
 
@@ -23,6 +23,8 @@ const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
 const HARNESS_RECORDS_PER_S: f64 = 1e6;
 /// Operations of one thread in a second, where a count ends a phase.
 const OPERATIONS_PER_THREAD_S: f64 = 10_000.0;
+/// Bytes of a database copied in a second: read, written and brought to the drive.
+const COPY_BYTES_PER_S: f64 = 200e6;
 /// One key looked up on a cold drive.
 const SAMPLE_S: f64 = 0.000_2;
 /// Bytes scanned in a second while counting.
@@ -35,8 +37,10 @@ const CASE_S: f64 = 1.0;
 pub(super) struct Cost {
     pub(super) wall_ns: u64,
     pub(super) write_bytes: u64,
-    /// Of its database when it is over.
+    /// Of its database when it is over, or of its copy of one.
     pub(super) space_bytes: u64,
+    /// Of what it is copied from; 0: it works on the database itself.
+    pub(super) original_bytes: u64,
 }
 
 /// What one case costs, by what its engine says of itself.
@@ -44,21 +48,38 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
     let record_bytes = record_bytes(case);
     let phases_s: f64 = case.phases.iter().map(|phase| phase_s(phase, case, engine)).sum();
     let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
-    let records = case.data.records as f64 + inserts_expected(&case.phases) as f64;
+    let space = |records: f64| records * record_bytes * engine.planning.space_factor;
+    let records = case.data.records as f64;
+    let original = if case.database.copy.is_some() { space(records) } else { 0.0 };
+    let copied = if is_cloned(case) { 0.0 } else { original };
     Cost {
-        wall_ns: ((CASE_S + phases_s) * 1e9) as u64,
-        write_bytes: written as u64,
-        space_bytes: (records * record_bytes * engine.planning.space_factor) as u64,
+        wall_ns: ((CASE_S + phases_s + copied / COPY_BYTES_PER_S) * 1e9) as u64,
+        write_bytes: (written + copied) as u64,
+        space_bytes: space(records + inserts_expected(&case.phases) as f64) as u64,
+        original_bytes: original as u64,
     }
+}
+
+/// It is known that the filesystem makes its copy without copying. Of a directory it is not known
+/// before.
+fn is_cloned(case: &Case) -> bool {
+    let format = match case.volume.as_ref().map(|volume| &volume.medium) {
+        Some(Medium::Loop { format, .. } | Medium::Device { format, .. }) => format,
+        Some(Medium::Directory { .. }) | None => return false,
+    };
+    let Format::Filesystem { filesystem, .. } = format else { return false };
+    case.database.copy == Some(Copying::Reflink) && *filesystem != FilesystemKind::Ext4
 }
 
 /// Sums of all cases, and the most space at one time.
 pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
-    let mut estimate = Estimate { assumptions: assumptions(), ..Estimate::default() };
+    let mut estimate = Estimate { assumptions: assumptions(cases), ..Estimate::default() };
     let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
     for case in cases {
         let Some(engine) = engines.get(case.engine.as_str()) else { continue };
         let cost = cost(case, engine);
+        let space_bytes = cost.space_bytes.saturating_add(cost.original_bytes);
+        let cost = Cost { space_bytes, ..cost };
         let in_place = space_in_place(case, &cost);
         estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
         estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
@@ -85,17 +106,18 @@ fn space_in_place(case: &Case, cost: &Cost) -> u64 {
     }
 }
 
-/// The least that a plan writes: each load's user data once, where the engine stores any. What
-/// writers add while measuring is not in it: nobody knows how fast they are.
+/// The least that a plan writes: the user data of each load, and of each copy, once, where the
+/// engine stores any. What writers add while measuring is not in it: nobody knows how fast they
+/// are.
 pub fn write_bytes_least(plan: &Plan) -> u64 {
     let stores = |case: &&Case| {
         plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
     };
-    let loads = plan
-        .cases
-        .iter()
-        .filter(stores)
-        .filter(|case| case.phases.iter().any(|phase| matches!(phase.work, Work::Load(_))));
+    let writes = |case: &&Case| {
+        case.database.copy == Some(Copying::Copy)
+            || case.phases.iter().any(|phase| matches!(phase.work, Work::Load(_)))
+    };
+    let loads = plan.cases.iter().filter(stores).filter(writes);
     let bytes = loads.map(|case| case.shape.user_bytes()).fold(0, u64::saturating_add);
     bytes.min(plan.estimate.write_bytes)
 }
@@ -164,8 +186,8 @@ fn record_bytes(case: &Case) -> f64 {
     f64::from(case.data.key.bytes) + case.shape.value_bytes_mean as f64
 }
 
-fn assumptions() -> Vec<String> {
-    vec![
+fn assumptions(cases: &[Case]) -> Vec<String> {
+    let mut assumptions = vec![
         format!(
             "loads: the slower of {} and {} of user data ({} in random order)",
             units::rate(LOAD_RECORDS_PER_S),
@@ -184,5 +206,13 @@ fn assumptions() -> Vec<String> {
             units::byte_rate(DRIVE_BYTES_PER_S)
         ),
         "space: user data times the engines' own factors".to_owned(),
-    ]
+    ];
+    if cases.iter().any(|case| case.database.copy.is_some()) {
+        assumptions.push(format!(
+            "copies of databases: {}, reflinks no time; either may come to need as much space \
+             again",
+            units::byte_rate(COPY_BYTES_PER_S)
+        ));
+    }
+    assumptions
 }

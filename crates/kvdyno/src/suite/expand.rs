@@ -2,12 +2,13 @@
 //! flat plan.
 
 use super::abilities::{self, misplaced};
-use super::cases::{Cases, Setup, records_max, terms};
+use super::cases::{Cases, Setup, is_on_device, records_max, terms};
 use super::estimate;
 use super::jobs::{self, Bare};
 use super::mistake::{Mistakes, SuiteError};
 use super::options::{self, Memory};
 use super::parse::Suite;
+use super::phase::Phase;
 use super::read::At;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::typed::Engine;
@@ -15,7 +16,7 @@ use super::volume::Volume;
 use super::workload;
 use crate::units;
 use kvdyno_record::engine::{Description, PlaceKind};
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Copying, Plan};
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
 
@@ -50,11 +51,14 @@ pub fn expand(
     check_keys(suite, &setups, &threads, &sized, &mut mistakes);
     mistakes.none(&suite.source)?;
 
-    let warnings = [fit_warnings(&setups, host), left_out(suite, &found)].concat();
-    let cases = Cases::of(suite, &sized).all(&setups, &threads, bare.as_ref());
+    let warnings =
+        [fit_warnings(&setups, host), left_out(suite, &found), not_copied(suite, &setups, host)];
+    let warnings = warnings.concat();
+    let cases = Cases::of(suite, &sized, host.device).all(&setups, &threads, bare.as_ref());
     let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
     let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
     Ok(Plan {
+        search: None,
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),
@@ -143,6 +147,34 @@ fn left_out(suite: &Suite, found: &[(&Engine, &Description)]) -> Vec<String> {
             let what = misplaced(description, volume.place() == PlaceKind::Device);
             let what = what.unwrap_or_default();
             notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+        }
+    }
+    notes
+}
+
+/// What the suite wants to have copied and cannot be, and what is done instead.
+fn not_copied(suite: &Suite, setups: &[Setup], host: &SizingHost) -> Vec<String> {
+    let Some(copying) = suite.typed.sharing().copying() else { return Vec::new() };
+    let evicts = suite.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
+    let mut notes: Vec<String> = Vec::new();
+    for setup in setups {
+        let (label, volume) = (&setup.engine.label().0, setup.volume.map(|at| &at.value));
+        let on = volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
+        let note = if is_on_device(setup.volume, host.device) {
+            let warm =
+                if evicts { "" } else { "; copies begin cold and these warm: add an `evict`" };
+            format!(
+                "{label} {on}: each case loads its own database, for a bare device cannot be \
+                 copied{warm}"
+            )
+        } else if copying == Copying::Reflink && volume.is_some_and(Volume::cannot_reflink) {
+            format!("{label} {on}: databases are copied byte by byte, for ext4 has no reflinks")
+        } else {
+            continue;
+        };
+        // An engine under several RAM limits is told of once.
+        if !notes.contains(&note) {
+            notes.push(note);
         }
     }
     notes
@@ -241,5 +273,8 @@ fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
             )
         })
     };
-    setups.iter().filter_map(note).collect()
+    let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
+    // An engine on several volumes is told of once.
+    notes.dedup();
+    notes
 }

@@ -8,6 +8,7 @@
 
 use crate::units;
 use kvdyno_record::engine::Options;
+use kvdyno_record::plan::Copying;
 use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::volume::{Format, Medium, Volume};
 use kvdyno_record::workload::{Data, Phase, Size};
@@ -32,6 +33,10 @@ pub(super) struct Comparable<'a> {
     pub(super) volume: Option<VolumeKey<'a>>,
     /// Other thread counts worked on the database before.
     pub(super) shared: bool,
+    /// It works on a copy of the database, which begins cold. Left out where it does not, as before
+    /// there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) copy: Option<Copying>,
     /// The swept threads, or none for the case that only loads.
     pub(super) threads: Option<u32>,
     /// From the load on, whichever case ran them.

@@ -10,6 +10,7 @@ use super::scalar::{Bytes, Count, DataSize, Given, Name, Nanoseconds, OneOrMany,
 use super::tier::Tier;
 use super::volume::Volume;
 use kvdyno_record::engine::Durability;
+use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{KeyFormat, Size};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -111,18 +112,22 @@ pub(super) struct Run {
     pub(super) budget: Option<At<Nanoseconds>>,
     /// One interval of the time series. Default: 1s.
     pub(super) slice: Option<At<Nanoseconds>>,
-    /// Whether all thread counts use one database. Default: shared.
+    /// Which database each thread count works on. Default: shared.
     pub(super) database: Option<At<Sharing>>,
     /// A case fails past this many failed operations. Default: 100.
     pub(super) max_errors: Option<At<Count>>,
 }
 
-/// Whether all thread counts use one database.
+/// Which database each thread count works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
 #[schemars(rename_all = "snake_case")]
 pub(super) enum Sharing {
     /// Loaded once by a case of its own, then every thread count runs on it one after the other.
     Shared,
+    /// Loaded once by a case of its own, then every thread count runs on a copy of it.
+    Copy,
+    /// The same, where the filesystem can with a copy that shares its blocks until it is written.
+    Reflink,
     /// Each case loads its own.
     Fresh,
 }
@@ -167,7 +172,7 @@ impl Typed {
         self.run.trials.as_ref().map_or(3, |trials| trials.0)
     }
 
-    /// Whether all thread counts use one database.
+    /// Which database each thread count works on.
     pub(super) fn sharing(&self) -> Sharing {
         self.run.database.as_ref().map_or(Sharing::Shared, |database| database.value)
     }
@@ -175,8 +180,23 @@ impl Typed {
 
 impl Word for Sharing {
     const WHAT: &'static str = "a way to use databases";
-    const ALL: &'static [(&'static str, Self)] =
-        &[("shared", Self::Shared), ("fresh", Self::Fresh)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("shared", Self::Shared),
+        ("copy", Self::Copy),
+        ("reflink", Self::Reflink),
+        ("fresh", Self::Fresh),
+    ];
+}
+
+impl Sharing {
+    /// How databases are copied; none: they are not.
+    pub(super) fn copying(self) -> Option<Copying> {
+        match self {
+            Self::Shared | Self::Fresh => None,
+            Self::Copy => Some(Copying::Copy),
+            Self::Reflink => Some(Copying::Reflink),
+        }
+    }
 }
 
 impl FromToml for Typed {

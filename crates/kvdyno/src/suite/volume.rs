@@ -116,6 +116,11 @@ impl Volume {
         }
     }
 
+    /// It is known before it is made that its filesystem cannot share blocks between files.
+    pub(super) fn cannot_reflink(&self) -> bool {
+        self.filesystem.as_ref().is_some_and(|what| what.value == What::Ext4)
+    }
+
     /// It, for a database that may come to need this many bytes.
     pub(super) fn resolve(&self, suite: &Suite, space_bytes: u64) -> volume::Volume {
         let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));

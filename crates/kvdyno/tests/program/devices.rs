@@ -2,8 +2,6 @@
 //! it was, whatever name the device was given by.
 
 use super::scratch::{Done, Scratch, records};
-use super::suites::{GET, reads, suite};
-use super::tiers::can_swap;
 use super::workers::{needs, needs_root, skipped};
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -14,18 +12,22 @@ use std::process::{Command, Stdio};
 const BYTES: u64 = 32 << 20;
 
 /// A loop device of a test, taken apart at its end.
-struct Loop {
-    path: String,
+pub(super) struct Loop {
+    pub(super) path: String,
     image: PathBuf,
 }
 
 impl Loop {
-    fn new(scratch: &Scratch, test: &str) -> Option<Self> {
+    pub(super) fn new(scratch: &Scratch, test: &str) -> Option<Self> {
+        Self::of(scratch, test, BYTES)
+    }
+
+    pub(super) fn of(scratch: &Scratch, test: &str, bytes: u64) -> Option<Self> {
         if !needs_root(test) || !needs("drive", test) {
             return None;
         }
         let image = scratch.path("image");
-        File::create(&image).unwrap().set_len(BYTES).unwrap();
+        File::create(&image).unwrap().set_len(bytes).unwrap();
         match output("losetup", &["-P", "-f", "--show", image.to_str().unwrap()]) {
             Some(path) => Some(Self { path: path.trim().to_owned(), image }),
             None => {
@@ -35,12 +37,25 @@ impl Loop {
         }
     }
 
-    fn confirm(&self) -> String {
+    pub(super) fn confirm(&self) -> String {
         format!("--destroy-data-on={}", self.path)
     }
 
+    /// The mounts of a run that was killed go a moment after it.
+    pub(super) fn wait_until_free(&self) {
+        let open = || File::options().write(true).custom_flags(libc_o_excl()).open(&self.path);
+        super::scratch::wait_until("nobody has it exclusively", || open().is_ok());
+    }
+
+    /// Its beginning, where filesystems and engines say what they are.
+    pub(super) fn is_blank(&self) -> bool {
+        let mut bytes = vec![0; 1 << 20];
+        File::open(&self.path).unwrap().read_exact(&mut bytes).unwrap();
+        bytes.iter().all(|byte| *byte == 0)
+    }
+
     /// What is on it, by its backing file.
-    fn content(&self) -> Vec<u8> {
+    pub(super) fn content(&self) -> Vec<u8> {
         File::open(&self.path).unwrap().sync_all().unwrap();
         let mut bytes = Vec::new();
         File::open(&self.image).unwrap().read_to_end(&mut bytes).unwrap();
@@ -56,7 +71,7 @@ impl Loop {
 
     /// The program refuses it with these words, and leaves it as it is.
     #[track_caller]
-    fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
+    pub(super) fn assert_untouched(&self, scratch: &Scratch, arguments: &[&str], words: &[&str]) {
         let before = self.content();
         let done = scratch.run(arguments);
         done.assert_code(2);
@@ -75,11 +90,11 @@ impl Drop for Loop {
 }
 
 /// For reading: a mounted filesystem writes by itself otherwise.
-fn mount(device: &str, point: &Path) -> Option<String> {
+pub(super) fn mount(device: &str, point: &Path) -> Option<String> {
     output("mount", &["-o", "ro,noload", device, point.to_str().unwrap()])
 }
 
-fn output(program: &str, arguments: &[&str]) -> Option<String> {
+pub(super) fn output(program: &str, arguments: &[&str]) -> Option<String> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null());
     let output = command.output().ok()?;
@@ -264,115 +279,4 @@ fn other_commands_do_not_take_a_device() {
     scratch.write("s.toml", &super::suites::reads().engine("null").text());
     let done = scratch.run(&["run", "s.toml", "--place", &device.path]);
     done.assert_code(2).assert_says("nothing on a block device");
-}
-
-/// A suite whose volume is this device, as `s.toml`.
-fn write_suite(scratch: &Scratch, device: &Loop, engine: &str, lines: &str) {
-    let volume = format!("kind = \"device\"\npath = \"{}\"\n{lines}", device.path);
-    let suite = suite().trials(2).volume("given", &volume).engine(engine).load("batch = 500");
-    let suite = suite.measure("operations = 1000").role("readers", GET);
-    scratch.write("s.toml", &suite.text());
-}
-
-#[test]
-fn a_device_as_volume_is_refused_as_a_place_would_be() {
-    let scratch = Scratch::new();
-    let test = "a_device_as_volume_is_refused_as_a_place_would_be";
-    let Some(device) = Loop::new(&scratch, test) else { return };
-    write_suite(&scratch, &device, "null", "filesystem = \"ext4\"\ndiscard = true");
-    let (path, confirm) = (device.path.as_str(), device.confirm());
-    let refused = |more: &[&str], words: &[&str]| {
-        let arguments: Vec<&str> = ["run", "s.toml"].iter().chain(more).copied().collect();
-        device.assert_untouched(&scratch, &arguments, words);
-    };
-    refused(&[], &["would be lost", &confirm]);
-    refused(&["--destroy-data-on=/dev/null"], &["would be lost", &confirm]);
-    if output("mkfs.ext4", &["-q", path]).is_none() {
-        return skipped(test, "no mkfs.ext4");
-    }
-    refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
-    let point = scratch.path("point");
-    fs::create_dir(&point).unwrap();
-    mount(path, &point).unwrap();
-    let mounted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        refused(&[&confirm], &[&*format!("{path} is mounted at {}", point.display())]);
-    }));
-    let _ = output("umount", &[point.to_str().unwrap()]);
-    mounted.unwrap();
-    assert!(!scratch.path("runs").join("volume").exists());
-}
-
-/// The device is swap while a case runs, and holds nothing before and after.
-#[test]
-fn a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank() {
-    let scratch = Scratch::new();
-    let test = "a_device_as_swap_is_refused_as_a_place_would_be_and_given_back_blank";
-    let Some(_alone) = can_swap(test) else { return };
-    let Some(device) = Loop::new(&scratch, test) else { return };
-    let lines =
-        |size: &str| format!("kind = \"swap\"\nsize = \"{size}\"\npath = \"{}\"", device.path);
-    let write = |size: &str| {
-        let suite = reads().ram("32MiB").tier("given", &lines(size));
-        let suite = suite.engine_as("greedy", "null", "memory_bytes = \"40MiB\"");
-        scratch.write("s.toml", &suite.text());
-    };
-    let (path, confirm) = (device.path.as_str(), device.confirm());
-    let refused = |more: &[&str], words: &[&str]| {
-        let arguments: Vec<&str> = ["run", "s.toml"].iter().chain(more).copied().collect();
-        device.assert_untouched(&scratch, &arguments, words);
-    };
-    write("33MiB");
-    refused(&[&confirm], &["memory tier `given`", "has 33554432 bytes, and 34603008 are asked"]);
-    write("32MiB");
-    refused(&[], &["would be lost", &confirm]);
-    if output("mkfs.ext4", &["-q", path]).is_some() {
-        refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
-        File::options().write(true).open(path).unwrap().write_all_at(&[0; 8192], 0).unwrap();
-    }
-    for _ in 0..2 {
-        scratch.run(&["run", "s.toml", &confirm]).assert_ok();
-        for case in records(&scratch.only_run()).values() {
-            assert_eq!(case.outcome.word(), "done");
-            let swap = case.ram_limit.tier.as_ref().unwrap().swap.as_ref().unwrap();
-            assert_eq!(Some(swap.device.as_str()), path.strip_prefix("/dev/"));
-        }
-        assert!(device.content()[..4096].iter().all(|byte| *byte == 0), "a signature is left");
-        scratch.assert_nothing_left();
-        fs::remove_dir_all(scratch.path("runs")).unwrap();
-    }
-}
-
-/// A filesystem of ours before each load, and no signature of it afterwards: the next run finds a
-/// device with nothing on it.
-#[test]
-fn a_clean_device_as_volume_is_given_back_blank() {
-    let scratch = Scratch::new();
-    let test = "a_clean_device_as_volume_is_given_back_blank";
-    let Some(device) = Loop::new(&scratch, test).filter(|_| needs("lmdb", test)) else { return };
-    for lines in ["filesystem = \"ext4\"", "filesystem = \"ext4\"\ndiscard = true"] {
-        write_suite(&scratch, &device, "lmdb", lines);
-        scratch.run(&["run", "s.toml", &device.confirm()]).assert_ok();
-        let cases = records(&scratch.only_run());
-        assert_eq!(cases.len(), 4, "{:?}", cases.keys());
-        for case in cases.values() {
-            assert_eq!(case.outcome.word(), "done");
-            let volume = case.volume.as_ref().unwrap();
-            assert_eq!(volume.device.as_deref(), device.path.strip_prefix("/dev/"));
-            assert_eq!(volume.filesystem.as_ref().unwrap().kind, "ext4");
-            let discarded = volume.commands.iter().any(|line| line.starts_with("blkdiscard"));
-            assert_eq!(discarded, lines.contains("discard"), "{:?}", volume.commands);
-            let (before, after) = (&case.phases[0].before, &case.phases[0].after);
-            assert_eq!(
-                before.device.as_ref().unwrap().device,
-                after.device.as_ref().unwrap().device
-            );
-        }
-        assert!(device.content()[..1 << 20].iter().all(|byte| *byte == 0), "a signature is left");
-        scratch.run(&["check"]).assert_code(0);
-        scratch.assert_nothing_left();
-        // A record's path is not taken: nobody typed it here.
-        let done = scratch.run(&["rerun"]);
-        done.assert_code(2).assert_says("is the device").assert_says("a rerun takes no path");
-        fs::remove_dir_all(scratch.path("runs")).unwrap();
-    }
 }

@@ -40,7 +40,7 @@ fn every_command_of_the_readme_runs() {
         }
         let redirection = arguments.iter().position(|word| *word == ">");
         arguments.truncate(redirection.unwrap_or(arguments.len()));
-        if ["calibrate", "compare", "drive", "serve"].contains(&command) {
+        if ["calibrate", "capacity", "compare", "drive", "serve", "size"].contains(&command) {
             // They take minutes or no end, or runs that are not here: their words are checked.
             arguments.push("--help");
         }

@@ -112,6 +112,12 @@ impl Suite {
         self
     }
 
+    /// With another text in place of a part of its engines'.
+    pub(crate) fn with(mut self, part: &str, other: &str) -> Self {
+        self.engines = self.engines.replace(part, other);
+        self
+    }
+
     /// Its text.
     pub(crate) fn text(&self) -> String {
         let Self { data, tables, run, engines, phases } = self;

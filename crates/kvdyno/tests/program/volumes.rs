@@ -20,7 +20,7 @@ const XFS: &str = "kind = \"loop\"\nfilesystem = \"xfs\"";
 const RAW: &str = "kind = \"loop\"\nfilesystem = \"raw\"";
 
 /// Whether a test can make volumes with these tools; says so where it cannot.
-fn can_make(test: &str, tools: &[&str]) -> bool {
+pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
     let there = |tool: &&&str| {
         ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
     };
@@ -130,7 +130,104 @@ fn engines_on_filesystems_and_on_the_bare_device() {
     }
     let all = records(&run);
     assert!(of(all.values(), "lmdb", "raw").is_empty(), "an empty cell");
+    assert_medium_is_shown(&scratch, &others);
     scratch.run(&["check"]).assert_code(0);
+    assert_nothing_left(&scratch);
+}
+
+/// A row for each engine on each volume in both tables, what lies on one volume together, and each
+/// engine beside itself on the first.
+fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
+    let shown = scratch.run(&["show"]);
+    shown.assert_says("x vol: over the same engine's on ").assert_says("load, LMDB by volume");
+    let rows: Vec<(&str, &str)> = shown
+        .out
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?, words.next()?))
+        })
+        .filter(|(_, volume)| ["ext4", "nojournal", "xfs", "raw"].contains(volume))
+        .collect();
+    for engine in ["lmdb"].iter().chain(others) {
+        for volume in ["ext4", "nojournal", "xfs"] {
+            let n = rows.iter().filter(|row| **row == (*engine, volume)).count();
+            // The load, two roles, and what they cost.
+            assert!(n >= 4, "{engine} on {volume}: {n} rows in {}", shown.out);
+        }
+    }
+    let on_raw = rows.iter().any(|(engine, volume)| (*engine, *volume) == ("lmdb1", "raw"));
+    assert_eq!(on_raw, others.contains(&"lmdb1"));
+    let summary = scratch.run(&["export", "--json"]).json();
+    let groups = summary["groups"].as_array().unwrap();
+    let volumes: Vec<&str> = groups.iter().map(|group| group["volume"].as_str().unwrap()).collect();
+    let mut blocks = volumes.clone();
+    blocks.dedup();
+    let mut names = blocks.clone();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(blocks.len(), names.len(), "together: {volumes:?}");
+    for group in groups {
+        for role in group["runs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|run| run["roles"].as_array().unwrap())
+        {
+            // Of an engine that is not on the first volume it is the next.
+            let base = role["beside_volume"]["base"].as_str().unwrap();
+            assert!(base == blocks[0] || blocks[0] == "raw", "{group}");
+        }
+    }
+}
+
+/// What the bare drive gives is measured on each volume, and holds for that one, whatever its loop
+/// device was called.
+#[test]
+fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
+    let test = "a_ceiling_holds_for_the_volume_that_it_was_taken_on";
+    if !can_make(test, &["mkfs.ext4", "mkfs.xfs"]) || !needs("lmdb", test) || !needs("drive", test)
+    {
+        return;
+    }
+    let scratch = Scratch::new();
+    let suite = suite()
+        .data("records = 20_000\nvalue_bytes = 4000")
+        .run("threads = [1]")
+        .volume("ext4", EXT4)
+        .volume("xfs", XFS)
+        .engine("lmdb")
+        .load("batch = 100")
+        .phase("evict", "")
+        .measure("duration = \"500ms\"")
+        .role("readers", &format!("threads = \"sweep\"\n{GET}"));
+    let drive = "[drive]\npreset = \"ceiling\"\nduration = \"300ms\"";
+    scratch.write("s.toml", &format!("{}{drive}\n", suite.text()));
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let summary = scratch.run(&["export", "--json"]).json();
+    let engines =
+        summary["groups"].as_array().unwrap().iter().filter(|group| {
+            group["engine"] == "lmdb" && !group["runs"].as_array().unwrap().is_empty()
+        });
+    let mut found = Vec::new();
+    for group in engines {
+        let standing = &group["runs"][0]["efficiency"];
+        let most = &standing["drive"];
+        assert_eq!(most["volume"], group["volume"], "{standing}");
+        found.push(group["volume"].as_str().unwrap().to_owned());
+    }
+    found.sort();
+    assert_eq!(found, ["ext4", "xfs"]);
+    // In the drive's tables the same job on two volumes can be told apart.
+    let shown = scratch.run(&["show"]);
+    for volume in ["ext4", "xfs"] {
+        let row = |line: &&str| line.starts_with("drive-psync") && line.contains(volume);
+        assert!(shown.out.lines().filter(row).count() >= 2, "{}", shown.out);
+    }
+    // The findings are those of the volumes' devices.
+    let findings = summary["findings"].as_array().unwrap();
+    let of_place = findings.iter().filter(|finding| finding["id"] == "discard-online");
+    assert_eq!(of_place.count(), 0, "the volumes are mounted without: {findings:?}");
     assert_nothing_left(&scratch);
 }
 
@@ -156,7 +253,7 @@ fn to_be_killed(test: &str, can_swap: bool) -> Suite {
 }
 
 /// Kills the program and its worker this long after it began; false if it had ended by itself.
-fn kill_after(running: Running, wait: Duration) -> bool {
+pub(crate) fn kill_after(running: Running, wait: Duration) -> bool {
     std::thread::sleep(wait);
     let worker = running.worker();
     running.signal(Signal::KILL);

@@ -11,6 +11,7 @@ const COUNTED: &str = "as many records are there after a load as were written";
 const FOUND: &str = "every key looked up was found, and no value checked was wrong";
 const WINDOWS: &str = "roles of a phase worked in equal windows";
 
+const COPIED: &str = "a case that was to work on a copy worked on one of its own";
 const COUNTED_OUT: &str = "a phase of so many operations did exactly that many";
 
 /// Roles begin together; their ends may lie this share of the window apart, beyond the operation
@@ -22,6 +23,9 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
     let Ok(record) = folder.record() else { return Vec::new() };
     let name = name_of(folder);
     let mut checks = counts::checks(folder, &record, &name);
+    if record.case.database.copy.is_some() && !record.phases.is_empty() {
+        checks.push(Check::new(COPIED, &name, copied(&record)));
+    }
     for (at, phase) in record.phases.iter().enumerate() {
         let of = format!("{name} {}", phase.name);
         let planned = record.case.phases.iter().find(|planned| planned.name == phase.name);
@@ -46,6 +50,17 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
         }
     }
     checks
+}
+
+fn copied(record: &CaseRecord) -> Answer {
+    let Some(copy) = &record.database_copy else {
+        return Answer::Failed("it worked on the database itself".to_owned());
+    };
+    let used_by = &record.database_used_by;
+    let as_planned = record.case.database.copy == Some(copy.by) || copy.instead.is_some();
+    Answer::holds(used_by.is_empty() && as_planned, || {
+        format!("made by {:?}, used by {} before", copy.by, used_by.len())
+    })
 }
 
 fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {

@@ -2,7 +2,9 @@
 
 use super::{Answer, Check, all};
 use crate::report::fixture::{Fixture, FixtureCase};
+use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{Ends, Work};
 
 /// What failed, of a run as written.
@@ -22,11 +24,17 @@ fn failed(checks: &[super::Check]) -> Vec<String> {
 
 /// The one failure after `change` to a case.
 fn failure_of(case: &str, change: impl FnOnce(&mut FixtureCase)) -> String {
+    failure_or_none(case, change).unwrap()
+}
+
+/// The same, or none.
+fn failure_or_none(case: &str, change: impl FnOnce(&mut FixtureCase)) -> Option<String> {
     let mut fixture = Fixture::new();
     change(fixture.case(case));
+    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
     let failures = failures(&fixture);
-    assert_eq!(failures.len(), 1, "{failures:#?}");
-    failures[0].clone()
+    assert!(failures.len() <= 1, "{failures:#?}");
+    failures.into_iter().next()
 }
 
 #[test]
@@ -40,6 +48,27 @@ fn a_count_that_differs_is_found() {
         case.op("measure", "writer", "update").count += 1;
     });
     assert!(text.contains("counts 13643, series 13642, histogram 13642"), "{text}");
+}
+
+#[test]
+fn a_case_that_was_not_copied_for_is_found() {
+    let made = |by, instead: Option<&str>, used_by: &[&str]| {
+        failure_or_none("lmdb_t1_r1", |case| {
+            case.record.case.database.copy = Some(Copying::Reflink);
+            let (instead, files) = (instead.map(str::to_owned), 1);
+            case.record.database_copy =
+                Some(CopyRecord { by, instead, files, bytes: 1, took_ns: 1 });
+            case.record.database_used_by = used_by.iter().map(|&id| id.to_owned()).collect();
+        })
+    };
+    assert_eq!(made(Copying::Reflink, None, &[]), None);
+    assert_eq!(made(Copying::Copy, Some("no reflinks"), &[]), None);
+    assert!(made(Copying::Copy, None, &[]).unwrap().contains("made by Copy"));
+    assert!(made(Copying::Reflink, None, &["0001_x"]).unwrap().contains("used by 1 before"));
+    let text = failure_of("lmdb_t1_r1", |case| {
+        case.record.case.database.copy = Some(Copying::Copy);
+    });
+    assert!(text.contains("it worked on the database itself"), "{text}");
 }
 
 #[test]

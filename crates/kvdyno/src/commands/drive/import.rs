@@ -55,6 +55,7 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         cases.push(case);
     }
     let plan = Plan {
+        search: None,
         format: kvdyno_record::FORMAT.to_owned(),
         suite: "fio-import".to_owned(),
         title: format!("imported from {}, by {}", file.display(), report.version),
@@ -171,7 +172,7 @@ fn case(at: usize, job: &Job) -> Case {
         listed: 0,
         ceiling: false,
         threads: Some(threads),
-        database: Database { id: id.clone(), made_by: id.clone(), last_use: true },
+        database: Database { id: id.clone(), made_by: id.clone(), last_use: true, copy: None },
         volume: None,
         ram_limit_bytes: None,
         tier: None,
@@ -239,6 +240,7 @@ fn phase_of(
         group: None,
         swap: None,
         steal_ns: None,
+        looks: None,
     };
     PhaseRecord {
         name: "measure".to_owned(),
@@ -306,6 +308,7 @@ fn file_case(
         clock: None,
         phases: vec![phase],
         database_used_by: Vec::new(),
+        database_copy: None,
         not_measured: unknown.chain([bound]).collect(),
     })?;
     Ok(())

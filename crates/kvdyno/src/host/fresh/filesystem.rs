@@ -34,7 +34,12 @@ pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
 
 /// The arguments of the tool. No discarding, which would take away the space of an image; nothing
 /// left for the kernel to do after the mount, which would be measured with what is measured.
-pub(super) fn arguments(kind: FilesystemKind, given: &[String], device: &Path) -> Vec<String> {
+pub(super) fn arguments(
+    kind: FilesystemKind,
+    given: &[String],
+    label: Option<&str>,
+    device: &Path,
+) -> Vec<String> {
     const EXT4: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
     let mut arguments: Vec<String> = match kind {
         FilesystemKind::Ext4 => ["-q", "-F", "-E", EXT4].map(str::to_owned).to_vec(),
@@ -54,6 +59,7 @@ pub(super) fn arguments(kind: FilesystemKind, given: &[String], device: &Path) -
             None => arguments.push(argument.clone()),
         }
     }
+    arguments.extend(label.into_iter().flat_map(|label| ["-L".to_owned(), label.to_owned()]));
     arguments.push(device.display().to_string());
     arguments
 }
@@ -66,10 +72,11 @@ const MAKING_MAX: Duration = Duration::from_secs(300);
 pub(super) fn make(
     kind: FilesystemKind,
     given: &[String],
+    label: Option<&str>,
     device: &Path,
 ) -> Result<String, FreshError> {
     let tool = find_tool(kind)?;
-    let arguments = arguments(kind, given, device);
+    let arguments = arguments(kind, given, label, device);
     let command = format!("{} {}", tool.display(), arguments.join(" "));
     let mut running = Command::new(&tool);
     running.args(&arguments).env("LC_ALL", "C");
@@ -108,10 +115,16 @@ const FLAGS: [(&str, MountFlags); 8] = [
 ];
 
 /// Options as the kernel takes them: flags, and the filesystem's own in one text. Without a word
-/// about access times there are none: they would make writes of reads.
-fn split(options: &[String]) -> (MountFlags, String) {
+/// about access times there are none: they would make writes of reads. Without a word about
+/// discarding btrfs does none: it would by itself since Linux 6.2, and take from an image the space
+/// that was set aside.
+fn split(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
     let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
     let mut own = Vec::new();
+    let mut words = options.iter().flat_map(|options| options.split(','));
+    if kind == FilesystemKind::Btrfs && !words.any(|word| word.contains("discard")) {
+        own.push("nodiscard");
+    }
     for option in options.iter().flat_map(|options| options.split(',')) {
         match FLAGS.iter().find(|(name, _)| *name == option) {
             Some((_, flag)) => flags |= *flag,
@@ -138,7 +151,7 @@ impl Mounted {
         kind: FilesystemKind,
         options: &[String],
     ) -> Result<Self, FreshError> {
-        let (flags, own) = split(options);
+        let (flags, own) = split(kind, options);
         let shown = if own.is_empty() { String::new() } else { format!(" with {own}") };
         let failed = |error: std::io::Error| FreshError::Mount {
             what: format!("{} as {}{shown}", device.display(), kind.as_str()),
@@ -195,7 +208,7 @@ mod tests {
 
     #[test]
     fn what_a_suite_gives_is_added_to_what_keeps_the_background_quiet() {
-        let of = |kind, given| arguments(kind, &words(given), Path::new("/dev/x")).join(" ");
+        let of = |kind, given| arguments(kind, &words(given), None, Path::new("/dev/x")).join(" ");
         assert_eq!(
             of(FilesystemKind::Ext4, "-O ^has_journal -E stride=8"),
             "-q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=8 -O ^has_journal \
@@ -203,14 +216,25 @@ mod tests {
         );
         assert_eq!(of(FilesystemKind::Xfs, "-m crc=0"), "-q -f -K -m crc=0 /dev/x");
         assert_eq!(of(FilesystemKind::Btrfs, ""), "-q -f -K /dev/x");
+        let labelled =
+            arguments(FilesystemKind::Xfs, &[], Some("kvdyno-abcde"), Path::new("/dev/x"));
+        assert_eq!(labelled.join(" "), "-q -f -K -L kvdyno-abcde /dev/x");
     }
 
     #[test]
     fn reads_write_no_times_unless_they_are_asked_to() {
-        let (flags, own) = split(&words("data=writeback,nobarrier lazytime"));
+        let split = |text| split(FilesystemKind::Ext4, &words(text));
+        let (flags, own) = split("data=writeback,nobarrier lazytime");
         assert!(flags.contains(MountFlags::NOATIME | MountFlags::LAZYTIME));
         assert_eq!(own, "data=writeback,nobarrier");
-        let (flags, own) = split(&words("relatime"));
+        let (flags, own) = split("relatime");
         assert!(!flags.contains(MountFlags::NOATIME) && own.is_empty());
+    }
+
+    #[test]
+    fn btrfs_discards_only_when_it_is_asked_to() {
+        let own = |text| split(FilesystemKind::Btrfs, &words(text)).1;
+        assert_eq!(own("compress=zstd"), "nodiscard,compress=zstd");
+        assert_eq!(own("discard=async"), "discard=async");
     }
 }

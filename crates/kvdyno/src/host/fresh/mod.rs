@@ -96,6 +96,9 @@ impl FreshError {
 /// The database's folder on a volume: a filesystem's root is not empty.
 const FOLDER: &str = "data";
 
+/// Beside it, of a copy.
+const COPY: &str = "copy";
+
 /// A volume that was made here. Dropped, it is gone.
 #[derive(Debug)]
 pub struct Fresh {
@@ -104,6 +107,17 @@ pub struct Fresh {
     device: Bare,
     place: Place,
     record: VolumeRecord,
+}
+
+/// A volume to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// The suite's name of it.
+    pub name: &'a str,
+    /// What is made on its device.
+    pub format: &'a Format,
+    /// An empty directory to mount it on.
+    pub folder: &'a Path,
 }
 
 /// The device below.
@@ -139,16 +153,11 @@ pub fn check(medium: &Medium) -> Result<(), FreshError> {
 }
 
 impl Fresh {
-    /// Makes a volume on a loop device. `folder` is an empty directory: the image lies on its
-    /// filesystem, and the volume is mounted on it, in this thread's mount namespace: call
-    /// [`namespace::enter`] before.
-    pub fn on_loop(
-        root: &Root,
-        name: &str,
-        bytes: u64,
-        format: &Format,
-        folder: &Path,
-    ) -> Result<Self, FreshError> {
+    /// Makes a volume on a loop device. The image lies on the folder's filesystem, and the volume
+    /// is mounted on the folder, in this thread's mount namespace: [`namespace::enter`] comes
+    /// before.
+    pub fn on_loop(root: &Root, wanted: Wanted<'_>, bytes: u64) -> Result<Self, FreshError> {
+        let Wanted { name, folder, .. } = wanted;
         let lies_on = lies_on(root, folder).map_err(FreshError::io("look at the place"))?;
         let making = format!("set {bytes} bytes aside in {}", folder.display());
         let image = image::make(folder, bytes).map_err(FreshError::io(making))?;
@@ -162,20 +171,20 @@ impl Fresh {
         };
         let place = Place::Device(device.path());
         let fresh = Self { mounted: None, device: Bare::Loop(device), place, record };
-        fresh.format(root, format, folder)
+        fresh.format(root, wanted, None)
     }
 
-    /// Makes a volume on a block device that was taken for this run ([`super::raw::Raw::take`]) and
-    /// whose data may be lost. `folder` is an empty directory to mount it on.
+    /// Makes a volume on a block device that was taken for this run
+    /// ([`super::raw::Raw::take_labelled`]) and whose data may be lost.
     pub fn on_device(
         root: &Root,
-        name: &str,
+        wanted: Wanted<'_>,
         device: &Path,
         discard: bool,
-        format: &Format,
-        folder: &Path,
+        label: &str,
     ) -> Result<Self, FreshError> {
-        let given = Given::open(device, matches!(format, Format::Filesystem { .. }))?;
+        let name = wanted.name;
+        let given = Given::open(device)?;
         let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
         let seen = Volume::at(root, device).map_err(FreshError::io("look at the device"))?;
         record.device = seen.device.ok().map(|device| device.name);
@@ -185,15 +194,23 @@ impl Fresh {
         }
         let place = Place::Device(device.to_owned());
         let fresh = Self { mounted: None, device: Bare::Given(given), place, record };
-        fresh.format(root, format, folder)
+        fresh.format(root, wanted, Some(label))
     }
 
     /// Makes what is to be on the device.
-    fn format(mut self, root: &Root, format: &Format, folder: &Path) -> Result<Self, FreshError> {
+    fn format(
+        mut self,
+        root: &Root,
+        wanted: Wanted<'_>,
+        label: Option<&str>,
+    ) -> Result<Self, FreshError> {
+        let Wanted { format, folder, .. } = wanted;
         arguments::check(format)?;
-        let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let device = self.device.path();
-        let command = filesystem::make(*filesystem, mkfs, &device)?;
+        let seen = Volume::at(root, &device).map_err(FreshError::io("look at the device"))?;
+        self.record.drive = seen.drive(root);
+        let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
+        let command = filesystem::make(*filesystem, mkfs, label, &device)?;
         let mounted = Mounted::new(&device, folder, *filesystem, mount)?;
         self.mounted = Some(mounted);
         let data = folder.join(FOLDER);
@@ -209,6 +226,14 @@ impl Fresh {
     /// Where the database is to lie.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// The folder for a copy of the database; none on a bare device. It need not be there.
+    pub fn copy(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::Directory(data) => Some(data.with_file_name(COPY)),
+            Place::Device(_) | Place::Server(_) => None,
+        }
     }
 
     /// What was made, for the record.

@@ -14,6 +14,10 @@ fn filesystem(filesystem: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Form
     Format::Filesystem { filesystem, mkfs: words(mkfs), mount: words(mount) }
 }
 
+fn wanted<'a>(format: &'a Format, folder: &'a Path) -> Wanted<'a> {
+    Wanted { name: "it", format, folder }
+}
+
 /// Where a machine has what a test of volumes needs; the thread is in a namespace of its own.
 fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir> {
     if !needs_root(test) {
@@ -44,7 +48,7 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
     let folder = set_up(test, Some(kind))?;
     let root = Root::system();
     let format = filesystem(kind, mkfs, mount);
-    let fresh = Fresh::on_loop(&root, "it", 320 * MIB, &format, folder.path()).unwrap();
+    let fresh = Fresh::on_loop(&root, wanted(&format, folder.path()), 320 * MIB).unwrap();
     let record = fresh.record().clone();
     let image = record.image.as_ref().unwrap();
     assert!(image.direct_io && image.bytes == 320 * MIB, "{image:?}");
@@ -110,14 +114,15 @@ fn xfs() {
 
 #[test]
 fn btrfs() {
-    round_trip("btrfs", FilesystemKind::Btrfs, &[], &[]);
+    let options = round_trip("btrfs", FilesystemKind::Btrfs, &[], &[]);
+    assert!(options.is_none_or(|options| !options.contains(",discard")));
 }
 
 #[test]
 fn a_raw_device() {
     let Some(folder) = set_up("a_raw_device", None) else { return };
     let root = Root::system();
-    let fresh = Fresh::on_loop(&root, "raw", 8 * MIB, &Format::Raw, folder.path()).unwrap();
+    let fresh = Fresh::on_loop(&root, wanted(&Format::Raw, folder.path()), 8 * MIB).unwrap();
     let Place::Device(path) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
     fs::OpenOptions::new().write(true).open(path).unwrap().write_all(&[1; 4096]).unwrap();
     assert!(fresh.record().commands.is_empty());
@@ -131,7 +136,7 @@ fn what_mkfs_and_mount_refuse_leaves_nothing() {
     let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let make = |mkfs: &[&str], mount: &[&str]| {
         let format = filesystem(FilesystemKind::Ext4, mkfs, mount);
-        let fresh = Fresh::on_loop(&Root::system(), "x", 16 * MIB, &format, folder.path());
+        let fresh = Fresh::on_loop(&Root::system(), wanted(&format, folder.path()), 16 * MIB);
         fresh.unwrap_err().to_string()
     };
     let text = make(&["-O", "nonsense"], &[]);
@@ -148,7 +153,7 @@ fn a_busy_volume_goes_with_its_last_user() {
     let test = "a_busy_volume_goes_with_its_last_user";
     let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
     let format = filesystem(FilesystemKind::Ext4, &[], &[]);
-    let fresh = Fresh::on_loop(&Root::system(), "x", 16 * MIB, &format, folder.path()).unwrap();
+    let fresh = Fresh::on_loop(&Root::system(), wanted(&format, folder.path()), 16 * MIB).unwrap();
     let Place::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
     let file = fs::File::create(data.join("file")).unwrap();
     let text = fresh.remove().unwrap_err().to_string();

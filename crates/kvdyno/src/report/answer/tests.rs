@@ -4,6 +4,7 @@ use super::answers;
 use crate::report::fixture::Fixture;
 use crate::report::summary::Summary;
 use kvdyno_record::engine::Durability;
+use kvdyno_record::host::Drive;
 
 fn sentences(summary: &Summary) -> Vec<String> {
     answers(summary).into_iter().map(|a| format!("{}: {}", a.workload, a.sentence)).collect()
@@ -21,6 +22,45 @@ fn each_workload_has_its_sentence() {
              second as LMDB (2 trials: too few to be sure).",
         ]
     );
+}
+
+/// What is `RocksDB`'s in the fixture is LMDB's on another volume here.
+#[test]
+fn an_engine_on_two_volumes_stands_beside_itself() {
+    let mut fixture = Fixture::new();
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb") {
+        "lmdb".clone_into(&mut case.record.case.engine);
+        "LMDB".clone_into(&mut case.record.case.label);
+    }
+    let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
+    fixture.on_volume("_rocksdb_", "xfs", &drive, true);
+    fixture.on_volume("_lmdb_", "ext4", &drive, true);
+    fixture.on_volume("_null_", "ext4", &drive, true);
+    let summary = fixture.summary();
+    let text = sentences(&summary);
+    let by_volume: Vec<_> = text.iter().filter(|text| text.contains("by volume")).collect();
+    assert_eq!(
+        by_volume,
+        [
+            "load, LMDB by volume: LMDB on ext4 and LMDB on xfs cannot be told apart: LMDB on ext4 \
+             loads 194 k (192 k to 196 k) records a second, LMDB on xfs 194 k (192 k to 196 k).",
+            "measure, LMDB by volume: At 1 reader and 1 writer: LMDB on ext4 reads 1.31 times as \
+             many keys a second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs writes \
+             1.45 times as many records a second as LMDB on ext4 (2 trials: too few to be sure).",
+        ]
+    );
+    // On one volume there is nobody beside it, and nothing to be told from itself.
+    assert!(text.iter().any(|text| text.starts_with("load, on xfs: LMDB loads 194 k")), "{text:?}");
+    let role = |volume: &str| {
+        let group = summary.groups.iter().find(|group| {
+            group.volume.as_deref() == Some(volume) && group.threads == Some(1) && group.competes()
+        });
+        group.unwrap().runs[0].roles[0].beside_volume.clone().unwrap()
+    };
+    assert_eq!((role("ext4").cell(), role("xfs").base), ("1.00".to_owned(), "ext4".to_owned()));
+    assert_eq!(role("xfs").cell(), "0.77?");
+    let tables = crate::report::tables::all(&summary, false);
+    assert!(tables.iter().any(|table| table.aid.contains("over the same engine's on ext4")));
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub const ONE_IO_BYTES: u64 = 64 << 10;
 pub struct Against {
     /// Its label: the job.
     pub job: String,
+    /// The suite's name of the volume that it was taken on; null: it names none.
+    pub volume: Option<String>,
     /// The calls it was made by: `psync`, `mmap`, `io_uring`.
     pub method: String,
     /// Each of its threads waited for its I/O.
@@ -118,6 +120,7 @@ fn rate(run: &RunRow, reads_alone: bool) -> Metric {
 #[derive(Debug)]
 pub(super) struct Ceiling {
     label: String,
+    volume: Option<String>,
     job: Job,
     in_flight: u32,
     traffic: Traffic,
@@ -169,6 +172,7 @@ pub(super) fn all(groups: &[Group]) -> Vec<Ceiling> {
         };
         Some(Ceiling {
             label: group.label.clone(),
+            volume: group.volume.clone(),
             in_flight: run.roles.iter().map(RoleRow::in_flight).sum(),
             traffic: Traffic::of(run).ok()?,
             reads_share: share,
@@ -203,6 +207,7 @@ impl Ceiling {
         let (low, high) = rate.range().unwrap_or((per_s, per_s));
         Against {
             job: self.label.clone(),
+            volume: self.volume.clone(),
             method: self.job.method.clone(),
             blocking: self.job.blocking,
             in_flight: self.in_flight,
@@ -229,17 +234,23 @@ pub(super) struct Matched {
 /// Finds the ceilings for a phase, or says why none can be compared.
 pub(super) fn matched(
     run: &RunRow,
-    swept: Option<u32>,
+    (volume, swept): (Option<&str>, Option<u32>),
     ceilings: &[Ceiling],
 ) -> Result<Matched, String> {
     let own = Traffic::of(run)?;
     if own.all_per_s() <= 0.0 {
         return Err("it made no I/O".to_owned());
     }
-    let here: Vec<&Ceiling> =
-        ceilings.iter().filter(|ceiling| ceiling.traffic.device == own.device).collect();
+    // A volume that is made anew has the name of its device from whoever was there first: two
+    // filesystems can be loop0 one after the other, and one be loop0 and then loop1.
+    let is_here = |ceiling: &&Ceiling| match volume {
+        Some(volume) => ceiling.volume.as_deref() == Some(volume),
+        None => ceiling.volume.is_none() && ceiling.traffic.device == own.device,
+    };
+    let here: Vec<&Ceiling> = ceilings.iter().filter(is_here).collect();
     if here.is_empty() {
-        return Err(format!("no ceiling was taken on {}", own.device));
+        let on = volume.map_or_else(|| own.device.clone(), |name| format!("volume {name}"));
+        return Err(format!("no ceiling was taken on {on}"));
     }
     let (mut alike, reads_alone) = alike(&own, &here)?;
     // One that found everything in memory (mmap) says nothing of the drive.

@@ -6,6 +6,7 @@ use crate::report::fixture::{Fixture, FixtureCase};
 use crate::report::group::RunRow;
 use crate::report::metric::{Definition, Metric};
 use crate::report::summary::Summary;
+use kvdyno_record::host::Drive;
 use kvdyno_record::usage::{DeviceUsage, Snapshot};
 
 fn run<'s>(summary: &'s Summary, label: &str, threads: u32) -> &'s RunRow {
@@ -114,6 +115,23 @@ fn what_the_bare_drive_did_not_do_is_no_ceiling() {
         });
     });
     assert_eq!(idle, "it made no I/O");
+}
+
+/// Two filesystems can be loop0 one after the other; one can be loop0 and then loop1.
+#[test]
+fn on_volumes_the_volume_counts_and_not_its_devices_name() {
+    let drive = |name: &str| Drive { name: name.to_owned(), ..Drive::default() };
+    let mut fixture = Fixture::with_drive(2);
+    fixture.on_volume("_", "ext4", &drive("loop0"), true);
+    recount(&mut fixture, "_drive_", |device, _| device.device = "loop1".to_owned());
+    let summary = fixture.summary();
+    let ceiling = standing(&summary, 1).ceiling.clone().unwrap();
+    assert_eq!(ceiling.volume.as_deref(), Some("ext4"));
+    let elsewhere = why(|fixture| {
+        fixture.on_volume("_", "ext4", &drive("loop0"), true);
+        fixture.on_volume("_drive_", "xfs", &drive("loop0"), true);
+    });
+    assert_eq!(elsewhere, "no ceiling was taken on volume ext4");
 }
 
 #[test]

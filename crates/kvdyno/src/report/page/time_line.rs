@@ -6,7 +6,7 @@ use crate::report::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::series::{MachineReading, Slice};
-use kvdyno_record::usage::{DatabaseSize, Snapshot};
+use kvdyno_record::usage::{DatabaseSize, DeviceUsage, Snapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -61,6 +61,14 @@ pub struct MachineLine {
     pub read_mb_per_s: Vec<Option<f64>>,
     /// Written at the device, in 10^6 bytes.
     pub write_mb_per_s: Vec<Option<f64>>,
+    /// Mean time of a read at the device; null: it did none.
+    pub read_us: Vec<Option<f64>>,
+    /// Mean time of a write at the device.
+    pub write_us: Vec<Option<f64>>,
+    /// Mean time of a flush of the device's cache.
+    pub flush_us: Vec<Option<f64>>,
+    /// Requests in flight at the device, in the mean.
+    pub queue_depth: Vec<Option<f64>>,
     /// Memory resident in the process.
     pub rss_mib: Vec<Option<f64>>,
     /// Bytes allocated on the volume.
@@ -168,6 +176,10 @@ pub(super) fn readings_of<'r>(
         line.cpu_percent.push(rate(cpu_ns, 1e7));
         line.read_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.read_bytes), 1e6));
         line.write_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.write_bytes), 1e6));
+        line.read_us.push(mean_us(before, now, |d| Some((d.read_ns, d.reads))));
+        line.write_us.push(mean_us(before, now, |d| Some((d.write_ns, d.writes))));
+        line.flush_us.push(mean_us(before, now, |d| Some((d.flush_ns?, d.flushes?))));
+        line.queue_depth.push(rate(|s| Some(s.device.as_ref()?.queue_ns), 1e9));
         line.rss_mib.push(rss.map(|bytes| rounded(bytes as f64 / MEBI, 4)));
         let allocated = database.map(|size| size.allocated_bytes);
         line.database_mib.push(allocated.map(|bytes| rounded(bytes as f64 / MEBI, 5)));
@@ -203,6 +215,18 @@ fn seconds_between(before: &Snapshot, now: &Snapshot) -> f64 {
     now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9
 }
 
+/// Microseconds of each of what the device did between two readings; none where it did none.
+fn mean_us(
+    before: &Snapshot,
+    now: &Snapshot,
+    read: fn(&DeviceUsage) -> Option<(u64, u64)>,
+) -> Option<f64> {
+    let of = |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read);
+    let ((ns_before, before), (ns, count)) = (of(before)?, of(now)?);
+    let (ns, count) = (ns.checked_sub(ns_before)?, count.checked_sub(before)?);
+    (count > 0).then(|| rounded(ns as f64 / 1e3 / count as f64, 4))
+}
+
 fn cpu_ns(snapshot: &Snapshot) -> Option<u64> {
     let process = snapshot.process.as_ref()?;
     Some(process.user_ns + process.system_ns)
@@ -212,7 +236,6 @@ fn cpu_ns(snapshot: &Snapshot) -> Option<u64> {
 mod tests {
     use super::*;
     use kvdyno_record::series::SliceCounts;
-    use kvdyno_record::usage::DeviceUsage;
 
     fn slice(at: u64, count: u64, max: u64) -> Slice {
         let counts = SliceCounts { count, service_ns_max: max, ..SliceCounts::default() };

@@ -4,7 +4,7 @@ use super::super::catalogue as c;
 use super::super::group::{Group, RunRow};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{mebibytes, ratio, trials, whole};
+use super::number::{mebibytes, microseconds, ratio, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
 
 const COST_AID: &str = "\
@@ -12,7 +12,8 @@ Costs are the whole process's and the device's, so they are of all roles togethe
 operation of any role, background work and the harness included. reads, read and written are the
 device's, which counts everybody's. write amp: device bytes / bytes of keys and values. cached:
 share of the database in the page cache before > after. data:RAM: allocated bytes / RAM limit in
-force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes.";
+force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes,
+latency and queue of the device.";
 
 const SWAP_AID: &str = "
 swap in, swap out: read from and written to the swap that was made for the case.";
@@ -50,6 +51,9 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             ("flushes", Right),
             ("busy\n%", Right),
             ("queue", Right),
+            ("read\nus", Right),
+            ("write\nus", Right),
+            ("flush\nus", Right),
             ("stolen\n%", Right),
             ("n", Right),
         ]);
@@ -123,6 +127,9 @@ fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec
             row.figure(&c::DEVICE_FLUSHES, whole),
             row.figure(&c::DEVICE_BUSY, ratio),
             row.figure(&c::DEVICE_QUEUE, ratio),
+            row.figure(&c::DEVICE_READ_LATENCY, microseconds),
+            row.figure(&c::DEVICE_WRITE_LATENCY, microseconds),
+            row.figure(&c::DEVICE_FLUSH_LATENCY, microseconds),
             row.figure(&c::STEAL, ratio),
             trials(metrics.get(&c::WALL)),
         ]);

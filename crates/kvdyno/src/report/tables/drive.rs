@@ -7,7 +7,7 @@ use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::number::{grouped, microseconds, ratio, spread, trials, whole};
-use super::{Cells, Titled};
+use super::{Cells, Titled, several};
 use crate::units;
 
 const RATES_AID: &str = "\
@@ -33,11 +33,18 @@ fn jobs(summary: &Summary) -> Vec<(&Group, &RunRow, &Job)> {
     jobs
 }
 
+/// The same job was done on several volumes.
+fn volumes(summary: &Summary) -> bool {
+    several(jobs(summary).iter().map(|(group, ..)| &group.volume))
+}
+
 /// A line for each job: what it gave, and what that cost.
 pub(super) fn rates(summary: &Summary, wide: bool) -> Titled {
     use Side::{Left, Right};
-    let mut columns = vec![
-        ("job", Left),
+    let volumes = volumes(summary);
+    let mut columns = vec![("job", Left)];
+    columns.extend(volumes.then_some(("volume", Left)));
+    columns.extend([
         ("I/O", Left),
         ("calls", Left),
         ("block", Right),
@@ -48,7 +55,7 @@ pub(super) fn rates(summary: &Summary, wide: bool) -> Titled {
         ("MB/s", Right),
         ("CPU\nus/op", Right),
         ("I/Os\n/op", Right),
-    ];
+    ]);
     if wide {
         columns.extend([
             ("CPU\n%", Right),
@@ -63,7 +70,7 @@ pub(super) fn rates(summary: &Summary, wide: bool) -> Titled {
     let mut table = Table::new(columns);
     for (group, run, job) in jobs(summary) {
         for role in &run.roles {
-            let cells = rate_cells(&mut table, group, (run, role, job), wide);
+            let cells = rate_cells(&mut table, group, (run, role, job), (volumes, wide));
             table.row(&cells);
         }
     }
@@ -74,17 +81,18 @@ fn rate_cells(
     table: &mut Table,
     group: &Group,
     (run, role, job): (&RunRow, &RoleRow, &Job),
-    wide: bool,
+    (volumes, wide): (bool, bool),
 ) -> Vec<String> {
     let mark = if group.ceiling { "*" } else { "" };
-    let mut cells = vec![
-        format!("{}{mark}", group.label),
+    let mut cells = vec![format!("{}{mark}", group.label)];
+    cells.extend(group.volume.clone().filter(|_| volumes));
+    cells.extend([
         job.io.clone(),
         job.method.clone(),
         units::exact_bytes(job.block_bytes),
         role.depth.unwrap_or(1).to_string(),
         role.threads.to_string(),
-    ];
+    ]);
     let mut row = Cells::new(table, group, &role.metrics, &c::OPS_PER_S);
     cells.push(row.main(grouped));
     cells.push(spread(role.metrics.get(&c::OPS_PER_S)));
@@ -154,8 +162,10 @@ const COMPLETIONS: [&Definition; 5] = [
 /// Lines for each job: its times, and of each kind of I/O where it has several.
 pub(super) fn times(summary: &Summary) -> Titled {
     use Side::{Left, Right};
-    let mut table = Table::new([
-        ("job", Left),
+    let volumes = volumes(summary);
+    let mut columns = vec![("job", Left)];
+    columns.extend(volumes.then_some(("volume", Left)));
+    columns.extend([
         ("threads", Right),
         ("I/O", Left),
         ("time", Left),
@@ -165,27 +175,36 @@ pub(super) fn times(summary: &Summary) -> Titled {
         ("p99.99\nus", Right),
         ("max\nus", Right),
     ]);
+    let mut table = Table::new(columns);
     for (group, run, _) in jobs(summary) {
         for role in &run.roles {
             if role.ops.is_empty() {
-                lines(&mut table, group, verb(&role.mix), role, &role.metrics);
+                lines(&mut table, (group, volumes), verb(&role.mix), role, &role.metrics);
             }
             for op in &role.ops {
-                lines(&mut table, group, verb(&op.op), role, &op.metrics);
+                lines(&mut table, (group, volumes), verb(&op.op), role, &op.metrics);
             }
         }
     }
     Titled { title: "The drive: how long an I/O took", table, aid: TIMES_AID.to_owned() }
 }
 
-fn lines(table: &mut Table, group: &Group, io: &str, role: &RoleRow, metrics: &Metrics) {
+fn lines(
+    table: &mut Table,
+    (group, volumes): (&Group, bool),
+    io: &str,
+    role: &RoleRow,
+    metrics: &Metrics,
+) {
     let parts: &[(&str, &[&Definition])] = match role.depth {
         Some(_) => &[("slat", &SUBMITS), ("clat", &COMPLETIONS), ("lat", &TIMES)],
         None => &[("lat", &TIMES)],
     };
     for (name, times) in parts {
         let threads = role.threads.to_string();
-        let mut cells = vec![group.label.clone(), threads, io.to_owned(), (*name).to_owned()];
+        let mut cells = vec![group.label.clone()];
+        cells.extend(group.volume.clone().filter(|_| volumes));
+        cells.extend([threads, io.to_owned(), (*name).to_owned()]);
         let mut row = Cells::new(table, group, metrics, &c::OPS_PER_S);
         cells.extend(times.iter().map(|time| row.figure(time, microseconds)));
         table.row(&cells);

@@ -4,8 +4,10 @@ use super::super::catalogue as c;
 use super::super::group::{Group, LoadRow};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
-use super::number::{beside, clock, grouped, mebibytes, ratio, seconds, trials, whole};
-use super::{Axes, Cells, Titled, engines};
+use super::number::{
+    beside, clock, grouped, mebibytes, microseconds, ratio, seconds, trials, whole,
+};
+use super::{Axes, Cells, Titled, by_volume, engines};
 
 const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
@@ -15,7 +17,8 @@ and values, of load and settle, up to the end of a sync; the device counts every
 the drive's own come on top. x base: records/s over those of the first engine of the same durability
 class.";
 
-const SHORT_AID: &str = "--wide: bytes written and read, space amp, settle and sync, faults, RSS.";
+const SHORT_AID: &str =
+    "--wide: bytes written and read, space amp, settle and sync, faults, RSS, the device's queue.";
 
 /// One line for each load.
 pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -39,6 +42,9 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         ("records/s", Right),
         ("x base", Right),
     ]);
+    if axes.volume {
+        columns.push(("x vol", Right));
+    }
     if wide {
         columns.extend([
             ("FS out\n/record", Right),
@@ -51,6 +57,10 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             ("read\nMiB", Right),
             ("faults\nmajor", Right),
             ("RSS\nMiB", Right),
+            ("busy\n%", Right),
+            ("queue", Right),
+            ("write\nus", Right),
+            ("flush\nus", Right),
             ("n", Right),
         ]);
     }
@@ -61,15 +71,27 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             if swept {
                 cells.push(group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string()));
             }
-            cells.extend(load_cells(&mut table, group, load, wide));
+            cells.extend(load_cells(&mut table, group, load, (axes.volume, wide)));
             table.row(&cells);
         }
     }
-    let aid = if wide { LOAD_AID.to_owned() } else { format!("{LOAD_AID}\n{SHORT_AID}") };
+    let mut aid = LOAD_AID.to_owned();
+    if axes.volume {
+        let loads = engines(summary).filter_map(|group| group.load.as_ref());
+        aid += &by_volume(loads.into_iter().find_map(|load| load.beside_volume.as_ref()));
+    }
+    if !wide {
+        aid += &format!("\n{SHORT_AID}");
+    }
     Titled { title: "Load", table, aid }
 }
 
-fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> Vec<String> {
+fn load_cells(
+    table: &mut Table,
+    group: &Group,
+    load: &LoadRow,
+    (volumes, wide): (bool, bool),
+) -> Vec<String> {
     let mut row = Cells::new(table, group, &load.metrics, &c::WALL);
     let mut cells = vec![
         row.main(clock),
@@ -85,6 +107,9 @@ fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> V
         row.figure(&c::RECORDS_PER_S, grouped),
         beside(load.beside.as_ref()),
     ];
+    if volumes {
+        cells.push(beside(load.beside_volume.as_ref()));
+    }
     if wide {
         cells.extend([
             row.figure(&c::FS_OUTPUTS_PER_RECORD, ratio),
@@ -97,6 +122,10 @@ fn load_cells(table: &mut Table, group: &Group, load: &LoadRow, wide: bool) -> V
             row.figure(&c::DEVICE_READ_BYTES, mebibytes),
             row.figure(&c::FAULTS_MAJOR, whole),
             row.figure(&c::RSS_PEAK, mebibytes),
+            row.figure(&c::DEVICE_BUSY, ratio),
+            row.figure(&c::DEVICE_QUEUE, ratio),
+            row.figure(&c::DEVICE_WRITE_LATENCY, microseconds),
+            row.figure(&c::DEVICE_FLUSH_LATENCY, microseconds),
             trials(load.metrics.get(&c::WALL)),
         ]);
     }

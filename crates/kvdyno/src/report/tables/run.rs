@@ -6,7 +6,7 @@ use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::number::{beside, grouped, microseconds, spread, trials, whole};
-use super::{Axes, Cells, Titled, runs, several};
+use super::{Axes, Cells, Titled, by_volume, runs, several};
 use crate::findings::Id;
 
 const RUN_AID: &str = "\
@@ -35,6 +35,9 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     }
     columns.extend([("role", Left), ("op", Left), ("ops/s", Right), ("spread\n%", Right)]);
     columns.push(("x\nbase", Right));
+    if axes.volume {
+        columns.push(("x\nvol", Right));
+    }
     if open {
         columns.push(("time", Left));
     }
@@ -64,6 +67,13 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         }
     }
     let mut aid = RUN_AID.to_owned();
+    if axes.volume {
+        aid += &by_volume(
+            runs(summary)
+                .flat_map(|(_, run)| &run.roles)
+                .find_map(|role| role.beside_volume.as_ref()),
+        );
+    }
     if open {
         aid += &format!("\n{OPEN_AID}");
     }
@@ -136,6 +146,9 @@ impl RoleLines<'_> {
         cells.push(spread(metrics.get(&c::OPS_PER_S)));
         let whole_role = op == role.mix;
         cells.push(beside(role.beside.as_ref().filter(|_| whole_role)));
+        if self.axes.volume {
+            cells.push(beside(role.beside_volume.as_ref().filter(|_| whole_role)));
+        }
         if self.open {
             cells.push(if role.open_loop { kind.to_owned() } else { "service".to_owned() });
         }

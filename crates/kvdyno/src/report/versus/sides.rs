@@ -10,7 +10,8 @@ use crate::findings::Severity;
 use crate::units;
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
 use kvdyno_record::files::{RecordError, RunFolder};
-use kvdyno_record::host::Host;
+use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -194,9 +195,11 @@ impl<'r> Sides<'r> {
         let mut found = Vec::new();
         if let Self::Runs { .. } = self {
             let host = (&base.summary.host, &new.summary.host);
-            let facts = |host: &Host| [machine(host), volume(host)].concat();
+            let below = |host: &Host| volume(host.filesystem.as_ref(), host.drive.as_ref());
+            let facts = |host: &Host| [machine(host), below(host)].concat();
             let facts = facts(host.0).into_iter().zip(facts(host.1));
             found.extend(facts.filter_map(|((what, b), (_, n))| Difference::between(what, b, n)));
+            found.extend(volumes(base, new));
             found.extend(ceilings(base, new));
             let programs = (&base.summary.run.program, &new.summary.run.program);
             found.extend(Difference::between("kvdyno", programs.0.clone(), programs.1.clone()));
@@ -254,7 +257,7 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
     let (base, new) = (of(base), of(new));
     let same = |one: &Against| {
         let like = |other: &&Against| {
-            (&other.job, other.in_flight) == (&one.job, one.in_flight)
+            (&other.job, &other.volume, other.in_flight) == (&one.job, &one.volume, one.in_flight)
                 && (other.reads_share - one.reads_share).abs() < 0.1
         };
         new.iter().find(like)
@@ -267,7 +270,8 @@ fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
         let other = same(one)?;
         let apart =
             one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
-        let what = format!("the drive itself, {} x {}", one.job, one.in_flight);
+        let on = one.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+        let what = format!("the drive itself{on}, {} x {}", one.job, one.in_flight);
         (apart && one.n.min(other.n) > 1).then(|| Difference {
             what,
             base: per_s(one),
@@ -300,12 +304,38 @@ fn machine(host: &Host) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Facts of the place of the databases, by name.
-fn volume(host: &Host) -> Vec<(&'static str, String)> {
-    let (filesystem, drive) = (host.filesystem.as_ref(), host.drive.as_ref());
+/// What differs between volumes of one name: how they were mounted, and on what.
+fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for base in &base.summary.volumes {
+        let Some(new) = new.summary.volumes.iter().find(|new| new.name == base.name) else {
+            continue;
+        };
+        // A record from before the device was asked says nothing of it.
+        let told = base.drive.is_some() && new.drive.is_some();
+        let facts = |made: &VolumeRecord| {
+            let mut facts = volume(made.filesystem.as_ref(), made.drive.as_ref().filter(|_| told));
+            if let Some(image) = &made.image {
+                // The number of a loop device says nothing, its size as little.
+                facts.retain(|(what, _)| *what != "drive");
+                facts.push(("image on", image.lies_on.clone()));
+            }
+            facts
+        };
+        let (base_facts, new_facts) = (facts(base), facts(new));
+        found.extend(base_facts.into_iter().filter_map(|(what, b)| {
+            let (_, n) = new_facts.iter().find(|(other, _)| *other == what)?;
+            Difference::between(format!("volume {}: {what}", base.name), b, n.clone())
+        }));
+    }
+    found
+}
+
+/// Facts of what databases lay on, by name.
+fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<(&'static str, String)> {
     let none = || "none".to_owned();
     let said = |fact: Option<&String>| fact.cloned().unwrap_or_else(none);
-    let model = |drive: &kvdyno_record::host::Drive| {
+    let model = |drive: &Drive| {
         let model = drive.model.as_deref().unwrap_or("no model");
         format!("{} {model}, {}", drive.name, units::bytes(drive.bytes))
     };

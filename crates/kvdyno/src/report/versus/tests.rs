@@ -5,6 +5,7 @@ use super::*;
 use crate::report::catalogue as c;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::Value;
+use kvdyno_record::host::Drive;
 use kvdyno_record::workload::Work;
 
 const TRIALS: u32 = 6;
@@ -185,6 +186,23 @@ fn other_work_is_refused_and_other_hosts_are_told() {
     let told: Vec<String> = told.iter().map(Difference::words).collect();
     assert!(told[0].starts_with("kernel: ") && told[0].ends_with("6.99.0 in NEW"), "{told:?}");
     assert!(told.iter().any(|words| words.starts_with("LMDB: option readahead: ")), "{told:?}");
+}
+
+/// The same volume by name, on a device that reads further ahead.
+#[test]
+fn volumes_of_one_name_that_differ_are_told() {
+    let on = |read_ahead_bytes: u64, loop_device: &str| {
+        let mut fixture = Fixture::with_trials(TRIALS);
+        fixture.run.id += loop_device;
+        let read_ahead_bytes = Some(read_ahead_bytes);
+        let name = loop_device.to_owned();
+        let drive = Drive { name, read_ahead_bytes, ..Drive::default() };
+        fixture.on_volume("_", "xfs", &drive, true);
+        record(&fixture)
+    };
+    let told = compared(&on(128 << 10, "loop0"), &on(2 << 20, "loop7"), None).differences;
+    let told: Vec<String> = told.iter().map(Difference::words).collect();
+    assert_eq!(told, ["volume xfs: readahead: 128KiB in BASE, 2MiB in NEW"]);
 }
 
 #[test]

@@ -31,8 +31,8 @@ impl Difference {
 }
 
 /// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and the
-/// name of what is below it, the volume's name, the durability class, the swept threads, and the
-/// phases from the load on, whichever case ran them.
+/// name of what is below it, the volume's name, the durability class, the swept threads, whether
+/// the database is a copy, and the phases from the load on, whichever case ran them.
 pub(super) fn of(case: &Case, plan: &Plan) -> Value {
     let volume = case.volume.as_ref().map(|volume| &volume.name);
     let tier = tier(case).map(|tier| &tier.name);
@@ -43,6 +43,7 @@ pub(super) fn of(case: &Case, plan: &Plan) -> Value {
         "tier": tier,
         "volume": volume,
         "threads": case.threads,
+        "database_copy": case.database.copy,
         "phases": phases(case, plan),
     })
 }

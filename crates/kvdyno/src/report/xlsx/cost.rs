@@ -8,8 +8,9 @@ use crate::report::efficiency::Efficiency;
 
 const S: f64 = 1e-9;
 const KB: f64 = 1e-3;
+const US: f64 = 1e-3;
 
-const COLUMNS: [Column; 39] = [
+const COLUMNS: [Column; 42] = [
     column("wall", "wall, s", Fine, Origin::Figure(&c::WALL, S)),
     column(
         "operations",
@@ -123,6 +124,9 @@ const COLUMNS: [Column; 39] = [
     column("flushes", "device flushes", Count, Origin::Figure(&c::DEVICE_FLUSHES, 1.0)),
     column("busy", "device busy, %", Tenth, Origin::Figure(&c::DEVICE_BUSY, 1.0)),
     column("queue", "queue depth, mean", Ratio, Origin::Figure(&c::DEVICE_QUEUE, 1.0)),
+    column("read_us", "device read, us", Ratio, Origin::Figure(&c::DEVICE_READ_LATENCY, US)),
+    column("write_us", "device write, us", Ratio, Origin::Figure(&c::DEVICE_WRITE_LATENCY, US)),
+    column("flush_us", "device flush, us", Ratio, Origin::Figure(&c::DEVICE_FLUSH_LATENCY, US)),
     column(
         "reads_rate",
         "device reads/s in the window",

@@ -17,6 +17,7 @@ mod series;
 mod sheet;
 #[cfg(test)]
 mod tests;
+mod time;
 mod trial_table;
 
 use super::evidence::Evidence;
@@ -30,6 +31,7 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     let load = load::sheet(&lines)?;
     let run = run::sheet(&lines)?;
     let cost = cost::sheet(&lines)?;
+    let time = time::sheet(summary, &lines)?;
     let drive = drive::sheet(&lines)?;
     let latency = latency::sheet(summary)?;
     let charts = charts::sheet(summary, &run, &cost, &latency)?;
@@ -44,7 +46,7 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.set_properties(&properties);
     workbook.push_worksheet(front::sheet(summary, &series)?.finish());
     workbook.push_worksheet(charts.finish());
-    for placed in [load, run, cost].into_iter().chain(drive) {
+    for placed in vec![load, run, cost, time].into_iter().chain(drive) {
         workbook.push_worksheet(placed.sheet.finish());
     }
     workbook.push_worksheet(latency.sheet.finish());

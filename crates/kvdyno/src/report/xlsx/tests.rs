@@ -92,7 +92,8 @@ fn a_sheet_for_each_table_of_the_studies() {
             "Load",
             "Run",
             "Series",
-            "Summary"
+            "Summary",
+            "Time"
         ]
     );
     let has = |name: &str| read.bytes.windows(name.len()).any(|part| part == name.as_bytes());
@@ -186,7 +187,7 @@ fn formulas_come_to_the_numbers_that_are_cached() {
         }
     }
     let sheets: Vec<&str> = counted.keys().copied().filter(|sheet| counted[sheet] > 10).collect();
-    assert_eq!(sheets, ["Charts", "Cost", "Load", "Run", "Series"], "{counted:?}");
+    assert_eq!(sheets, ["Charts", "Cost", "Load", "Run", "Series", "Time"], "{counted:?}");
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn a_run_without_any_figure_has_sheets_all_the_same() {
     let mut fixture = Fixture::new();
     fixture.cases.clear();
     let (_, bytes) = written(&fixture);
-    assert_eq!(read(bytes).values.len(), 9);
+    assert_eq!(read(bytes).values.len(), 10);
 }
 
 #[test]

@@ -311,6 +311,7 @@ fn function(combine: Combine) -> &'static str {
         Combine::Median | Combine::MergedHistograms => "MEDIAN",
         Combine::Maximum => "MAX",
         Combine::Sum => "SUM",
+        Combine::Mean => "AVERAGE",
     }
 }
 

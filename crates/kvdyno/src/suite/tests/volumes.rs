@@ -1,7 +1,7 @@
 //! `[[volume]]`: an axis like RAM and threads.
 
 use super::*;
-use kvdyno_record::plan::Case;
+use kvdyno_record::plan::{Case, Copying};
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
 
 /// A suite with these volumes.
@@ -138,6 +138,60 @@ fn the_drives_jobs_run_on_each_volume_of_their_own() {
     assert_eq!(fills.len(), 4, "{fills:?}");
     let databases = plan.cases.iter().filter(|case| case.database.last_use).count();
     assert_eq!(databases, 8, "of two engines, on two volumes, twice");
+}
+
+/// Each number of threads works on a copy of what one case loaded; on a bare device each loads its
+/// own, which is said.
+#[test]
+fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
+    let text = two().replace("mix = ", "threads = \"sweep\"\nmix = ");
+    let sweep = ["run.trials=1", "run.threads=[1,2]"];
+    let mut engines = engines();
+    let lmdb = &mut engines.get_mut("lmdb").unwrap().engine;
+    lmdb.capabilities.places.push(PlaceKind::Device);
+    let plan = |how: &str| {
+        let database = format!("run.database=\"{how}\"");
+        let changes = [&sweep[..], &[&*database]].concat();
+        let suite = Suite::parse("suite.toml", &text, &set(&changes)).unwrap();
+        expand(&suite, &engines, &HOST).unwrap()
+    };
+    let copied = plan("copy");
+    let on = |plan: &Plan, volume: &str| -> Vec<Case> {
+        let is_it = |case: &&Case| case.volume.as_ref().is_some_and(|it| it.name == volume);
+        plan.cases.iter().filter(is_it).cloned().collect()
+    };
+    let [load, one, two] = &on(&copied, "ext4-nojournal")[..] else { panic!("{copied:?}") };
+    assert_eq!((load.threads, one.threads, two.threads), (None, Some(1), Some(2)));
+    assert_eq!(load.database.copy, None);
+    for case in [one, two] {
+        assert_eq!(case.database.made_by, load.id);
+        assert_eq!(case.database.copy, Some(Copying::Copy));
+        assert!(case.phases.iter().all(|phase| phase.work.kind() != "load"));
+    }
+    let raw = on(&copied, "raw");
+    assert!(raw.len() == 2 && raw.iter().all(Case::makes_database), "{raw:?}");
+    assert_eq!(copied.warnings.len(), 1, "{:?}", copied.warnings);
+    assert!(copied.warnings[0].contains("each case loads its own"), "{:?}", copied.warnings);
+    assert!(copied.warnings[0].ends_with("add an `evict`"), "{:?}", copied.warnings);
+    // Room for both, and the time and the bytes of copying.
+    let shared = plan("shared");
+    let bytes = |plan: &Plan| match &on(plan, "ext4-nojournal")[0].volume.as_ref().unwrap().medium {
+        Medium::Loop { bytes, .. } => *bytes,
+        other => panic!("{other:?}"),
+    };
+    let needed = (2 * 116_000_000_u64 * 2 * 5 / 4 + (128 << 20)).div_ceil(1 << 20) << 20;
+    assert_eq!(bytes(&copied), needed);
+    assert!(bytes(&shared) < needed);
+    let [of_copies, of_one] = [&copied, &shared].map(|plan| {
+        let on_ext4 = on(plan, "ext4-nojournal");
+        let database = plan.estimate.databases[&on_ext4[0].id];
+        (database, on_ext4.iter().map(|case| case.key.clone()).collect::<Vec<_>>())
+    });
+    assert_eq!(of_copies.0, 2 * of_one.0);
+    assert_eq!(of_copies.1[0], of_one.1[0].clone(), "the same load");
+    assert_ne!(of_copies.1[1], of_one.1[1], "other work: it begins cold, on what was loaded");
+    let said = plan("reflink").warnings;
+    assert!(said.iter().any(|note| note.contains("ext4 has no reflinks")), "{said:?}");
 }
 
 #[test]

@@ -94,8 +94,9 @@ impl<'t> Reader<'t> {
 /// What a function makes of a range.
 type Function = fn(&[f64]) -> f64;
 
-const FUNCTIONS: [(&str, Function); 3] = [
+const FUNCTIONS: [(&str, Function); 4] = [
     ("MEDIAN(", |values| crate::stats::median(values).unwrap()),
     ("MAX(", |values| values.iter().copied().fold(f64::MIN, f64::max)),
+    ("AVERAGE(", |values| values.iter().sum::<f64>() / values.len() as f64),
     ("SUM(", |values| values.iter().sum()),
 ];

@@ -1,0 +1,374 @@
+//! What `size` and `capacity` share: points are added to one run, one after the other, until it is
+//! known where the target stops being met.
+//!
+//! Every point is the suite with one value of its own, expanded as any other; its cases are
+//! appended to the run's plan. So the record is an ordinary one, and every table and figure of it
+//! holds. What is next follows from that record alone ([`crate::search::answer`]): to resume a
+//! search is to ask it again.
+
+mod points;
+
+use super::finish::AtWork;
+use super::prepare::{self, Prepared, check_space, limit_not_held};
+use super::run;
+use crate::cli::SearchArgs;
+use crate::exit::{Complaint, Exit};
+use crate::findings::Severity;
+use crate::printer::Printer;
+use crate::report::evidence::Evidence;
+use crate::report::summary::{Summary, verdict};
+use crate::report::wrap::wrap;
+use crate::runner::Ended;
+use crate::search::{self, Answer, Next, Target, drive, points_most};
+use crate::{suite, units};
+use anyhow::Context as _;
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::search::{Axis, Between, Making, Search};
+use kvdyno_record::workload::{Drive, Work};
+use points::{Maker, append, expected_ns, renumber_first};
+use serde::Serialize;
+use std::time::{Duration, Instant};
+
+/// A search that is about to begin.
+pub(super) struct Query<'a> {
+    args: &'a SearchArgs,
+    target: Target,
+    within: f64,
+    budget: Option<Duration>,
+    maker: Maker,
+    /// The suite as it stands, for its data and its roles.
+    pub(super) plan: Plan,
+    /// The last measured phase.
+    pub(super) phase: String,
+}
+
+impl<'a> Query<'a> {
+    /// Reads suite and target; nothing is touched.
+    pub(super) fn new(args: &'a SearchArgs) -> anyhow::Result<Self> {
+        let target = Target::parse(&args.target).map_err(|error| wrong_target(&error))?;
+        let within = units::parse_share(&args.within)
+            .map_err(|error| Complaint::usage(format!("--within: {error}")))?;
+        let budget = args.budget.as_deref().map(units::parse_duration).transpose();
+        let budget = budget.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
+        let (file, text) = prepare::read(&args.suite)?;
+        let making =
+            Making { engine: args.engine.clone(), set: args.set.clone(), threads: args.threads };
+        let mut maker = Maker {
+            file,
+            text,
+            making,
+            trials: args.trials,
+            place: args.place.clone(),
+            runs: args.runs.runs.clone(),
+        };
+        let plan = maker.settle()?;
+        let (phase, drive) = last_measured(&plan)?;
+        target.check(drive).map_err(|error| wrong_target(&error))?;
+        let phase = phase.to_owned();
+        let within = within.max(0.001);
+        let budget = budget.map(Duration::from_nanos);
+        Ok(Self { args, target, within, budget, maker, plan, phase })
+    }
+
+    /// The range as typed.
+    pub(super) fn between(
+        &self,
+        parse: impl Fn(&str) -> Result<u64, units::UnitError>,
+    ) -> anyhow::Result<Option<Between>> {
+        let Some(text) = &self.args.between else { return Ok(None) };
+        let wrong = |why: String| Complaint::usage(format!("--between {text}: {why}"));
+        let (low, high) = text
+            .split_once("..")
+            .ok_or_else(|| wrong("expected two values, as 256MiB..4GiB or 1k..100k".to_owned()))?;
+        let parse = |text: &str| parse(text.trim()).map_err(|error| wrong(error.to_string()));
+        let (low, high) = (parse(low)?, parse(high)?);
+        if low == 0 || low >= high {
+            return Err(wrong("expected the lower value first, above 0".to_owned()).into());
+        }
+        Ok(Some(Between { low, high }))
+    }
+
+    /// The roles of the phase that is judged.
+    pub(super) fn roles(&self) -> anyhow::Result<Vec<String>> {
+        let (_, drive) = last_measured(&self.plan)?;
+        Ok(drive.roles.iter().map(|role| role.name.clone()).collect())
+    }
+
+    /// Refuses a target that says how much a role does whose rate is searched.
+    pub(super) fn check_offered(&self, role: &str) -> anyhow::Result<()> {
+        let (_, drive) = last_measured(&self.plan)?;
+        Ok(self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?)
+    }
+
+    /// Searches.
+    pub(super) fn run(
+        self,
+        axis: Axis,
+        between: Option<Between>,
+        printer: &Printer,
+    ) -> anyhow::Result<Exit> {
+        let Self { args, target, within, budget, maker, plan, phase } = self;
+        let search = Search {
+            axis,
+            target: target.text.clone(),
+            phase,
+            between,
+            within,
+            trials: args.trials,
+            making: maker.making.clone(),
+        };
+        let first = first(&search)?;
+        let mut prepared = maker.point(&search, &plan, first)?;
+        check_one(&prepared.plan, &search)?;
+        prepared.plan.search = Some(search.clone());
+        prepared.given_up.clone_from(&args.destroy_data_on);
+        renumber_first(&mut prepared.plan, first);
+        prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
+        tell(&prepared, &search, printer);
+        if args.plan {
+            check_space(&prepared)?;
+            return Ok(Exit::Ok);
+        }
+        let work = run::start(&prepared, &args.runs.runs, args.io.watch(), printer)?;
+        let Prepared { plan, .. } = prepared;
+        Searching { work, plan, maker, budget }.finish(args.json, printer)
+    }
+}
+
+/// Goes on with the search of a run.
+pub(super) fn resume(
+    work: AtWork,
+    plan: Plan,
+    json: bool,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let search = plan.search.clone().context("the run is no search")?;
+    printer.note(&format!("then the search of `{}` goes on from its record", search.target));
+    let file = work.folder.path.join("suite.toml");
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("failed to read {}", file.display()))?;
+    let place = work.volumes.place().to_owned();
+    let maker = Maker {
+        file: file.display().to_string(),
+        text,
+        making: search.making,
+        trials: search.trials,
+        runs: place.clone(),
+        place: Some(place),
+    };
+    Searching { work, plan, maker, budget: None }.finish(json, printer)
+}
+
+fn wrong_target(error: &search::TargetError) -> Complaint {
+    Complaint::usage(format!("--target: {error}")).hint(error.hint.clone())
+}
+
+/// The last measured phase of a plan, and its work.
+fn last_measured(plan: &Plan) -> Result<(&str, &Drive), Complaint> {
+    let phases = plan.cases.iter().flat_map(|case| &case.phases);
+    let mut measured = phases.filter_map(|phase| match &phase.work {
+        Work::Measure(drive) => Some((phase.name.as_str(), drive)),
+        _ => None,
+    });
+    measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
+}
+
+fn first(search: &Search) -> anyhow::Result<Next> {
+    Ok(match (&search.axis, search.between) {
+        (Axis::Rate { .. }, None) => Next::Fastest,
+        (Axis::Rate { .. }, Some(between)) => Next::At(between.low),
+        (Axis::Ram, Some(between)) => Next::At(between.high),
+        (Axis::Ram, None) => anyhow::bail!("a search of RAM needs bounds"),
+    })
+}
+
+/// A point is one setting: several cannot be held against a target together.
+fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
+    let judged = plan.cases.iter().filter(|case| drive(case, search).is_some());
+    let mut keys: Vec<(&str, String)> = Vec::new();
+    for case in judged {
+        if keys.iter().all(|(key, _)| *key != case.key) {
+            let volume = case.volume.as_ref().map(|volume| format!(" on {}", volume.name));
+            let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM {}", units::bytes(bytes)));
+            let (volume, ram) = (volume.unwrap_or_default(), ram.unwrap_or_default());
+            keys.push((&case.key, format!("{}{volume}{ram}", case.label)));
+        }
+    }
+    if keys.len() < 2 {
+        return Ok(());
+    }
+    let settings: Vec<String> = keys.into_iter().map(|(_, words)| words).collect();
+    let message =
+        format!("the suite measures several settings, and a search one: {}", settings.join("; "));
+    Err(Complaint::usage(message).hint(
+        "--engine takes a label; --set ram.limit=2GiB one RAM limit; of several [[volume]] leave \
+         one in the suite",
+    ))
+}
+
+/// What is going to be done, before it is.
+fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
+    let plan = &prepared.plan;
+    let engine = &search.making.engine;
+    let what = match (&search.axis, search.between) {
+        (Axis::Ram, Some(Between { low, high })) => format!(
+            "searching {} to {} of RAM for the least with which {engine} meets `{}`",
+            units::bytes_in_words(low),
+            units::bytes_in_words(high),
+            search.target
+        ),
+        (Axis::Rate { role }, Some(Between { low, high })) => format!(
+            "searching {} to {} for the highest rate of {role} at which {engine} meets `{}`",
+            units::rate(low as f64),
+            units::rate(high as f64),
+            search.target
+        ),
+        (Axis::Rate { role }, None) => format!(
+            "searching for the highest rate of {role} at which {engine} meets `{}`: first as fast \
+             as it goes, then from a 64th of that up to it",
+            search.target
+        ),
+        (Axis::Ram, None) => String::new(),
+    };
+    let points = points_most(search);
+    let loads = plan.cases.iter().filter(|case| drive(case, search).is_none()).count();
+    let least = suite::write_bytes_least(plan);
+    printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
+    let lines = [
+        format!(
+            "up to {points} points of {} trials (where trials disagree up to twice as many), \
+             within {}: {}, about {}",
+            search.trials,
+            units::percent(search.within),
+            units::cases(loads + (plan.cases.len() - loads) * points as usize),
+            units::duration(expected_ns(plan, search, points - 1, &prepared.workers).0),
+        ),
+        format!(
+            "{}; writes {} or more, needs up to {} on the volume",
+            match loads {
+                0 => "every case loads its own database",
+                _ => "one database is loaded, once, for all points and trials",
+            },
+            units::bytes(least),
+            units::bytes(plan.estimate.space_bytes)
+        ),
+    ];
+    for line in lines.iter().chain(&plan.sized) {
+        printer.note(&format!("  {}", wrap(line, 2)));
+    }
+    printer.note(&format!("  place {}", prepared.lies_on));
+    plan.warnings.iter().for_each(|warning| printer.warning(warning));
+    if let Some(warning) = limit_not_held(plan, &prepared.host) {
+        printer.warning(&warning);
+    }
+    let kept = |case: &Case| {
+        let evicts = case.phases.iter().any(|phase| phase.work == Work::Evict);
+        search.axis == Axis::Ram && !case.makes_database() && !evicts
+    };
+    if plan.cases.iter().any(kept) {
+        printer.warning(
+            "the suite has no `evict` phase before it measures: what one point has read stays in \
+             memory, outside of the next one's limit",
+        );
+    }
+}
+
+/// A search at work.
+struct Searching {
+    work: AtWork,
+    plan: Plan,
+    maker: Maker,
+    /// No further point is begun that would end later.
+    budget: Option<Duration>,
+}
+
+impl Searching {
+    /// Searches as far as it comes, and says what was found.
+    fn finish(mut self, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+        self.work.begin(printer);
+        let ended = self.points(printer);
+        let folder = self.work.folder.clone();
+        let ended = self.work.close(ended, printer)?;
+        show(&folder, ended, json, printer)
+    }
+
+    /// Point after point, until nothing is left to be known.
+    fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
+        let search = self.plan.search.clone().context("the run is no search")?;
+        let begun = Instant::now();
+        let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
+        let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
+        loop {
+            let cases = self.plan.cases.len() + trials * left as usize;
+            let (whole, one) = expected_ns(&self.plan, &search, left, &self.work.workers);
+            progress.expect(cases, Duration::from_nanos(whole));
+            let ended = self.work.cases(&self.plan, &progress)?;
+            let answer = search::answer(&Evidence::read(&self.work.folder)?)?;
+            let answer = answer.context("the target in plan.json cannot be understood")?;
+            say_newest(&answer, &self.plan, printer);
+            let Some(next) = answer.next.filter(|_| ended == Ended::Complete) else {
+                return Ok(ended);
+            };
+            if self.work.interrupt.asked() {
+                return Ok(Ended::Interrupted);
+            }
+            let later = begun.elapsed() + Duration::from_nanos(one);
+            if self.budget.is_some_and(|budget| later > budget) {
+                printer.warning("no time is left for another point: the search ends here");
+                return Ok(Ended::Complete);
+            }
+            let point = self.maker.point(&search, &self.plan, next)?;
+            append(&mut self.plan, &point.plan, next);
+            left = answer.left.saturating_sub(1);
+            self.plan.estimate = points::estimate(&self.plan, &self.work.workers);
+            self.work.folder.write_plan(&crate::redact::without_secrets(&self.plan)?)?;
+        }
+    }
+}
+
+/// What the newest point came to.
+fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
+    let Some(last) = plan.cases.last() else { return };
+    let mut points = answer.points.iter().chain(&answer.fastest);
+    let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
+    if let Some(point) = newest.filter(|point| point.value.is_some()) {
+        printer.note(&answer.told(point));
+    }
+}
+
+/// The answer and where it is from.
+#[derive(Serialize)]
+struct Output<'a> {
+    run: String,
+    #[serde(flatten)]
+    answer: &'a Answer,
+}
+
+/// What was found, as `size` and `capacity` end, and how the program does.
+fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    let summary = Summary::read(folder)
+        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    let answer = summary.search.as_ref().context("the run is no search")?;
+    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
+    }
+    if json {
+        printer.json(&Output { run: folder.path.display().to_string(), answer })?;
+    } else {
+        for (at, sentence) in answer.sentences.iter().enumerate() {
+            let lines = wrap(sentence, 0);
+            if at == 0 { printer.heading(&lines) } else { printer.data(&lines) }
+        }
+        printer.data("");
+        printer.data(&search::curve(answer).text());
+        printer.data(&search::aid(answer));
+        let path = folder.path.display();
+        printer.note(&format!("all figures: kvdyno show {path}; as a page: kvdyno report {path}"));
+    }
+    Ok(match (ended, verdict(&summary), answer.result) {
+        (Ended::Interrupted, ..) => Exit::Interrupted,
+        (_, Exit::Ok, search::Outcome::Stopped | search::Outcome::Open) => Exit::Invalid,
+        (_, verdict, _) => verdict,
+    })
+}

@@ -1,0 +1,73 @@
+//! `kvdyno size`: the least memory with which an engine meets a target.
+
+use super::search::Query;
+use crate::cli::SizeArgs;
+use crate::exit::{Complaint, Exit};
+use crate::host::{Root, facts};
+use crate::printer::Printer;
+use crate::units;
+use kvdyno_record::host::Host;
+use kvdyno_record::plan::Plan;
+use kvdyno_record::search::{Axis, Between};
+use std::path::Path;
+
+/// Less than this holds no engine with a page cache worth the name.
+const LEAST_BYTES: u64 = 32 << 20;
+/// Bounds that nobody typed are whole ones.
+const GRAIN_BYTES: u64 = 16 << 20;
+
+/// Searches.
+pub fn run(args: &SizeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let place = args.search.place.as_deref().unwrap_or(Path::new("."));
+    let host = facts::read(&Root::system(), place);
+    if !host.ram_limit.available {
+        let why = format!("RAM cannot be limited here: {}", host.ram_limit.detail);
+        return Err(Complaint::usage(why).hint("`kvdyno doctor` says what would help").into());
+    }
+    let query = Query::new(&args.search)?;
+    let between = query.between(units::parse_bytes)?;
+    let between = between.unwrap_or_else(|| bounds(&query.plan, &host));
+    if between.high > host.machine.memory_available_bytes {
+        printer.warning(&format!(
+            "{} of RAM is more than the {} that are available here: from there on the machine is \
+             the limit, whatever is searched",
+            units::bytes_in_words(between.high),
+            units::bytes(host.machine.memory_available_bytes)
+        ));
+    }
+    query.run(Axis::Ram, Some(between), printer)
+}
+
+/// From a 64th of the data, or what the engine needs at least, to a fifth more than all of it takes
+/// on the volume, with room for the engine itself; not more than there is.
+fn bounds(plan: &Plan, host: &Host) -> Between {
+    let user_bytes = plan.cases.iter().map(|case| case.shape.user_bytes()).max().unwrap_or(0);
+    let space = plan.estimate.databases.values().copied().max().unwrap_or(0).max(user_bytes);
+    let whole = |bytes: u64| bytes.div_ceil(GRAIN_BYTES).saturating_mul(GRAIN_BYTES);
+    let high = (space / 5).saturating_mul(6).saturating_add(4 * LEAST_BYTES);
+    let there = host.machine.memory_available_bytes / 10 * 9 / GRAIN_BYTES * GRAIN_BYTES;
+    let high = whole(high).min(there).max(2 * LEAST_BYTES);
+    let low = whole((user_bytes / 64).max(LEAST_BYTES)).min(high / 2);
+    Between { low, high }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::Fixture;
+
+    #[test]
+    fn bounds_hold_the_data_and_no_more_than_the_machine_has() {
+        let fixture = Fixture::new();
+        let (mut plan, mut host) = (fixture.plan, fixture.run.host_before);
+        host.machine.memory_available_bytes = 1 << 40;
+        let small = bounds(&plan, &host);
+        assert_eq!((small.low, small.high % GRAIN_BYTES), (LEAST_BYTES, 0));
+        let user_bytes = plan.cases[0].shape.user_bytes();
+        assert!(small.high > user_bytes + 4 * LEAST_BYTES);
+        plan.estimate.databases.insert("0001".to_owned(), 64 << 30);
+        assert!(bounds(&plan, &host).high > 76 << 30);
+        host.machine.memory_available_bytes = 1 << 30;
+        assert_eq!(bounds(&plan, &host).high, (1 << 30) / 10 * 9 / GRAIN_BYTES * GRAIN_BYTES);
+    }
+}

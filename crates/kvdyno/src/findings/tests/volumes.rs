@@ -1,0 +1,92 @@
+//! What databases lay on, and what they were copied by.
+
+use super::*;
+use kvdyno_record::case::CopyRecord;
+use kvdyno_record::host::Drive;
+use kvdyno_record::plan::Copying;
+
+/// LMDB on a directory of a drive that reads far ahead and holds writes back, `RocksDB` on an
+/// image: each hears of its own, and of the place's nothing is said.
+#[test]
+fn what_is_said_of_a_drive_is_said_of_the_cases_on_it() {
+    let findings = findings(|fixture| {
+        for case in &mut fixture.cases {
+            let options = &mut case.record.case.options.values;
+            options.insert("readahead".to_owned(), Value::Boolean(true));
+        }
+        let far = Drive {
+            name: "sdb".to_owned(),
+            bytes: 1 << 40,
+            read_ahead_bytes: Some(4 << 20),
+            queue: [("wbt_lat_usec".to_owned(), "2000".to_owned())].into(),
+            ..Drive::default()
+        };
+        let near = Drive {
+            name: "loop0".to_owned(),
+            bytes: 1 << 30,
+            read_ahead_bytes: Some(128 << 10),
+            ..Drive::default()
+        };
+        fixture.on_volume("_lmdb_", "disk", &far, false);
+        fixture.on_volume("_rocksdb_", "image", &near, true);
+        fixture.on_volume("_null_", "image", &near, true);
+    });
+    let of = |id: Id| -> Vec<&Finding> { findings.iter().filter(|one| one.id == id).collect() };
+    let [readahead] = of(Id::ReadaheadLarge)[..] else { panic!("{findings:#?}") };
+    assert!(readahead.evidence.contains("sdb reads 4.00 MiB ahead"), "{readahead:?}");
+    assert!(readahead.cases.iter().all(|case| case.contains("_lmdb_")), "{readahead:?}");
+    let [throttled] = of(Id::WritesThrottled)[..] else { panic!("{findings:#?}") };
+    assert!(throttled.cases.iter().all(|case| case.contains("_lmdb_")), "{throttled:?}");
+    assert!(throttled.advice.contains("/sys/block/sdb/queue/wbt_lat_usec"), "{throttled:?}");
+    // An image keeps its bytes on the place's drive.
+    let small: Vec<_> = of(Id::SmallAgainstDrive).iter().map(|one| &one.evidence).collect();
+    let on = |drive: &str| small.iter().any(|evidence| evidence.contains(&format!("of {drive} (")));
+    assert!(small.len() == 2 && on("sdb") && on("vda"), "{small:?}");
+}
+
+/// The loop device is gone with its database: there is no switch to be turned.
+#[test]
+fn of_an_image_no_switch_is_advised() {
+    let finding = found(Id::WritesThrottled, |fixture| {
+        let queue = [("wbt_lat_usec".to_owned(), "2000".to_owned())].into();
+        let drive = Drive { name: "loop0".to_owned(), queue, ..Drive::default() };
+        fixture.on_volume("_", "image", &drive, true);
+    });
+    assert!(finding.evidence.contains("reads of loop0"), "{finding:?}");
+    assert!(!finding.advice.contains("/sys/block"), "{finding:?}");
+}
+
+/// Where each write goes elsewhere anyway it costs nothing.
+#[test]
+fn writes_to_reflinks_are_named_but_on_btrfs() {
+    let on = |kind: &str, by: Copying| {
+        let kind = kind.to_owned();
+        move |fixture: &mut Fixture| {
+            fixture.run.host_before.filesystem.as_mut().unwrap().kind = kind;
+            let record = &mut fixture.case("lmdb_t1_r1").record;
+            let (files, bytes, took_ns) = (1, 1 << 20, 1_000_000);
+            record.database_copy = Some(CopyRecord { by, instead: None, files, bytes, took_ns });
+        }
+    };
+    let finding = found(Id::DatabaseReflinked, on("xfs", Copying::Reflink));
+    assert_eq!(finding.cases.len(), 1);
+    assert!(finding.evidence.contains("xfs"), "{finding:?}");
+    for change in [on("btrfs", Copying::Reflink), on("xfs", Copying::Copy)] {
+        assert!(findings(change).iter().all(|finding| finding.id != Id::DatabaseReflinked));
+    }
+}
+
+/// An image in memory is memory, whatever filesystem it has in it; a drive of its own is none.
+#[test]
+fn an_image_is_what_its_place_is() {
+    let on = |is_image: bool| {
+        move |fixture: &mut Fixture| {
+            fixture.run.host_before.filesystem.as_mut().unwrap().kind = "tmpfs".to_owned();
+            let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
+            fixture.on_volume("_", "xfs", &drive, is_image);
+        }
+    };
+    let finding = found(Id::PlaceInMemory, on(true));
+    assert!(finding.evidence.starts_with("the image of volume xfs is tmpfs"), "{finding:?}");
+    assert!(findings(on(false)).iter().all(|finding| finding.id != Id::PlaceInMemory));
+}

@@ -1,0 +1,280 @@
+//! Copies a database's folder: byte by byte, or by the filesystem, which lets both have the same
+//! blocks. What becomes of the copy is the runner's.
+//!
+//! Byte by byte means read and written: `copy_file_range` would share blocks where it can, and on
+//! xfs the first write to each shared block costs several times as much (docs/host.md).
+
+use super::Root;
+use super::cache::{self, Reach};
+use kvdyno_record::case::CopyRecord;
+use kvdyno_record::plan::Copying;
+use rustix::fs::{Advice, SeekFrom, fadvise, fsync, ioctl_ficlone, seek};
+use rustix::io::Errno;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{
+    DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
+};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Read and written at once.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// After so much the page cache is emptied of both files: a copy should not take away the memory
+/// that the machine measures with.
+const WINDOW_BYTES: u64 = 64 << 20;
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The user wants an end.
+    #[error("interrupted while the database was copied")]
+    Interrupted,
+    /// Anything else.
+    #[error("failed to copy {}: {source}", path.display())]
+    Io {
+        /// What.
+        path: PathBuf,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> CopyError {
+    let path = path.to_owned();
+    move |source| CopyError::Io { path, source }
+}
+
+/// A copy in the making.
+struct Copier<'a> {
+    by: Copying,
+    /// Why it is not a reflink.
+    instead: Option<String>,
+    files: u64,
+    bytes: u64,
+    /// Told the bytes done so far; false: no more.
+    go_on: &'a mut dyn FnMut(u64) -> bool,
+}
+
+/// Copies all files below `from` into the empty directory `to`, on the same filesystem, and brings
+/// them to the device. Neither is left in the page cache; what could not be taken out of it is
+/// said. Where the filesystem has no reflinks the files are copied. `go_on` is told how many bytes
+/// are done, and asked.
+pub fn database(
+    root: &Root,
+    from: &Path,
+    to: &Path,
+    by: Copying,
+    go_on: &mut dyn FnMut(u64) -> bool,
+) -> Result<(CopyRecord, Option<String>), CopyError> {
+    let begun = Instant::now();
+    let mut copier = Copier { by, instead: None, files: 0, bytes: 0, go_on };
+    copier.directory(from, to)?;
+    cache::sync_volume(to).map_err(failed(to))?;
+    let Copier { by, instead, files, bytes, .. } = copier;
+    let took_ns = begun.elapsed().as_nanos() as u64;
+    let warm = [from, to].into_iter().find_map(|path| warm(root, path));
+    Ok((CopyRecord { by, instead, files, bytes, took_ns }, warm))
+}
+
+/// What of it stays in the page cache, as a sentence.
+fn warm(root: &Root, path: &Path) -> Option<String> {
+    match cache::evict(root, path, Reach::Files) {
+        Ok(eviction) if eviction.is_cold() => None,
+        Ok(eviction) => Some(match eviction.left {
+            Ok(left) => {
+                let percent = 100.0 * cache::share(&left);
+                format!("after it was copied {percent:.0} % of the database was still cached")
+            }
+            Err(error) => format!("cached after the database was copied: {error}"),
+        }),
+        Err(error) => Some(format!("the page cache was not emptied after copying: {error}")),
+    }
+}
+
+impl Copier<'_> {
+    /// Sockets and pipes of a server that has ended are left out.
+    fn directory(&mut self, from: &Path, to: &Path) -> Result<(), CopyError> {
+        for entry in fs::read_dir(from).map_err(failed(from))? {
+            let entry = entry.map_err(failed(from))?;
+            let (path, copy) = (entry.path(), to.join(entry.file_name()));
+            let kind = entry.file_type().map_err(failed(&path))?;
+            if kind.is_dir() {
+                let mode = entry.metadata().map_err(failed(&path))?.permissions().mode();
+                DirBuilder::new().mode(mode).create(&copy).map_err(failed(&copy))?;
+                self.directory(&path, &copy)?;
+            } else if kind.is_symlink() {
+                let target = fs::read_link(&path).map_err(failed(&path))?;
+                std::os::unix::fs::symlink(target, &copy).map_err(failed(&copy))?;
+            } else if kind.is_file() {
+                let done = self.file(&path, &copy).map_err(failed(&path))?;
+                if !done {
+                    return Err(CopyError::Interrupted);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// False: it was told to stop.
+    fn file(&mut self, from: &Path, to: &Path) -> io::Result<bool> {
+        let original = File::open(from)?;
+        let stat = original.metadata()?;
+        let mode = stat.permissions().mode();
+        let copy = OpenOptions::new().write(true).create_new(true).mode(mode).open(to)?;
+        self.files += 1;
+        if self.by == Copying::Reflink {
+            match ioctl_ficlone(&copy, &original) {
+                Ok(()) => {
+                    self.bytes += stat.len().min(stat.blocks() * 512);
+                    return Ok((self.go_on)(self.bytes));
+                }
+                // What is copied from here on makes a copy of the whole.
+                Err(errno) => {
+                    self.by = Copying::Copy;
+                    self.instead = Some(no_reflink(errno));
+                }
+            }
+        }
+        let done = self.data(&original, &copy, stat.len())?;
+        copy.set_len(stat.len())?;
+        forget(&original, &copy)?;
+        Ok(done)
+    }
+
+    /// What is between the holes.
+    fn data(&mut self, original: &File, copy: &File, length: u64) -> io::Result<bool> {
+        let mut block = vec![0; BLOCK_BYTES];
+        let (mut end, mut in_window) = (0, 0);
+        while end < length {
+            let begin = match seek(original, SeekFrom::Data(end)) {
+                Ok(begin) => begin,
+                // A hole up to the end.
+                Err(Errno::NXIO) => break,
+                Err(errno) => return Err(errno.into()),
+            };
+            end = seek(original, SeekFrom::Hole(begin))?;
+            let mut at = begin;
+            while at < end {
+                let wanted = ((end - at) as usize).min(BLOCK_BYTES);
+                let n = original.read_at(&mut block[..wanted], at)?;
+                if n == 0 {
+                    break;
+                }
+                copy.write_all_at(&block[..n], at)?;
+                at += n as u64;
+                self.bytes += n as u64;
+                in_window += n as u64;
+                if in_window >= WINDOW_BYTES {
+                    in_window = 0;
+                    forget(original, copy)?;
+                }
+                if !(self.go_on)(self.bytes) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Takes both out of the page cache; dirty pages cannot be.
+fn forget(original: &File, copy: &File) -> io::Result<()> {
+    fsync(copy)?;
+    for file in [original, copy] {
+        fadvise(file, 0, None, Advice::DontNeed)?;
+    }
+    Ok(())
+}
+
+fn no_reflink(errno: Errno) -> String {
+    match errno {
+        Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::XDEV => {
+            "the filesystem has no reflinks".to_owned()
+        }
+        errno => format!("the filesystem made no reflink: {errno}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{disk_folder, write_file};
+    use super::*;
+
+    /// A file of 8 MiB with a hole of 1 GiB behind it, one below, and a link.
+    fn database_in(folder: &Path) -> (PathBuf, PathBuf) {
+        let [from, to] = ["from", "to"].map(|name| folder.join(name));
+        for path in [&from.join("below"), &to] {
+            fs::create_dir_all(path).unwrap();
+        }
+        write_file(&from.join("data"), 8 << 20);
+        let data = OpenOptions::new().write(true).open(from.join("data")).unwrap();
+        data.set_len(1 << 30).unwrap();
+        data.write_all_at(b"end", (1 << 30) - 3).unwrap();
+        fs::write(from.join("below/log"), "log").unwrap();
+        std::os::unix::fs::symlink("data", from.join("link")).unwrap();
+        (from, to)
+    }
+
+    #[test]
+    fn a_copy_is_the_same_holes_included_and_neither_is_cached() {
+        let test = "a_copy_is_the_same_holes_included_and_neither_is_cached";
+        let Some(folder) = disk_folder(test) else { return };
+        let (from, to) = database_in(folder.path());
+        let mut told = Vec::new();
+        let mut go_on = |bytes| {
+            told.push(bytes);
+            true
+        };
+        let (record, warm) =
+            database(&Root::system(), &from, &to, Copying::Copy, &mut go_on).unwrap();
+        assert_eq!((record.by, record.files, record.instead), (Copying::Copy, 2, None));
+        assert!(told.is_sorted() && told.len() >= 9, "{told:?}");
+        assert_eq!(warm, None);
+        for path in [&from, &to] {
+            assert!(cache::share(&cache::residency(path).unwrap()) < cache::COLD_SHARE_MAX);
+        }
+        let same = |name: &str| {
+            let [a, b] = [&from, &to].map(|folder| File::open(folder.join(name)).unwrap());
+            let [a, b] = [a, b].map(|file| {
+                let mut bytes = vec![0; 9 << 20];
+                let n = file.read_at(&mut bytes, 0).unwrap();
+                bytes.truncate(n);
+                (bytes, file.metadata().unwrap().len())
+            });
+            assert!(a == b, "{name}");
+        };
+        same("data");
+        same("below/log");
+        let mut end = [0; 3];
+        let copied = File::open(to.join("data")).unwrap();
+        copied.read_exact_at(&mut end, (1 << 30) - 3).unwrap();
+        assert_eq!(&end, b"end");
+        let allocated = copied.metadata().unwrap().blocks() * 512;
+        assert!(allocated < 16 << 20, "the hole is filled: {allocated}");
+        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("data"));
+    }
+
+    #[test]
+    fn where_there_are_no_reflinks_it_is_copied_and_the_record_says_so() {
+        let test = "where_there_are_no_reflinks_it_is_copied_and_the_record_says_so";
+        let Some(folder) = disk_folder(test) else { return };
+        let (from, to) = database_in(folder.path());
+        let (record, _) =
+            database(&Root::system(), &from, &to, Copying::Reflink, &mut |_| true).unwrap();
+        match record.by {
+            Copying::Reflink => assert_eq!(record.instead, None),
+            Copying::Copy => assert!(record.instead.unwrap().contains("no reflink")),
+        }
+        assert_eq!(fs::read(to.join("below/log")).unwrap(), b"log");
+    }
+
+    #[test]
+    fn it_stops_when_it_is_told_to() {
+        let Some(folder) = disk_folder("it_stops_when_it_is_told_to") else { return };
+        let (from, to) = database_in(folder.path());
+        let stopped = database(&Root::system(), &from, &to, Copying::Copy, &mut |_| false);
+        assert!(matches!(stopped, Err(CopyError::Interrupted)));
+    }
+}

@@ -1,0 +1,242 @@
+//! What the threads of a phase's roles are doing, seen from outside: some twenty times a second
+//! each of them is looked at, in `/proc/PID/task/TID/syscall`. It says `running`, or the call in
+//! which the thread waits.
+//!
+//! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
+//! Looks are a sample: what they say of a phase is the better the more there are.
+
+use super::Root;
+use kvdyno_record::usage::{Looks, THREAD_NAME};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// So many threads are looked at in one go, in turns where there are more. Measured (CPU time, busy
+/// machine of 2 CPUs): 14 us for one thread, 125 us for 32: twenty times a second, a four-hundredth
+/// of a CPU.
+const AT_ONCE: usize = 32;
+
+/// After so many looks threads without a role are met again: one that has just begun may not have
+/// had its name yet.
+const MEET_AGAIN: usize = 10;
+
+/// The threads that are known, and what they were seen doing since the case began.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// By number; null: none of a role's.
+    known: HashMap<u32, Option<Seen>>,
+    counts: BTreeMap<String, Looks>,
+    denied: bool,
+    looks: usize,
+    turn: usize,
+}
+
+/// A thread of a role.
+#[derive(Debug)]
+struct Seen {
+    role: usize,
+    syscall: File,
+}
+
+impl Watch {
+    /// Threads of the phase before are forgotten.
+    pub fn phase_begins(&mut self) {
+        self.known.clear();
+    }
+
+    /// Looks once. `roles` are the phase's, in their order.
+    pub fn look(&mut self, root: &Root, pid: u32, roles: &[&str]) {
+        if self.looks.is_multiple_of(MEET_AGAIN) {
+            self.known.retain(|_, seen| seen.is_some());
+        }
+        self.looks += 1;
+        let mut present: Vec<u32> = root
+            .names(format!("/proc/{pid}/task"))
+            .iter()
+            .filter_map(|name| name.parse().ok())
+            .collect();
+        present.sort_unstable();
+        for &thread in &present {
+            if !self.known.contains_key(&thread) {
+                let seen = self.meet(root, pid, thread);
+                self.known.insert(thread, seen);
+            }
+        }
+        present.retain(|thread| matches!(self.known.get(thread), Some(Some(_))));
+        let many = present.len().max(1);
+        for at in 0..present.len().min(AT_ONCE) {
+            let thread = present[(self.turn + at) % many];
+            self.look_at(thread, roles);
+        }
+        self.turn = (self.turn + AT_ONCE.min(many)) % many;
+    }
+
+    /// What was seen; none where nothing could be looked at.
+    pub fn counts(&self) -> Option<BTreeMap<String, Looks>> {
+        (!self.counts.is_empty()).then(|| self.counts.clone())
+    }
+
+    /// Threads were there, and the kernel let nobody look.
+    pub fn denied(&self) -> bool {
+        self.denied && self.counts.is_empty()
+    }
+
+    fn meet(&mut self, root: &Root, pid: u32, thread: u32) -> Option<Seen> {
+        let folder = format!("/proc/{pid}/task/{thread}");
+        let name = root.text(format!("{folder}/comm"))?;
+        let role = name.trim_end().strip_prefix(THREAD_NAME)?.parse().ok()?;
+        match File::open(root.path(format!("{folder}/syscall"))) {
+            Ok(syscall) => Some(Seen { role, syscall }),
+            Err(_) => {
+                self.denied = true;
+                None
+            }
+        }
+    }
+
+    fn look_at(&mut self, thread: u32, roles: &[&str]) {
+        let Some(Some(Seen { role, syscall })) = self.known.get(&thread) else { return };
+        let Some(role) = roles.get(*role) else { return };
+        let mut text = [0_u8; 256];
+        match syscall.read_at(&mut text, 0) {
+            Ok(length) if length > 0 => {
+                let counts = self.counts.entry((*role).to_owned()).or_default();
+                *doing(&String::from_utf8_lossy(&text[..length]), counts) += 1;
+            }
+            // It has ended in between.
+            Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+            Ok(_) => {}
+            Err(_) => self.denied = true,
+        }
+    }
+}
+
+/// Where a line of `/proc/PID/task/TID/syscall` is counted: `running`, or a call's number and its
+/// arguments; -1 outside of any call, which for a thread that waits is a page fault.
+fn doing<'l>(line: &str, looks: &'l mut Looks) -> &'l mut u64 {
+    let word = line.split_whitespace().next().unwrap_or_default();
+    match word.parse::<libc::c_long>() {
+        Err(_) => &mut looks.running,
+        Ok(-1) => &mut looks.read,
+        Ok(call) if READS.contains(&call) => &mut looks.read,
+        Ok(call) if WRITES.contains(&call) => &mut looks.write,
+        Ok(call) if SYNCS.contains(&call) => &mut looks.sync,
+        Ok(call) if RINGS.contains(&call) => &mut looks.ring,
+        Ok(libc::SYS_futex) => &mut looks.lock,
+        Ok(libc::SYS_nanosleep | libc::SYS_clock_nanosleep) => &mut looks.sleep,
+        Ok(call) if NETWORK.contains(&call) || OLD_NETWORK.contains(&call) => &mut looks.network,
+        Ok(_) => &mut looks.other,
+    }
+}
+
+const READS: [libc::c_long; 5] =
+    [libc::SYS_read, libc::SYS_pread64, libc::SYS_readv, libc::SYS_preadv, libc::SYS_preadv2];
+
+const WRITES: [libc::c_long; 5] =
+    [libc::SYS_write, libc::SYS_pwrite64, libc::SYS_writev, libc::SYS_pwritev, libc::SYS_pwritev2];
+
+const SYNCS: [libc::c_long; 6] = [
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_msync,
+    libc::SYS_sync_file_range,
+    libc::SYS_syncfs,
+    libc::SYS_sync,
+];
+
+const RINGS: [libc::c_long; 2] = [libc::SYS_io_uring_enter, libc::SYS_io_getevents];
+
+const NETWORK: [libc::c_long; 9] = [
+    libc::SYS_recvfrom,
+    libc::SYS_recvmsg,
+    libc::SYS_sendto,
+    libc::SYS_sendmsg,
+    libc::SYS_connect,
+    libc::SYS_accept4,
+    libc::SYS_ppoll,
+    libc::SYS_pselect6,
+    libc::SYS_epoll_pwait,
+];
+
+/// Calls that newer processors' kernels no longer have.
+#[cfg(target_arch = "x86_64")]
+const OLD_NETWORK: [libc::c_long; 3] = [libc::SYS_poll, libc::SYS_select, libc::SYS_epoll_wait];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_NETWORK: [libc::c_long; 0] = [];
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::fake::Fake;
+    use super::*;
+    use std::thread::Builder;
+    use std::time::{Duration, Instant};
+
+    fn seen(line: &str) -> Looks {
+        let mut looks = Looks::default();
+        *doing(line, &mut looks) += 1;
+        looks
+    }
+
+    #[test]
+    fn a_call_is_counted_by_what_it_waits_for() {
+        let one = Looks::default();
+        assert_eq!(seen("running\n"), Looks { running: 1, ..one });
+        assert_eq!(seen("-1 0x7ffd 0x55\n"), Looks { read: 1, ..one });
+        let call = |number: libc::c_long| seen(&format!("{number} 0x3 0x0 0x7ffd 0x55\n"));
+        assert_eq!(call(libc::SYS_fdatasync), Looks { sync: 1, ..one });
+        assert_eq!(call(libc::SYS_pwrite64), Looks { write: 1, ..one });
+        assert_eq!(call(libc::SYS_futex), Looks { lock: 1, ..one });
+        assert_eq!(call(libc::SYS_clock_nanosleep), Looks { sleep: 1, ..one });
+        assert_eq!(call(libc::SYS_io_uring_enter), Looks { ring: 1, ..one });
+        assert_eq!(call(libc::SYS_ppoll), Looks { network: 1, ..one });
+        assert_eq!(call(libc::SYS_mremap), Looks { other: 1, ..one });
+    }
+
+    #[test]
+    fn only_threads_of_roles_are_counted_and_all_get_their_turn() {
+        let mut fake = Fake::new().file("/proc/7/task/7/comm", "kvdyno-lmdb\n");
+        for thread in 100..140 {
+            let folder = format!("/proc/7/task/{thread}");
+            let role = u32::from(thread >= 120);
+            fake = fake
+                .file(&format!("{folder}/comm"), &format!("kvdyno-{role}\n"))
+                .file(&format!("{folder}/syscall"), "running\n");
+        }
+        let mut watch = Watch::default();
+        assert_eq!(watch.counts(), None);
+        for _ in 0..5 {
+            watch.look(&fake.root, 7, &["readers", "writer"]);
+        }
+        let counts = watch.counts().unwrap();
+        assert_eq!((counts["readers"].running, counts["writer"].running), (80, 80));
+    }
+
+    /// Two threads of this process: one asleep until it is told, one that waits for a lock.
+    #[test]
+    fn real_threads_are_seen_waiting() {
+        let lock = std::sync::Mutex::new(());
+        let held = lock.lock().unwrap();
+        let mut watch = Watch::default();
+        std::thread::scope(|scope| {
+            let waits = || drop(lock.lock());
+            Builder::new().name("kvdyno-0".to_owned()).spawn_scoped(scope, waits).unwrap();
+            let sleeps = || std::thread::sleep(Duration::from_millis(300));
+            Builder::new().name("kvdyno-1".to_owned()).spawn_scoped(scope, sleeps).unwrap();
+            let begun = Instant::now();
+            let both = |counts: &BTreeMap<String, Looks>| {
+                counts.get("a").is_some_and(|looks| looks.lock > 0)
+                    && counts.get("b").is_some_and(|looks| looks.sleep > 0)
+            };
+            while begun.elapsed() < Duration::from_secs(20)
+                && !watch.counts().is_some_and(|counts| both(&counts))
+            {
+                watch.look(&Root::system(), std::process::id(), &["a", "b"]);
+            }
+            drop(held);
+        });
+        let counts = watch.counts();
+        let may = !watch.denied();
+        assert!(!may || counts.as_ref().is_some_and(|counts| counts["a"].lock > 0), "{counts:?}");
+        assert!(!may || counts.as_ref().is_some_and(|counts| counts["b"].sleep > 0), "{counts:?}");
+    }
+}

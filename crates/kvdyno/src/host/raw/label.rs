@@ -1,0 +1,101 @@
+//! The label of a filesystem: what a run writes on those that it makes, so that it knows them again
+//! when it was killed before it could take them off.
+//!
+//! Places are those of the superblocks: ext4 (`s_volume_name`), XFS (`sb_fname`), btrfs
+//! (`btrfs_super_block.label`).
+
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// What every label of ours begins with.
+const BEGINNING: &str = "kvdyno-";
+
+/// XFS has room for twelve bytes; what is left says which run it was.
+const RUN_LETTERS: usize = 5;
+
+/// Where a filesystem's mark stands, and its label, with its room.
+const PLACES: [(u64, &[u8], u64, usize); 3] = [
+    (0x438, b"\x53\xef", 0x478, 16),
+    (0, b"XFSB", 108, 12),
+    (0x1_0040, b"_BHRfS_M", 0x1_012b, 256),
+];
+
+/// Of everything that a run makes on a device that was given to it.
+pub fn of_run(run: &str) -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let digest = Sha256::digest(run.as_bytes());
+    let letters =
+        digest.iter().take(RUN_LETTERS).map(|byte| LETTERS[usize::from(byte & 31)] as char);
+    BEGINNING.chars().chain(letters).collect()
+}
+
+/// It was made by a run of ours, whichever.
+pub(super) fn is_ours(label: &str) -> bool {
+    label.len() == BEGINNING.len() + RUN_LETTERS && label.starts_with(BEGINNING)
+}
+
+/// The label of the one filesystem that lies on a device; none: none, or several, or no label.
+pub(super) fn find(file: &File) -> io::Result<Option<String>> {
+    let mut found = None;
+    for (at, magic, label_at, room) in PLACES {
+        let mut there = vec![0; magic.len()];
+        let mut label = vec![0; room];
+        match file.read_exact_at(&mut there, at) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => continue,
+            read => read?,
+        }
+        if there != magic {
+            continue;
+        }
+        if found.is_some() {
+            return Ok(None);
+        }
+        file.read_exact_at(&mut label, label_at)?;
+        let end = label.iter().position(|byte| *byte == 0).unwrap_or(room);
+        found = Some(String::from_utf8_lossy(&label[..end]).into_owned());
+    }
+    Ok(found.filter(|label| !label.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_knows_its_own_and_no_other() {
+        let (one, two) =
+            (of_run("2026-11-21T10-00-00Z_x_7f3a"), of_run("2026-11-21T10-00-00Z_x_7f3b"));
+        assert!(is_ours(&one) && is_ours(&two) && one != two, "{one} {two}");
+        assert_eq!(one, of_run("2026-11-21T10-00-00Z_x_7f3a"));
+        assert_eq!(one.len(), 12, "as much as XFS has room for");
+        for label in ["home", "kvdyno", "kvdyno-databases"] {
+            assert!(!is_ours(label), "{label}");
+        }
+    }
+
+    #[test]
+    fn labels_are_read_where_they_are() {
+        let device = |writes: &[(u64, &[u8])]| {
+            let file = tempfile::tempfile().unwrap();
+            file.set_len(1 << 20).unwrap();
+            for (at, bytes) in writes {
+                file.write_all_at(bytes, *at).unwrap();
+            }
+            find(&file).unwrap()
+        };
+        for (at, magic, label_at, _) in PLACES {
+            assert_eq!(device(&[(at, magic)]), None);
+            let labelled = device(&[(at, magic), (label_at, b"kvdyno-abcde")]);
+            assert_eq!(labelled.as_deref(), Some("kvdyno-abcde"));
+            assert_eq!(device(&[(label_at, b"kvdyno-abcde")]), None, "a label of nothing");
+        }
+        let (ext4, xfs) = (PLACES[0], PLACES[1]);
+        let both = device(&[(ext4.0, ext4.1), (ext4.2, b"kvdyno-abcde"), (xfs.0, xfs.1)]);
+        assert_eq!(both, None, "whose is it");
+        let small = tempfile::tempfile().unwrap();
+        small.set_len(4096).unwrap();
+        assert_eq!(find(&small).unwrap(), None);
+    }
+}

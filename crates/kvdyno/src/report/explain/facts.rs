@@ -1,0 +1,121 @@
+//! What goes with a phase's time: its operations, and what the device did meanwhile, all trials
+//! together.
+
+use super::super::block_io::PhaseIo;
+use super::super::spent::Spent;
+use kvdyno_record::blockio::IoKind;
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::usage::DeviceUsage;
+
+/// Sums over trials. What is missing in one of them is missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Facts {
+    pub(super) wall_ns: f64,
+    /// Of all roles.
+    pub(super) threads: u32,
+    /// Operations of any role, and of them those that write.
+    pub(super) ops: f64,
+    pub(super) writes: f64,
+    /// Of the process.
+    pub(super) cpu_ns: Option<f64>,
+    pub(super) faults: Option<f64>,
+    /// Of the device, while the phase ran.
+    pub(super) device: Option<DeviceSums>,
+    pub(super) flushes: Option<f64>,
+    /// A flush's mean time, by the kernel's count or by the watch on block I/O.
+    pub(super) flush_ns_mean: Option<f64>,
+}
+
+/// Of the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct DeviceSums {
+    pub(super) reads: f64,
+    pub(super) read_bytes: f64,
+    pub(super) read_ns: f64,
+    pub(super) writes: f64,
+    pub(super) write_bytes: f64,
+    pub(super) write_ns: f64,
+    pub(super) busy_ns: f64,
+    pub(super) queue_ns: f64,
+}
+
+impl Facts {
+    pub(super) fn of(phases: &[&PhaseRecord], watched: Option<&PhaseIo>) -> Self {
+        let sum = |read: &dyn Fn(&PhaseRecord) -> Option<f64>| {
+            phases.iter().map(|phase| read(phase)).sum::<Option<f64>>()
+        };
+        let device = |pick: fn(&DeviceUsage) -> u64| {
+            sum(&move |phase: &PhaseRecord| Spent::of(phase).device(pick).ok())
+        };
+        let flushes = sum(&|phase| counted(phase, |device| device.flushes));
+        let flush_ns = sum(&|phase| counted(phase, |device| device.flush_ns));
+        let by_watch = watched.and_then(|watched| {
+            let rows = watched.rows.iter().filter(|row| row.kind == IoKind::Flush);
+            let ns = rows.clone().map(|row| row.latency_ns_mean * row.count as f64).sum::<f64>();
+            mean(ns, rows.map(|row| row.count as f64).sum())
+        });
+        let by_kernel = flush_ns.zip(flushes).and_then(|(ns, count)| mean(ns, count));
+        let devices = || {
+            Some(DeviceSums {
+                reads: device(|usage| usage.reads)?,
+                read_bytes: device(|usage| usage.read_bytes)?,
+                read_ns: device(|usage| usage.read_ns)?,
+                writes: device(|usage| usage.writes)?,
+                write_bytes: device(|usage| usage.write_bytes)?,
+                write_ns: device(|usage| usage.write_ns)?,
+                busy_ns: device(|usage| usage.busy_ns)?,
+                queue_ns: device(|usage| usage.queue_ns)?,
+            })
+        };
+        Self {
+            wall_ns: phases.iter().map(|phase| phase.wall_ns as f64).sum(),
+            threads: phases
+                .first()
+                .map_or(0, |phase| phase.roles.iter().map(|role| role.threads).sum()),
+            ops: phases.iter().map(|phase| Spent::of(phase).operations() as f64).sum(),
+            writes: phases.iter().map(|phase| super::super::block_io::writes(phase) as f64).sum(),
+            cpu_ns: sum(&|phase| Spent::of(phase).cpu_ns().ok()),
+            faults: sum(&|phase| {
+                let faults = Spent::of(phase).process(|use_| use_.minor_faults + use_.major_faults);
+                faults.ok()
+            }),
+            device: devices(),
+            flushes,
+            flush_ns_mean: by_watch.or(by_kernel),
+        }
+    }
+
+    pub(super) fn flushes_per_write(&self) -> Option<f64> {
+        mean(self.flushes?, self.writes)
+    }
+
+    pub(super) fn faults_per_op(&self) -> Option<f64> {
+        mean(self.faults?, self.ops)
+    }
+}
+
+impl DeviceSums {
+    pub(super) fn read_ns_mean(&self) -> Option<f64> {
+        mean(self.read_ns, self.reads)
+    }
+
+    pub(super) fn write_ns_mean(&self) -> Option<f64> {
+        mean(self.write_ns, self.writes)
+    }
+
+    /// Of reads and writes.
+    pub(super) fn bytes_each(&self) -> Option<f64> {
+        mean(self.read_bytes + self.write_bytes, self.reads + self.writes)
+    }
+}
+
+/// Of a whole device's counters, which not every kernel has.
+fn counted(phase: &PhaseRecord, pick: fn(&DeviceUsage) -> Option<u64>) -> Option<f64> {
+    let read = |device: &Option<DeviceUsage>| pick(device.as_ref()?);
+    let (before, after) = (read(&phase.before.device)?, read(&phase.after.device)?);
+    after.checked_sub(before).map(|grown| grown as f64)
+}
+
+pub(super) fn mean(sum: f64, count: f64) -> Option<f64> {
+    (count > 0.0).then(|| sum / count)
+}

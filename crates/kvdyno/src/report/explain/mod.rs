@@ -1,0 +1,325 @@
+//! Where the time of each phase went: on a CPU, waiting for one, for the device, for the engine's
+//! stalls, for other threads, idle; and what it comes to, in a sentence with its evidence.
+//!
+//! `time` divides one trial's time, `cause` judges what the trials say together. What each part
+//! means, and what it leaves out, is in docs/method.md ("Where the time went").
+
+mod cause;
+mod facts;
+#[cfg(test)]
+mod tests;
+mod time;
+
+use super::block_io::{PhaseIo, is_read};
+use super::catalogue as c;
+use super::evidence::{CaseEvidence, Evidence};
+use super::group::Group;
+use super::metric::{Definition, Metrics, Reading, Why};
+use super::spent::Spent;
+use super::stalls;
+pub use cause::Cause;
+use facts::Facts;
+use kvdyno_record::case::{PhaseRecord, RoleResult};
+use kvdyno_record::engine::{Counters, Value};
+use kvdyno_record::files::RecordError;
+use kvdyno_record::usage::{Looks, Snapshot};
+use schemars::JsonSchema;
+use serde::Serialize;
+use time::{OfProcess, OfThreads, Part, Time, is_enough, looks_between};
+
+/// Engines' own counters of time that writers were held up, by the ends of their names.
+const STALL_MICROS: &str = "stall.micros";
+
+/// Where the time of a load, or of a role in a measured phase, went.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Explained {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// The phase.
+    pub phase: String,
+    /// It is a load.
+    pub load: bool,
+    /// The role; null: all of the phase's together.
+    pub role: Option<String>,
+    /// Its threads.
+    pub threads: u32,
+    /// Whose CPU time it is.
+    pub basis: Basis,
+    /// Looks at blocked threads that the parts of their waiting rest on.
+    pub looks: u64,
+    /// The parts in percent, which add up to 100.
+    pub metrics: Metrics,
+    /// What took most of it; null: not told, or nothing did.
+    pub cause: Option<Cause>,
+    /// That in a sentence, with what shows it.
+    pub sentence: Option<String>,
+    /// What is not known, each in words.
+    pub unknown: Vec<String>,
+}
+
+/// Whose CPU time was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// That of the role's own threads.
+    Threads,
+    /// The process's, with the engine's own threads.
+    Process,
+}
+
+/// A phase, and what goes with it.
+struct Place<'g> {
+    at: usize,
+    group: &'g Group,
+    phase: &'g str,
+    load: bool,
+    /// Names and threads.
+    roles: Vec<(&'g str, u32)>,
+    /// Share of the most that the bare drive did.
+    of_drive_percent: Option<f64>,
+    /// Of the machine.
+    cpus: u32,
+}
+
+/// A trial of a phase.
+struct Trial<'e> {
+    phase: &'e PhaseRecord,
+    /// How long each writing thread was held up.
+    stalled_ns: f64,
+}
+
+/// Everything that can be told, in the order of the groups.
+pub(super) fn read(
+    evidence: &Evidence,
+    groups: &[Group],
+    block_io: &[PhaseIo],
+) -> Result<Vec<Explained>, RecordError> {
+    let mut all = Vec::new();
+    for place in places(groups, evidence.run.host_before.machine.cpus) {
+        let same = |case: &&CaseEvidence| case.case.key == place.group.key;
+        let mut trials = Vec::new();
+        for case in evidence.cases.iter().filter(same) {
+            trials.push(trial(case, place.phase)?);
+        }
+        let here = |io: &&PhaseIo| io.group == place.at && io.phase == place.phase;
+        let phases: Vec<&PhaseRecord> = trials.iter().flatten().map(|trial| trial.phase).collect();
+        if phases.is_empty() {
+            continue;
+        }
+        let facts = Facts::of(&phases, block_io.iter().find(here));
+        all.extend(of_place(&place, &trials, &facts));
+    }
+    Ok(all)
+}
+
+/// Loads and measured phases of engines and of the harness.
+fn places(groups: &[Group], cpus: u32) -> Vec<Place<'_>> {
+    let mut places = Vec::new();
+    for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.bare_drive) {
+        places.extend(group.load.as_ref().map(|load| Place {
+            at,
+            group,
+            phase: &load.phase,
+            load: true,
+            roles: vec![("load", load.threads)],
+            of_drive_percent: None,
+            cpus,
+        }));
+        places.extend(group.runs.iter().map(|run| Place {
+            at,
+            group,
+            phase: &run.phase,
+            load: false,
+            roles: run.roles.iter().map(|role| (role.role.as_str(), role.threads)).collect(),
+            of_drive_percent: run.metrics.value(&c::DRIVE_SHARE),
+            cpus,
+        }));
+    }
+    places
+}
+
+fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Why>, RecordError> {
+    let record = match case.phase(phase) {
+        Ok(record) => record,
+        Err(why) => return Ok(Err(why)),
+    };
+    let counters = case.counters()?.phases.remove(phase).unwrap_or_default();
+    let begin = record.started_unix_ns;
+    let window = (begin, begin.saturating_add(record.wall_ns));
+    let events = case.events()?;
+    let told = stalls::within(&events, window);
+    let lasted: u64 = told.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
+    let counted = stall_micros(&counters.before, &counters.after);
+    // Counted is what the writers waited, all together; told is when they may have.
+    let threads = writers(record).max(1);
+    let stalled_ns = match counted {
+        Some(micros) => micros as f64 * 1e3 / f64::from(threads),
+        None => lasted as f64,
+    };
+    Ok(Ok(Trial { phase: record, stalled_ns }))
+}
+
+fn writers(phase: &PhaseRecord) -> u32 {
+    phase.roles.iter().filter(|role| writes(role)).map(|role| role.threads).sum()
+}
+
+fn writes(role: &RoleResult) -> bool {
+    role.ops.keys().any(|op| !is_read(op))
+}
+
+fn stall_micros(before: &Counters, after: &Counters) -> Option<u64> {
+    let integer = |value: &Value| match value {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    };
+    let (name, after) = after.iter().find(|(name, _)| name.ends_with(STALL_MICROS))?;
+    integer(after)?.checked_sub(before.get(name).and_then(integer).unwrap_or(0))
+}
+
+/// Role by role where their threads were told apart; else all together.
+fn of_place(place: &Place<'_>, trials: &[Result<Trial<'_>, Why>], facts: &Facts) -> Vec<Explained> {
+    let told_apart = trials.iter().flatten().all(|trial| {
+        !trial.phase.roles.is_empty() && trial.phase.roles.iter().all(|role| role.usage.is_some())
+    });
+    if !told_apart {
+        let times = of_trials(trials, of_process);
+        return vec![explained(place, None, Basis::Process, &times, facts)];
+    }
+    let one = |&(role, threads): &(&str, u32)| {
+        let pooled = trials.iter().flatten().filter_map(|trial| looks(trial.phase, role));
+        let pooled = pooled.reduce(|a, b| time::looks_together(&a, &b));
+        let times = of_trials(trials, |trial| of_role(trial, role, pooled));
+        explained(place, Some((role, threads)), Basis::Threads, &times, facts)
+    };
+    place.roles.iter().map(one).collect()
+}
+
+fn of_trials(
+    trials: &[Result<Trial<'_>, Why>],
+    read: impl Fn(&Trial<'_>) -> Result<Time, Why>,
+) -> Vec<Result<Time, Why>> {
+    trials.iter().map(|trial| trial.as_ref().map_err(Why::clone).and_then(&read)).collect()
+}
+
+/// What a role's threads were seen doing in a phase; none where nobody could look.
+fn looks(phase: &PhaseRecord, role: &str) -> Option<Looks> {
+    let of = |snapshot: &Snapshot| snapshot.looks.as_ref()?.get(role).copied();
+    of(&phase.after).map(|after| looks_between(of(&phase.before).as_ref(), &after))
+}
+
+/// A role's time in one trial. Where it was looked at too seldom, all trials' looks together say
+/// what it waited for.
+fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time, Why> {
+    let found = trial.phase.roles.iter().find(|role| role.role == name);
+    let role = found.ok_or_else(|| Why::from(format!("role {name} left no result")))?;
+    let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
+    Ok(Time::of_threads(&OfThreads {
+        usage,
+        looks: looks(trial.phase, name).filter(is_enough).or(pooled),
+        outside_ns: role.offered_per_s.map(|_| (usage.time_ns as f64 - service_ns(role)).max(0.0)),
+        stalled_ns: if writes(role) { trial.stalled_ns * f64::from(role.threads) } else { 0.0 },
+    }))
+}
+
+fn of_process(trial: &Trial<'_>) -> Result<Time, Why> {
+    let (phase, spent) = (trial.phase, Spent::of(trial.phase));
+    let wall_ns = phase.wall_ns as f64;
+    let threads = f64::from(phase.roles.iter().map(|role| role.threads).sum::<u32>());
+    let time_of = |role: &RoleResult| {
+        // A load's window ends before the sync that is part of it.
+        let window_ns = if phase.kind == "load" { phase.wall_ns } else { role.window_ns };
+        f64::from(role.threads) * window_ns as f64
+    };
+    let device =
+        |busy_ns: f64, queue_ns: f64| queue_ns.min(threads * wall_ns).min(threads * busy_ns);
+    let busy = spent.device(|device| device.busy_ns);
+    let queue = spent.device(|device| device.queue_ns);
+    let open = phase.roles.iter().filter(|role| role.offered_per_s.is_some());
+    Time::of_process(&OfProcess {
+        time_ns: phase.roles.iter().map(time_of).sum(),
+        user_ns: spent.process(|usage| usage.user_ns)?,
+        system_ns: spent.process(|usage| usage.system_ns)?,
+        outside_ns: open.fold(0.0, |sum, role| sum + (time_of(role) - service_ns(role)).max(0.0)),
+        stalled_ns: trial.stalled_ns * f64::from(writers(phase)),
+        at_device_ns: busy.ok().zip(queue.ok()).map(|(busy, queue)| device(busy, queue)),
+    })
+}
+
+fn service_ns(role: &RoleResult) -> f64 {
+    role.ops.values().map(|op| op.service_ns as f64).sum()
+}
+
+fn explained(
+    place: &Place<'_>,
+    role: Option<(&str, u32)>,
+    basis: Basis,
+    times: &[Result<Time, Why>],
+    facts: &Facts,
+) -> Explained {
+    let mut metrics = Metrics::default();
+    for (definition, parts) in SHARES {
+        let share = |time: &Result<Time, Why>| -> Reading {
+            let time = time.as_ref().map_err(Why::clone)?;
+            if let Some(why) = time.untold(parts) {
+                return Err(why.clone());
+            }
+            super::spent::over(100.0 * time.share(parts), f64::from(time.total_ns() > 0.0), NO_TIME)
+        };
+        metrics.add(definition, times.iter().map(share).collect());
+    }
+    let mut all = Time::default();
+    for time in times.iter().flatten() {
+        all.add(time);
+    }
+    let threads = role.map_or(place.roles.iter().map(|(_, threads)| threads).sum(), |role| role.1);
+    let subject = match (place.load, role) {
+        (true, _) => "the load".to_owned(),
+        (false, Some((role, _))) => role.to_owned(),
+        (false, None) => "all roles together".to_owned(),
+    };
+    let told = cause::judge(&cause::Case {
+        subject: &subject,
+        threads,
+        basis,
+        time: &all,
+        facts,
+        of_drive_percent: place.of_drive_percent,
+        cpus: place.cpus,
+    });
+    let mut unknown: Vec<String> =
+        all.unknown.iter().map(|unknown| unknown.why.to_string()).collect();
+    let failed = times.iter().filter_map(|time| time.as_ref().err());
+    unknown.extend(failed.map(|why| why.clone().into_owned()));
+    unknown.dedup();
+    Explained {
+        group: place.at,
+        phase: place.phase.to_owned(),
+        load: place.load,
+        role: role.map(|(role, _)| role.to_owned()),
+        threads,
+        basis,
+        looks: all.looks,
+        metrics,
+        cause: told.as_ref().map(|(cause, _)| *cause),
+        sentence: told.map(|(_, sentence)| sentence),
+        unknown,
+    }
+}
+
+const NO_TIME: &str = "it took no time";
+
+/// The figures: nine that add up to 100, and what the device's is made of.
+const SHARES: [(&Definition, &[Part]); 12] = [
+    (&c::TIME_USER, &[Part::User]),
+    (&c::TIME_SYSTEM, &[Part::System]),
+    (&c::TIME_RUNQUEUE, &[Part::RunQueue]),
+    (&c::TIME_DEVICE, &Part::AT_DEVICE),
+    (&c::TIME_STALL, &[Part::Stall]),
+    (&c::TIME_LOCK, &[Part::Lock]),
+    (&c::TIME_IDLE, &[Part::Idle]),
+    (&c::TIME_NETWORK, &[Part::Network]),
+    (&c::TIME_OTHER, &[Part::Other]),
+    (&c::TIME_DEVICE_READ, &[Part::Read]),
+    (&c::TIME_DEVICE_WRITE, &[Part::Write]),
+    (&c::TIME_DEVICE_SYNC, &[Part::Sync]),
+];

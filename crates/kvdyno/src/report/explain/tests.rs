@@ -1,0 +1,442 @@
+//! How time is divided, what is said of it, and records that know less.
+
+use super::super::fixture::{Fixture, SECOND};
+use super::cause::{Case, judge};
+use super::facts::DeviceSums;
+use super::time::Part::{
+    Device, Idle, Lock, Network, Other, Read, RunQueue, Stall, Sync, System, User, Write,
+};
+use super::*;
+use crate::report::summary::Summary;
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::usage::ThreadsUsage;
+use std::path::Path;
+
+const S: f64 = SECOND as f64;
+
+/// Of ten seconds of threads: so many in user mode, in the kernel and without a CPU.
+fn usage(user: u64, system: u64, runqueue: u64) -> ThreadsUsage {
+    ThreadsUsage {
+        time_ns: 10 * SECOND,
+        user_ns: user * SECOND,
+        system_ns: system * SECOND,
+        runqueue_ns: Some(runqueue * SECOND),
+        ..ThreadsUsage::default()
+    }
+}
+
+/// Tenths of seconds.
+fn tenths(time: &Time, part: Part) -> u64 {
+    (time.ns(part) / S * 10.0).round() as u64
+}
+
+#[track_caller]
+fn whole(time: &Time) {
+    assert!((time.total_ns() - 10.0 * S).abs() < 1.0, "{time:?}");
+    assert!(Part::ALL.iter().all(|part| time.ns(*part) >= 0.0), "{time:?}");
+}
+
+#[test]
+fn blocked_time_is_divided_as_the_looks_fell() {
+    let looks = Looks { running: 500, sync: 60, write: 20, lock: 20, ..Looks::default() };
+    let of = OfThreads { usage: usage(1, 2, 2), looks: Some(looks), ..OfThreads::default() };
+    let time = Time::of_threads(&of);
+    whole(&time);
+    let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| tenths(&time, part));
+    assert_eq!(parts, [10, 20, 20, 30, 10, 10, 0]);
+    assert_eq!((time.looks, time.unknown.len()), (100, 0));
+}
+
+#[test]
+fn what_nobody_looked_at_is_other_and_said() {
+    for (looks, why) in [
+        (None, "what its threads were blocked by was not looked at"),
+        (Some(Looks { running: 90, read: 19, ..Looks::default() }), "19 looks at blocked threads"),
+    ] {
+        let of = OfThreads { usage: usage(1, 1, 0), looks, ..OfThreads::default() };
+        let time = Time::of_threads(&of);
+        whole(&time);
+        assert_eq!(tenths(&time, Other), 80);
+        assert!(time.unknown[0].why.contains(why), "{:?}", time.unknown);
+    }
+    // Hardly blocked at all: nothing to be said.
+    let time = Time::of_threads(&OfThreads { usage: usage(9, 1, 0), ..OfThreads::default() });
+    whole(&time);
+    assert!(time.unknown.is_empty());
+    let without = ThreadsUsage { runqueue_ns: None, ..usage(9, 1, 0) };
+    let time = Time::of_threads(&OfThreads { usage: without, ..OfThreads::default() });
+    assert!(
+        time.unknown[0].why.contains("does not count the wait for a CPU"),
+        "{:?}",
+        time.unknown
+    );
+}
+
+#[test]
+fn readings_that_contradict_each_other_add_up_all_the_same() {
+    let of = OfThreads {
+        usage: usage(9, 3, 5),
+        looks: Some(Looks { read: 50, ..Looks::default() }),
+        outside_ns: Some(4.0 * S),
+        stalled_ns: 100.0 * S,
+    };
+    let time = Time::of_threads(&of);
+    whole(&time);
+    assert_eq!([User, System, RunQueue].map(|part| tenths(&time, part)), [90, 10, 0]);
+    assert_eq!(tenths(&Time::of_threads(&OfThreads::default()), Other), 0);
+}
+
+#[test]
+fn a_stall_is_taken_out_of_sleep_and_of_waits_for_others() {
+    let looks = Looks { lock: 20, sleep: 10, read: 50, ..Looks::default() };
+    let of = |stalled_ns| OfThreads {
+        usage: usage(1, 1, 0),
+        looks: Some(looks),
+        stalled_ns,
+        ..OfThreads::default()
+    };
+    let parts = |stalled_s: f64| {
+        let time = Time::of_threads(&of(stalled_s * S));
+        whole(&time);
+        [Stall, Other, Lock, Read].map(|part| tenths(&time, part))
+    };
+    assert_eq!(parts(0.0), [0, 10, 20, 50]);
+    assert_eq!(parts(1.5), [15, 0, 15, 50]);
+    // It is never more than they can have waited, and no wait for the device becomes a stall.
+    assert_eq!(parts(9.0), [30, 0, 0, 50]);
+}
+
+#[test]
+fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
+    let looks = Looks { sleep: 60, read: 20, ..Looks::default() };
+    let of = |outside_s: f64| OfThreads {
+        usage: usage(1, 1, 0),
+        looks: Some(looks),
+        outside_ns: Some(outside_s * S),
+        ..OfThreads::default()
+    };
+    let time = Time::of_threads(&of(6.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
+    // Outside of its operations it computed, too: what it waited for inside stays.
+    let time = Time::of_threads(&of(9.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
+    // It slept for longer than its schedule has it: the rest is the engine's.
+    let time = Time::of_threads(&of(4.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [40, 20, 20]);
+}
+
+#[test]
+fn of_the_process_alone_the_order_is_cpu_idle_stall_device() {
+    let of = OfProcess {
+        time_ns: 10.0 * S,
+        user_ns: S,
+        system_ns: S,
+        stalled_ns: 3.0 * S,
+        at_device_ns: Some(9.0 * S),
+        ..OfProcess::default()
+    };
+    let time = Time::of_process(&of).unwrap();
+    whole(&time);
+    assert_eq!([User, System, Stall, Device].map(|part| tenths(&time, part)), [10, 10, 30, 50]);
+    assert!(time.unknown[0].why.contains("of its process alone"), "{:?}", time.unknown);
+    let none = Time::of_process(&OfProcess { at_device_ns: None, stalled_ns: 0.0, ..of }).unwrap();
+    assert_eq!(tenths(&none, Other), 80);
+    assert!(none.untold(&[Lock]).is_some() && none.untold(&Part::AT_DEVICE).is_none());
+    let busy = Time::of_process(&OfProcess { user_ns: 11.0 * S, ..of });
+    assert!(busy.unwrap_err().contains("more CPU time than its roles' threads"));
+}
+
+/// Ten seconds of one thread, divided so, and what is said of it.
+fn said(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
+    said_of(parts, facts, 1, None)
+}
+
+fn said_of(
+    parts: &[(Part, f64)],
+    facts: &Facts,
+    threads: u32,
+    of_drive_percent: Option<f64>,
+) -> Option<(Cause, String)> {
+    let mut time = Time::default();
+    for (part, seconds) in parts {
+        time.put(*part, seconds * S);
+    }
+    let subject = "writer";
+    let basis = Basis::Threads;
+    judge(&Case { subject, threads, basis, time: &time, facts, of_drive_percent, cpus: 2 })
+}
+
+fn facts() -> Facts {
+    Facts { wall_ns: 10.0 * S, threads: 1, ops: 1000.0, cpu_ns: Some(S), ..Facts::default() }
+}
+
+#[test]
+fn a_commit_that_waits_for_flushes() {
+    let facts = Facts {
+        writes: 1000.0,
+        flushes: Some(2000.0),
+        flush_ns_mean: Some(4.1e6),
+        device: Some(DeviceSums { writes: 3000.0, write_ns: S, ..DeviceSums::default() }),
+        ..facts()
+    };
+    let parts = [(User, 0.5), (System, 0.5), (Sync, 7.0), (Write, 2.0)];
+    assert_eq!(
+        said(&parts, &facts),
+        Some((
+            Cause::Flushes,
+            "writer waited 90 % of the time for the device: 2.00 flushes a write of 4.10 ms each, \
+             78 % of that in fsync and its like"
+                .to_owned()
+        ))
+    );
+    // A group commit: few flushes, so they are not the price of a write.
+    let shared = Facts { flushes: Some(100.0), ..facts.clone() };
+    assert_eq!(said(&parts, &shared).unwrap().0, Cause::Syncs);
+    // Readers beside that writer wait for something else.
+    assert_eq!(said(&[(User, 1.0), (Read, 9.0)], &facts).unwrap().0, Cause::Reads);
+}
+
+#[test]
+fn a_drive_by_its_latency_and_by_its_bandwidth() {
+    let device = DeviceSums {
+        reads: 40_000.0,
+        read_bytes: 40_000.0 * 4096.0,
+        read_ns: 8.0 * S,
+        busy_ns: 8.0 * S,
+        queue_ns: 8.0 * S,
+        ..DeviceSums::default()
+    };
+    let reading = Facts { ops: 40_000.0, device: Some(device), ..facts() };
+    assert_eq!(
+        said(&[(User, 1.0), (System, 1.0), (Read, 8.0)], &reading).unwrap(),
+        (
+            Cause::Reads,
+            "writer waited 80 % of the time for the device: 1.00 reads an operation, 200 us each, \
+             0.80 in flight in the mean: what a read takes is what it waited, 100 % of that in \
+             reads and page faults"
+                .to_owned()
+        )
+    );
+    let large = DeviceSums {
+        writes: 5000.0,
+        write_bytes: 5000.0 * 1_048_576.0,
+        write_ns: 30.0 * S,
+        busy_ns: 9.8 * S,
+        queue_ns: 30.0 * S,
+        ..DeviceSums::default()
+    };
+    let writing = Facts { writes: 1000.0, device: Some(large), ..facts() };
+    let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &writing).unwrap();
+    assert_eq!(cause, Cause::DriveFull);
+    assert!(
+        words.contains("it was busy for 98 %, with 500 MiB/s in requests of 1.00 MiB"),
+        "{words}"
+    );
+    let (cause, words) = said_of(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();
+    assert_eq!(cause, Cause::DriveFull);
+    assert!(words.contains("93 % of the most I/Os the drive gave"), "{words}");
+    // Without a device's counters there is a cause and no more evidence than the looks.
+    assert_eq!(
+        said(&[(User, 1.0), (Write, 9.0)], &facts()).unwrap(),
+        (
+            Cause::Writes,
+            "writer waited 90 % of the time for the device, 100 % of that in calls that write"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn computing_says_where_and_what_with() {
+    let (cause, words) = said(&[(User, 7.0), (System, 2.0), (Other, 1.0)], &facts()).unwrap();
+    assert_eq!(cause, Cause::CpuUser);
+    assert_eq!(
+        words,
+        "writer computed for 90 % of the time: 70 % in user mode, 20 % in the kernel"
+    );
+    let faulting = Facts { faults: Some(1500.0), ..facts() };
+    let (cause, words) = said(&[(User, 2.0), (System, 7.0)], &faulting).unwrap();
+    assert_eq!(cause, Cause::CpuSystem);
+    assert!(words.ends_with("with 1.50 page faults an operation"), "{words}");
+    let calling = Facts { faults: Some(3.0), ..facts() };
+    let (_, words) = said(&[(User, 2.0), (System, 7.0)], &calling).unwrap();
+    assert!(words.ends_with("in system calls: there were hardly any page faults"), "{words}");
+    // The engine's own threads are told apart where the role is alone.
+    let beside = Facts { cpu_ns: Some(24.0 * S), ..facts() };
+    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &beside).unwrap();
+    assert!(words.ends_with("; besides, the engine's own threads had 1.5 CPUs"), "{words}");
+    let several = Facts { threads: 3, ..beside };
+    let (_, words) = said(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
+    assert!(!words.contains("besides"), "{words}");
+}
+
+#[test]
+fn waiting_for_others_has_its_own_words() {
+    let busy = DeviceSums {
+        busy_ns: 9.0 * S,
+        writes: 1000.0,
+        write_bytes: 1000.0 * 1_048_576.0,
+        write_ns: 14.0 * S,
+        ..DeviceSums::default()
+    };
+    let facts = Facts { device: Some(busy), ..facts() };
+    let case = |part| said(&[(User, 1.0), (RunQueue, 1.5), (part, 7.5)], &facts).unwrap();
+    assert_eq!(
+        case(Lock),
+        (
+            Cause::Lock,
+            "writer waited 75 % of the time for other threads (futex), while the device was busy \
+             for 90 %; besides, 15 % ready and without a CPU"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        case(Stall),
+        (
+            Cause::Stalls,
+            "writer lost 75 % of the time to the engine's stalls, as it counts them, while the \
+             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms a request; besides, 15 % ready \
+             and without a CPU"
+                .to_owned()
+        )
+    );
+    assert_eq!(case(Idle).0, Cause::Schedule);
+    assert_eq!(case(Network).0, Cause::Server);
+    let (cause, words) = said(&[(User, 4.0), (RunQueue, 6.0)], &facts).unwrap();
+    assert_eq!(cause, Cause::NoCpu);
+    assert!(words.ends_with("the process had 0.10 of the machine's 2 CPUs"), "{words}");
+}
+
+#[test]
+fn where_nothing_took_most_or_most_is_not_known() {
+    let turns = said(&[(User, 4.0), (Read, 3.0), (Lock, 2.5), (Stall, 0.5)], &facts()).unwrap();
+    assert_eq!(
+        turns,
+        (
+            Cause::Turns,
+            "writer computed for 40 %, waited for the device for 30 % and waited for other threads \
+             for 25 % of the time"
+                .to_owned()
+        )
+    );
+    assert_eq!(said(&[(User, 4.0), (Other, 6.0)], &facts()), None);
+    assert_eq!(said(&[], &facts()), None);
+}
+
+/// What the frozen record has: the process's CPU time and the device's counters.
+#[test]
+fn an_old_record_is_explained_as_far_as_it_goes() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join("fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
+    let summary = Summary::read(&RunFolder::open(path).unwrap()).unwrap();
+    let lmdb: Vec<_> = summary.explained.iter().filter(|one| one.group < 3).collect();
+    assert_eq!(lmdb.len(), 3, "a load and two numbers of threads");
+    for one in &summary.explained {
+        assert_eq!((one.basis, one.role.as_deref(), one.looks), (Basis::Process, None, 0));
+        adds_up(one);
+    }
+    assert_eq!(lmdb[0].cause, Some(Cause::CpuUser));
+    let words = lmdb[0].sentence.as_ref().unwrap();
+    assert!(words.contains("the load computed for 90 % of the time"), "{words}");
+    assert!(words.contains("(the engine's own threads included)"), "{words}");
+    assert!(lmdb[1].unknown[0].contains("of all roles together"), "{:?}", lmdb[1].unknown);
+}
+
+/// The parts, of each trial and of all.
+#[track_caller]
+fn adds_up(one: &Explained) {
+    let parts = &SHARES[..9];
+    let sum: Option<f64> = parts.iter().map(|(part, _)| one.metrics.value(part)).sum();
+    assert!(sum.is_none_or(|sum| (sum - 100.0).abs() < 1e-6), "{one:?}");
+    let of_device = SHARES[9..].iter().filter_map(|(part, _)| one.metrics.value(part)).sum::<f64>();
+    assert!(of_device <= one.metrics.value(&c::TIME_DEVICE).unwrap_or(0.0) + 1e-6, "{one:?}");
+}
+
+/// The fixture's LMDB at one reader, with what newer workers tell.
+fn told_apart(fixture: &mut Fixture) {
+    for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
+        let case = fixture.case(trial);
+        let phase = case.phase("measure");
+        let looks = |reads: u64, syncs: u64| {
+            let readers = Looks { running: reads, read: 3 * reads, ..Looks::default() };
+            let writer = Looks { write: syncs, sync: 4 * syncs, ..Looks::default() };
+            Some([("readers".to_owned(), readers), ("writer".to_owned(), writer)].into())
+        };
+        phase.before.looks = looks(7, 5);
+        phase.after.looks = looks(57, 45);
+        for (role, usage) in phase.roles.iter_mut().zip([usage(1, 1, 0), usage(0, 1, 0)]) {
+            role.usage = Some(usage);
+        }
+        let writes = crate::report::block_io::writes(phase);
+        if let Some(device) = &mut phase.after.device {
+            device.flushes = Some(2 * writes);
+            device.flush_ns = Some(2 * writes * 300_000);
+        }
+        if let Some(device) = &mut phase.before.device {
+            (device.flushes, device.flush_ns) = (Some(0), Some(0));
+        }
+        if let Some((synced, _)) = &mut phase.synced {
+            synced.device.clone_from(&phase.after.device);
+        }
+    }
+}
+
+#[test]
+fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
+    let mut fixture = Fixture::new();
+    told_apart(&mut fixture);
+    let summary = fixture.summary();
+    let of: Vec<_> = summary.explained.iter().filter(|one| one.group == 1).collect();
+    let [readers, writer] = of[..] else { panic!("{of:?}") };
+    assert_eq!(
+        (readers.role.as_deref(), writer.role.as_deref()),
+        (Some("readers"), Some("writer"))
+    );
+    assert_eq!((readers.basis, readers.looks), (Basis::Threads, 2 * 150));
+    for one in &of {
+        adds_up(one);
+    }
+    let value = |one: &Explained, figure| one.metrics.value(figure).unwrap().round() as u64;
+    assert_eq!(value(readers, &c::TIME_DEVICE_READ), 80);
+    assert_eq!(value(writer, &c::TIME_DEVICE_SYNC), 72);
+    assert_eq!((readers.cause, writer.cause), (Some(Cause::Reads), Some(Cause::Flushes)));
+    assert_eq!(
+        writer.sentence.as_deref(),
+        Some(
+            "writer waited 90 % of the time for the device: 2.00 flushes a write of 300 us each, \
+             80 % of that in fsync and its like"
+        )
+    );
+    let found = |id: crate::findings::Id| {
+        let mut found = summary.findings.iter().filter(|finding| finding.id == id);
+        found.next().map(|finding| finding.evidence.clone()).unwrap_or_default()
+    };
+    let flushes = found(crate::findings::Id::BoundByFlushes);
+    assert!(flushes.contains("lmdb_t1_r1: writer waited 90 %"), "{flushes}");
+    assert!(found(crate::findings::Id::BoundByLatency).contains("readers waited 80 %"));
+}
+
+/// One trial of another worker's, whose threads were not told apart: no figures of two kinds.
+#[test]
+fn trials_that_know_less_make_all_know_less() {
+    let mut fixture = Fixture::new();
+    told_apart(&mut fixture);
+    fixture.case("lmdb_t1_r2").phase("measure").roles[0].usage = None;
+    let summary = fixture.summary();
+    let of: Vec<_> = summary.explained.iter().filter(|one| one.group == 1).collect();
+    let [all] = of[..] else { panic!("{of:?}") };
+    assert_eq!((all.basis, all.role.as_deref()), (Basis::Process, None));
+    adds_up(all);
+}
+
+#[test]
+fn counted_stalls_go_before_told_ones() {
+    let text = |name: &str, micros| [(name.to_owned(), Value::Integer(micros))].into();
+    let grown = stall_micros(&text("rocksdb.stall.micros", 5), &text("rocksdb.stall.micros", 12));
+    assert_eq!(grown, Some(7));
+    assert_eq!(stall_micros(&Counters::new(), &text("rocksdb.stall.micros", 12)), Some(12));
+    assert_eq!(stall_micros(&text("a", 5), &text("a", 12)), None);
+}

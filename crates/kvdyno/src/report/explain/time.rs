@@ -1,0 +1,297 @@
+//! One role's time in one phase of one trial, in parts that add up to all of it.
+//!
+//! What is exact comes first: CPU time and the wait for a CPU, as the kernel counted them for the
+//! role's own threads. The rest is time in which threads were blocked; an open loop's idle time
+//! apart, it is divided as the looks at them fell. A stall is taken out of what they waited for
+//! others. What nothing tells about stays `Other`: no part is ever stretched to fill the whole.
+
+use super::super::metric::Why;
+use kvdyno_record::usage::{Looks, ThreadsUsage};
+
+/// Fewer looks at blocked threads say nothing of what they were blocked by: of 20 looks a share is
+/// known within some 10 points.
+pub(super) const LOOKS_MIN: u64 = 20;
+
+/// Blocked for less than this share of the time: whatever it was by, it explains nothing.
+pub(super) const BLOCKED_MIN: f64 = 0.05;
+
+/// What time goes into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    User,
+    System,
+    RunQueue,
+    Read,
+    Write,
+    Sync,
+    /// At the device, by what call is not told: a ring, or the device's own counters.
+    Device,
+    Stall,
+    Lock,
+    Idle,
+    Network,
+    Other,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 12] = [
+        Self::User,
+        Self::System,
+        Self::RunQueue,
+        Self::Read,
+        Self::Write,
+        Self::Sync,
+        Self::Device,
+        Self::Stall,
+        Self::Lock,
+        Self::Idle,
+        Self::Network,
+        Self::Other,
+    ];
+
+    /// Those in which threads wait for the device.
+    pub(super) const AT_DEVICE: [Self; 4] = [Self::Read, Self::Write, Self::Sync, Self::Device];
+}
+
+/// What looks alone tell.
+const BY_LOOKS: [Part; 6] =
+    [Part::Read, Part::Write, Part::Sync, Part::Device, Part::Lock, Part::Network];
+
+/// What is not told where threads are not told apart.
+const OF_THREADS: [Part; 6] =
+    [Part::RunQueue, Part::Read, Part::Write, Part::Sync, Part::Lock, Part::Network];
+
+/// Time of threads by part, in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Time {
+    parts: [f64; Part::ALL.len()],
+    /// Looks at which a thread was blocked: how well the parts of that time are known.
+    pub(super) looks: u64,
+    /// What could not be told.
+    pub(super) unknown: Vec<Unknown>,
+}
+
+/// Parts that could not be told, and are in others.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Unknown {
+    pub(super) why: Why,
+    pub(super) parts: &'static [Part],
+}
+
+/// What is known of a role's threads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OfThreads {
+    pub(super) usage: ThreadsUsage,
+    /// Null: nobody could look.
+    pub(super) looks: Option<Looks>,
+    /// An open loop's time outside of its operations; null: the loop is closed.
+    pub(super) outside_ns: Option<f64>,
+    /// Time that the engine says it held these threads up.
+    pub(super) stalled_ns: f64,
+}
+
+/// What is known of a phase whose threads were not told apart from the engine's own.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "all are times, and units stand last")]
+pub(super) struct OfProcess {
+    /// Of all its roles' threads.
+    pub(super) time_ns: f64,
+    pub(super) user_ns: f64,
+    pub(super) system_ns: f64,
+    /// As of threads; 0 where no loop is open.
+    pub(super) outside_ns: f64,
+    pub(super) stalled_ns: f64,
+    /// The most that threads can have waited for the device; null: it has no counters.
+    pub(super) at_device_ns: Option<f64>,
+}
+
+impl Time {
+    /// A role's, from its threads.
+    pub(super) fn of_threads(of: &OfThreads) -> Self {
+        let usage = &of.usage;
+        let total = usage.time_ns as f64;
+        let mut time = Self::default();
+        let mut left = total;
+        let mut take = |part, ns: f64| {
+            let ns = ns.clamp(0.0, left);
+            left -= ns;
+            time.parts[part as usize] = ns;
+        };
+        take(Part::User, usage.user_ns as f64);
+        take(Part::System, usage.system_ns as f64);
+        take(Part::RunQueue, usage.runqueue_ns.unwrap_or(0) as f64);
+        let idle = idle_ns(of, left).clamp(0.0, left);
+        left -= idle;
+        time.parts[Part::Idle as usize] = idle;
+        time.divide(left, idle, total, of.looks.as_ref());
+        time.hold_up(of.stalled_ns);
+        if usage.runqueue_ns.is_none() {
+            let why = "this kernel does not count the wait for a CPU: it is in other".into();
+            time.unknown.push(Unknown { why, parts: &[Part::RunQueue] });
+        }
+        time
+    }
+
+    /// All roles' together, from the process and the device. `Err`: the engine's own threads had so
+    /// much CPU time that nothing is told of the others.
+    pub(super) fn of_process(of: &OfProcess) -> Result<Self, Why> {
+        if of.user_ns + of.system_ns > of.time_ns {
+            let why =
+                "the process had more CPU time than its roles' threads: the engine's own worked";
+            return Err(why.into());
+        }
+        let mut time = Self::default();
+        let mut left = of.time_ns;
+        let mut take = |part, ns: f64| {
+            let ns = ns.clamp(0.0, left);
+            left -= ns;
+            time.parts[part as usize] = ns;
+        };
+        take(Part::User, of.user_ns);
+        take(Part::System, of.system_ns);
+        take(Part::Idle, of.outside_ns);
+        take(Part::Stall, of.stalled_ns);
+        take(Part::Device, of.at_device_ns.unwrap_or(0.0));
+        time.parts[Part::Other as usize] = left;
+        let why =
+            "of all roles together, CPU and device at most: the worker told of its process alone";
+        time.unknown.push(Unknown { why: why.into(), parts: &OF_THREADS });
+        Ok(time)
+    }
+
+    /// Blocked time, as the looks fell. Sleep beyond an open loop's idle time is a wait like
+    /// others: engines delay their writers by it.
+    fn divide(&mut self, blocked: f64, idle: f64, total: f64, looks: Option<&Looks>) {
+        let seen = looks.map_or(0, blocked_looks);
+        self.looks = seen;
+        let Some(looks) = looks.filter(|_| seen >= LOOKS_MIN) else {
+            self.parts[Part::Other as usize] = blocked;
+            if blocked > BLOCKED_MIN * total {
+                let why: Why = match looks {
+                    None => "what its threads were blocked by was not looked at".into(),
+                    Some(_) => format!("{seen} looks at blocked threads: too few").into(),
+                };
+                self.unknown.push(Unknown { why, parts: &BY_LOOKS });
+            }
+            return;
+        };
+        let each = (blocked + idle) / seen as f64;
+        let asleep = (looks.sleep as f64 * each - idle).max(0.0);
+        let counts = [
+            (Part::Read, looks.read),
+            (Part::Write, looks.write),
+            (Part::Sync, looks.sync),
+            (Part::Device, looks.ring),
+            (Part::Lock, looks.lock),
+            (Part::Network, looks.network),
+            (Part::Other, looks.other),
+        ];
+        let seen = counts.map(|(part, count)| (part, count as f64 * each));
+        let sum: f64 = seen.iter().map(|(_, ns)| ns).sum::<f64>() + asleep;
+        let scale = if sum > 0.0 { blocked / sum } else { 0.0 };
+        for (part, ns) in seen {
+            self.parts[part as usize] += ns * scale;
+        }
+        // Asleep inside an operation, by nobody's schedule.
+        let untold = if sum > 0.0 { asleep * scale } else { blocked };
+        self.parts[Part::Other as usize] += untold;
+    }
+
+    /// A thread that is held up waits for another or sleeps.
+    fn hold_up(&mut self, stalled_ns: f64) {
+        let mut left = stalled_ns;
+        for part in [Part::Other, Part::Lock] {
+            let taken = self.parts[part as usize].min(left);
+            self.parts[part as usize] -= taken;
+            self.parts[Part::Stall as usize] += taken;
+            left -= taken;
+        }
+    }
+
+    /// As a test has it.
+    #[cfg(test)]
+    pub(super) fn put(&mut self, part: Part, ns: f64) {
+        self.parts[part as usize] = ns;
+    }
+
+    /// Of a part.
+    pub(super) fn ns(&self, part: Part) -> f64 {
+        self.parts[part as usize]
+    }
+
+    /// All of it.
+    pub(super) fn total_ns(&self) -> f64 {
+        self.parts.iter().sum()
+    }
+
+    /// Why none of these parts could be told; null: at least one could.
+    pub(super) fn untold(&self, parts: &[Part]) -> Option<&Why> {
+        let untold = |unknown: &&Unknown| parts.iter().all(|part| unknown.parts.contains(part));
+        self.unknown.iter().find(untold).map(|unknown| &unknown.why)
+    }
+
+    /// Of parts, as a share; 0 where there was no time.
+    pub(super) fn share(&self, parts: &[Part]) -> f64 {
+        let total = self.total_ns();
+        let ns: f64 = parts.iter().map(|part| self.ns(*part)).sum();
+        if total > 0.0 { ns / total } else { 0.0 }
+    }
+
+    /// Two trials' together.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (sum, ns) in self.parts.iter_mut().zip(other.parts) {
+            *sum += ns;
+        }
+        self.looks += other.looks;
+        for unknown in &other.unknown {
+            if !self.unknown.contains(unknown) {
+                self.unknown.push(unknown.clone());
+            }
+        }
+    }
+}
+
+/// What an open loop slept away outside of its operations: at most all that it was outside of them
+/// (some of which it computed), and where it was looked at, no more than it was seen asleep.
+fn idle_ns(of: &OfThreads, blocked_ns: f64) -> f64 {
+    let outside = of.outside_ns.unwrap_or(0.0);
+    match of.looks.as_ref().filter(|looks| is_enough(looks)) {
+        Some(looks) => outside.min(blocked_ns * looks.sleep as f64 / blocked_looks(looks) as f64),
+        None => outside,
+    }
+}
+
+/// Looks at which a thread was blocked.
+fn blocked_looks(looks: &Looks) -> u64 {
+    let Looks { running: _, read, write, sync, ring, lock, sleep, network, other } = *looks;
+    read + write + sync + ring + lock + sleep + network + other
+}
+
+/// Whether so many looks say what threads were blocked by.
+pub(super) fn is_enough(looks: &Looks) -> bool {
+    blocked_looks(looks) >= LOOKS_MIN
+}
+
+/// What was seen between two readings.
+pub(super) fn looks_between(before: Option<&Looks>, after: &Looks) -> Looks {
+    each(before.unwrap_or(&Looks::default()), after, |before, after| after.saturating_sub(before))
+}
+
+/// What was seen in two trials.
+pub(super) fn looks_together(one: &Looks, other: &Looks) -> Looks {
+    each(one, other, |one, other| one + other)
+}
+
+fn each(a: &Looks, b: &Looks, of: fn(u64, u64) -> u64) -> Looks {
+    Looks {
+        running: of(a.running, b.running),
+        read: of(a.read, b.read),
+        write: of(a.write, b.write),
+        sync: of(a.sync, b.sync),
+        ring: of(a.ring, b.ring),
+        lock: of(a.lock, b.lock),
+        sleep: of(a.sleep, b.sleep),
+        network: of(a.network, b.network),
+        other: of(a.other, b.other),
+    }
+}

@@ -1,0 +1,317 @@
+//! A search for the value at which a target stops being met, by halving on a logarithmic scale.
+//!
+//! It takes for granted that what is met at one value is met at every easier one, and does not
+//! believe it: [`Edge::found`] gives an interval that holds every point at which trials disagree
+//! with each other or with that.
+
+use std::collections::BTreeMap;
+
+/// Which end of the values is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// The smallest that meets the target: memory, in binary steps.
+    Smallest,
+    /// The largest that meets it: a rate, in decimal steps.
+    Largest,
+}
+
+/// How many trials of a point met the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Votes {
+    /// That did.
+    pub met: u32,
+    /// Of so many.
+    pub of: u32,
+}
+
+impl Votes {
+    /// Every trial did: the point counts as met. One that missed is a target not to rely upon.
+    pub fn all(self) -> bool {
+        self.of > 0 && self.met == self.of
+    }
+
+    /// No trial did.
+    pub fn none(self) -> bool {
+        self.met == 0
+    }
+}
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Not even the easiest value meets the target.
+    Never {
+        /// It.
+        easiest: u64,
+    },
+    /// The hardest value meets it already.
+    Always {
+        /// It.
+        hardest: u64,
+    },
+    /// The edge lies between the two.
+    Between {
+        /// The hardest value that met the target, as all easier ones did.
+        met: u64,
+        /// The next harder one that was tried: some trial missed.
+        missed: u64,
+        /// From here on, and at all harder ones that were tried, no trial met it; none: some trial
+        /// met it even at the hardest.
+        surely_missed: Option<u64>,
+    },
+}
+
+/// A search at work.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    wanted: Wanted,
+    easiest: u64,
+    hardest: u64,
+    /// As close as this, as a ratio of the two sides, is close enough.
+    close: f64,
+    told: BTreeMap<u64, Votes>,
+}
+
+impl Edge {
+    /// A search between two values, the lower one first, until both sides of the edge differ by no
+    /// more than the share `within`.
+    pub fn new(wanted: Wanted, (low, high): (u64, u64), within: f64) -> Self {
+        let (easiest, hardest) = match wanted {
+            Wanted::Smallest => (high.max(low), low),
+            Wanted::Largest => (low, high.max(low)),
+        };
+        Self { wanted, easiest, hardest, close: 1.0 + within, told: BTreeMap::new() }
+    }
+
+    /// The value to try next; nothing: the search is over.
+    pub fn next(&self) -> Option<u64> {
+        let Some(easiest) = self.told.get(&self.easiest) else { return Some(self.easiest) };
+        if !easiest.all() {
+            return None;
+        }
+        let Some(hardest) = self.told.get(&self.hardest) else { return Some(self.hardest) };
+        if hardest.all() {
+            return None;
+        }
+        // First where all trials meet it, then how far some still do.
+        let (met, missed) = self.met_side()?;
+        self.middle(met, missed).or_else(|| {
+            let (some, none) = self.missed_side()?;
+            self.middle(some, none)
+        })
+    }
+
+    /// How a point went.
+    pub fn tell(&mut self, value: u64, votes: Votes) {
+        self.told.insert(value, votes);
+    }
+
+    /// What is known; nothing before the ends were tried.
+    pub fn found(&self) -> Option<Found> {
+        if !self.told.get(&self.easiest)?.all() {
+            return Some(Found::Never { easiest: self.easiest });
+        }
+        if self.told.get(&self.hardest)?.all() {
+            return Some(Found::Always { hardest: self.hardest });
+        }
+        let (met, missed) = self.met_side()?;
+        let surely_missed = self.missed_side().map(|(_, none)| none);
+        Some(Found::Between { met, missed, surely_missed })
+    }
+
+    /// Values that met the target in all trials although an easier one did not.
+    pub fn contradictions(&self) -> Vec<u64> {
+        let harder = self.ascent().skip_while(|(_, votes)| votes.all());
+        harder.filter(|(_, votes)| votes.all()).map(|(value, _)| value).collect()
+    }
+
+    /// The most points that are still to be tried where trials agree from here on.
+    pub fn points_left(&self) -> u32 {
+        let told = |value: u64| self.told.contains_key(&value);
+        if self.next().is_none() {
+            return 0;
+        }
+        let steps = |(one, other): (u64, u64)| {
+            let (low, high) = (one.min(other), one.max(other));
+            let ratio = (high as f64 / low.max(1) as f64).ln() / self.close.ln();
+            ratio.log2().ceil().max(0.0) as u32
+        };
+        if !(told(self.easiest) && told(self.hardest)) {
+            let ends = if self.easiest == self.hardest { 1 } else { 2 };
+            return ends - u32::from(told(self.easiest)) + steps((self.easiest, self.hardest));
+        }
+        let met = self.met_side().map_or(0, steps);
+        if met > 0 { met } else { self.missed_side().map_or(0, steps) }
+    }
+
+    /// The last value that met the target from the easiest on, and the next harder one.
+    fn met_side(&self) -> Option<(u64, u64)> {
+        let mut met = None;
+        for (value, votes) in self.ascent() {
+            if !votes.all() {
+                return Some((met?, value));
+            }
+            met = Some(value);
+        }
+        None
+    }
+
+    /// The hardest value at which some trial met the target, and the next harder one.
+    fn missed_side(&self) -> Option<(u64, u64)> {
+        let told: Vec<(u64, Votes)> = self.ascent().collect();
+        let last = told.iter().rposition(|(_, votes)| !votes.none())?;
+        Some((told[last].0, told.get(last + 1)?.0))
+    }
+
+    /// Halfway between two values, where they are too far apart.
+    fn middle(&self, one: u64, other: u64) -> Option<u64> {
+        let (low, high) = (one.min(other), one.max(other));
+        if high as f64 / low.max(1) as f64 <= self.close {
+            return None;
+        }
+        let exact = ((low as f64).sqrt() * (high as f64).sqrt()).round() as u64;
+        let round = round(self.wanted, exact, self.close - 1.0);
+        [round, exact].into_iter().find(|middle| *middle > low && *middle < high)
+    }
+
+    /// All points tried, the easiest first.
+    fn ascent(&self) -> Box<dyn Iterator<Item = (u64, Votes)> + '_> {
+        let told = self.told.iter().map(|(value, votes)| (*value, *votes));
+        match self.wanted {
+            Wanted::Smallest => Box::new(told.rev()),
+            Wanted::Largest => Box::new(told),
+        }
+    }
+}
+
+/// A value that can be said in few digits, off by an eighth of the precision at most.
+pub(super) fn round(wanted: Wanted, value: u64, within: f64) -> u64 {
+    let base: u64 = match wanted {
+        Wanted::Smallest => 2,
+        Wanted::Largest => 10,
+    };
+    let most = value as f64 * within / 4.0;
+    let mut grain = 1_u64;
+    while let Some(next) = grain.checked_mul(base).filter(|next| *next as f64 <= most) {
+        grain = next;
+    }
+    (value + grain / 2) / grain * grain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Votes = Votes { met: 3, of: 3 };
+    const SOME: Votes = Votes { met: 2, of: 3 };
+    const NONE: Votes = Votes { met: 0, of: 3 };
+
+    fn search(mut edge: Edge, votes: impl Fn(u64) -> Votes) -> (Edge, u32) {
+        let mut points = 0;
+        while let Some(value) = edge.next() {
+            edge.tell(value, votes(value));
+            points += 1;
+            assert!(points < 200, "{edge:?}");
+        }
+        (edge, points)
+    }
+
+    #[test]
+    fn the_edge_is_found_as_closely_as_asked() {
+        let edge = Edge::new(Wanted::Smallest, (32 << 20, 8 << 30), 0.05);
+        let most = edge.points_left();
+        let at = 777 << 20;
+        let (edge, points) = search(edge, |bytes| if bytes >= at { ALL } else { NONE });
+        let Some(Found::Between { met, missed, surely_missed }) = edge.found() else { panic!() };
+        assert!(met >= at && missed < at && met as f64 / missed as f64 <= 1.05, "{met} {missed}");
+        assert_eq!(surely_missed, Some(missed));
+        assert!(points <= most && most == 9 && met % (4 << 20) == 0, "{points} of {most}, {met}");
+        assert_eq!(edge.points_left(), 0);
+    }
+
+    #[test]
+    fn a_rate_is_searched_upwards_in_decimal_steps() {
+        let edge = Edge::new(Wanted::Largest, (1_000, 100_000), 0.1);
+        let (edge, _) = search(edge, |rate| if rate < 43_210 { ALL } else { NONE });
+        let Some(Found::Between { met, missed, .. }) = edge.found() else { panic!() };
+        assert!(met < 43_210 && missed >= 43_210 && missed as f64 / met as f64 <= 1.1);
+        assert!(met % 100 == 0, "{met}");
+    }
+
+    #[test]
+    fn ends_that_settle_it_end_it() {
+        let edge = || Edge::new(Wanted::Smallest, (10, 1000), 0.1);
+        let (never, points) = search(edge(), |_| SOME);
+        assert_eq!((never.found(), points), (Some(Found::Never { easiest: 1000 }), 1));
+        let (always, points) = search(edge(), |_| ALL);
+        assert_eq!((always.found(), points), (Some(Found::Always { hardest: 10 }), 2));
+        assert_eq!(search(Edge::new(Wanted::Largest, (5, 5), 0.1), |_| ALL).1, 1);
+        assert_eq!(edge().found(), None);
+    }
+
+    #[test]
+    fn where_trials_disagree_both_sides_are_found() {
+        let edge = Edge::new(Wanted::Smallest, (1 << 20, 1 << 30), 0.1);
+        let votes = |bytes: u64| match bytes >> 20 {
+            600.. => ALL,
+            300..600 => SOME,
+            _ => NONE,
+        };
+        let (edge, _) = search(edge, votes);
+        let Some(Found::Between { met, missed, surely_missed }) = edge.found() else { panic!() };
+        let clear = surely_missed.unwrap();
+        assert!(met >= 600 << 20 && missed < 600 << 20 && met as f64 / missed as f64 <= 1.1);
+        assert!(clear < 300 << 20 && clear as f64 >= 0.9 * f64::from(300 << 20), "{clear}");
+        let (edge, _) = search(Edge::new(Wanted::Smallest, (100, 1000), 0.1), |value| {
+            if value > 500 { ALL } else { SOME }
+        });
+        let Some(Found::Between { surely_missed, .. }) = edge.found() else { panic!() };
+        assert_eq!(surely_missed, None);
+    }
+
+    #[test]
+    fn answers_that_contradict_each_other_widen_the_interval() {
+        let mut edge = Edge::new(Wanted::Smallest, (1, 1000), 0.1);
+        for (value, votes) in [(1000, ALL), (1, NONE), (100, NONE), (30, ALL)] {
+            edge.tell(value, votes);
+        }
+        assert_eq!(edge.contradictions(), [30]);
+        let found = Found::Between { met: 1000, missed: 100, surely_missed: Some(1) };
+        assert_eq!(edge.found(), Some(found));
+        // The side that is met comes first.
+        assert_eq!(edge.next(), Some(316));
+    }
+
+    /// Numbers that look drawn, the same at each run.
+    fn drawn() -> impl Iterator<Item = u64> {
+        let next = |x: &u64| Some(x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1));
+        std::iter::successors(Some(7), next).map(|x| x >> 20)
+    }
+
+    #[test]
+    fn any_answers_end_the_search() {
+        let mut numbers = drawn();
+        let mut number = || numbers.next().unwrap();
+        for _ in 0..2000 {
+            let (low, span, seed) = (1 + number() % (1 << 40), number() % (1 << 40), number());
+            let within = 0.001 + (number() % 1000) as f64 / 1000.0;
+            for wanted in [Wanted::Smallest, Wanted::Largest] {
+                let edge = Edge::new(wanted, (low, low + span), within);
+                let noise = |value: u64| (value ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 62;
+                let (edge, _) = search(edge, |value| Votes { met: noise(value) as u32, of: 3 });
+                assert!(edge.found().is_some());
+                assert!(edge.told.keys().all(|v| (low..=low + span).contains(v)));
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_stays_within_the_precision() {
+        for value in drawn().take(2000) {
+            for (wanted, within) in [(Wanted::Smallest, 0.01), (Wanted::Largest, 0.3)] {
+                let off = round(wanted, value, within).abs_diff(value) as f64;
+                assert!(off <= value as f64 * within / 8.0 + 0.5);
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where the time went, of real runs. How much of it went where is the machine's affair: asserted
+//! is what holds on any, however busy.
+
+use super::scratch::{Scratch, record};
+use super::suites::{GET, Suite, UPDATE, suite};
+use super::workers::{needs, skipped};
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::usage::Looks;
+use serde_json::Value;
+
+/// A run's measured phase, and what is told of its first role.
+fn explained(suite: &Suite) -> (PhaseRecord, Value) {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("Where the time went");
+    let summary = scratch.run(&["show", "--json"]).json();
+    let all = summary["explained"].as_array().unwrap();
+    assert!(all.iter().any(|one| one["load"] == true), "{all:?}");
+    for one in all {
+        assert_eq!(one["basis"], "threads", "{one}");
+        adds_up(one);
+    }
+    let told = all.iter().find(|one| one["load"] == false).unwrap().clone();
+    let case = record(&scratch.only_run(), "t1");
+    let phase = case.phases.into_iter().find(|phase| phase.name == "measure").unwrap();
+    scratch.assert_nothing_left();
+    (phase, told)
+}
+
+fn percent(one: &Value, part: &str) -> Option<f64> {
+    let name = format!("time_{part}_percent");
+    let metrics = one["metrics"].as_array().unwrap();
+    metrics.iter().find(|metric| metric["name"] == name.as_str()).unwrap()["value"].as_f64()
+}
+
+const PARTS: [&str; 9] =
+    ["user", "system", "runqueue", "device", "stall", "lock", "idle", "network", "other"];
+
+#[track_caller]
+fn adds_up(one: &Value) {
+    let parts = PARTS.map(|part| percent(one, part));
+    assert!(parts.iter().flatten().all(|percent| (0.0..=100.0).contains(percent)), "{one}");
+    let sum: f64 = parts.iter().flatten().sum();
+    assert!((sum - 100.0).abs() < 1e-6, "{sum}: {one}");
+}
+
+/// What the threads of the phase's first role were seen doing.
+fn looks(phase: &PhaseRecord) -> Option<Looks> {
+    let role = &phase.roles[0].role;
+    phase.after.looks.as_ref()?.get(role).copied()
+}
+
+/// One thread that writes, and commits each write: whatever blocks it is the drive, by calls that
+/// write and sync.
+#[test]
+fn a_writer_that_commits_waits_for_flushes() {
+    let test = "a_writer_that_commits_waits_for_flushes";
+    if !needs("lmdb", test) {
+        return;
+    }
+    let writer = suite().engine("lmdb").load("batch = 500").measure("duration = \"3s\"");
+    let commits = "name = \"lmdb\"\ndurability = \"commit\"\n";
+    let writer = writer.role("writer", UPDATE).with("name = \"lmdb\"\n", commits);
+    let (phase, told) = explained(&writer);
+    let used = phase.roles[0].usage.unwrap();
+    assert!(used.time_ns >= phase.roles[0].window_ns && used.user_ns + used.system_ns > 0);
+    let Some(looks) = looks(&phase) else {
+        skipped(test, "the kernel lets nobody look at threads");
+        return;
+    };
+    assert_eq!((looks.lock, looks.network, looks.ring), (0, 0, 0), "{looks:?}");
+    if told["looks"].as_u64() < Some(20) {
+        assert_eq!(percent(&told, "device"), None, "too few looks: {told}");
+        return;
+    }
+    assert!(looks.sync + looks.write > looks.read + looks.other, "{looks:?}");
+    let count = |phase: &kvdyno_record::usage::Snapshot| phase.device.as_ref()?.flushes;
+    let flushes = count(&phase.before).zip(count(&phase.after)).map(|(a, b)| b - a);
+    let writes = phase.roles[0].ops["update"].count;
+    if percent(&told, "device") >= Some(50.0) && flushes >= Some(writes) {
+        assert_eq!(told["cause"], "flushes", "{told}");
+        let words = told["sentence"].as_str().unwrap();
+        assert!(
+            words.starts_with("writer waited ") && words.contains("flushes a write"),
+            "{words}"
+        );
+    }
+}
+
+/// It does nothing, as fast as it can: it is on a CPU or wants one.
+#[test]
+fn the_null_engine_computes() {
+    let null = suite().engine("null").load("batch = 500").measure("duration = \"1s\"");
+    let (phase, told) = explained(&null.role("readers", GET));
+    let used = phase.roles[0].usage.unwrap();
+    let busy = used.user_ns + used.system_ns + used.runqueue_ns.unwrap_or(0);
+    assert!(busy > 0 && busy <= used.time_ns + used.time_ns / 10, "{used:?}");
+    assert_eq!(percent(&told, "idle"), Some(0.0), "{told}");
+    assert_eq!(percent(&told, "stall"), Some(0.0), "{told}");
+    let looks = looks(&phase).unwrap_or_default();
+    assert_eq!((looks.sync, looks.network, looks.ring, looks.sleep), (0, 0, 0, 0), "{looks:?}");
+    let causes = ["cpu_user", "cpu_system", "no_cpu", "turns"];
+    // A machine that stops for a while leaves time that nobody accounts for.
+    let cause = told["cause"].as_str();
+    assert!(cause.is_none_or(|cause| causes.contains(&cause)), "{told}");
+}
+
+/// A rate that leaves it nothing to do for most of the time.
+#[test]
+fn an_open_loop_is_idle_by_design() {
+    let null = suite().engine("null").load("batch = 500").measure("duration = \"1s\"");
+    let rate = format!("{GET}\nrate = {{ per_second = 100 }}");
+    let (phase, told) = explained(&null.role("readers", &rate));
+    let used = phase.roles[0].usage.unwrap();
+    let service: u64 = phase.roles[0].ops.values().map(|op| op.service_ns).sum();
+    let idle = percent(&told, "idle").unwrap();
+    let outside = 100.0 * (1.0 - service as f64 / used.time_ns as f64);
+    assert!(idle > 0.0 && idle <= outside + 1e-6, "{idle} of {outside}: {told}");
+    assert_eq!(percent(&told, "stall"), Some(0.0), "{told}");
+}

@@ -1,0 +1,58 @@
+//! What a search for the edge of a target is after. Its points are cases of the plan like any
+//! other; what it found is not kept here: that is computed from them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A search (`kvdyno size`, `kvdyno capacity`): one value of the suite is varied until it is known
+/// where a target stops being met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Search {
+    /// What is varied.
+    pub axis: Axis,
+    /// What must hold, as typed: `p99 < 1ms and reads > 50k/s`.
+    pub target: String,
+    /// The measured phase that is held against it.
+    pub phase: String,
+    /// The values searched; null: of a rate, from what its role does as fast as it goes.
+    pub between: Option<Between>,
+    /// The two sides of the edge are close enough when they differ by no more than this share.
+    pub within: f64,
+    /// How often each point is measured.
+    pub trials: u32,
+    /// How points are made of the suite.
+    pub making: Making,
+}
+
+/// What a search varies.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Axis {
+    /// The RAM limit in bytes: the least is wanted.
+    Ram,
+    /// Operations that are due each second: the most are wanted.
+    Rate {
+        /// Of this role.
+        role: String,
+    },
+}
+
+/// Two values, the lower one first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Between {
+    /// The lowest.
+    pub low: u64,
+    /// The highest.
+    pub high: u64,
+}
+
+/// How the suite beside the plan was bent for every point, so that `resume` makes more of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Making {
+    /// The engine's label.
+    pub engine: String,
+    /// `path=value`, in order.
+    pub set: Vec<String>,
+    /// The one number of threads that is swept; null: nothing is.
+    pub threads: Option<u32>,
+}

@@ -1,0 +1,44 @@
+// What the program puts into the page of a phase's time: operations, the machine, and what the engine
+// did inside, of schemas/page.schema.json.
+
+export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
+
+export interface Mark {
+  kind: EventKind;
+  start_s: number;
+  end_s: number | null;
+  detail: string;
+}
+
+export interface MarkTotal {
+  kind: EventKind;
+  count: number;
+  sum_s: number | null;
+  longest_s: number | null;
+}
+
+type Line = (number | null)[];
+
+export interface TimeLine {
+  group: number;
+  trial: number;
+  phase: string;
+  kind: string;
+  wall_s: number;
+  end_s: number[];
+  roles: { role: string; ops_per_s: number[]; max_ns: Line }[];
+  machine: {
+    at_s: number[];
+    cpu_percent: Line;
+    read_mb_per_s: Line;
+    write_mb_per_s: Line;
+    read_us: Line;
+    write_us: Line;
+    flush_us: Line;
+    queue_depth: Line;
+    rss_mib: Line;
+    database_mib: Line;
+  };
+  marks: Mark[];
+  mark_totals: MarkTotal[];
+}
