@@ -330,8 +330,8 @@ fn backed(root: &Root, device: &str) -> Option<String> {
     })
 }
 
-/// Opens a device to write to it, exclusively: refused where a filesystem, swap, a volume manager or
-/// a program has it so, and none of them comes to have it meanwhile.
+/// Opens a device to write to it, exclusively: refused where a filesystem, swap, a volume manager
+/// or a program has it so, and none of them comes to have it meanwhile.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
     exclusively(path, File::options().read(true).write(true).clone())
 }

@@ -16,6 +16,9 @@ const MAGIC: &[u8] = b"SWAPSPACE2";
 
 const PREFIX: &str = "kvdyno-";
 
+/// `linux/proc_ns.h`, `PROC_PID_INIT_INO`: all others are below it.
+const FIRST_NAMESPACE: u64 = 0xefff_fffc;
+
 /// Whose an area is. Swap is the whole machine's, and a process's number is not: it means another
 /// one in another container, and later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +40,30 @@ impl Owner {
         Self { pid, namespace, began: began.and_then(|word| word.parse().ok()).unwrap_or(0) }
     }
 
-    /// It was of our own namespace, and is no more.
+    /// It is known to be no more: of our own namespace, or of one that nobody is in, which only the
+    /// machine's first namespace can tell.
     pub(super) fn is_gone(&self, root: &Root) -> bool {
         let now = Self::of(root, self.pid);
+        if [self.namespace, now.namespace].contains(&0) {
+            return false;
+        }
+        if now.namespace != self.namespace {
+            return now.namespace == FIRST_NAMESPACE && !is_inhabited(root, self.namespace);
+        }
         let is_there = root.path(format!("/proc/{}", self.pid)).exists();
-        now.namespace != 0
-            && now.namespace == self.namespace
-            && !(is_there && [0, self.began].contains(&now.began))
+        !(is_there && [0, self.began].contains(&now.began))
     }
+}
+
+/// Whether a process that we see is in this other PID namespace, or may be. The first is in ours.
+fn is_inhabited(root: &Root, namespace: u64) -> bool {
+    let names = root.names("/proc").into_iter();
+    let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
+    let mut pids = names.filter(|name| is_number(name) && name != "1");
+    pids.any(|pid| match fs::metadata(root.path(format!("/proc/{pid}/ns/pid"))) {
+        Ok(stat) => stat.ino() == namespace,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    })
 }
 
 fn page_bytes() -> u64 {
@@ -117,9 +136,10 @@ mod tests {
             Owner { began: alive.began - 1, ..alive }.is_gone(&root),
             "the number is another's"
         );
-        for namespace in [0, dead.namespace + 1] {
-            assert!(!Owner { namespace, ..dead }.is_gone(&root), "nobody here can tell");
-        }
+        assert!(!Owner { namespace: 0, ..dead }.is_gone(&root), "nobody can tell");
+        let elsewhere = Owner { namespace: 1, ..dead };
+        assert_eq!(elsewhere.is_gone(&root), dead.namespace == FIRST_NAMESPACE);
+        assert!(is_inhabited(&root, alive.namespace) && !is_inhabited(&root, 1));
     }
 
     /// The system's own tool takes it for what it is.

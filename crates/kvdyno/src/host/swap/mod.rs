@@ -222,7 +222,7 @@ fn off(area: &Path) -> io::Result<()> {
 }
 
 /// Takes away the swap of those that are gone, and whose undertaker was killed as well: ours by its
-/// label, and unused. Swap of other containers is left to them.
+/// label, and unused. Swap of other containers that live is left to them.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
     take_away(root, |owner| owner.is_gone(root))
 }

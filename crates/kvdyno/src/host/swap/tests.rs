@@ -151,7 +151,7 @@ fn what_our_undertaker_left_is_taken_away() {
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
-    assert_eq!(sweep_own(&root), [path.clone()]);
+    assert!(sweep_own(&root).contains(&path));
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
 

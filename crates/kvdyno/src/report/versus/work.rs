@@ -32,8 +32,9 @@ impl Difference {
 }
 
 /// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and what
-/// is below it (but not on which device), the volume's name, the durability class, the swept threads, whether
-/// the database is a copy, and the phases from the load on, whichever case ran them.
+/// is below it (but not on which device), the volume's name, the durability class, the swept
+/// threads, whether the database is a copy, and the phases from the load on, whichever case ran
+/// them.
 pub(super) fn of(case: &Case, plan: &Plan) -> Value {
     let volume = case.volume.as_ref().map(|volume| &volume.name);
     let mut tier = tier(case).cloned();
