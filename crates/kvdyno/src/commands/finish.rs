@@ -3,7 +3,7 @@
 
 use crate::cli::{RunName, RunsArgs, ShowArgs};
 use crate::exit::Exit;
-use crate::host::{Beside, Root, Volume, evidence, facts, group, meter, swap};
+use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::{Printer, Progress};
 use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
@@ -58,7 +58,6 @@ impl AtWork {
         // What a killed run could not take away itself.
         let root = Root::system();
         group::sweep(&root);
-        swap::sweep(&root);
         for pid in Beside::look().others() {
             printer.warning(&format!(
                 "another run is at work on this machine (process {pid}): each is measured beside \

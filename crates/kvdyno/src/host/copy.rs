@@ -160,7 +160,8 @@ impl Copier<'_> {
                 let wanted = ((end - at) as usize).min(BLOCK_BYTES);
                 let n = original.read_at(&mut block[..wanted], at)?;
                 if n == 0 {
-                    break;
+                    // It has become shorter: somebody still writes to it.
+                    return Err(io::ErrorKind::UnexpectedEof.into());
                 }
                 copy.write_all_at(&block[..n], at)?;
                 at += n as u64;

@@ -10,10 +10,16 @@ use super::Root;
 use super::device::Device;
 use super::mount;
 use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long one is waited for who has a device for a moment: the kernel itself when it lets go of
+/// it, or a tool that looks at it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What the user allows to be done to a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,15 +178,8 @@ impl Raw {
         if !reading {
             check_unused(root, number, &name)?;
         }
-        let mut file = open(&path, reading).map_err(|error| match error.kind() {
-            // Mounted in another namespace, part of a pool, held by a program.
-            io::ErrorKind::ResourceBusy => RawError::InUse {
-                name: name.clone(),
-                by: "the kernel has it open exclusively for somebody".to_owned(),
-                remedy: format!("`lsblk {0}` and `fuser -v {0}` may say for whom", path.display()),
-            },
-            _ => io(&name)(error),
-        })?;
+        let file = if reading { File::open(&path) } else { open_to_write(&path) };
+        let mut file = file.map_err(|error| refused(&path, &name, error))?;
         let bytes = file.seek(SeekFrom::End(0)).map_err(io(&name))?;
         if !reading {
             check_strangers(&file, bytes, own, &path, &name)?;
@@ -200,7 +199,10 @@ impl Raw {
         let io = |source| RawError::Io { name: self.name.clone(), source };
         let gone = || io(io::Error::other("it is no block device any more"));
         check_unused(root, number(&self.path).ok_or_else(gone)?, &self.name)?;
-        let file = File::open(&self.path).map_err(io)?;
+        // What is mounted in another namespace only this tells.
+        let options = File::options().read(true).clone();
+        let file = exclusively(&self.path, options)
+            .map_err(|error| refused(&self.path, &self.name, error))?;
         if self.own.is_some() {
             // Nothing of ours is left on it between two cases, or what says that it is ours.
             let own = self.own.as_deref();
@@ -208,6 +210,20 @@ impl Raw {
         }
         let found = signature::find_in_noise(&file, self.bytes).map_err(io)?;
         check_unsigned(found, &self.path, &self.name)
+    }
+}
+
+/// Why a device was not opened exclusively.
+fn refused(path: &Path, name: &str, error: io::Error) -> RawError {
+    let name = name.to_owned();
+    if error.kind() != io::ErrorKind::ResourceBusy {
+        return RawError::Io { name, source: error };
+    }
+    // Mounted in another namespace, part of a pool, held by a program.
+    RawError::InUse {
+        name,
+        by: "the kernel has it open exclusively for somebody".to_owned(),
+        remedy: format!("`lsblk {0}` and `fuser -v {0}` may say for whom", path.display()),
     }
 }
 
@@ -314,12 +330,25 @@ fn backed(root: &Root, device: &str) -> Option<String> {
     })
 }
 
-fn open(path: &Path, reading: bool) -> io::Result<File> {
-    let mut options = File::options();
-    options.read(true).write(!reading);
-    // Exclusively: refused where a filesystem, a volume manager or a program has it so.
-    let flags = if reading { OFlags::CLOEXEC } else { OFlags::EXCL };
-    options.custom_flags(flags.bits().cast_signed()).open(path)
+/// Opens a device to write to it, exclusively: refused where a filesystem, swap, a volume manager
+/// or a program has it so, and none of them comes to have it meanwhile.
+pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
+    exclusively(path, File::options().read(true).write(true).clone())
+}
+
+fn exclusively(path: &Path, mut options: OpenOptions) -> io::Result<File> {
+    let begun = Instant::now();
+    options.custom_flags(OFlags::EXCL.bits().cast_signed());
+    loop {
+        match options.open(path) {
+            Err(error)
+                if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < PATIENCE =>
+            {
+                thread::sleep(Duration::from_millis(10));
+            }
+            opened => return opened,
+        }
+    }
 }
 
 fn check_unsigned(own: Option<String>, path: &Path, name: &str) -> Result<(), RawError> {

@@ -7,7 +7,7 @@
 
 use super::Root;
 use super::group;
-use super::swap::{Swap, Wanted};
+use super::swap::{self, Swap, Wanted};
 use kvdyno_record::tier::SwapRecord;
 use rustix::net::sockopt::socket_peercred;
 use rustix::process::{Pid, RawPid};
@@ -77,6 +77,8 @@ impl Drop for Undertaker {
     fn drop(&mut self) {
         let _ = say(&self.stream, &Request::Done);
         let _ = self.child.wait();
+        // It may have been killed, or there was no room for what was in a case's swap.
+        swap::sweep_own(&Root::system());
     }
 }
 
@@ -112,7 +114,7 @@ fn listen(root: &Root, stream: &UnixStream, swap: &mut Option<Swap>) -> io::Resu
     for line in BufReader::new(stream).lines() {
         let answer: Answer = match serde_json::from_str(&line?)? {
             Request::Done => return Ok(()),
-            Request::Off => Ok(swap.take().map(Swap::remove)),
+            Request::Off => swap.take().map(Swap::remove).transpose().map_err(|e| e.to_string()),
             Request::On(wanted) => match Swap::on(root, &wanted) {
                 Ok(made) => {
                     *swap = made;

@@ -366,6 +366,10 @@ fn reads(op: &Op) -> bool {
     matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
+fn ram(case: &Case) -> (Option<u64>, Option<&String>) {
+    (case.ram_limit_bytes, tier(case).map(|tier| &tier.name))
+}
+
 /// What has to be equal for two engines' figures to stand side by side: data, RAM and what is below
 /// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a
 /// filesystem and a bare device, do not stand side by side.)
@@ -374,8 +378,7 @@ fn peers(case: &Case, all: bool) -> String {
     let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
     let threads = case.threads.filter(|_| all);
     let volume = case.volume.as_ref().map(|volume| &volume.name);
-    let ram = (case.ram_limit_bytes, tier(case).map(|tier| &tier.name));
-    let means = (ram, volume, case.options.durability);
+    let means = (ram(case), volume, case.options.durability);
     let work = (&case.data, means, threads, phases);
     serde_json::to_string(&work).unwrap_or_default()
 }
@@ -391,6 +394,26 @@ fn on_volumes(case: &Case, all: bool) -> String {
     let phases: Vec<&Phase> =
         if all { case.phases.iter().skip_while(makes).collect() } else { loads.collect() };
     let threads = case.threads.filter(|_| all);
-    let means = (&case.label, case.ram_limit_bytes, case.options.durability);
+    let means = (&case.label, ram(case), case.options.durability);
     serde_json::to_string(&(&case.data, means, threads, phases)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::*;
+
+    #[test]
+    fn other_memory_below_the_limit_stands_beside_nothing() {
+        let bare = Fixture::new().plan.cases[0].clone();
+        let memory = Memory::Zram { bytes: 1 << 30, swappiness: 60 };
+        let tier = Some(Tier { name: "z".to_owned(), memory });
+        let swaps = Case { tier, ..bare.clone() };
+        let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
+        let dram = Case { tier: dram, ..bare.clone() };
+        for of in [peers, on_volumes] {
+            assert_ne!(of(&bare, true), of(&swaps, true));
+            assert_eq!(of(&bare, true), of(&dram, true), "there is nothing below");
+        }
+    }
 }

@@ -54,6 +54,8 @@ impl Tiers {
     /// is mounted: who is started here is not to keep it.
     pub fn take(root: &Root, plan: &Plan, given_up: &[PathBuf]) -> Result<Self, TierError> {
         check(root, plan)?;
+        // What a killed run could not take away itself: it may be on one of the devices.
+        swap::sweep(root);
         let mut devices = BTreeMap::new();
         for path in plan.cases.iter().filter_map(device) {
             if !devices.contains_key(path) {
@@ -118,7 +120,7 @@ impl Swapped<'_> {
 
 impl Drop for Swapped<'_> {
     fn drop(&mut self) {
-        // Where it does not answer any more, it has taken the swap with it.
+        // Where it does not answer any more, the end of the run takes the swap away.
         let _ = self.undertaker.swap_off();
     }
 }

@@ -3,7 +3,8 @@
 //! would be taken for somebody's data.
 
 use super::{FreshError, ioctl};
-use std::fs::{File, OpenOptions};
+use crate::host::raw;
+use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -12,32 +13,27 @@ use std::path::{Path, PathBuf};
 /// btrfs's.
 const SIGNATURES_BYTES: u64 = 1 << 20;
 
-/// The device.
+/// The device. It is open only while it is written to here, and then exclusively: what has come to
+/// be in use is not touched.
 #[derive(Debug)]
 pub(super) struct Given {
     pub(super) path: PathBuf,
-    file: File,
-    bytes: u64,
     left: bool,
 }
 
 impl Given {
-    /// Opens it, and takes off what is left of a run of ours that was killed: the next engine would
-    /// find its database.
-    pub(super) fn open(path: &Path) -> Result<Self, FreshError> {
+    /// Takes off what is left of a run of ours that was killed: the next engine would find its
+    /// database. Where that is asked for the drive is told that nothing on it is needed any more.
+    pub(super) fn take(path: &Path, discard: bool) -> Result<Self, FreshError> {
         let opening = FreshError::io(format!("open {}", path.display()));
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(opening)?;
-        let measuring = FreshError::io(format!("find the size of {}", path.display()));
-        let bytes = file.seek(SeekFrom::End(0)).map_err(measuring)?;
-        let given = Self { path: path.to_owned(), file, bytes, left: false };
-        given.blank()?;
-        Ok(given)
-    }
-
-    /// Tells the drive that nothing on it is needed any more.
-    pub(super) fn discard(&self) -> Result<(), FreshError> {
-        ioctl::discard(&self.file, self.bytes)
-            .map_err(FreshError::io(format!("discard {}", self.path.display())))
+        let mut file = raw::open_to_write(path).map_err(opening)?;
+        blank(path, &mut file)?;
+        if discard {
+            let discarding = FreshError::io(format!("discard {}", path.display()));
+            let bytes = file.seek(SeekFrom::End(0));
+            bytes.and_then(|bytes| ioctl::discard(&file, bytes)).map_err(discarding)?;
+        }
+        Ok(Self { path: path.to_owned(), left: false })
     }
 
     /// Gives it back: the next run, and anybody else, finds a device with nothing on it, as we did.
@@ -47,9 +43,8 @@ impl Given {
     }
 
     fn blank(&self) -> Result<(), FreshError> {
-        let zeros = vec![0; SIGNATURES_BYTES.min(self.bytes) as usize];
-        let blank = self.file.write_all_at(&zeros, 0).and_then(|()| self.file.sync_all());
-        blank.map_err(FreshError::io(format!("take what was made off {}", self.path.display())))
+        let opening = FreshError::io(format!("open {}", self.path.display()));
+        blank(&self.path, &mut raw::open_to_write(&self.path).map_err(opening)?)
     }
 }
 
@@ -60,4 +55,14 @@ impl Drop for Given {
             let _ = self.blank();
         }
     }
+}
+
+fn blank(path: &Path, file: &mut File) -> Result<(), FreshError> {
+    let bytes = file.seek(SeekFrom::End(0));
+    let blank = bytes.and_then(|bytes| {
+        let zeros = vec![0; SIGNATURES_BYTES.min(bytes) as usize];
+        file.write_all_at(&zeros, 0)?;
+        file.sync_all()
+    });
+    blank.map_err(FreshError::io(format!("take what was made off {}", path.display())))
 }

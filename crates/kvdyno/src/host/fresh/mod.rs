@@ -184,12 +184,11 @@ impl Fresh {
         label: &str,
     ) -> Result<Self, FreshError> {
         let name = wanted.name;
-        let given = Given::open(device)?;
+        let given = Given::take(device, discard)?;
         let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
         let seen = Volume::at(root, device).map_err(FreshError::io("look at the device"))?;
         record.device = seen.device.ok().map(|device| device.name);
         if discard {
-            given.discard()?;
             record.commands.push(format!("blkdiscard {}", device.display()));
         }
         let place = Place::Device(device.to_owned());

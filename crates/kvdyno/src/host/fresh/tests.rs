@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::host::device::Device;
+use crate::host::raw;
 use crate::host::testing::{disk_folder, needs_root, skipped};
 use kvdyno_record::volume::FilesystemKind;
 use std::io::Write;
+use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, Instant};
 
 const MIB: u64 = 1 << 20;
@@ -145,6 +147,24 @@ fn what_mkfs_and_mount_refuse_leaves_nothing() {
     assert!(text.contains("failed to mount /dev/loop") && text.contains("nonsense=1"), "{text}");
     assert_eq!(left_in(folder.path()), Vec::<String>::new());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// It was looked at and was free; then somebody was faster.
+#[test]
+fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
+    let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
+    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let (root, format) = (Root::system(), filesystem(FilesystemKind::Ext4, &[], &[]));
+    let image = image::make(folder.path(), 16 * MIB).unwrap();
+    let device = LoopDevice::attach(&image).unwrap();
+    let theirs = raw::open_to_write(&device.path()).unwrap();
+    theirs.write_all_at(b"precious", 0).unwrap();
+    let wanted = wanted(&format, folder.path());
+    let refused = Fresh::on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
+    assert!(refused.unwrap_err().to_string().contains("busy"));
+    let mut there = [0; 8];
+    theirs.read_exact_at(&mut there, 0).unwrap();
+    assert_eq!(&there, b"precious");
 }
 
 /// A file that is open keeps it busy: that is said, and it is off the tree all the same.

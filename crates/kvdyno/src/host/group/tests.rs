@@ -96,6 +96,28 @@ fn below_a_limit_there_is_swap_where_it_is_allowed() {
     assert!(allowed.not_enforced[0].ends_with("sysctl vm.swappiness=100"), "{allowed:?}");
 }
 
+/// As in a container that may have no swap.
+#[test]
+fn a_group_above_that_allows_less_swap_is_named() {
+    let told = |fake: &crate::host::root::fake::Fake| {
+        let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
+        group.allow_swap(36 * MIB, 60).unwrap().not_enforced
+    };
+    let slice = "/sys/fs/cgroup/user.slice";
+    let fake = v2_session().file("/proc/sys/vm/swappiness", "60\n");
+    let fake = fake.file(&format!("{slice}/memory.swap.max"), "0\n");
+    let words = told(&fake);
+    let expected = format!("{slice} allows us 0 bytes of swap, less than the 37748736 asked for");
+    assert!(words.len() == 1 && words[0].starts_with(&expected), "{words:?}");
+    assert_eq!(told(&fake.file(&format!("{slice}/memory.swap.max"), "37748736\n")).len(), 0);
+
+    let above = "/sys/fs/cgroup/memory/process_api";
+    let both = format!("{above}/memory.memsw.limit_in_bytes");
+    let words = told(&hybrid().file(&both, &(65 * MIB).to_string()));
+    let expected = format!("{above} allows us 1048576 bytes of swap");
+    assert!(words.len() == 1 && words[0].starts_with(&expected), "{words:?}");
+}
+
 /// Swap that stays in memory is none: a group of v2 can do without, elsewhere it is said.
 #[test]
 fn what_keeps_swapped_memory_compressed_is_switched_off_or_named() {

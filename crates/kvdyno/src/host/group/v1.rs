@@ -1,7 +1,8 @@
 //! The memory controller's files of cgroup v1.
 
+use super::above::less_swap;
 use super::control::{number, read, write};
-use super::{Allowed, in_front};
+use super::{Allowed, Version, in_front};
 use crate::host::Root;
 use crate::host::root::keyed;
 use kvdyno_record::usage::GroupUsage;
@@ -40,6 +41,7 @@ pub(super) fn allow_swap(
     if directory.join(both).exists() {
         let limit = number(directory, "memory.limit_in_bytes")?;
         write(directory, both, limit.saturating_add(bytes))?;
+        not_enforced.extend(less_swap(root, Version::V1, directory, (limit, bytes)));
     } else {
         not_enforced.push(
             "this kernel does not count the swap of a group, whose only bound is the size of the \

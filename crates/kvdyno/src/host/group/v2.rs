@@ -1,7 +1,8 @@
 //! The memory controller's files of cgroup v2.
 
+use super::above::less_swap;
 use super::control::{number, read, write};
-use super::{Allowed, in_front};
+use super::{Allowed, Version, in_front};
 use crate::host::Root;
 use crate::host::root::keyed;
 use kvdyno_record::usage::GroupUsage;
@@ -32,7 +33,9 @@ pub(super) fn allow_swap(
 ) -> io::Result<Allowed> {
     write(directory, "memory.swap.max", bytes)?;
     let in_force = root.number("/proc/sys/vm/swappiness");
-    let mut not_enforced = Vec::new();
+    // Its own memory does not count there.
+    let less = less_swap(root, Version::V2, directory, (0, bytes));
+    let mut not_enforced: Vec<String> = less.into_iter().collect();
     // Since Linux 5.19 a group can do without it.
     if directory.join("memory.zswap.max").exists() {
         write(directory, "memory.zswap.max", 0)?;

@@ -14,12 +14,13 @@ mod zram;
 use super::fresh::{image, lies_on, loops};
 use super::group::{Unavailable, availability};
 use super::{Root, raw};
+use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -47,6 +48,7 @@ pub struct Wanted {
 pub struct Swap {
     backing: Backing,
     record: SwapRecord,
+    is_on: bool,
 }
 
 /// What swap lies on.
@@ -117,12 +119,12 @@ impl Swap {
             }
         };
         let path = backing.path();
-        let device = OpenOptions::new().read(true).write(true).open(&path);
-        let made = device.and_then(|device| area::make(&device, bytes, wanted.owner));
+        let owner = Owner::of(root, wanted.owner);
+        let made = raw::open_to_write(&path).and_then(|device| area::make(&device, bytes, owner));
         made.map_err(failed(&format!("make swap of {}", path.display())))?;
         let record = backing.record(root, bytes, &wanted.folder)?;
         system::swap_on(&path).map_err(failed(&format!("switch on {}", path.display())))?;
-        Ok(Some(Self { backing, record }))
+        Ok(Some(Self { backing, record, is_on: true }))
     }
 
     /// What is on.
@@ -131,17 +133,22 @@ impl Swap {
     }
 
     /// Switches it off, and takes away what it was made of; what it was.
-    pub fn remove(mut self) -> SwapRecord {
+    pub fn remove(mut self) -> io::Result<SwapRecord> {
         if let Backing::Zram(zram) = &self.backing {
             self.record.memory_peak_bytes = zram.memory_peak_bytes();
         }
-        self.record.clone()
+        let path = self.backing.path();
+        self.is_on = false;
+        off(&path).map_err(failed(&format!("switch off {}", path.display())))?;
+        Ok(self.record.clone())
     }
 }
 
 impl Drop for Swap {
     fn drop(&mut self) {
-        off(&self.backing.path());
+        if self.is_on {
+            let _ = off(&self.backing.path());
+        }
     }
 }
 
@@ -179,46 +186,68 @@ fn failed(act: &str) -> impl FnOnce(io::Error) -> io::Error {
     move |error| io::Error::new(error.kind(), format!("failed to {act}: {error}"))
 }
 
-/// The next run finds a device with nothing on it, as we did.
 impl Drop for Backing {
     fn drop(&mut self) {
-        if let Self::Given(path) = self
-            && let Ok(device) = OpenOptions::new().read(true).write(true).open(path)
-        {
-            let _ = area::blank(&device);
+        if let Self::Given(path) = self {
+            leave_blank(path, |_| true);
         }
+    }
+}
+
+/// The next run finds a device with nothing on it, as we did. What is still swapped to keeps its
+/// label, and what has come to be somebody else's is left alone.
+fn leave_blank(path: &Path, is_ours: impl Fn(Owner) -> bool) {
+    if let Ok(device) = raw::open_to_write(path)
+        && area::owner(&device).is_some_and(is_ours)
+    {
+        let _ = area::blank(&device);
     }
 }
 
 /// Switches an area off: at once where nothing is in it; else it is read back, as far as there is
 /// room.
-fn off(area: &Path) {
+fn off(area: &Path) -> io::Result<()> {
     let begun = Instant::now();
-    while let Err(error) = system::swap_off(area) {
-        let again = matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM));
-        if !again || begun.elapsed() > PATIENCE {
-            break;
+    loop {
+        match system::swap_off(area) {
+            Err(error)
+                if matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM))
+                    && begun.elapsed() < PATIENCE =>
+            {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            done => return done,
         }
-        std::thread::sleep(Duration::from_millis(20));
     }
 }
 
 /// Takes away the swap of those that are gone, and whose undertaker was killed as well: ours by its
-/// label, and unused. (A number may mean somebody else in another container.)
+/// label, and unused. Swap of other containers that live is left to them.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
-    let dead = in_use(root).into_keys().filter(|path| {
+    take_away(root, |owner| owner.is_gone(root))
+}
+
+/// Takes away swap that was made for this process, by an undertaker that is not there any more.
+pub fn sweep_own(root: &Root) -> Vec<PathBuf> {
+    let own = Owner::of(root, std::process::id());
+    take_away(root, |owner| owner == own)
+}
+
+fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
+    let areas = in_use(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
-        owner.is_some_and(|pid| !root.path(format!("/proc/{pid}")).exists())
+        owner.is_some_and(&of)
     });
-    let unused: Vec<PathBuf> = dead.filter(|path| becomes_unused(root, path)).collect();
-    for path in &unused {
-        off(path);
+    let unused = areas.filter(|path| becomes_unused(root, path));
+    let swept: Vec<PathBuf> = unused.filter(|path| off(path).is_ok()).collect();
+    for path in &swept {
+        leave_blank(path, &of);
         let number = path.to_str().and_then(|path| path.strip_prefix("/dev/zram"));
         if let Some(number) = number.and_then(|number| number.parse().ok()) {
             zram::remove(number);
         }
     }
-    unused
+    swept
 }
 
 /// A process that has just died takes a moment to let go of its memory.

@@ -6,7 +6,7 @@ use crate::host::device::Device;
 use crate::host::root::fake::Fake;
 use crate::host::testing::{again_as_nobody, disk_folder, is_nobody, needs_root, skipped};
 use crate::host::{Child, Group};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -56,9 +56,9 @@ fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     assert!(after.read_bytes > before.read_bytes, "{before:?} {after:?}");
     group.remove().unwrap();
 
-    assert_eq!(area::owner(&File::open(&path).unwrap()), Some(owner));
+    assert_eq!(area::owner(&File::open(&path).unwrap()), Some(Owner::of(&root, owner)));
     assert!(!sweep(&root).contains(&path), "its maker lives");
-    let record = swap.remove();
+    let record = swap.remove().unwrap();
     assert_eq!(record.bytes, 64 * MIB);
     assert_eq!(record.device, device.name);
     assert!(!swaps().contains(&format!("{name} ")), "{}", swaps());
@@ -98,6 +98,27 @@ fn a_given_device_is_left_blank() {
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
 
+/// It was looked at and was free; then somebody was faster.
+#[test]
+fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
+    let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
+    let Some(folder) = disk_folder(test) else { return };
+    if !needs_root(test) {
+        return;
+    }
+    let image = image::make(folder.path(), MIB).unwrap();
+    let Ok(device) = LoopDevice::attach(&image) else { return skipped(test, "no loop device") };
+    let theirs = raw::open_to_write(&device.path()).unwrap();
+    theirs.write_all_at(b"precious", 0).unwrap();
+    let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
+    let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
+    assert!(error.starts_with("failed to make swap of /dev/loop"), "{error}");
+    let mut there = [0; 8];
+    theirs.read_exact_at(&mut there, 0).unwrap();
+    assert_eq!(&there, b"precious");
+}
+
 /// Its maker was killed, and the undertaker too.
 #[test]
 fn what_the_dead_left_is_swept() {
@@ -112,7 +133,25 @@ fn what_the_dead_left_is_swept() {
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
+    assert!(!sweep_own(&root).contains(&path), "it is another's");
     assert!(sweep(&root).contains(&path));
+    assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
+}
+
+/// The undertaker was killed, and its maker goes on.
+#[test]
+fn what_our_undertaker_left_is_taken_away() {
+    let test = "what_our_undertaker_left_is_taken_away";
+    let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
+    if let Err(unavailable) = check(&root, &memory) {
+        return skipped(test, &unavailable.to_string());
+    }
+    let _alone = alone();
+    let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let swap = Swap::on(&root, &wanted).unwrap().unwrap();
+    let path = swap.backing.path();
+    std::mem::forget(swap);
+    assert!(sweep_own(&root).contains(&path));
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
 

@@ -11,6 +11,7 @@ use crate::units;
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::tier::TierRecord;
 use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -200,6 +201,7 @@ impl<'r> Sides<'r> {
             let facts = facts(host.0).into_iter().zip(facts(host.1));
             found.extend(facts.filter_map(|((what, b), (_, n))| Difference::between(what, b, n)));
             found.extend(volumes(base, new));
+            found.extend(tiers(base, new));
             found.extend(ceilings(base, new));
             let programs = (&base.summary.run.program, &new.summary.run.program);
             found.extend(Difference::between("kvdyno", programs.0.clone(), programs.1.clone()));
@@ -329,6 +331,31 @@ fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
         }));
     }
     found
+}
+
+/// What differs between memory tiers of one name: what they were on, and what of them was in force.
+fn tiers(base: &Record, new: &Record) -> Vec<Difference> {
+    let facts = |had: &TierRecord| {
+        let swap = had.swap.as_ref();
+        // The number of a loop device says nothing, nor does that of a zram device.
+        let on = match swap.map(|swap| (&swap.image, &swap.compression)) {
+            Some((Some(image), _)) => format!("an image on {}", image.lies_on),
+            Some((_, Some(compression))) => format!("zram by {compression}"),
+            _ => swap.map_or_else(|| "none".to_owned(), |swap| swap.device.clone()),
+        };
+        let missing = had.not_enforced.join("; ");
+        let missing = if missing.is_empty() { "nothing".to_owned() } else { missing };
+        [("swap on", on), ("not in force", missing)]
+    };
+    let pairs = base.summary.tiers.iter().filter_map(|base| {
+        Some((base, new.summary.tiers.iter().find(|new| new.name == base.name)?))
+    });
+    let told = pairs.flat_map(|(base, new)| {
+        facts(base).into_iter().zip(facts(new)).filter_map(|((what, b), (_, n))| {
+            Difference::between(format!("memory tier {}: {what}", base.name), b, n)
+        })
+    });
+    told.collect()
 }
 
 /// Facts of what databases lay on, by name.

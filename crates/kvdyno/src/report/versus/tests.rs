@@ -6,6 +6,7 @@ use crate::report::catalogue as c;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;
+use kvdyno_record::tier::{Memory, SwapRecord, Tier, TierRecord};
 use kvdyno_record::workload::Work;
 
 const TRIALS: u32 = 6;
@@ -203,6 +204,30 @@ fn volumes_of_one_name_that_differ_are_told() {
     let told = compared(&on(128 << 10, "loop0"), &on(2 << 20, "loop7"), None).differences;
     let told: Vec<String> = told.iter().map(Difference::words).collect();
     assert_eq!(told, ["volume xfs: readahead: 128KiB in BASE, 2MiB in NEW"]);
+}
+
+/// As much swap under another compression is told; twice as much is other work.
+#[test]
+fn memory_tiers_of_one_name_that_differ_are_told() {
+    let with = |bytes: u64, compression: &str| {
+        let mut record = later(TRIALS, |case| {
+            case.case.key += &format!("+{bytes}");
+            let memory = Memory::Zram { bytes, swappiness: 60 };
+            case.case.tier = Some(Tier { name: "z".to_owned(), memory });
+            let compression = Some(compression.to_owned());
+            let swap = Some(SwapRecord { bytes, compression, ..SwapRecord::default() });
+            let had = TierRecord { name: "z".to_owned(), swap, ..TierRecord::default() };
+            case.ram_limit.tier = Some(had);
+        });
+        record.summary.run.id += &format!("{bytes}{compression}");
+        record
+    };
+    let told = compared(&with(1 << 30, "lz4"), &with(1 << 30, "zstd"), None).differences;
+    let told: Vec<String> = told.iter().map(Difference::words).collect();
+    assert_eq!(told, ["memory tier z: swap on: zram by lz4 in BASE, zram by zstd in NEW"]);
+    let (base, new) = (with(1 << 30, "lz4"), with(2 << 30, "lz4"));
+    let refused = Versus::of(&Sides::Runs { base: &base, new: &new }, &question(None));
+    assert!(format!("{:?}", refused.unwrap_err()).contains("tier"));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::report::group::tier;
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::tier::Memory;
 use kvdyno_record::workload::Phase;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -30,12 +31,16 @@ impl Difference {
     }
 }
 
-/// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and the
-/// name of what is below it, the volume's name, the durability class, the swept threads, whether
-/// the database is a copy, and the phases from the load on, whichever case ran them.
+/// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and what
+/// is below it (but not on which device), the volume's name, the durability class, the swept
+/// threads, whether the database is a copy, and the phases from the load on, whichever case ran
+/// them.
 pub(super) fn of(case: &Case, plan: &Plan) -> Value {
     let volume = case.volume.as_ref().map(|volume| &volume.name);
-    let tier = tier(case).map(|tier| &tier.name);
+    let mut tier = tier(case).cloned();
+    if let Some(Memory::Swap { path, .. }) = tier.as_mut().map(|tier| &mut tier.memory) {
+        *path = None;
+    }
     json!({
         "data": case.data,
         "durability": case.options.durability,
