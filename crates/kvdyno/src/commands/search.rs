@@ -296,14 +296,18 @@ impl Searching {
     /// Point after point, until nothing is left to be known.
     fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
         let search = self.plan.search.clone().context("the run is no search")?;
-        let begun = Instant::now();
+        let (begun, mut longest, mut asked) = (Instant::now(), Duration::ZERO, None);
         let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
         let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
             let cases = self.plan.cases.len() + trials * left as usize;
             let (whole, one) = expected_ns(&self.plan, &search, left, &self.work.workers);
             progress.expect(cases, Duration::from_nanos(whole));
+            let point_begun = Instant::now();
             let ended = self.work.cases(&self.plan, &progress)?;
+            if asked.is_some() {
+                longest = longest.max(point_begun.elapsed());
+            }
             let answer = search::answer(&Evidence::read(&self.work.folder)?)?;
             let answer = answer.context("the target in plan.json cannot be understood")?;
             say_newest(&answer, &self.plan, printer);
@@ -313,7 +317,12 @@ impl Searching {
             if self.work.interrupt.asked() {
                 return Ok(Ended::Interrupted);
             }
-            let later = begun.elapsed() + Duration::from_nanos(one);
+            if asked == Some(next) {
+                anyhow::bail!("a point was measured that is not the one asked for: {next:?}");
+            }
+            asked = Some(next);
+            // The first point's time has the load in it; of the others the longest tells.
+            let later = begun.elapsed() + longest.max(Duration::from_nanos(one));
             if self.budget.is_some_and(|budget| later > budget) {
                 printer.warning("no time is left for another point: the search ends here");
                 return Ok(Ended::Complete);
@@ -366,9 +375,10 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
         let path = folder.path.display();
         printer.note(&format!("all figures: kvdyno show {path}; as a page: kvdyno report {path}"));
     }
-    Ok(match (ended, verdict(&summary), answer.result) {
-        (Ended::Interrupted, ..) => Exit::Interrupted,
-        (_, Exit::Ok, search::Outcome::Stopped | search::Outcome::Open) => Exit::Invalid,
-        (_, verdict, _) => verdict,
+    let stopped = answer.void().is_some() || answer.result == search::Outcome::Open;
+    Ok(match (ended, verdict(&summary)) {
+        (Ended::Interrupted, _) => Exit::Interrupted,
+        (_, Exit::Ok) if stopped => Exit::Invalid,
+        (_, verdict) => verdict,
     })
 }
