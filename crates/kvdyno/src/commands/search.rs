@@ -30,6 +30,9 @@ use points::{Maker, append, expected_ns, renumber_first};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
+/// What is closer than this is one and the same value to any measurement.
+const WITHIN_LEAST: f64 = 0.001;
+
 /// A search that is about to begin.
 pub(super) struct Query<'a> {
     args: &'a SearchArgs,
@@ -49,6 +52,10 @@ impl<'a> Query<'a> {
         let target = Target::parse(&args.target).map_err(|error| wrong_target(&error))?;
         let within = units::parse_share(&args.within)
             .map_err(|error| Complaint::usage(format!("--within: {error}")))?;
+        if within < WITHIN_LEAST {
+            let message = format!("--within {}: no trials tell so little apart", args.within);
+            return Err(Complaint::usage(message).hint("0.1 % at least: --within 0.1%").into());
+        }
         let budget = args.budget.as_deref().map(units::parse_duration).transpose();
         let budget = budget.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
         let (file, text) = prepare::read(&args.suite)?;
@@ -66,7 +73,6 @@ impl<'a> Query<'a> {
         let (phase, drive) = last_measured(&plan)?;
         target.check(drive).map_err(|error| wrong_target(&error))?;
         let phase = phase.to_owned();
-        let within = within.max(0.001);
         let budget = budget.map(Duration::from_nanos);
         Ok(Self { args, target, within, budget, maker, plan, phase })
     }

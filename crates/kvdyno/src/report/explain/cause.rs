@@ -299,8 +299,9 @@ impl Case<'_> {
         let mut words =
             format!("had no CPU for {} of the time, though ready", self.percent(&[Part::RunQueue]));
         if let Some(cpus) = self.facts.cpu_ns.and_then(|ns| mean(ns, self.facts.wall_ns)) {
+            let who = if self.facts.server { "server" } else { "process" };
             words +=
-                &format!(": the process had {} of the machine's {} CPUs", number(cpus), self.cpus);
+                &format!(": the {who} had {} of the machine's {} CPUs", number(cpus), self.cpus);
         }
         words
     }
@@ -369,16 +370,20 @@ impl Case<'_> {
             words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));
         }
         if let Some(cpus) = self.cpus_beside() {
-            words.push(format!("the engine's own threads had {cpus:.1} CPUs"));
+            let who = if self.facts.server { "server" } else { "engine's own threads" };
+            words.push(format!("the {who} had {cpus:.1} CPUs"));
         }
         if words.is_empty() { String::new() } else { format!("; besides, {}", words.join("; ")) }
     }
 
-    /// CPUs that threads of the process other than this role's had, where there is but one role.
+    /// CPUs that threads of the process other than this role's had, where there is but one role, or
+    /// the server's, where that is not the roles' process.
     fn cpus_beside(&self) -> Option<f64> {
-        let own = self.time.ns(Part::User) + self.time.ns(Part::System);
+        let server = self.facts.server;
+        let own = if server { 0.0 } else { self.time.ns(Part::User) + self.time.ns(Part::System) };
         let cpus = (self.facts.cpu_ns? - own) / self.facts.wall_ns.max(1.0);
-        let alone = self.basis == Basis::Threads && self.threads == self.facts.threads;
+        let alone = self.threads == self.facts.threads || server;
+        let alone = alone && self.basis == Basis::Threads;
         (alone && cpus >= BESIDE_CPUS).then_some(cpus)
     }
 }

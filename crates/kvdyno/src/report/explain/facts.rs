@@ -16,8 +16,10 @@ pub(super) struct Facts {
     /// Operations of any role, and of them those that write.
     pub(super) ops: f64,
     pub(super) writes: f64,
-    /// Of the process.
+    /// Of the process, or of the server's.
     pub(super) cpu_ns: Option<f64>,
+    /// The engine is a server: that CPU time has none of the roles' threads in it.
+    pub(super) server: bool,
     /// Page faults an operation.
     pub(super) faults_per_op: Option<f64>,
     /// Of the device, while the phase ran.
@@ -81,6 +83,7 @@ impl Facts {
             ops,
             writes: phases.iter().map(|phase| super::super::block_io::writes(phase) as f64).sum(),
             cpu_ns: sum(&|phase| Spent::of(phase).cpu_ns().ok()),
+            server: false,
             faults_per_op: faults.and_then(|faults| mean(faults, ops)),
             device: devices(),
             flushes,

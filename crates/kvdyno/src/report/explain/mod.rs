@@ -106,10 +106,17 @@ pub(super) fn read(
         if phases.is_empty() {
             continue;
         }
-        let facts = Facts::of(&phases, block_io.iter().find(here));
+        let server = evidence.cases.iter().filter(same).any(is_server);
+        let facts = Facts { server, ..Facts::of(&phases, block_io.iter().find(here)) };
         all.extend(of_place(&place, &trials, &phases, &facts));
     }
     Ok(all)
+}
+
+/// The process whose CPU time is counted is not the one that has the roles' threads.
+fn is_server(case: &CaseEvidence) -> bool {
+    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
+    worker.is_some_and(|worker| worker.description.engine.capabilities.external_processes)
 }
 
 /// Loads and measured phases of engines and of the harness.

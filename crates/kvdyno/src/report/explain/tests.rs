@@ -303,6 +303,9 @@ fn computing_says_where_and_what_with() {
     };
     assert_eq!((role("readers", 0), role("writer", 0)), (Some(0.0), Some(0.0)));
     assert!(role("writer", 1000) > role("readers", 1000), "it does fewer operations");
+    let server = Facts { server: true, threads: 3, ..beside.clone() };
+    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &server).unwrap();
+    assert!(words.ends_with("; besides, the server had 2.4 CPUs"), "{words}");
     let several = Facts { threads: 3, ..beside };
     let (_, words) = said(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
     assert!(!words.contains("besides"), "{words}");
