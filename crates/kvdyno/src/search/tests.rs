@@ -132,7 +132,8 @@ fn what_cannot_be_judged_stops_the_search_and_says_why() {
     assert!(full.sentences[0].contains("disk full: No space left on device"), "{full:?}");
 }
 
-/// The ends are known, a point between them is not: the answer stands, and says why it is no closer.
+/// The ends are known, a point between them is not: the answer stands, and says why it is no
+/// closer.
 #[test]
 fn a_point_that_cannot_be_judged_between_the_ends_is_named() {
     let mut fixture = of("rocksdb", "p99 < 1s");

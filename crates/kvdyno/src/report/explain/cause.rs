@@ -205,8 +205,8 @@ impl Case<'_> {
         if self.basis == Basis::Process { "up to " } else { "" }
     }
 
-    /// A drive that was busy with many large requests, as far as that can be told without a measured
-    /// limit.
+    /// A drive that was busy with many large requests, which is as far as that can be told without
+    /// a measured limit.
     fn no_more_bytes(&self, device: &DeviceSums) -> Option<String> {
         let busy = self.facts.busy()?;
         let depth = device.queue_ns / self.facts.wall_ns.max(1.0);

@@ -155,7 +155,9 @@ fn of_the_process_alone_a_wait_for_the_device_is_the_most_it_can_be() {
     let facts = facts();
     let words = |parts: &[(Part, f64)]| {
         let mut time = Time::default();
-        parts.iter().for_each(|(part, seconds)| time.put(*part, seconds * S));
+        for (part, seconds) in parts {
+            time.put(*part, seconds * S);
+        }
         let (subject, basis) = ("all roles together", Basis::Process);
         let (threads, of_drive_percent, cpus, time, facts) = (1, None, 2, &time, &facts);
         judge(&Case { subject, threads, basis, time, facts, of_drive_percent, cpus }).unwrap().1
