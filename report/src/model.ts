@@ -187,6 +187,9 @@ export function roleOf(one: Case, role: string): RoleRow | null {
   return one.run?.roles.find((row) => row.role === role) ?? null;
 }
 
+/** The operations that a role did in any of these. */
+export const opsOf = (cases: Case[], role: string): string[] => unique(cases.flatMap((one) => roleOf(one, role)?.ops.map((row) => row.op) ?? []));
+
 /** The load's rate or a role's: what a case delivered. */
 export function rateOf(one: Case, role: string): Metric | null {
   if (one.load) return metricOf(one.load.metrics, "records_per_s");

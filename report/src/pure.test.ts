@@ -17,8 +17,34 @@ import { spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
 import type { Combine, Efficiency, Limit, Metric } from "./data";
+import { marksOf, searchAt, type Search } from "./search";
 import { quoted } from "./sections";
 import { parse, write } from "./view";
+
+describe("a search", () => {
+  const condition = (about: string, latency: boolean) => ({ about, latency, bound: 5, roles: ["readers"] });
+  const search: Search = {
+    engine: "lmdb", target: "", axis: "ram", phase: "reads", user_bytes: 800, between: { low: 10, high: 800 }, sentences: [],
+    conditions: [condition("reads", false), condition("get.p99.9", true)],
+    result: { is: "between", met: 400, missed: 200, surely_missed: null },
+  };
+
+  test("marks the phase that was held against the target, and no other", () => {
+    expect([searchAt(search, "reads"), searchAt(search, "fill"), searchAt(null, "reads")]).toEqual([search, null, null]);
+  });
+
+  test("marks what a panel draws: keys are no operations where one has several", () => {
+    const bound = (percentile: string | null, ops: string[]) => marksOf(search, "readers", percentile, ops).bound?.y ?? null;
+    expect([bound(null, ["get"]), bound(null, ["multiget"]), bound(null, ["get", "scan"])]).toEqual([5, null, null]);
+    expect([bound("p99.9", ["get"]), bound("p99", ["get"]), bound("p99.9", ["get", "scan"])]).toEqual([5, null, null]);
+  });
+
+  test("has its edge as far as some trial met it", () => {
+    expect(marksOf(search, "readers", null, []).edge).toEqual([2, 80]);
+    const clear: Search = { ...search, result: { is: "between", met: 400, missed: 200, surely_missed: 100 } };
+    expect(marksOf(clear, "readers", null, []).edge).toEqual([2, 8]);
+  });
+});
 
 describe("numbers", () => {
   test("as the terminal writes them", () => {

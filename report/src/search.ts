@@ -8,6 +8,7 @@ export interface Search {
   axis: "ram" | { rate: { role: string } };
   phase: string;
   conditions: { about: string; latency: boolean; bound: number; roles: string[] }[];
+  between: { low: number; high: number } | null;
   user_bytes: number;
   result: { is: string; met?: number; missed?: number; surely_missed?: number | null };
   sentences: string[];
@@ -20,20 +21,33 @@ export interface Marks {
   edge: [from: number, to: number] | null;
 }
 
-/** The marks of a panel: of a role's rate, or of a percentile (`p99`) of its times. */
-export function marksOf(search: Search | null, role: string, percentile: string | null): Marks {
-  const about = search?.conditions.find((condition) => percentile === null
-    ? !condition.latency && condition.roles.length === 1 && condition.roles[0] === role
-    : condition.latency && condition.roles.includes(role) && named(condition.about, percentile));
+/** The search of a run, at the phase that it held against its target; of another phase, none. */
+export const searchAt = (search: Search | null, phase: string): Search | null => (search?.phase === phase ? search : null);
+
+/** The marks of a panel: of a role's rate, or of a percentile (`p99`) of its times. `ops` are those that the role does. */
+export function marksOf(search: Search | null, role: string, percentile: string | null, ops: string[]): Marks {
+  const about = search?.conditions.find((condition) => condition.latency === (percentile !== null)
+    && (percentile === null ? condition.roles.length === 1 && condition.roles[0] === role : condition.roles.includes(role))
+    && isDrawn(condition.about, percentile, ops));
   return { bound: about ? { y: about.bound, text: "target" } : null, edge: search ? edgeOf(search) : null };
 }
 
-const named = (about: string, percentile: string): boolean => about === percentile || about.endsWith(`.${percentile}`);
+/** One key or record each: as many of these as operations. */
+const SINGLE = ["get", "insert", "update", "delete", "rmw"];
 
-function edgeOf({ axis, result, user_bytes }: Search): [number, number] | null {
+/** Whether a panel's values, which are of all operations of its role, are what a condition is about. */
+function isDrawn(about: string, percentile: string | null, ops: string[]): boolean {
+  const [figure, ...names] = about.split(/\.(?!\d)/).reverse();
+  if (percentile === null) return figure === "ops" || (ops.length === 1 && SINGLE.includes(ops[0] ?? ""));
+  return figure === percentile && (ops.length === 1 || !names.some((name) => ops.includes(name)));
+}
+
+function edgeOf({ axis, between, result, user_bytes }: Search): [number, number] | null {
   if (result.is !== "between" || result.met == null || result.missed == null) return null;
   const place = (value: number) => (axis === "ram" ? user_bytes / value : value);
-  return [place(result.met), place(result.surely_missed ?? result.missed)];
+  // Where some trial met it even at the hardest value, the edge may be as far as that.
+  const hardest = axis === "ram" ? between?.low : between?.high;
+  return [place(result.met), place(result.surely_missed ?? hardest ?? result.missed)];
 }
 
 /** How to read the marks. */

@@ -23,14 +23,12 @@ pub(crate) fn of_this_process() -> ProcessUsage {
 /// Everything the calling thread has used so far, at a time that its caller tells.
 pub(crate) fn of_this_thread(now_ns: u64) -> ThreadsUsage {
     let usage = rusage(libc::RUSAGE_THREAD);
-    // Time on a CPU, time ready and without one, time slices.
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let waited = schedstat.and_then(|text| text.split_whitespace().nth(1)?.parse().ok());
     ThreadsUsage {
         time_ns: now_ns,
         user_ns: ns(usage.ru_utime),
         system_ns: ns(usage.ru_stime),
-        runqueue_ns: waited,
+        runqueue_ns: schedstat.and_then(|text| parse_waited(&text)),
         voluntary_switches: usage.ru_nvcsw as u64,
         involuntary_switches: usage.ru_nivcsw as u64,
         minor_faults: usage.ru_minflt as u64,
@@ -50,6 +48,14 @@ fn rusage(whose: libc::c_int) -> libc::rusage {
 
 fn ns(time: libc::timeval) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}
+
+/// Time on a CPU, time ready and without one, time slices. A kernel that does not count them says
+/// three zeros, and a thread that reads this has had a slice.
+fn parse_waited(text: &str) -> Option<u64> {
+    let mut fields = text.split_whitespace().map(|field| field.parse::<u64>().ok());
+    let (_, waited, slices) = (fields.next()??, fields.next()??, fields.next()??);
+    (slices > 0).then_some(waited)
 }
 
 fn parse_io(text: &str) -> Option<ProcessIo> {
@@ -84,6 +90,13 @@ mod tests {
         let burnt = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
         assert!(burnt >= 5_000_000, "{burnt} ns");
         assert!(after.rss_peak_bytes > 100_000);
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_count_waits_says_nothing_of_them() {
+        assert_eq!(parse_waited("5123 77 3\n"), Some(77));
+        assert_eq!(parse_waited("5123 0 3\n"), Some(0));
+        assert_eq!([parse_waited("0 0 0\n"), parse_waited("")], [None, None]);
     }
 
     /// What another thread burns is the process's and not this one's.

@@ -3,8 +3,8 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, NONE, ratio, si } from "../format";
-import { costOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
-import { marksOf, searchNote } from "../search";
+import { costOf, opsOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
+import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, valuesOf, type LinePanel } from "./lines";
 
@@ -26,10 +26,10 @@ function draw(view: View): Drawing | null {
   const threads = control(view, "10.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   if (unique(chosen.map(dataToRam).filter((value) => value != null)).length < 2) return null;
-  const search = view.model.data.summary.search;
+  const search = searchAt(view.model.data.summary.search, view.work.phase);
   const list: LinePanel[] = view.work.roles.map((role) => ({
     title: role,
-    marks: marksOf(search, role, null),
+    marks: marksOf(search, role, null, opsOf(chosen, role)),
     lines: view.engines.map((engine) => ({
       engine,
       points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {

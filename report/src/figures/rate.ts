@@ -3,8 +3,8 @@
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, si } from "../format";
 import { hiccupNote } from "../hiccups";
-import { metricOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
-import { marksOf, searchNote } from "../search";
+import { metricOf, opsOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
+import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
 import { lineChart, valuesOf, type LinePanel } from "./lines";
 
@@ -27,10 +27,10 @@ function draw(view: View): Drawing | null {
   const cases = all.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
   if (roles.length === 0) return null;
-  const search = view.model.data.summary.search;
+  const search = searchAt(view.model.data.summary.search, view.work.phase);
   const list: LinePanel[] = roles.flatMap((role) => TAILS.map(([name, title]) => ({
     title: `${role}, ${title} of the response time`,
-    marks: marksOf(search, role, title),
+    marks: marksOf(search, role, title, opsOf(cases, role)),
     lines: view.engines.map((engine) => ({
       engine,
       points: cases.filter((one) => one.engine.id === engine.id).flatMap((one) => {

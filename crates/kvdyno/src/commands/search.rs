@@ -30,6 +30,9 @@ use points::{Maker, append, expected_ns, renumber_first};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
+/// What is closer than this is one and the same value to any measurement.
+const WITHIN_LEAST: f64 = 0.001;
+
 /// A search that is about to begin.
 pub(super) struct Query<'a> {
     args: &'a SearchArgs,
@@ -49,6 +52,10 @@ impl<'a> Query<'a> {
         let target = Target::parse(&args.target).map_err(|error| wrong_target(&error))?;
         let within = units::parse_share(&args.within)
             .map_err(|error| Complaint::usage(format!("--within: {error}")))?;
+        if within < WITHIN_LEAST {
+            let message = format!("--within {}: no trials tell so little apart", args.within);
+            return Err(Complaint::usage(message).hint("0.1 % at least: --within 0.1%").into());
+        }
         let budget = args.budget.as_deref().map(units::parse_duration).transpose();
         let budget = budget.map_err(|error| Complaint::usage(format!("--budget: {error}")))?;
         let (file, text) = prepare::read(&args.suite)?;
@@ -66,7 +73,6 @@ impl<'a> Query<'a> {
         let (phase, drive) = last_measured(&plan)?;
         target.check(drive).map_err(|error| wrong_target(&error))?;
         let phase = phase.to_owned();
-        let within = within.max(0.001);
         let budget = budget.map(Duration::from_nanos);
         Ok(Self { args, target, within, budget, maker, plan, phase })
     }
@@ -296,14 +302,18 @@ impl Searching {
     /// Point after point, until nothing is left to be known.
     fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
         let search = self.plan.search.clone().context("the run is no search")?;
-        let begun = Instant::now();
+        let (begun, mut longest, mut asked) = (Instant::now(), Duration::ZERO, None);
         let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
         let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
             let cases = self.plan.cases.len() + trials * left as usize;
             let (whole, one) = expected_ns(&self.plan, &search, left, &self.work.workers);
             progress.expect(cases, Duration::from_nanos(whole));
+            let point_begun = Instant::now();
             let ended = self.work.cases(&self.plan, &progress)?;
+            if asked.is_some() {
+                longest = longest.max(point_begun.elapsed());
+            }
             let answer = search::answer(&Evidence::read(&self.work.folder)?)?;
             let answer = answer.context("the target in plan.json cannot be understood")?;
             say_newest(&answer, &self.plan, printer);
@@ -313,7 +323,12 @@ impl Searching {
             if self.work.interrupt.asked() {
                 return Ok(Ended::Interrupted);
             }
-            let later = begun.elapsed() + Duration::from_nanos(one);
+            if asked == Some(next) {
+                anyhow::bail!("a point was measured that is not the one asked for: {next:?}");
+            }
+            asked = Some(next);
+            // The first point's time has the load in it; of the others the longest tells.
+            let later = begun.elapsed() + longest.max(Duration::from_nanos(one));
             if self.budget.is_some_and(|budget| later > budget) {
                 printer.warning("no time is left for another point: the search ends here");
                 return Ok(Ended::Complete);
@@ -366,9 +381,10 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
         let path = folder.path.display();
         printer.note(&format!("all figures: kvdyno show {path}; as a page: kvdyno report {path}"));
     }
-    Ok(match (ended, verdict(&summary), answer.result) {
-        (Ended::Interrupted, ..) => Exit::Interrupted,
-        (_, Exit::Ok, search::Outcome::Stopped | search::Outcome::Open) => Exit::Invalid,
-        (_, verdict, _) => verdict,
+    let stopped = answer.void().is_some() || answer.result == search::Outcome::Open;
+    Ok(match (ended, verdict(&summary)) {
+        (Ended::Interrupted, _) => Exit::Interrupted,
+        (_, Exit::Ok) if stopped => Exit::Invalid,
+        (_, verdict) => verdict,
     })
 }

@@ -3,7 +3,7 @@
 
 use super::edge::{Edge, Found, Votes, Wanted, round};
 use super::judge::{self, Trial, Verdict};
-use super::target::{Figure, Target};
+use super::target::{Clause, Figure, Target};
 use super::words;
 use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::stats;
@@ -188,6 +188,11 @@ impl Answer {
         self.points.iter().find(|point| point.value == Some(value))
     }
 
+    /// The point at which the search could not go on: nothing can be said of it.
+    pub fn void(&self) -> Option<&Point> {
+        self.points.iter().chain(&self.fastest).find(|point| point.void.is_some())
+    }
+
     /// What a point came to, in words.
     pub fn told(&self, point: &Point) -> String {
         words::point(self, point)
@@ -280,7 +285,16 @@ fn points(
         }
         by_value.entry(value).or_default().push((case, trial));
     }
-    let fastest = by_value.remove(&None).map(|trials| point(None, &trials, search, target));
+    let fastest = by_value.remove(&None).map(|trials| {
+        let mut fastest = point(None, &trials, search, target);
+        if fastest.complete && fastest.done_per_s.iter().all(Option::is_none) {
+            // Without its rate there are no bounds.
+            let whys = std::mem::take(&mut fastest.whys).join("; ");
+            let why = if whys.is_empty() { "it did nothing".to_owned() } else { whys };
+            fastest.void.get_or_insert(why);
+        }
+        fastest
+    });
     let points = by_value.iter().map(|(value, trials)| point(*value, trials, search, target));
     Ok((points.collect(), fastest))
 }
@@ -338,10 +352,13 @@ fn bounds(
     fastest: Option<&Point>,
 ) -> Option<Between> {
     // Memory has its bounds from the beginning.
-    let Axis::Rate { .. } = search.axis else { return None };
+    let Axis::Rate { role } = &search.axis else { return None };
+    let offered = drive.and_then(|drive| drive.roles.iter().find(|known| known.name == *role));
     let most = fastest?.done_per_s.iter().flatten().copied().reduce(f64::max)?;
     let high = round(Wanted::Largest, most.ceil() as u64, 0.01).max(2);
-    let samples = target.clauses.iter().filter_map(|clause| match clause.figure {
+    let of_it = |clause: &&Clause| offered.is_some_and(|role| clause.concerns(role));
+    let clauses = target.clauses.iter().filter(of_it);
+    let samples = clauses.filter_map(|clause| match clause.figure {
         Figure::Percentile(thousandths) => {
             Some(stats::samples_needed(f64::from(thousandths) / 1e5))
         }

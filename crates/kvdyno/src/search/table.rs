@@ -56,6 +56,7 @@ fn cells(answer: &Answer, point: &Point, table: &mut Table) -> Vec<String> {
         point.whys.iter().chain(&point.void).map(|why| table.footnotes.mark(why)).collect();
     let votes = match (point.value, point.complete) {
         (None, _) => "not judged".to_owned(),
+        _ if point.void.is_some() => "not judged".to_owned(),
         (_, true) => format!("{} of {}", point.met, point.trials),
         (_, false) => "not done yet".to_owned(),
     };

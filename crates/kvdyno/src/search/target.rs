@@ -118,7 +118,7 @@ impl Target {
         let hint = format!(
             "leave it out, and search above it: --between {0}..{1}",
             clause.bound as u64,
-            clause.bound as u64 * 16
+            (clause.bound as u64).saturating_mul(16)
         );
         Err(self.wrong(clause, problem, hint))
     }

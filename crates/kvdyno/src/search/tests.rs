@@ -132,6 +132,27 @@ fn what_cannot_be_judged_stops_the_search_and_says_why() {
     assert!(full.sentences[0].contains("disk full: No space left on device"), "{full:?}");
 }
 
+/// The ends are known, a point between them is not: the answer stands, and says why it is no
+/// closer.
+#[test]
+fn a_point_that_cannot_be_judged_between_the_ends_is_named() {
+    let mut fixture = of("rocksdb", "p99 < 1s");
+    let case = fixture.case("t1_r2");
+    case.record.case.ram_limit_bytes = Some(45 * MIB);
+    let limit = &mut case.record.ram_limit;
+    (limit.enforced_by, limit.reason) = (None, Some("no cgroup".to_owned()));
+    let answer = answered(fixture, true);
+    let (met, missed) = (64 * MIB, 32 * MIB);
+    let result = Outcome::Between { met, missed, surely_missed: Some(missed), close: false };
+    assert_eq!((answer.result, answer.next), (result, None));
+    let why = "had to stop with 45 MiB of RAM: the RAM limit was not held: no cgroup.";
+    assert!(answer.sentences.iter().any(|text| text.ends_with(why)), "{answer:?}");
+    assert!(answer.sentences.iter().all(|text| !text.contains("goes on")), "{answer:?}");
+    let told = answer.told(answer.void().unwrap());
+    assert_eq!(told, "45 MiB cannot be judged: the RAM limit was not held: no cgroup");
+    assert!(text(&answer).contains("not judged"), "{}", text(&answer));
+}
+
 #[test]
 fn what_was_cut_off_is_open_and_goes_on_when_it_is_done() {
     let mut fixture = of("lmdb", "p99 < 1s");
@@ -155,6 +176,16 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
     let done = |done: &[Option<f64>]| done.iter().flatten().copied().fold(0.0, f64::max);
     assert!(most.high as f64 >= 0.99 * done(&alone.fastest.unwrap().done_per_s));
     assert_eq!(alone.next, Some(Next::At(most.low)));
+
+    // Without its rate there are no bounds, and that is said.
+    let mut fixture = of("rocksdb", "writer.p99 < 100ms");
+    fixture.cases.retain(|case| case.record.case.threads != Some(1));
+    let search = fixture.plan.search.as_mut().unwrap();
+    search.axis = Axis::Rate { role: "readers".to_owned() };
+    search.between = None;
+    let unfit = answered(fixture, true);
+    assert_eq!(unfit.result, Outcome::Stopped);
+    assert!(unfit.sentences[0].ends_with("as fast as it goes: does not fit."), "{unfit:?}");
 
     let mut fixture = of("lmdb", "writer.p99 < 100ms");
     let search = fixture.plan.search.as_mut().unwrap();

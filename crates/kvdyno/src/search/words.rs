@@ -41,7 +41,13 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
         Outcome::Always { hardest } => all.push(after_always(answer, hardest)),
         Outcome::Between { met, missed, surely_missed, close } => {
             all.push(interval(answer, met, missed, surely_missed));
-            if !close && !answer.sealed {
+            let stopped = stopped(answer).filter(|_| !close);
+            if let Some((at, why)) = stopped {
+                all.push(format!(
+                    "It is not within {}: the search had to stop {at}: {why}.",
+                    units::percent(answer.within)
+                ));
+            } else if !close && !answer.sealed {
                 all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
             } else if !close {
                 all.push(format!(
@@ -78,20 +84,11 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
 fn first(answer: &Answer) -> String {
     let Answer { engine, target, .. } = answer;
     let words = |value: u64| answer.words(value);
-    let (with, of) = match &answer.axis {
-        Axis::Ram => ("with", "of RAM".to_owned()),
-        Axis::Rate { role } => ("at", format!("offered to {role}")),
-    };
+    let (with, of) = around(answer);
     match answer.result {
         Outcome::Open => format!("{engine}: it is not known yet where `{target}` stops being met."),
         Outcome::Stopped => {
-            let mut points = answer.points.iter().chain(&answer.fastest);
-            let void = points.find(|point| point.void.is_some());
-            let at = void.and_then(|point| point.value).map_or_else(
-                || "as fast as it goes".to_owned(),
-                |value| format!("{with} {} {of}", words(value)),
-            );
-            let why = void.and_then(|point| point.void.as_deref()).unwrap_or_default();
+            let (at, why) = stopped(answer).unwrap_or_default();
             format!("{engine}: the search of `{target}` had to stop {at}: {why}.")
         }
         Outcome::Never { easiest } => format!(
@@ -115,6 +112,25 @@ fn first(answer: &Answer) -> String {
             failing(answer, missed)
         ),
     }
+}
+
+/// The words before and behind a value of the axis.
+fn around(answer: &Answer) -> (&'static str, String) {
+    match &answer.axis {
+        Axis::Ram => ("with", "of RAM".to_owned()),
+        Axis::Rate { role } => ("at", format!("offered to {role}")),
+    }
+}
+
+/// Where the search could not go on, and why.
+fn stopped(answer: &Answer) -> Option<(String, &str)> {
+    let point = answer.void()?;
+    let (with, of) = around(answer);
+    let at = point.value.map_or_else(
+        || "as fast as it goes".to_owned(),
+        |value| format!("{with} {} {of}", answer.words(value)),
+    );
+    Some((at, point.void.as_deref()?))
 }
 
 /// ` (0.48 x its data)`.
@@ -153,6 +169,9 @@ fn failing(answer: &Answer, value: u64) -> String {
 /// `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
 pub(super) fn point(answer: &Answer, point: &Point) -> String {
     let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| answer.words(v));
+    if let Some(why) = &point.void {
+        return format!("{at} cannot be judged: {why}");
+    }
     let how = if point.met == point.trials { "meets" } else { "does not meet" };
     let (number, of) = match point.met {
         met if met == point.trials => (met, point.trials),
@@ -163,7 +182,7 @@ pub(super) fn point(answer: &Answer, point: &Point) -> String {
         let middle = median(&values.iter().flatten().copied().collect::<Vec<_>>());
         what.extend(middle.map(|value| format!("{} {}", condition.about, condition.words(value))));
     }
-    what.extend(point.whys.iter().chain(&point.void).cloned());
+    what.extend(point.whys.iter().cloned());
     format!("{at} {how} it in {number} of {of} trials: {}", what.join(", "))
 }
 

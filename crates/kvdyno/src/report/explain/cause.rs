@@ -27,6 +27,10 @@ const BUSY: f64 = 0.9;
 /// their bandwidth at small depth.
 const LARGE_BYTES: f64 = 65_536.0;
 
+/// A drive that serves several requests at a time is busy with one already: only with so many in
+/// flight does it say that there is no more to be had.
+const DEPTH_MIN: f64 = 4.0;
+
 /// Reads, times their latency, over the time waited for them: as far apart as this, they are the
 /// same thing counted twice; beyond, readahead or others are in the count.
 const SAME: std::ops::Range<f64> = 0.5..1.5;
@@ -152,7 +156,7 @@ impl Case<'_> {
             self.percent(&[Part::System]),
         );
         if cause == Cause::CpuSystem
-            && let Some(faults) = self.facts.faults_per_op()
+            && let Some(faults) = self.facts.faults_per_op
         {
             words += &if faults >= FAULTS_EACH {
                 format!(", with {} page faults an operation", number(faults))
@@ -168,8 +172,8 @@ impl Case<'_> {
 
     /// By what kind of request, and how long the device took for each.
     fn at_device(&self) -> (Cause, String) {
-        let waited =
-            format!("waited {} of the time for the device", self.percent(&Part::AT_DEVICE));
+        let percent = self.percent(&Part::AT_DEVICE);
+        let waited = format!("waited {}{percent} of the time for the device", self.at_most());
         let by = |part| self.time.ns(part);
         let (read, write, sync) = (by(Part::Read), by(Part::Write), by(Part::Sync));
         let flushes = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH);
@@ -185,17 +189,8 @@ impl Case<'_> {
         let Some(device) = self.facts.device else {
             return (self.kind(read, write, sync), format!("{waited}{}", self.seen()));
         };
-        let busy = device.busy_ns / self.facts.wall_ns.max(1.0);
-        let large = device.bytes_each().filter(|each| *each >= LARGE_BYTES);
-        if let Some(each) = large.filter(|_| busy >= BUSY && self.basis == Basis::Threads) {
-            let per_s = (device.read_bytes + device.write_bytes) * 1e9 / self.facts.wall_ns;
-            let words = format!(
-                "{waited}: it was busy for {:.0} %, with {} in requests of {}",
-                100.0 * busy,
-                byte_rate(per_s),
-                bytes(each as u64)
-            );
-            return (Cause::DriveFull, words);
+        if let Some(words) = self.no_more_bytes(&device) {
+            return (Cause::DriveFull, format!("{waited}: {words}"));
         }
         let cause = self.kind(read, write, sync);
         let words = match cause {
@@ -203,6 +198,30 @@ impl Case<'_> {
             _ => self.written(&device),
         };
         (cause, format!("{waited}{words}{}", self.seen()))
+    }
+
+    /// Where threads were not told apart their waits are what they can have been.
+    fn at_most(&self) -> &'static str {
+        if self.basis == Basis::Process { "up to " } else { "" }
+    }
+
+    /// A drive that was busy with many large requests, which is as far as that can be told without
+    /// a measured limit.
+    fn no_more_bytes(&self, device: &DeviceSums) -> Option<String> {
+        let busy = self.facts.busy()?;
+        let depth = device.queue_ns / self.facts.wall_ns.max(1.0);
+        let each = device.bytes_each()?;
+        let full = busy >= BUSY && depth >= DEPTH_MIN && each >= LARGE_BYTES;
+        let per_s = (device.read_bytes + device.write_bytes) * 1e9 / self.facts.wall_ns;
+        (full && self.basis == Basis::Threads).then(|| {
+            format!(
+                "it was busy for {:.0} %, with {} in requests of {}, {} in flight in the mean",
+                100.0 * busy,
+                byte_rate(per_s),
+                bytes(each as u64),
+                number(depth)
+            )
+        })
     }
 
     /// Which kind most of the wait was for. Without looks, what the device was busy with says it.
@@ -280,8 +299,9 @@ impl Case<'_> {
         let mut words =
             format!("had no CPU for {} of the time, though ready", self.percent(&[Part::RunQueue]));
         if let Some(cpus) = self.facts.cpu_ns.and_then(|ns| mean(ns, self.facts.wall_ns)) {
+            let who = if self.facts.server { "server" } else { "process" };
             words +=
-                &format!(": the process had {} of the machine's {} CPUs", number(cpus), self.cpus);
+                &format!(": the {who} had {} of the machine's {} CPUs", number(cpus), self.cpus);
         }
         words
     }
@@ -292,7 +312,7 @@ impl Case<'_> {
         let percent = self.percent(&[Part::Stall]);
         let words = format!("lost {percent} of the time to the engine's stalls, as it counts them");
         let Some(device) = self.facts.device else { return words };
-        let busy = 100.0 * device.busy_ns / self.facts.wall_ns.max(1.0);
+        let busy = 100.0 * self.facts.busy().unwrap_or(0.0);
         let written = self.written(&device);
         format!("{words}, while the device was busy for {busy:.0} %{written}")
     }
@@ -301,8 +321,7 @@ impl Case<'_> {
     fn locked(&self) -> String {
         let percent = self.percent(&[Part::Lock]);
         let mut words = format!("waited {percent} of the time for other threads (futex)");
-        let busy = self.facts.device.map(|device| device.busy_ns / self.facts.wall_ns.max(1.0));
-        if let Some(busy) = busy.filter(|busy| *busy >= MAIN) {
+        if let Some(busy) = self.facts.busy().filter(|busy| *busy >= MAIN) {
             words += &format!(", while the device was busy for {:.0} %", 100.0 * busy);
         }
         words
@@ -322,7 +341,10 @@ impl Case<'_> {
         let mut told: Vec<_> =
             kinds.into_iter().filter(|(parts, _)| self.time.share(parts) >= WORTH_SAYING).collect();
         told.sort_by(|a, b| self.time.share(b.0).total_cmp(&self.time.share(a.0)));
-        let words = told.iter().map(|(parts, words)| format!("{words} {}", self.percent(parts)));
+        let words = told.iter().map(|(parts, words)| {
+            let at_most = if *parts == Part::AT_DEVICE { self.at_most() } else { "" };
+            format!("{words} {at_most}{}", self.percent(parts))
+        });
         let words: Vec<String> = words.collect();
         match words.split_last() {
             Some((last, [])) => format!("{} {last} of the time", self.subject),
@@ -348,16 +370,20 @@ impl Case<'_> {
             words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));
         }
         if let Some(cpus) = self.cpus_beside() {
-            words.push(format!("the engine's own threads had {cpus:.1} CPUs"));
+            let who = if self.facts.server { "server" } else { "engine's own threads" };
+            words.push(format!("the {who} had {cpus:.1} CPUs"));
         }
         if words.is_empty() { String::new() } else { format!("; besides, {}", words.join("; ")) }
     }
 
-    /// CPUs that threads of the process other than this role's had, where there is but one role.
+    /// CPUs that threads of the process other than this role's had, where there is but one role, or
+    /// the server's, where that is not the roles' process.
     fn cpus_beside(&self) -> Option<f64> {
-        let own = self.time.ns(Part::User) + self.time.ns(Part::System);
+        let server = self.facts.server;
+        let own = if server { 0.0 } else { self.time.ns(Part::User) + self.time.ns(Part::System) };
         let cpus = (self.facts.cpu_ns? - own) / self.facts.wall_ns.max(1.0);
-        let alone = self.basis == Basis::Threads && self.threads == self.facts.threads;
+        let alone = self.threads == self.facts.threads || server;
+        let alone = alone && self.basis == Basis::Threads;
         (alone && cpus >= BESIDE_CPUS).then_some(cpus)
     }
 }

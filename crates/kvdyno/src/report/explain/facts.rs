@@ -16,9 +16,12 @@ pub(super) struct Facts {
     /// Operations of any role, and of them those that write.
     pub(super) ops: f64,
     pub(super) writes: f64,
-    /// Of the process.
+    /// Of the process, or of the server's.
     pub(super) cpu_ns: Option<f64>,
-    pub(super) faults: Option<f64>,
+    /// The engine is a server: that CPU time has none of the roles' threads in it.
+    pub(super) server: bool,
+    /// Page faults an operation.
+    pub(super) faults_per_op: Option<f64>,
     /// Of the device, while the phase ran.
     pub(super) device: Option<DeviceSums>,
     pub(super) flushes: Option<f64>,
@@ -67,18 +70,21 @@ impl Facts {
                 queue_ns: device(|usage| usage.queue_ns)?,
             })
         };
+        let ops = phases.iter().map(|phase| Spent::of(phase).operations() as f64).sum();
+        let faults = sum(&|phase| {
+            let faults = Spent::of(phase).process(|usage| usage.minor_faults + usage.major_faults);
+            faults.ok()
+        });
         Self {
             wall_ns: phases.iter().map(|phase| phase.wall_ns as f64).sum(),
             threads: phases
                 .first()
                 .map_or(0, |phase| phase.roles.iter().map(|role| role.threads).sum()),
-            ops: phases.iter().map(|phase| Spent::of(phase).operations() as f64).sum(),
+            ops,
             writes: phases.iter().map(|phase| super::super::block_io::writes(phase) as f64).sum(),
             cpu_ns: sum(&|phase| Spent::of(phase).cpu_ns().ok()),
-            faults: sum(&|phase| {
-                let faults = Spent::of(phase).process(|use_| use_.minor_faults + use_.major_faults);
-                faults.ok()
-            }),
+            server: false,
+            faults_per_op: faults.and_then(|faults| mean(faults, ops)),
             device: devices(),
             flushes,
             flush_ns_mean: by_watch.or(by_kernel),
@@ -89,8 +95,21 @@ impl Facts {
         mean(self.flushes?, self.writes)
     }
 
-    pub(super) fn faults_per_op(&self) -> Option<f64> {
-        mean(self.faults?, self.ops)
+    /// The same of one role, whose threads were told apart: its own faults by its own operations.
+    pub(super) fn of_role(&self, phases: &[&PhaseRecord], name: &str) -> Self {
+        let roles =
+            || phases.iter().flat_map(|phase| &phase.roles).filter(|role| role.role == name);
+        let faults = roles()
+            .map(|role| role.usage.map(|usage| (usage.minor_faults + usage.major_faults) as f64));
+        let ops: u64 = roles().flat_map(|role| role.ops.values()).map(|op| op.count).sum();
+        let faults_per_op = faults.sum::<Option<f64>>().and_then(|sum| mean(sum, ops as f64));
+        Self { faults_per_op, ..self.clone() }
+    }
+
+    /// Share of the time in which the device had a request in flight. Its counters are read just
+    /// outside of the phase, which may make it a trifle more than all of it.
+    pub(super) fn busy(&self) -> Option<f64> {
+        Some((self.device?.busy_ns / self.wall_ns.max(1.0)).min(1.0))
     }
 }
 

@@ -106,10 +106,17 @@ pub(super) fn read(
         if phases.is_empty() {
             continue;
         }
-        let facts = Facts::of(&phases, block_io.iter().find(here));
-        all.extend(of_place(&place, &trials, &facts));
+        let server = evidence.cases.iter().filter(same).any(is_server);
+        let facts = Facts { server, ..Facts::of(&phases, block_io.iter().find(here)) };
+        all.extend(of_place(&place, &trials, &phases, &facts));
     }
     Ok(all)
+}
+
+/// The process whose CPU time is counted is not the one that has the roles' threads.
+fn is_server(case: &CaseEvidence) -> bool {
+    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
+    worker.is_some_and(|worker| worker.description.engine.capabilities.external_processes)
 }
 
 /// Loads and measured phases of engines and of the harness.
@@ -150,7 +157,8 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
     let told = stalls::within(&events, window);
     let lasted: u64 = told.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
     let counted = stall_micros(&counters.before, &counters.after);
-    // Counted is what the writers waited, all together; told is when they may have.
+    // Counted is what writers waited, all together (RocksDB counts a group of them as the one that
+    // leads it, so this may be too little); told is when they may have.
     let threads = writers(record).max(1);
     let stalled_ns = match counted {
         Some(micros) => micros as f64 * 1e3 / f64::from(threads),
@@ -177,7 +185,12 @@ fn stall_micros(before: &Counters, after: &Counters) -> Option<u64> {
 }
 
 /// Role by role where their threads were told apart; else all together.
-fn of_place(place: &Place<'_>, trials: &[Result<Trial<'_>, Why>], facts: &Facts) -> Vec<Explained> {
+fn of_place(
+    place: &Place<'_>,
+    trials: &[Result<Trial<'_>, Why>],
+    phases: &[&PhaseRecord],
+    facts: &Facts,
+) -> Vec<Explained> {
     let told_apart = trials.iter().flatten().all(|trial| {
         !trial.phase.roles.is_empty() && trial.phase.roles.iter().all(|role| role.usage.is_some())
     });
@@ -189,7 +202,8 @@ fn of_place(place: &Place<'_>, trials: &[Result<Trial<'_>, Why>], facts: &Facts)
         let pooled = trials.iter().flatten().filter_map(|trial| looks(trial.phase, role));
         let pooled = pooled.reduce(|a, b| time::looks_together(&a, &b));
         let times = of_trials(trials, |trial| of_role(trial, role, pooled));
-        explained(place, Some((role, threads)), Basis::Threads, &times, facts)
+        let facts = facts.of_role(phases, role);
+        explained(place, Some((role, threads)), Basis::Threads, &times, &facts)
     };
     place.roles.iter().map(one).collect()
 }

@@ -149,6 +149,25 @@ fn of_the_process_alone_the_order_is_cpu_idle_stall_device() {
     assert!(busy.unwrap_err().contains("more CPU time than its roles' threads"));
 }
 
+/// The device's counters tell how long threads can have waited, and not that they did.
+#[test]
+fn of_the_process_alone_a_wait_for_the_device_is_the_most_it_can_be() {
+    let facts = facts();
+    let words = |parts: &[(Part, f64)]| {
+        let mut time = Time::default();
+        for (part, seconds) in parts {
+            time.put(*part, seconds * S);
+        }
+        let (subject, basis) = ("all roles together", Basis::Process);
+        let (threads, of_drive_percent, cpus, time, facts) = (1, None, 2, &time, &facts);
+        judge(&Case { subject, threads, basis, time, facts, of_drive_percent, cpus }).unwrap().1
+    };
+    let most = words(&[(User, 1.0), (Device, 7.0), (Other, 2.0)]);
+    assert!(most.starts_with("all roles together waited up to 70 % of the time"), "{most}");
+    let turns = words(&[(User, 4.0), (Device, 3.0), (Other, 3.0)]);
+    assert!(turns.contains("waited for the device for up to 30 %"), "{turns}");
+}
+
 /// Ten seconds of one thread, divided so, and what is said of it.
 fn said(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
     said_of(parts, facts, 1, None)
@@ -223,18 +242,27 @@ fn a_drive_by_its_latency_and_by_its_bandwidth() {
     let large = DeviceSums {
         writes: 5000.0,
         write_bytes: 5000.0 * 1_048_576.0,
-        write_ns: 30.0 * S,
+        write_ns: 60.0 * S,
         busy_ns: 9.8 * S,
-        queue_ns: 30.0 * S,
+        queue_ns: 60.0 * S,
         ..DeviceSums::default()
     };
     let writing = Facts { writes: 1000.0, device: Some(large), ..facts() };
     let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &writing).unwrap();
     assert_eq!(cause, Cause::DriveFull);
     assert!(
-        words.contains("it was busy for 98 %, with 500 MiB/s in requests of 1.00 MiB"),
+        words.contains(
+            "it was busy for 98 %, with 500 MiB/s in requests of 1.00 MiB, 6.00 in flight in the \
+             mean"
+        ),
         "{words}"
     );
+    // One request at a time keeps a drive busy that may serve many.
+    let one = DeviceSums { write_ns: 9.8 * S, queue_ns: 9.8 * S, ..large };
+    let one = Facts { device: Some(one), ..writing.clone() };
+    let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &one).unwrap();
+    assert_eq!(cause, Cause::Writes);
+    assert!(words.contains("it wrote 500 MiB/s, 1.96 ms a request"), "{words}");
     let (cause, words) = said_of(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();
     assert_eq!(cause, Cause::DriveFull);
     assert!(words.contains("93 % of the most I/Os the drive gave"), "{words}");
@@ -257,17 +285,29 @@ fn computing_says_where_and_what_with() {
         words,
         "writer computed for 90 % of the time: 70 % in user mode, 20 % in the kernel"
     );
-    let faulting = Facts { faults: Some(1500.0), ..facts() };
+    let faulting = Facts { faults_per_op: Some(1.5), ..facts() };
     let (cause, words) = said(&[(User, 2.0), (System, 7.0)], &faulting).unwrap();
     assert_eq!(cause, Cause::CpuSystem);
     assert!(words.ends_with("with 1.50 page faults an operation"), "{words}");
-    let calling = Facts { faults: Some(3.0), ..facts() };
+    let calling = Facts { faults_per_op: Some(0.003), ..facts() };
     let (_, words) = said(&[(User, 2.0), (System, 7.0)], &calling).unwrap();
     assert!(words.ends_with("in system calls: there were hardly any page faults"), "{words}");
     // The engine's own threads are told apart where the role is alone.
     let beside = Facts { cpu_ns: Some(24.0 * S), ..facts() };
     let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &beside).unwrap();
     assert!(words.ends_with("; besides, the engine's own threads had 1.5 CPUs"), "{words}");
+    // Each role's own faults, whatever others have beside it.
+    let role = |name: &str, faults: u64| {
+        let usage = Some(ThreadsUsage { minor_faults: faults, ..usage(1, 1, 0) });
+        let mut case = Fixture::new().case("lmdb_t1_r1").phase("measure").clone();
+        case.roles.iter_mut().filter(|role| role.role == name).for_each(|role| role.usage = usage);
+        Facts::of(&[&case], None).of_role(&[&case], name).faults_per_op
+    };
+    assert_eq!((role("readers", 0), role("writer", 0)), (Some(0.0), Some(0.0)));
+    assert!(role("writer", 1000) > role("readers", 1000), "it does fewer operations");
+    let server = Facts { server: true, threads: 3, ..beside.clone() };
+    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &server).unwrap();
+    assert!(words.ends_with("; besides, the server had 2.4 CPUs"), "{words}");
     let several = Facts { threads: 3, ..beside };
     let (_, words) = said(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
     assert!(!words.contains("besides"), "{words}");
