@@ -8,8 +8,8 @@ use super::volumes::loops;
 use super::workers::{needs_root, skipped};
 use kvdyno_record::case::Outcome;
 use rustix::process::Signal;
+use std::fs::File;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Swap on an image of the run's own.
 pub(crate) const SLOW: &str = "kind = \"swap\"\nsize = \"96MiB\"";
@@ -18,10 +18,9 @@ pub(crate) const SLOW: &str = "kind = \"swap\"\nsize = \"96MiB\"";
 pub(crate) const SQUEEZED: &str = "kind = \"zram\"\nsize = \"96MiB\"\nswappiness = 100";
 
 /// Where there can be swap of both kinds, as `plan` says, the right to have it, which one test has
-/// at a time: swap is the whole machine's, and of two areas each would have pages of the other's
-/// group. Says so where there cannot be any.
-pub(crate) fn can_swap(test: &str) -> Option<MutexGuard<'static, ()>> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// at a time on this machine: of two areas each would have pages of the other's group. Says so
+/// where there cannot be any.
+pub(crate) fn can_swap(test: &str) -> Option<File> {
     let scratch = Scratch::new();
     let suite = reads().ram("64MiB").tier("slow", SLOW).tier("squeezed", SQUEEZED).engine("null");
     scratch.write("probe.toml", &suite.text());
@@ -30,7 +29,11 @@ pub(crate) fn can_swap(test: &str) -> Option<MutexGuard<'static, ()>> {
     if let Some(why) = refused {
         skipped(test, why);
     }
-    refused.is_none().then(|| ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner))
+    refused.is_none().then(|| {
+        let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
+        file.lock().unwrap();
+        file
+    })
 }
 
 /// An engine that keeps 80 MiB for itself, under a limit of 64.

@@ -8,15 +8,15 @@ use crate::host::testing::{again_as_nobody, disk_folder, is_nobody, needs_root, 
 use crate::host::{Child, Group};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MIB: u64 = 1 << 20;
 
-/// Swap is the whole machine's: of two areas at once each would have pages of the other's group.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// The turn of one test on this machine, whichever program it is of (`program/tiers.rs` waits for
+/// the same): of two areas at once each would have pages of the other's group.
+fn alone() -> File {
+    let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
+    file.lock().unwrap();
+    file
 }
 
 fn swaps() -> String {
