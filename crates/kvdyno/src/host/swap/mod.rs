@@ -262,12 +262,14 @@ fn becomes_unused(root: &Root, area: &Path) -> bool {
     true
 }
 
-/// Every swap area of this machine, with the kilobytes in it.
+/// Every device that this machine swaps to, with the kilobytes on it. Files are never ours.
 fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
     let text = root.text("/proc/swaps").unwrap_or_default();
     let areas = text.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace();
-        Some((PathBuf::from(words.next()?), words.nth(2)?.parse().ok()?))
+        let (path, kind) = (words.next()?, words.next()?);
+        let used = words.nth(1)?.parse().ok()?;
+        (kind == "partition").then(|| (PathBuf::from(path), used))
     });
     areas.collect()
 }
