@@ -13,7 +13,8 @@ mod zram;
 
 use super::fresh::{image, lies_on, loops};
 use super::group::{Unavailable, availability};
-use super::{Root, raw};
+use super::volume::Medium;
+use super::{Root, Volume, raw};
 use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
@@ -101,6 +102,20 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
     }
 }
 
+/// An image must lie on a device of this machine. Pages that are swapped to memory need memory, and
+/// a program or another machine that answers for a file may have to wait for memory itself: the
+/// whole machine would stand still.
+fn check_folder(root: &Root, folder: &Path) -> io::Result<()> {
+    let volume = Volume::at(root, folder)?;
+    if matches!(volume.medium(), Medium::Device | Medium::Layers) {
+        return Ok(());
+    }
+    let (kind, folder) = (volume.kind(), folder.display());
+    Err(io::Error::other(format!(
+        "no swap on an image in {folder}, which is {kind}: name a place on a drive, or a device"
+    )))
+}
+
 impl Swap {
     /// Makes swap and switches it on, before all other swap of this machine.
     pub fn on(root: &Root, wanted: &Wanted) -> io::Result<Option<Self>> {
@@ -112,6 +127,7 @@ impl Swap {
             }
             Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
             Memory::Swap { path: None, bytes, .. } => {
+                check_folder(root, &wanted.folder)?;
                 let setting = format!("set {bytes} bytes aside in {}", wanted.folder.display());
                 let image = image::make(&wanted.folder, *bytes).map_err(failed(&setting))?;
                 let device = LoopDevice::attach(&image).map_err(failed("make a loop device"))?;

@@ -98,6 +98,19 @@ fn a_given_device_is_left_blank() {
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
 
+/// The machine would stand still: memory that is short would be swapped to memory.
+#[test]
+fn an_image_in_memory_is_refused() {
+    let shared = Path::new("/dev/shm");
+    if !shared.exists() || Volume::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
+        return skipped("an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
+    }
+    let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
+    let wanted = Wanted { memory, folder: shared.to_owned(), owner: std::process::id() };
+    let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
+    assert!(error.starts_with("no swap on an image in /dev/shm, which is tmpfs"), "{error}");
+}
+
 #[test]
 fn files_that_are_swapped_to_are_not_looked_at() {
     let fake = Fake::new().file(
