@@ -76,13 +76,14 @@ impl Tiers {
         memory: &Memory,
         folder: &Path,
     ) -> Result<Option<Swapped<'_>>, String> {
-        let Some(undertaker) = self.undertaker.as_ref().filter(|_| memory.swap().is_some()) else {
+        if memory.swap().is_none() {
             return Ok(None);
-        };
+        }
+        let undertaker = self.undertaker.as_ref().ok_or("nobody would switch the swap off")?;
         let mut memory = memory.clone();
-        if let Memory::Swap { path: Some(path), .. } = &mut memory
-            && let Some(claim) = self.devices.get(path)
-        {
+        if let Memory::Swap { path: Some(path), .. } = &mut memory {
+            let claim = self.devices.get(path);
+            let claim = claim.ok_or_else(|| format!("{} was not taken", path.display()))?;
             claim.check(root).map_err(|error| error.to_string())?;
             // As it was taken: by the kernel's name of it.
             claim.path().clone_into(path);
