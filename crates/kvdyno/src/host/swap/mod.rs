@@ -102,18 +102,20 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
     }
 }
 
-/// An image must lie on a device of this machine. Pages that are swapped to memory need memory, and
-/// a program or another machine that answers for a file may have to wait for memory itself: the
-/// whole machine would stand still.
-fn check_folder(root: &Root, folder: &Path) -> io::Result<()> {
-    let volume = Volume::at(root, folder)?;
-    if matches!(volume.medium(), Medium::Device | Medium::Layers) {
-        return Ok(());
+/// Fails where an image for such swap could not lie in a folder, which need not exist yet: it must
+/// be on a device of this machine. Pages that are swapped to memory need memory, and a program or
+/// another machine that answers for a file may have to wait for memory itself: the whole machine
+/// would stand still.
+pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), Unavailable> {
+    let volume = Volume::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
+    match volume.filter(|volume| !matches!(volume.medium(), Medium::Device | Medium::Layers)) {
+        Some(volume) => {
+            let (kind, folder) = (volume.kind(), folder.display());
+            let reason = format!("no swap on an image in {folder}, which is {kind}");
+            Err(Unavailable::new(reason, "name a place on a drive, or a device for the swap"))
+        }
+        None => Ok(()),
     }
-    let (kind, folder) = (volume.kind(), folder.display());
-    Err(io::Error::other(format!(
-        "no swap on an image in {folder}, which is {kind}: name a place on a drive, or a device"
-    )))
 }
 
 impl Swap {
@@ -127,7 +129,7 @@ impl Swap {
             }
             Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
             Memory::Swap { path: None, bytes, .. } => {
-                check_folder(root, &wanted.folder)?;
+                check_folder(root, &wanted.memory, &wanted.folder).map_err(io::Error::other)?;
                 let setting = format!("set {bytes} bytes aside in {}", wanted.folder.display());
                 let image = image::make(&wanted.folder, *bytes).map_err(failed(&setting))?;
                 let device = LoopDevice::attach(&image).map_err(failed("make a loop device"))?;
