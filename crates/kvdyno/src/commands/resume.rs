@@ -7,7 +7,7 @@ use super::{runs, search};
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::place::left_by;
-use crate::host::{Place, Root, facts, meter};
+use crate::host::{Place, Root, facts, meter, raw};
 use crate::printer::Printer;
 use crate::redact::is_struck_out;
 use crate::report::evidence::{CaseEvidence, Evidence};
@@ -43,7 +43,9 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
     let alone = runs::take(&folder)?;
     let given_up = &args.destroy_data_on;
-    let tiers = Tiers::take(&root, &plan, given_up).map_err(|error| no_tier(&error))?;
+    let place = Path::new(&run.place);
+    let images = if raw::is_device(place) { &folder.path } else { place };
+    let tiers = Tiers::take(&root, &plan, images, given_up).map_err(|error| no_tier(&error))?;
     let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
         .map_err(|error| no_volume(&error))?;
     let workers = workers_of(&folder, printer)?;

@@ -52,11 +52,13 @@ pub(super) fn start(
     let root = Root::system();
     check(prepared)?;
     let given_up = &prepared.given_up;
-    let tiers = Tiers::take(&root, &prepared.plan, given_up).map_err(|error| no_tier(&error))?;
-    let interrupt = Interrupt::listen()?;
     let id = run_id(&prepared.plan.suite);
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
+    let images = if raw::is_device(&place) { runs } else { &place };
+    let tiers = Tiers::take(&root, &prepared.plan, images, given_up);
+    let tiers = tiers.map_err(|error| no_tier(&error))?;
+    let interrupt = Interrupt::listen()?;
     // A place that cannot be had is refused before a run is begun.
     let (folder, alone, claim) = if raw::is_device(&place) {
         let claim = Claim::device(&root, &place, &prepared.consent).map_err(|e| refused(&e))?;

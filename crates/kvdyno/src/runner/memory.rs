@@ -8,7 +8,7 @@ use crate::host::device::Device;
 use crate::host::group::Group;
 use crate::host::node;
 use kvdyno_record::case::RamLimit;
-use kvdyno_record::tier::{self, TierRecord};
+use kvdyno_record::tier::{self, SwapRecord, TierRecord};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -52,6 +52,7 @@ impl<'r> Memory<'r> {
         record.swap = self.swap.as_ref().map(|swap| swap.record.clone());
         record.swappiness = allowed.swappiness;
         record.not_enforced = allowed.not_enforced;
+        record.not_enforced.extend(record.swap.as_ref().and_then(cached_twice));
         Ok(record)
     }
 
@@ -93,6 +94,13 @@ impl<'r> Memory<'r> {
         }
         self.limit
     }
+}
+
+/// What is swapped to an image through the page cache need not come to the drive.
+fn cached_twice(swap: &SwapRecord) -> Option<String> {
+    let image = swap.image.as_ref().filter(|image| !image.direct_io)?;
+    let lies_on = &image.lies_on;
+    Some(format!("what is swapped is cached once more: {lies_on} takes no direct I/O"))
 }
 
 /// The RAM limit, or why there is none.

@@ -50,10 +50,19 @@ pub fn check(root: &Root, plan: &Plan) -> Result<(), TierError> {
 }
 
 impl Tiers {
-    /// Takes the devices that a plan names for swap, for this run. To be called before any volume
-    /// is mounted: who is started here is not to keep it.
-    pub fn take(root: &Root, plan: &Plan, given_up: &[PathBuf]) -> Result<Self, TierError> {
+    /// Takes the devices that a plan names for swap, for this run; images will lie in `images`. To
+    /// be called before any volume is mounted: who is started here is not to keep it.
+    pub fn take(
+        root: &Root,
+        plan: &Plan,
+        images: &Path,
+        given_up: &[PathBuf],
+    ) -> Result<Self, TierError> {
         check(root, plan)?;
+        for tier in plan.cases.iter().filter_map(|case| case.tier.as_ref()) {
+            let here = swap::check_folder(root, &tier.memory, images);
+            here.map_err(|source| TierError::Unavailable { name: tier.name.clone(), source })?;
+        }
         // What a killed run could not take away itself: it may be on one of the devices.
         swap::sweep(root);
         let mut devices = BTreeMap::new();
@@ -76,13 +85,14 @@ impl Tiers {
         memory: &Memory,
         folder: &Path,
     ) -> Result<Option<Swapped<'_>>, String> {
-        let Some(undertaker) = self.undertaker.as_ref().filter(|_| memory.swap().is_some()) else {
+        if memory.swap().is_none() {
             return Ok(None);
-        };
+        }
+        let undertaker = self.undertaker.as_ref().ok_or("nobody would switch the swap off")?;
         let mut memory = memory.clone();
-        if let Memory::Swap { path: Some(path), .. } = &mut memory
-            && let Some(claim) = self.devices.get(path)
-        {
+        if let Memory::Swap { path: Some(path), .. } = &mut memory {
+            let claim = self.devices.get(path);
+            let claim = claim.ok_or_else(|| format!("{} was not taken", path.display()))?;
             claim.check(root).map_err(|error| error.to_string())?;
             // As it was taken: by the kernel's name of it.
             claim.path().clone_into(path);

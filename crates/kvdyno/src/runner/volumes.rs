@@ -245,7 +245,7 @@ impl Volumes {
                 Fresh::on_loop(root, Wanted { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
-                let Some(claim) = self.named.get(path) else { return Ok(()) };
+                let claim = self.named.get(path).ok_or_else(|| not_taken(path))?;
                 // Somebody may have come to use it since the last case.
                 claim.check(root)?;
                 let folder = &self.place.database(id)?;
@@ -290,6 +290,11 @@ impl Volumes {
         }
         first
     }
+}
+
+fn not_taken(path: &Path) -> VolumeError {
+    let source = io::Error::other("it was not taken for this run");
+    VolumeError::Look { path: path.to_owned(), source }
 }
 
 fn is_mounted(medium: &Medium) -> bool {

@@ -130,6 +130,12 @@ fn what_a_host_does_not_have_is_refused() {
     refused(hiding("/sys/class/zram-control"), ["this kernel has no zram here", "modprobe zram"]);
     let words = ["without a RAM limit nothing would be swapped", "see `kvdyno doctor`"];
     refused(hiding("/sys/fs/cgroup"), words);
+    write("kind = \"swap\"\nsize = \"1MiB\"");
+    // Memory that is short would wait for memory.
+    let script = format!("mount -t tmpfs none {}", scratch.path("tmp").display());
+    let in_memory = scratch.kvdyno_after(&script, &["run", "s.toml", "--place=tmp/place"]);
+    let words = ["tmp/place, which is tmpfs", "name a place on a drive"];
+    refused(scratch.start(in_memory).wait(), words);
     write("kind = \"swap\"\nsize = \"1MiB\"\npath = \"/dev/null\"");
     refused(scratch.run(&["run", "s.toml"]), ["/dev/null is no block device", "leave `path` out"]);
 }

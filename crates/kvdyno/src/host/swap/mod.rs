@@ -13,7 +13,8 @@ mod zram;
 
 use super::fresh::{image, lies_on, loops};
 use super::group::{Unavailable, availability};
-use super::{Root, raw};
+use super::volume::Medium;
+use super::{Root, Volume, raw};
 use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
@@ -101,6 +102,22 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
     }
 }
 
+/// Fails where an image for such swap could not lie in a folder, which need not exist yet: it must
+/// be on a device of this machine. Pages that are swapped to memory need memory, and a program or
+/// another machine that answers for a file may have to wait for memory itself: the whole machine
+/// would stand still.
+pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), Unavailable> {
+    let volume = Volume::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
+    match volume.filter(|volume| !matches!(volume.medium(), Medium::Device | Medium::Layers)) {
+        Some(volume) => {
+            let (kind, folder) = (volume.kind(), folder.display());
+            let reason = format!("no swap on an image in {folder}, which is {kind}");
+            Err(Unavailable::new(reason, "name a place on a drive, or a device for the swap"))
+        }
+        None => Ok(()),
+    }
+}
+
 impl Swap {
     /// Makes swap and switches it on, before all other swap of this machine.
     pub fn on(root: &Root, wanted: &Wanted) -> io::Result<Option<Self>> {
@@ -112,6 +129,7 @@ impl Swap {
             }
             Memory::Swap { path: Some(path), bytes, .. } => (Backing::Given(path.clone()), *bytes),
             Memory::Swap { path: None, bytes, .. } => {
+                check_folder(root, &wanted.memory, &wanted.folder).map_err(io::Error::other)?;
                 let setting = format!("set {bytes} bytes aside in {}", wanted.folder.display());
                 let image = image::make(&wanted.folder, *bytes).map_err(failed(&setting))?;
                 let device = LoopDevice::attach(&image).map_err(failed("make a loop device"))?;
@@ -262,12 +280,14 @@ fn becomes_unused(root: &Root, area: &Path) -> bool {
     true
 }
 
-/// Every swap area of this machine, with the kilobytes in it.
+/// Every device that this machine swaps to, with the kilobytes on it. Files are never ours.
 fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
     let text = root.text("/proc/swaps").unwrap_or_default();
     let areas = text.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace();
-        Some((PathBuf::from(words.next()?), words.nth(2)?.parse().ok()?))
+        let (path, kind) = (words.next()?, words.next()?);
+        let used = words.nth(1)?.parse().ok()?;
+        (kind == "partition").then(|| (PathBuf::from(path), used))
     });
     areas.collect()
 }

@@ -98,6 +98,30 @@ fn a_given_device_is_left_blank() {
     assert_eq!(area::owner(&File::open(device.path()).unwrap()), None);
 }
 
+/// The machine would stand still: memory that is short would be swapped to memory.
+#[test]
+fn an_image_in_memory_is_refused() {
+    let shared = Path::new("/dev/shm");
+    if !shared.exists() || Volume::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
+        return skipped("an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
+    }
+    let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
+    let wanted = Wanted { memory, folder: shared.to_owned(), owner: std::process::id() };
+    let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
+    assert!(error.starts_with("no swap on an image in /dev/shm, which is tmpfs"), "{error}");
+}
+
+#[test]
+fn files_that_are_swapped_to_are_not_looked_at() {
+    let fake = Fake::new().file(
+        "/proc/swaps",
+        "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+         /swap.img                               file\t\t8388604\t\t52\t\t-2\n\
+         /dev/zram1                              partition\t65532\t\t7\t\t32767\n",
+    );
+    assert_eq!(in_use(&fake.root), [(PathBuf::from("/dev/zram1"), 7)].into());
+}
+
 /// It was looked at and was free; then somebody was faster.
 #[test]
 fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {

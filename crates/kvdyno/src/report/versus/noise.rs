@@ -13,6 +13,7 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::{Case, Plan};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Without a calibration differences below this share are not claimed.
 pub const DEFAULT_NOISE: f64 = 0.02;
@@ -51,6 +52,9 @@ pub struct Calibration {
     /// The kind of the filesystem under the databases, where one is known.
     #[serde(skip)]
     pub filesystem: Option<String>,
+    /// Volumes with their kinds of filesystem, and memory tiers: what else its cases were on.
+    #[serde(skip)]
+    pub below: BTreeSet<[Option<String>; 3]>,
     /// Trials under each label.
     pub trials: [usize; 2],
     /// What it resolves, by figure and place.
@@ -134,18 +138,21 @@ impl Calibration {
             engine,
             engine_name: info.engine.clone(),
             filesystem: filesystem(&summary.host).map(str::to_owned),
+            below: below(record, of_label(&first)),
             trials: [trials(&first)?, trials(&second)?],
             resolves,
         })
     }
 
-    /// Whether both sides are of its engine alone, on its drive and kind of filesystem.
+    /// Whether both sides are of its engine alone, on its drive and kind of filesystem, and on no
+    /// other volumes and memory tiers than it was.
     fn is_of(&self, sides: &Sides<'_>) -> bool {
         [sides.chosen_base(), sides.chosen_new()].iter().all(|side| {
             let host = &side.record.summary.host;
             let drive = host.drive.as_ref().map(|drive| &drive.name);
             (drive, filesystem(host)) == (self.drive.as_ref(), self.filesystem.as_deref())
                 && side.groups.iter().all(|group| group.engine == self.engine_name)
+                && below(side.record, side.groups.iter().copied()).is_subset(&self.below)
         })
     }
 
@@ -154,6 +161,20 @@ impl Calibration {
         let of_figure = self.resolves.iter().filter(|known| known.figure == figure);
         of_figure.map(|known| known.share).reduce(f64::max)
     }
+}
+
+fn below<'g>(
+    record: &Record,
+    groups: impl Iterator<Item = &'g Group>,
+) -> BTreeSet<[Option<String>; 3]> {
+    let kind = |name: &String| {
+        let made = record.summary.volumes.iter().find(|made| made.name == *name)?;
+        made.filesystem.as_ref().map(|found| found.kind.clone())
+    };
+    let of = |group: &Group| {
+        [group.volume.clone(), group.volume.as_ref().and_then(kind), group.tier.clone()]
+    };
+    groups.map(of).collect()
 }
 
 fn filesystem(host: &Host) -> Option<&str> {
@@ -173,7 +194,11 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
     let cases = |label: &str| {
         let mut cases: Vec<&Case> = plan.cases.iter().filter(|case| case.label == label).collect();
         // Shuffled within each trial.
-        cases.sort_by_key(|case| (case.trial, case.threads, case.ram_limit_bytes));
+        cases.sort_by_cached_key(|case| {
+            let volume = case.volume.as_ref().map(|volume| volume.name.clone());
+            let tier = case.tier.as_ref().map(|tier| tier.name.clone());
+            (case.trial, case.threads, case.ram_limit_bytes, tier, volume)
+        });
         cases
     };
     let (one, other) = (cases(first), cases(second));

@@ -294,8 +294,10 @@ fn a_calibration_of_something_else_lowers_nothing() {
     let other = Some("another".to_owned());
     let engine = Calibration { engine_name: "leveldb".to_owned(), ..known.clone() };
     let drive = Calibration { drive: other.clone(), ..known.clone() };
-    let filesystem = Calibration { filesystem: other, ..known };
-    for other in [engine, drive, filesystem] {
+    let filesystem = Calibration { filesystem: other.clone(), ..known.clone() };
+    let volume = Calibration { below: [[other.clone(), None, None]].into(), ..known.clone() };
+    let tier = Calibration { below: [[None, None, other]].into(), ..known };
+    for other in [engine, drive, filesystem, volume, tier] {
         assert_eq!(least(&other), DEFAULT_NOISE.to_bits(), "{other:?}");
     }
 }
