@@ -56,7 +56,7 @@ pub(super) fn of(evidence: &Evidence) -> Vec<Copies> {
 }
 
 impl Copies {
-    /// `lmdb on xfs: each of 6 cases began cold on a reflink of what was loaded (6.99 MiB, made in
+    /// `lmdb on xfs: each of 6 cases began on a reflink of what was loaded (6.99 MiB, made in
     /// 3.00 ms)`.
     pub(super) fn words(&self) -> String {
         let on = self.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
@@ -71,7 +71,7 @@ impl Copies {
         let took = units::duration(self.took_ns as u64);
         let instead = self.instead.as_ref().map_or_else(String::new, |why| format!("; {why}"));
         format!(
-            "{}{on}: {who} began cold on {what} of what was loaded ({}, {verb} in {took}{instead})",
+            "{}{on}: {who} began on {what} of what was loaded ({}, {verb} in {took}{instead})",
             self.label,
             units::bytes(self.bytes as u64)
         )
