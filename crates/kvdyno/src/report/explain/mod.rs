@@ -86,6 +86,8 @@ struct Trial<'e> {
     phase: &'e PhaseRecord,
     /// How long each writing thread was held up.
     stalled_ns: f64,
+    /// By the engine's counter; else by its events.
+    counted: bool,
 }
 
 /// Everything that can be told, in the order of the groups.
@@ -107,7 +109,9 @@ pub(super) fn read(
             continue;
         }
         let server = evidence.cases.iter().filter(same).any(is_server);
-        let facts = Facts { server, ..Facts::of(&phases, block_io.iter().find(here)) };
+        let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
+        let facts = Facts::of(&phases, block_io.iter().find(here));
+        let facts = Facts { server, stalls_counted, ..facts };
         all.extend(of_place(&place, &trials, &phases, &facts));
     }
     Ok(all)
@@ -164,7 +168,7 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
         Some(micros) => micros as f64 * 1e3 / f64::from(threads),
         None => lasted as f64,
     };
-    Ok(Ok(Trial { phase: record, stalled_ns }))
+    Ok(Ok(Trial { phase: record, stalled_ns, counted: counted.is_some() }))
 }
 
 fn writers(phase: &PhaseRecord) -> u32 {

@@ -189,7 +189,14 @@ fn said_of(
 }
 
 fn facts() -> Facts {
-    Facts { wall_ns: 10.0 * S, threads: 1, ops: 1000.0, cpu_ns: Some(S), ..Facts::default() }
+    Facts {
+        wall_ns: 10.0 * S,
+        threads: 1,
+        ops: 1000.0,
+        cpu_ns: Some(S),
+        stalls_counted: true,
+        ..Facts::default()
+    }
 }
 
 #[test]
@@ -343,6 +350,10 @@ fn waiting_for_others_has_its_own_words() {
                 .to_owned()
         )
     );
+    let told = Facts { stalls_counted: false, ..facts.clone() };
+    let (_, words) = said(&[(User, 2.5), (Stall, 7.5)], &told).unwrap();
+    let most = "writer lost up to 75 % of the time to the engine's stalls, as it tells of them";
+    assert!(words.starts_with(most), "{words}");
     assert_eq!(case(Idle).0, Cause::Schedule);
     assert_eq!(case(Network).0, Cause::Server);
     let (cause, words) = said(&[(User, 4.0), (RunQueue, 6.0)], &facts).unwrap();
