@@ -470,6 +470,22 @@ fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
     assert!(found(crate::findings::Id::BoundByLatency).contains("readers waited 80 %"));
 }
 
+/// Too few looks in each trial are enough together, and are no more than they were.
+#[test]
+fn looks_of_all_trials_are_counted_once() {
+    let mut fixture = Fixture::new();
+    told_apart(&mut fixture);
+    for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
+        let looks = &mut fixture.case(trial).phase("measure").after.looks;
+        let readers = looks.as_mut().unwrap().get_mut("readers").unwrap();
+        readers.read = 3 * 7 + 12;
+    }
+    let summary = fixture.summary();
+    let readers = summary.explained.iter().find(|one| one.group == 1).unwrap();
+    assert_eq!((readers.role.as_deref(), readers.looks), (Some("readers"), 24));
+    assert_eq!(readers.metrics.value(&c::TIME_DEVICE_READ).unwrap().round() as u64, 80);
+}
+
 /// One trial of another worker's, whose threads were not told apart: no figures of two kinds.
 #[test]
 fn trials_that_know_less_make_all_know_less() {
