@@ -17,7 +17,9 @@ use super::summary::Summary;
 use super::table::{Side, Table};
 use super::wrap::wrap;
 use crate::{search, units};
+use kvdyno_record::search::Axis;
 pub(super) use number::ratio;
+use std::collections::BTreeMap;
 
 /// A table with its title and how to read it.
 #[derive(Clone, Debug)]
@@ -32,7 +34,7 @@ pub struct Titled {
 
 /// Every table that has rows.
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
-    let axes = Axes::of(&summary.groups);
+    let axes = Axes::of(summary);
     let tables = [
         curve(summary),
         load::load(summary, &axes, wide),
@@ -137,10 +139,13 @@ struct Axes {
     data: bool,
     ram: bool,
     volume: bool,
+    /// By case, what a search for a rate offered to it; empty: nothing was searched, or no rate.
+    offered: BTreeMap<String, String>,
 }
 
 impl Axes {
-    fn of(groups: &[Group]) -> Self {
+    fn of(summary: &Summary) -> Self {
+        let groups = &summary.groups;
         let real = groups.iter().filter(|group| group.competes());
         let engines = || groups.iter().filter(|group| !group.bare_drive);
         Self {
@@ -148,6 +153,7 @@ impl Axes {
             data: several(engines().map(data)),
             ram: several(engines().map(Group::ram)),
             volume: several(engines().map(|group| &group.volume)),
+            offered: summary.search.as_ref().map(offered).unwrap_or_default(),
         }
     }
 
@@ -164,6 +170,9 @@ impl Axes {
         }
         if self.ram {
             columns.push(("RAM", Side::Right));
+        }
+        if !self.offered.is_empty() {
+            columns.push(("offered", Side::Right));
         }
         columns
     }
@@ -183,8 +192,25 @@ impl Axes {
             let held = group.ram_limit_held != Some(false) && group.tier_held != Some(false);
             cells.push(if held { group.ram() } else { format!("{} NOT HELD", group.ram()) });
         }
+        if !self.offered.is_empty() {
+            let offered = group.trials.iter().find_map(|trial| self.offered.get(&trial.case));
+            cells.push(offered.cloned().unwrap_or_else(|| "-".to_owned()));
+        }
         cells
     }
+}
+
+/// Points of a search for a rate have nothing else by which they are told apart.
+fn offered(answer: &search::Answer) -> BTreeMap<String, String> {
+    if answer.axis == Axis::Ram {
+        return BTreeMap::new();
+    }
+    let mut offered = BTreeMap::new();
+    for point in answer.points.iter().chain(&answer.fastest) {
+        let words = point.value.map_or_else(|| "closed".to_owned(), |value| answer.words(value));
+        offered.extend(point.cases.iter().map(|case| (case.clone(), words.clone())));
+    }
+    offered
 }
 
 /// The data of a group in a few words: `80 M x 16+4000`.

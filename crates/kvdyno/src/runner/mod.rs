@@ -123,7 +123,10 @@ impl Run<'_> {
 
     /// One pending case, with the load it needs if that has to be done again.
     fn step(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
-        if !case.makes_database() && !self.databases.is_loaded(&case.database.id) {
+        // Without a worker nothing is loaded again: what the load was measured at is kept.
+        let has_worker = self.workers.contains_key(&case.engine);
+        let needs_load = !case.makes_database() && !self.databases.is_loaded(&case.database.id);
+        if has_worker && needs_load {
             let Some(loader) =
                 self.plan.cases.iter().find(|other| other.id == case.database.made_by)
             else {

@@ -90,7 +90,12 @@ pub(crate) fn aid(answer: &Answer) -> String {
         aid += &match *clock {
             "response" => format!(
                 " Latencies of {roles} are response times, from the moment at which an operation \
-                 was due (an open loop)."
+                 was due (an open loop){}.",
+                if answer.fastest.is_some() {
+                    "; in the closed loop service times of calls"
+                } else {
+                    ""
+                }
             ),
             _ => format!(" Latencies of {roles} are service times of calls (a closed loop)."),
         };

@@ -4,6 +4,7 @@
 use super::{Answer, Next, Outcome, answer, curve};
 use crate::report::evidence::Evidence;
 use crate::report::fixture::{Fixture, FixtureCase};
+use crate::report::tables;
 use kvdyno_record::case::Outcome as CaseOutcome;
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::workload::{Drive, Rate, Schedule, Work};
@@ -199,6 +200,14 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
         let role = &mut case.phase("measure").roles[0];
         role.offered_per_s = Some(per_s);
         role.backlog = if threads == 2 { 100_000 } else { 1 };
+    }
+    // What was offered tells the points apart in every table.
+    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+    for shown in tables::all(&fixture.summary(), false) {
+        let text = shown.table.text();
+        assert!(text.contains("offered"), "{}: {text}", shown.title);
+        let run = shown.title.starts_with("Run");
+        assert!(!run || text.contains("10.0 k/s") && text.contains("20.0 k/s"), "{text}");
     }
     let answer = answered(fixture, false);
     let Outcome::Between { met, missed, .. } = answer.result else { panic!("{answer:?}") };

@@ -31,25 +31,20 @@ fn typed(axis: &Axis, value: u64) -> String {
 /// All that is to be said, the answer first.
 pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     let mut all = vec![first(answer)];
+    let goes_on = !answer.sealed;
     match answer.result {
-        Outcome::Open if !answer.sealed => {
-            all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
-        }
         Outcome::Open => {}
         Outcome::Stopped => all.push("What was measured before is kept.".to_owned()),
         Outcome::Never { easiest } => all.push(after_never(answer, easiest)),
         Outcome::Always { hardest } => all.push(after_always(answer, hardest)),
         Outcome::Between { met, missed, surely_missed, close } => {
             all.push(interval(answer, met, missed, surely_missed));
-            let stopped = stopped(answer).filter(|_| !close);
-            if let Some((at, why)) = stopped {
+            if let Some((at, why)) = stopped(answer).filter(|_| !close) {
                 all.push(format!(
                     "It is not within {}: the search had to stop {at}: {why}.",
                     units::percent(answer.within)
                 ));
-            } else if !close && !answer.sealed {
-                all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
-            } else if !close {
+            } else if !close && !goes_on {
                 all.push(format!(
                     "The search was ended before it was within {}: `--between {}..{}` goes on from \
                      here.",
@@ -59,6 +54,14 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
                 ));
             }
         }
+    }
+    let ended = match answer.result {
+        Outcome::Open | Outcome::Stopped => false,
+        Outcome::Between { close, .. } => close,
+        Outcome::Never { .. } | Outcome::Always { .. } => true,
+    };
+    if !ended && goes_on {
+        all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
     }
     if let Outcome::Between { met, .. } | Outcome::Always { hardest: met } = answer.result {
         all.extend(answer.point(met).map(confidence));
@@ -208,10 +211,14 @@ fn interval(answer: &Answer, met: u64, missed: u64, surely_missed: Option<u64>) 
     };
     match surely_missed {
         Some(clear) if clear == missed => format!(
-            "{what} lies between {} and {}, {} apart: all trials agree on either side.",
+            "{what} lies between {} and {}, {} apart{}.",
             words(met.min(missed)),
             words(met.max(missed)),
-            apart(met, missed)
+            apart(met, missed),
+            match answer.point(met) {
+                Some(point) if point.trials > 1 => ": all trials agree on either side",
+                _ => "",
+            }
         ),
         Some(clear) => format!(
             "It is no sharp edge: {}. The answer is the interval between {} and {}, {} apart.",

@@ -302,6 +302,22 @@ fn ctrl_c_keeps_the_points_and_resume_searches_on() {
 }
 
 #[test]
+fn without_its_worker_a_resumed_search_loses_nothing() {
+    let scratch = Scratch::new();
+    let running = at_its_second_point(&scratch);
+    running.signal(Signal::INT);
+    running.wait().assert_code(130);
+    let [worker, hidden] = ["engines/kvdyno-null", "hidden"].map(|name| scratch.path(name));
+    std::fs::rename(&worker, &hidden).unwrap();
+    let said = flat(&scratch.run(&["resume"]));
+    assert!(said.contains("no worker `kvdyno-null` was found"), "{said}");
+    let load = record(&scratch.only_run(), "load_r1");
+    assert_eq!((load.outcome, load.attempt), (Outcome::Done, 1), "it cannot be loaded again");
+    std::fs::rename(&hidden, &worker).unwrap();
+    assert_goes_on(&scratch);
+}
+
+#[test]
 fn a_killed_search_is_resumed_from_its_record() {
     let scratch = Scratch::new();
     let running = at_its_second_point(&scratch);

@@ -141,8 +141,16 @@ pub(super) fn judge(case: &Case<'_>) -> Option<(Cause, String)> {
 }
 
 impl Case<'_> {
+    /// `71 %`, or `up to 71 %` of what is not known but for the most that it can be: waits for the
+    /// device where threads were not told apart, and stalls that the engine told of and did not
+    /// count.
     fn percent(&self, parts: &[Part]) -> String {
-        format!("{:.0} %", 100.0 * self.time.share(parts))
+        let at_most = match parts {
+            [Part::Stall] => !self.facts.stalls_counted,
+            _ => *parts == Part::AT_DEVICE && self.basis == Basis::Process,
+        };
+        let at_most = if at_most { "up to " } else { "" };
+        format!("{at_most}{:.0} %", 100.0 * self.time.share(parts))
     }
 
     /// Its CPU time: where, and of whom.
@@ -172,8 +180,8 @@ impl Case<'_> {
 
     /// By what kind of request, and how long the device took for each.
     fn at_device(&self) -> (Cause, String) {
-        let percent = self.percent(&Part::AT_DEVICE);
-        let waited = format!("waited {}{percent} of the time for the device", self.at_most());
+        let waited =
+            format!("waited {} of the time for the device", self.percent(&Part::AT_DEVICE));
         let by = |part| self.time.ns(part);
         let (read, write, sync) = (by(Part::Read), by(Part::Write), by(Part::Sync));
         let flushes = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH);
@@ -198,11 +206,6 @@ impl Case<'_> {
             _ => self.written(&device),
         };
         (cause, format!("{waited}{words}{}", self.seen()))
-    }
-
-    /// Where threads were not told apart their waits are what they can have been.
-    fn at_most(&self) -> &'static str {
-        if self.basis == Basis::Process { "up to " } else { "" }
     }
 
     /// A drive that was busy with many large requests, which is as far as that can be told without
@@ -310,7 +313,8 @@ impl Case<'_> {
     /// that it did not keep up with.
     fn held_up(&self) -> String {
         let percent = self.percent(&[Part::Stall]);
-        let words = format!("lost {percent} of the time to the engine's stalls, as it counts them");
+        let by = if self.facts.stalls_counted { "counts" } else { "tells of" };
+        let words = format!("lost {percent} of the time to the engine's stalls, as it {by} them");
         let Some(device) = self.facts.device else { return words };
         let busy = 100.0 * self.facts.busy().unwrap_or(0.0);
         let written = self.written(&device);
@@ -341,10 +345,7 @@ impl Case<'_> {
         let mut told: Vec<_> =
             kinds.into_iter().filter(|(parts, _)| self.time.share(parts) >= WORTH_SAYING).collect();
         told.sort_by(|a, b| self.time.share(b.0).total_cmp(&self.time.share(a.0)));
-        let words = told.iter().map(|(parts, words)| {
-            let at_most = if *parts == Part::AT_DEVICE { self.at_most() } else { "" };
-            format!("{words} {at_most}{}", self.percent(parts))
-        });
+        let words = told.iter().map(|(parts, words)| format!("{words} {}", self.percent(parts)));
         let words: Vec<String> = words.collect();
         match words.split_last() {
             Some((last, [])) => format!("{} {last} of the time", self.subject),

@@ -20,6 +20,8 @@ pub(super) struct Facts {
     pub(super) cpu_ns: Option<f64>,
     /// The engine is a server: that CPU time has none of the roles' threads in it.
     pub(super) server: bool,
+    /// Time held up was counted by the engine: told of, it may have been less.
+    pub(super) stalls_counted: bool,
     /// Page faults an operation.
     pub(super) faults_per_op: Option<f64>,
     /// Of the device, while the phase ran.
@@ -84,6 +86,7 @@ impl Facts {
             writes: phases.iter().map(|phase| super::super::block_io::writes(phase) as f64).sum(),
             cpu_ns: sum(&|phase| Spent::of(phase).cpu_ns().ok()),
             server: false,
+            stalls_counted: false,
             faults_per_op: faults.and_then(|faults| mean(faults, ops)),
             device: devices(),
             flushes,

@@ -25,7 +25,7 @@ use kvdyno_record::files::RecordError;
 use kvdyno_record::usage::{Looks, Snapshot};
 use schemars::JsonSchema;
 use serde::Serialize;
-use time::{OfProcess, OfThreads, Part, Time, is_enough, looks_between};
+use time::{OfProcess, OfThreads, Part, Time, blocked_looks, is_enough, looks_between};
 
 /// Engines' own counters of time that writers were held up, by the ends of their names.
 const STALL_MICROS: &str = "stall.micros";
@@ -86,6 +86,8 @@ struct Trial<'e> {
     phase: &'e PhaseRecord,
     /// How long each writing thread was held up.
     stalled_ns: f64,
+    /// By the engine's counter; else by its events.
+    counted: bool,
 }
 
 /// Everything that can be told, in the order of the groups.
@@ -107,7 +109,9 @@ pub(super) fn read(
             continue;
         }
         let server = evidence.cases.iter().filter(same).any(is_server);
-        let facts = Facts { server, ..Facts::of(&phases, block_io.iter().find(here)) };
+        let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
+        let facts = Facts::of(&phases, block_io.iter().find(here));
+        let facts = Facts { server, stalls_counted, ..facts };
         all.extend(of_place(&place, &trials, &phases, &facts));
     }
     Ok(all)
@@ -164,7 +168,7 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
         Some(micros) => micros as f64 * 1e3 / f64::from(threads),
         None => lasted as f64,
     };
-    Ok(Ok(Trial { phase: record, stalled_ns }))
+    Ok(Ok(Trial { phase: record, stalled_ns, counted: counted.is_some() }))
 }
 
 fn writers(phase: &PhaseRecord) -> u32 {
@@ -227,12 +231,16 @@ fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time,
     let found = trial.phase.roles.iter().find(|role| role.role == name);
     let role = found.ok_or_else(|| Why::from(format!("role {name} left no result")))?;
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
-    Ok(Time::of_threads(&OfThreads {
+    let own = looks(trial.phase, name);
+    let mut time = Time::of_threads(&OfThreads {
         usage,
-        looks: looks(trial.phase, name).filter(is_enough).or(pooled),
+        looks: own.filter(is_enough).or(pooled),
         outside_ns: role.offered_per_s.map(|_| (usage.time_ns as f64 - service_ns(role)).max(0.0)),
         stalled_ns: if writes(role) { trial.stalled_ns * f64::from(role.threads) } else { 0.0 },
-    }))
+    });
+    // Those of the other trials are counted there.
+    time.looks = own.as_ref().map_or(0, blocked_looks);
+    Ok(time)
 }
 
 fn of_process(trial: &Trial<'_>) -> Result<Time, Why> {

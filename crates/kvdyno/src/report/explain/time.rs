@@ -262,7 +262,7 @@ fn idle_ns(of: &OfThreads, blocked_ns: f64) -> f64 {
 }
 
 /// Looks at which a thread was blocked.
-fn blocked_looks(looks: &Looks) -> u64 {
+pub(super) fn blocked_looks(looks: &Looks) -> u64 {
     let Looks { running: _, read, write, sync, ring, lock, sleep, network, other } = *looks;
     read + write + sync + ring + lock + sleep + network + other
 }
