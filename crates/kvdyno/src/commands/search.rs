@@ -243,9 +243,10 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
     printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
         format!(
-            "up to {points} points of {} trials (where trials disagree up to twice as many), \
+            "up to {points} points of {} trial{} (where trials disagree up to twice as many), \
              within {}: {}, about {}",
             search.trials,
+            if search.trials == 1 { "" } else { "s" },
             units::percent(search.within),
             units::cases(loads + (plan.cases.len() - loads) * points as usize),
             units::duration(expected_ns(plan, search, points - 1, &prepared.workers).0),
@@ -331,6 +332,7 @@ impl Searching {
             let later = begun.elapsed() + longest.max(Duration::from_nanos(one));
             if self.budget.is_some_and(|budget| later > budget) {
                 printer.warning("no time is left for another point: the search ends here");
+                printer.hint("a longer --budget, or fewer --trials, measures more points");
                 return Ok(Ended::Complete);
             }
             let point = self.maker.point(&search, &self.plan, next)?;
