@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Which end of the values is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub(super) enum Wanted {
     /// The smallest that meets the target: memory, in binary steps.
     Smallest,
     /// The largest that meets it: a rate, in decimal steps.
@@ -17,28 +17,28 @@ pub enum Wanted {
 
 /// How many trials of a point met the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Votes {
+pub(super) struct Votes {
     /// That did.
-    pub met: u32,
+    pub(super) met: u32,
     /// Of so many.
-    pub of: u32,
+    pub(super) of: u32,
 }
 
 impl Votes {
     /// Every trial did: the point counts as met. One that missed is a target not to rely upon.
-    pub fn all(self) -> bool {
+    pub(super) fn all(self) -> bool {
         self.of > 0 && self.met == self.of
     }
 
     /// No trial did.
-    pub fn none(self) -> bool {
+    pub(super) fn none(self) -> bool {
         self.met == 0
     }
 }
 
 /// What a search came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub(super) enum Found {
     /// Not even the easiest value meets the target.
     Never {
         /// It.
@@ -63,7 +63,7 @@ pub enum Found {
 
 /// A search at work.
 #[derive(Clone, Debug)]
-pub struct Edge {
+pub(super) struct Edge {
     wanted: Wanted,
     easiest: u64,
     hardest: u64,
@@ -75,7 +75,7 @@ pub struct Edge {
 impl Edge {
     /// A search between two values, the lower one first, until both sides of the edge differ by no
     /// more than the share `within`.
-    pub fn new(wanted: Wanted, (low, high): (u64, u64), within: f64) -> Self {
+    pub(super) fn new(wanted: Wanted, (low, high): (u64, u64), within: f64) -> Self {
         let (easiest, hardest) = match wanted {
             Wanted::Smallest => (high.max(low), low),
             Wanted::Largest => (low, high.max(low)),
@@ -84,7 +84,7 @@ impl Edge {
     }
 
     /// The value to try next; nothing: the search is over.
-    pub fn next(&self) -> Option<u64> {
+    pub(super) fn next(&self) -> Option<u64> {
         let Some(easiest) = self.told.get(&self.easiest) else { return Some(self.easiest) };
         if !easiest.all() {
             return None;
@@ -102,12 +102,12 @@ impl Edge {
     }
 
     /// How a point went.
-    pub fn tell(&mut self, value: u64, votes: Votes) {
+    pub(super) fn tell(&mut self, value: u64, votes: Votes) {
         self.told.insert(value, votes);
     }
 
     /// What is known; nothing before the ends were tried.
-    pub fn found(&self) -> Option<Found> {
+    pub(super) fn found(&self) -> Option<Found> {
         if !self.told.get(&self.easiest)?.all() {
             return Some(Found::Never { easiest: self.easiest });
         }
@@ -120,13 +120,13 @@ impl Edge {
     }
 
     /// Values that met the target in all trials although an easier one did not.
-    pub fn contradictions(&self) -> Vec<u64> {
+    pub(super) fn contradictions(&self) -> Vec<u64> {
         let harder = self.ascent().skip_while(|(_, votes)| votes.all());
         harder.filter(|(_, votes)| votes.all()).map(|(value, _)| value).collect()
     }
 
     /// The most points that are still to be tried where trials agree from here on.
-    pub fn points_left(&self) -> u32 {
+    pub(super) fn points_left(&self) -> u32 {
         let told = |value: u64| self.told.contains_key(&value);
         if self.next().is_none() {
             return 0;

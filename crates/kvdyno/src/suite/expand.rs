@@ -108,12 +108,8 @@ fn set_up<'a>(
     for &(engine, description) in found {
         let data = &sized.data;
         let volumes = volumes(suite, description);
-        let on_device = |volume: &At<Volume>| volume.place() == PlaceKind::Device;
-        let device = match volumes.first() {
-            Some(volume) => volume.is_some_and(on_device),
-            None => suite.typed.volume.first().is_some_and(on_device),
-        };
-        let device = device || host.device;
+        let first = volumes.first().copied().unwrap_or_else(|| suite.typed.volume.first());
+        let device = is_on_device(first, false) || host.device;
         abilities::check(&suite.typed, engine, description, data, device, mistakes);
         for limit in limits {
             let memory = Memory { bytes: limit.memory_bytes(host) };
