@@ -210,6 +210,7 @@ Examples:
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run quick --json > summary.json
   kvdyno run quick --io-latency
+  kvdyno run quick --name before --note 'kernel 6.12, stock'    then: kvdyno show before
 
 A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
 one ends at once.")]

@@ -1,5 +1,4 @@
-//! `--name` and `--note`: what a person calls a run and says of it. Nothing that is measured depends
-//! on either.
+//! `--name` and `--note`: what a person calls a run and says of it. Nothing measured depends on it.
 
 use clap::Args;
 use kvdyno_record::run::RunRecord;

@@ -6,8 +6,8 @@ use super::suites::{GET, suite};
 #[test]
 fn a_run_is_listed_and_found_by_the_name_it_was_given() {
     let scratch = Scratch::new();
-    let text = suite().trials(1).engine("null").measure("operations = 500").role("readers", GET);
-    scratch.write("s.toml", &text.text());
+    let text = suite().engine("null").load("batch = 500").measure("operations = 500");
+    scratch.write("s.toml", &text.role("readers", GET).text());
     let named = ["run", "s.toml", "--name", "small cache", "--note", "with 64 MiB"];
     scratch.run(&named).assert_ok();
     scratch.run(&["run", "s.toml"]).assert_ok();
