@@ -1,6 +1,6 @@
 //! `export`, `bundle` and `rerun`: what can be typed.
 
-use super::{RunName, RunsArgs};
+use super::{PlaceArgs, RunName, RunsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -79,6 +79,7 @@ pub struct BundleArgs {
 #[command(after_help = "\
 Examples:
   kvdyno rerun quick.tar.zst --place /mnt/nvme
+  kvdyno rerun quick.tar.zst --plan   what differs here, what it would do; nothing is done
   kvdyno rerun 2026-11-20T10        a run of one's own, once more
 
 What is run is the recorded plan: the same records, limits and options, not sized anew from this
@@ -88,9 +89,12 @@ pub struct RerunArgs {
     /// The run.
     #[command(flatten)]
     pub name: RunName,
-    /// The folder in which databases are made; emptied of them afterwards
-    #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    /// Where the databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
+    /// Say what would be done, and what differs here from there, and do nothing
+    #[arg(long)]
+    pub plan: bool,
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,

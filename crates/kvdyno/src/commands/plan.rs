@@ -1,6 +1,6 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
-use super::prepare::{check_space, prepare, refused, tell};
+use super::prepare::{Prepared, check_space, prepare, refused, tell};
 use crate::cli::PlanArgs;
 use crate::exit::Exit;
 use crate::host::{Place, Root};
@@ -22,16 +22,21 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.json {
         printer.json(&prepared.plan)?;
     } else {
-        printer.heading(&prepared.plan.title);
-        tell(&prepared, |text| printer.data(text), |text| printer.warning(text));
-        printer.data(&table(&prepared.plan));
-        let assumptions = &prepared.plan.estimate.assumptions;
-        let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
-        let assumptions = assumptions.join("\n  - ");
-        printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
+        show(&prepared, printer);
     }
     check_space(&prepared)?;
     Ok(Exit::Ok)
+}
+
+/// What would be done: outline, cases, and what the estimate rests on.
+pub(super) fn show(prepared: &Prepared, printer: &Printer) {
+    printer.heading(&prepared.plan.title);
+    tell(prepared, |text| printer.data(text), |text| printer.warning(text));
+    printer.data(&table(&prepared.plan));
+    let assumptions = &prepared.plan.estimate.assumptions;
+    let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
+    let assumptions = assumptions.join("\n  - ");
+    printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
 }
 
 fn table(plan: &Plan) -> String {

@@ -8,12 +8,13 @@ mod differences;
 
 use super::compare;
 use super::finish::{self, Shown};
+use super::plan;
 use super::prepare::{Prepared, identify, prepare_plan};
 use super::resume::check_secrets;
 use super::run;
 use super::runs;
 use crate::bundle::is_folder_name;
-use crate::cli::{CompareArgs, RerunArgs};
+use crate::cli::{CompareArgs, PlaceArgs, RerunArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::printer::Printer;
@@ -28,7 +29,7 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::Medium;
 use kvdyno_record::workload::{Phase, Work};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Repeats a run, shows it, and holds it against the first.
 pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -40,10 +41,15 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
-        let prepared = recorded.prepare(args.place.clone(), runs)?;
+        let prepared = recorded.prepare(args.at.clone(), runs)?;
         recorded.tell(&prepared, printer);
         (prepared, recorded.run.block_io)
     };
+    if args.plan {
+        plan::show(&prepared, printer);
+        run::check(&prepared)?;
+        return Ok(Exit::Ok);
+    }
     let (folder, ended) = run::keep(&prepared, runs, block_io, printer)?;
     let shown = Shown { json: args.json, wide: args.wide };
     let exit = finish::show(&folder, ended, &shown, printer)?;
@@ -93,7 +99,7 @@ impl Recorded {
     }
 
     /// The same work, with the workers that are found here.
-    fn prepare(&self, place: Option<PathBuf>, default_place: &Path) -> anyhow::Result<Prepared> {
+    fn prepare(&self, at: PlaceArgs, default_place: &Path) -> anyhow::Result<Prepared> {
         check_volumes(&self.plan)?;
         let mut workers = BTreeMap::new();
         for case in &self.plan.cases {
@@ -121,7 +127,7 @@ impl Recorded {
         });
         let estimate = suite::estimate(&self.plan.cases, &described.collect());
         let plan = Plan { format, sized, estimate, ..self.plan.clone() };
-        prepare_plan(self.text.clone(), plan, workers, place, default_place, &Root::system())
+        prepare_plan(self.text.clone(), plan, workers, at, default_place, &Root::system())
     }
 
     /// Says what differs here before anything begins.

@@ -11,7 +11,7 @@ mod points;
 use super::finish::AtWork;
 use super::prepare::{self, Prepared, check_space, limit_not_held};
 use super::run;
-use crate::cli::SearchArgs;
+use crate::cli::{PlaceArgs, SearchArgs};
 use crate::exit::{Complaint, Exit};
 use crate::findings::Severity;
 use crate::printer::Printer;
@@ -66,7 +66,7 @@ impl<'a> Query<'a> {
             text,
             making,
             trials: args.trials,
-            place: args.place.clone(),
+            at: args.at.clone(),
             runs: args.runs.runs.clone(),
         };
         let plan = maker.settle()?;
@@ -162,7 +162,8 @@ pub(super) fn resume(
         making: search.making,
         trials: search.trials,
         runs: place.clone(),
-        place: Some(place),
+        // It was made for the run, and is removed when nobody is in it.
+        at: PlaceArgs { place: Some(place), create_place: true },
     };
     Searching { work, plan, maker, budget: None }.finish(json, printer)
 }
@@ -199,7 +200,9 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
             let volume = case.volume.as_ref().map(|volume| format!(" on {}", volume.name));
             let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM {}", units::bytes(bytes)));
             let (volume, ram) = (volume.unwrap_or_default(), ram.unwrap_or_default());
-            keys.push((&case.key, format!("{}{volume}{ram}", case.label)));
+            let (records, values) = (case.data.records, case.shape.value_bytes_mean);
+            let data = format!(" {} x {values} B", units::count(records));
+            keys.push((&case.key, format!("{}{data}{volume}{ram}", case.label)));
         }
     }
     if keys.len() < 2 {

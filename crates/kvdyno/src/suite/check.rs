@@ -1,6 +1,7 @@
 //! What a suite's values must be together, whatever the engines and the host are.
 
 use super::check_drive::{check as jobs_check, longest};
+use super::length::Length;
 use super::mistake::Mistakes;
 use super::phase::{Load, Measure, Operation, Phase, Role};
 use super::read::At;
@@ -44,14 +45,21 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
             let mistake = mistakes.at(&size.span, "[data] says twice how much");
             mistake.label("expected either `records` or `size`");
         }
-        (Some(zero), None) if zero.0 == 0 => {
-            mistakes.at(&zero.span, "there are no records").label("expected at least 1");
-        }
-        (None, Some(At { value: DataSize::Is(0), span })) => {
-            mistakes.at(span, "there is no data").label("expected at least one record's bytes");
-        }
         _ => {}
     }
+    if let Some(records) = &data.records {
+        check_repeated(&records.value, mistakes);
+        for zero in records.0.iter().filter(|records| records.0 == 0) {
+            mistakes.at(&zero.span, "`records` is 0").label("expected at least 1");
+        }
+    }
+    if let Some(sizes) = &data.size {
+        check_repeated(&sizes.value, mistakes);
+        for zero in sizes.0.iter().filter(|size| size.value == DataSize::Is(0)) {
+            mistakes.at(&zero.span, "`size` is 0").label("expected at least one record's bytes");
+        }
+    }
+    check_repeated(&data.value_bytes.value, mistakes);
     let bytes = data.key_bytes.as_ref();
     if let (Some(bytes), Some(KeyFormat::Hex)) =
         (bytes.filter(|bytes| bytes.0 < 16), data.key_format.as_ref().map(|format| format.value))
@@ -59,16 +67,21 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&bytes.span, format!("a hex key has no {} bytes", bytes.0));
         mistake.label("expected at least 16, or key_format = \"binary\"");
     }
-    let shortest = match data.value_bytes.0 {
+    if data.verify.as_ref().is_some_and(|verify| verify.value) {
+        data.value_bytes.0.iter().for_each(|length| check_verified(length, mistakes));
+    }
+}
+
+fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
+    let shortest = match length.value.0 {
         Size::Fixed { bytes } => bytes,
         Size::Uniform { min, .. } | Size::Pareto { min, .. } => min,
         Size::Lognormal { .. } => 1,
     };
-    if data.verify.as_ref().is_some_and(|verify| verify.value) && shortest < VERIFY_BYTES {
-        let mistake = mistakes.at(
-            &data.value_bytes.span,
-            format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}"),
-        );
+    if shortest < VERIFY_BYTES {
+        let message =
+            format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}");
+        let mistake = mistakes.at(&length.span, message);
         mistake.label("expected longer values, or verify = false");
     }
 }

@@ -189,7 +189,7 @@ pub(super) fn resolve<'a>(
         let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
         let limit = limit.clone();
-        let setup = Setup { engine, description, options, limit, volume: None };
+        let setup = Setup { engine, description, options, data: 0, limit, volume: None };
         Some(Shape { setup, sized: blocks(bytes, block, seed) })
     };
     let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
@@ -276,7 +276,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
         seed,
         verify: false,
     };
-    Sized { data, record_bytes, notes: Vec::new() }
+    Sized { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
 /// What writes the file: every block of it, in order, and again as often as is asked for.
