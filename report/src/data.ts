@@ -147,6 +147,8 @@ export interface Summary {
   run: {
     id: string;
     suite: string;
+    name: string | null;
+    note: string | null;
     title: string;
     program: string;
     format: string;

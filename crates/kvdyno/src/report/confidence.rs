@@ -81,8 +81,8 @@ impl Bound {
 }
 
 /// What each reads is said in the documentation's table and by [`read::reading`]. Headline figures
-/// are records a second of loads and, at the largest number of threads, operations a second of roles
-/// (of those on a schedule: p99), of every engine.
+/// are records a second of loads and, at the largest number of threads, operations a second of
+/// roles (of those on a schedule: p99), of every engine.
 const GRADES: [Grade; 7] = [
     Grade { id: "no-figures", medium: Bound::Never, low: Bound::Below(1.0) },
     Grade { id: "few-trials", medium: Bound::Below(6.0), low: Bound::Below(4.0) },

@@ -78,6 +78,10 @@ pub struct RunInfo {
     pub id: String,
     /// The suite.
     pub suite: String,
+    /// What its user calls it; null: nothing.
+    pub name: Option<String>,
+    /// What its user says of it; null: nothing.
+    pub note: Option<String>,
     /// One line about the suite.
     pub title: String,
     /// Version of the program that ran it.
@@ -265,6 +269,8 @@ fn run_info(evidence: &Evidence) -> RunInfo {
     RunInfo {
         id: run.id.clone(),
         suite: run.suite.clone(),
+        name: run.name.clone(),
+        note: run.note.clone(),
         title: plan.title.clone(),
         program: run.program.clone(),
         format: run.format.clone(),
