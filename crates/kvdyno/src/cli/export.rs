@@ -12,7 +12,8 @@ use std::path::PathBuf;
 Examples:
   kvdyno export --xlsx latest.xlsx  a workbook: the tables, charts, formulas behind what is derived
   kvdyno export --markdown post.md  tables for a blog post; `-`: on standard output
-  kvdyno export --csv figures/      figures.csv, load.csv, run.csv and cost.csv
+  kvdyno export --markdown - --brief  the answer, one table and the machine, for a message
+  kvdyno export --csv figures/      figures.csv, load.csv, run.csv, cost.csv, series.csv, ...
   kvdyno export --csv -             every figure of every trial, one a row, on standard output
   kvdyno export 2026-11-20T10 --json > summary.json
   kvdyno export quick --all-runs --otava otava/   all runs of a suite, for Apache Otava
@@ -40,6 +41,9 @@ pub struct ExportArgs {
     /// The tables in GitHub's Markdown; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub markdown: Option<PathBuf>,
+    /// With --markdown: the answer, one table and the machine in a line; no path of this host
+    #[arg(long, requires = "markdown")]
+    pub brief: bool,
     /// Files for Apache Otava into this folder: a row for each run, and otava.yaml
     #[arg(long, value_name = "DIR", group = "output")]
     pub otava: Option<PathBuf>,

@@ -6,7 +6,7 @@ use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
 use crate::report::summary::Summary;
-use crate::report::{long, markdown, otava, wide, xlsx};
+use crate::report::{brief, long, markdown, otava, wide, xlsx};
 use anyhow::Context as _;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use std::path::Path;
@@ -33,7 +33,8 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         file(path, &xlsx::workbook(&evidence, &summary)?, printer)?;
     }
     if let Some(path) = &args.markdown {
-        let page = markdown::page(&summary);
+        let of = if args.brief { brief::page } else { markdown::page };
+        let page = of(&summary);
         if path == Path::new("-") {
             printer.verbatim(page.as_bytes());
         } else {

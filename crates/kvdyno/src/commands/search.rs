@@ -150,7 +150,7 @@ pub(super) fn resume(
     json: bool,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let search = plan.search.clone().context("the run is no search")?;
+    let search = plan.search.clone().context("the run is not a search")?;
     printer.note(&format!("then the search of `{}` goes on from its record", search.target));
     let file = work.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
@@ -306,7 +306,7 @@ impl Searching {
 
     /// Point after point, until nothing is left to be known.
     fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
-        let search = self.plan.search.clone().context("the run is no search")?;
+        let search = self.plan.search.clone().context("the run is not a search")?;
         let (begun, mut longest, mut asked) = (Instant::now(), Duration::ZERO, None);
         let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
         let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
@@ -335,7 +335,7 @@ impl Searching {
             // The first point's time has the load in it; of the others the longest tells.
             let later = begun.elapsed() + longest.max(Duration::from_nanos(one));
             if self.budget.is_some_and(|budget| later > budget) {
-                printer.warning("no time is left for another point: the search ends here");
+                printer.warning("stopped by its --budget: the next point would end after it");
                 printer.hint("a longer --budget, or fewer --trials, measures more points");
                 return Ok(Ended::Complete);
             }
@@ -370,7 +370,7 @@ struct Output<'a> {
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(folder)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
-    let answer = summary.search.as_ref().context("the run is no search")?;
+    let answer = summary.search.as_ref().context("the run is not a search")?;
     for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
     }

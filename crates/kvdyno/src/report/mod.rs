@@ -6,6 +6,7 @@
 pub mod about;
 pub mod answer;
 pub(crate) mod block_io;
+pub mod brief;
 pub mod catalogue;
 pub mod command;
 pub mod comparable;

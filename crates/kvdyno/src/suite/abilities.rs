@@ -28,7 +28,7 @@ pub(super) fn check(
     if abilities.numbered_keys_only && data.key.format == KeyFormat::Hex {
         let format = typed.data.key_format.as_ref();
         let span = format.map_or(&typed.data.span, |format| &format.span);
-        let mistake = mistakes.at(span, format!("{} takes no hex keys", description.name));
+        let mistake = mistakes.at(span, format!("engine `{}` takes no hex keys", description.name));
         mistake.label("expected key_format = \"binary\"").help(
             "on the command line: --set data.key_format=binary; or leave the key out: then the \
              suite takes the format that all of its engines take",

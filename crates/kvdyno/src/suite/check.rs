@@ -38,11 +38,11 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
 fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
     match (&data.records, &data.size) {
         (None, None) => {
-            let mistake = mistakes.at(&data.span, "[data] says not how much");
+            let mistake = mistakes.at(&data.span, "[data] has neither `records` nor `size`");
             mistake.label("expected `records` or `size`");
         }
         (Some(_), Some(size)) => {
-            let mistake = mistakes.at(&size.span, "[data] says twice how much");
+            let mistake = mistakes.at(&size.span, "[data] has both `records` and `size`");
             mistake.label("expected either `records` or `size`");
         }
         _ => {}
@@ -88,13 +88,13 @@ fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
 
 fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
-        let mistake = mistakes.at(&ratio.span, "[ram] says its limit twice");
+        let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");
         mistake.label("expected either `limit` or `data_to_ram`");
     }
     if let Some(limits) = &ram.limit {
         check_repeated(&limits.value, mistakes);
         for zero in limits.0.iter().filter(|limit| limit.0 == 0) {
-            let mistake = mistakes.at(&zero.span, "nothing runs in no memory");
+            let mistake = mistakes.at(&zero.span, "the RAM limit is 0");
             mistake.label("expected a limit above 0; leave [ram] out for none");
         }
     }
@@ -130,7 +130,7 @@ fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
 
 fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
     if let Some(first) = typed.phase.first().filter(|first| first.kind() != "load") {
-        let mistake = mistakes.at(&first.span, "there is nothing in the database yet");
+        let mistake = mistakes.at(&first.span, "the database is empty before the first load");
         mistake.label("expected a phase of kind \"load\" before this");
     }
     for again in typed.phase.iter().skip(1).filter(|phase| phase.kind() == "load") {
@@ -155,10 +155,10 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
         mistake.label("expected `duration`, `operations` or both");
     }
     if let Some(zero) = measure.operations.as_ref().filter(|operations| operations.0 == 0) {
-        mistakes.at(&zero.span, "the phase would do nothing").label("expected at least 1");
+        mistakes.at(&zero.span, "`operations` is 0").label("expected at least 1");
     }
     if measure.role.is_empty() {
-        mistakes.at(span, "nobody works in this phase").label("expected a [[phase.role]]");
+        mistakes.at(span, "the measure phase has no role").label("expected a [[phase.role]]");
     }
     let mut names = HashSet::new();
     for role in &measure.role {
@@ -190,7 +190,7 @@ fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
     let sweeps = sweeps(typed);
     let Some(threads) = &typed.run.threads else {
         for span in sweeps {
-            let mistake = mistakes.at(&span, "there is nothing to sweep");
+            let mistake = mistakes.at(&span, "`sweep`, and [run] has no `threads`");
             mistake.label("expected a number, or `threads` in [run]");
         }
         return;

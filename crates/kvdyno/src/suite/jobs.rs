@@ -177,7 +177,7 @@ pub(super) fn resolve<'a>(
         }
     }
     if let Some(on) = drive.read_only.as_ref().filter(|on| on.value && !host.device) {
-        let mistake = mistakes.at(&on.span, "in a directory there is nothing to read");
+        let mistake = mistakes.at(&on.span, "`read_only` in a directory: it is for block devices");
         mistake.label("expected a block device for this");
     }
     let bytes = file_bytes(suite, drive, sized, host);

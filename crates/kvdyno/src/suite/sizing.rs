@@ -156,7 +156,7 @@ fn data_set(
     };
     let records = records.max(1);
     if records as f64 * record_bytes > i64::MAX as f64 {
-        let mistake = mistakes.at(span, "no filesystem holds so much data");
+        let mistake = mistakes.at(span, "the data set is larger than any filesystem");
         mistake.label("expected at most 8 EiB of keys and values");
     }
     let format = key_format(suite, key_bytes, engines, &mut notes);
@@ -199,7 +199,7 @@ fn key_format(
 /// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
 pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
     if suite.no_ram_limit {
-        sized.notes.push("no RAM limit, whatever the suite says".to_owned());
+        sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
         return vec![Limit::default()];
     }
     let limits = bare_limits(suite, sized, host);

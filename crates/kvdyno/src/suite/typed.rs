@@ -281,8 +281,8 @@ impl FromToml for Data {
         let seed = fields.optional("seed");
         let verify = fields.optional("verify");
         if let Some(share) = compress_to.as_ref().filter(|share| share.0 <= 0.0) {
-            let mistake = fields.mistakes.at(&share.span, "nothing compresses to nothing");
-            mistake.label("expected a share above 0");
+            let mistake = fields.mistakes.at(&share.span, "`compress_to` is 0");
+            mistake.label("expected a share above 0, such as 0.5");
         }
         fields.finish();
         let value_bytes = value_bytes?;

@@ -102,7 +102,10 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     refused(&["drive", "p", "--rounds", "4"], "5..=25");
     if needs("drive", "what_cannot_be_is_refused_before_anything_is_touched") {
         refused(&["drive", "p", "--block", "1000"], "a block cannot have");
-        refused(&["drive", "p", "--read-only"], "in a directory there is nothing to read");
+        refused(
+            &["drive", "p", "--read-only"],
+            "`read_only` in a directory: it is for block devices",
+        );
         refused(&["drive", "p", "--duration", "5"], "expected a time with its unit");
     }
 }

@@ -350,7 +350,7 @@ fn no_time_left_ends_the_search_with_what_it_knows() {
     let done =
         scratch.run(&[&search[..], &["1", "--between", "100..2k", "--budget", "1ms"]].concat());
     // One point says nothing yet: there is no answer, and nothing that resume could do about it.
-    done.assert_code(4).assert_says("no time is left for another point");
+    done.assert_code(4).assert_says("stopped by its --budget");
     done.assert_says("it is not known yet");
     assert!(scratch.only_run().is_complete());
     assert_eq!(records(&scratch.only_run()).len(), 2);
