@@ -35,6 +35,7 @@ pub mod stalls;
 pub mod summary;
 pub mod table;
 pub mod tables;
+pub mod time_csv;
 mod trials;
 pub mod versus;
 pub mod wide;

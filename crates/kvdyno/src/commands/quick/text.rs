@@ -181,7 +181,12 @@ fn title(args: &QuickArgs, engines: &[String]) -> String {
         0 => "updates".to_owned(),
         percent => format!("{percent} % {read}, {} % updates", 100 - percent),
     };
-    format!("{}: {mix}, values of {} bytes", engines.join(", "), args.value.join(", "))
+    let bytes = |typed: &String| match typed.parse::<u64>() {
+        Ok(bytes) => format!("{bytes} B"),
+        Err(_) => typed.clone(),
+    };
+    let values: Vec<String> = args.value.iter().map(bytes).collect();
+    format!("{}: {mix}, values of {}", engines.join(", "), values.join(", "))
 }
 
 /// Bare where it is a number, else in quotes.
