@@ -459,6 +459,17 @@ mod tests {
     }
 
     #[test]
+    fn a_commands_own_options_come_before_those_of_all() {
+        let mut command = Cli::command();
+        command.build();
+        let run = command.find_subcommand_mut("run").unwrap();
+        let help = run.render_help().to_string();
+        let at = |option: &str| help.find(&format!(" {option} ")).unwrap();
+        assert!(at("--engine") < at("--place") && at("--place") < at("--set"), "{help}");
+        assert!(at("--set") < at("--color"), "{help}");
+    }
+
+    #[test]
     fn every_example_of_the_help_can_be_parsed() {
         let mut lines = examples(Cli::command().get_after_help());
         for command in Cli::command().get_subcommands() {

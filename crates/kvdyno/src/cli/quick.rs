@@ -20,7 +20,7 @@ number of threads on a fresh copy of the database. The bare drive and the harnes
 beside them. What is asked becomes a suite: --save-suite keeps it, `kvdyno run FILE` does the same
 work again, and docs/suites.md says what else can be asked there.")]
 pub struct QuickArgs {
-    /// The engines to compare; LMDB and RocksDB by default. `kvdyno engines` lists what is here
+    /// The engines to compare; lmdb and rocksdb by default. `kvdyno engines` lists what is here
     #[arg(value_name = "ENGINE")]
     pub engines: Vec<String>,
     /// How many records, as 10M; sized from this host by default, at most 1 GiB
@@ -64,9 +64,9 @@ pub struct QuickArgs {
     /// Memory of an engine and its files' page cache, as 1GiB; `all`: no limit
     #[arg(long, value_name = "BYTES", conflicts_with = "data_to_ram")]
     pub ram: Option<String>,
-    /// How many times larger than that memory the data is
-    #[arg(long, value_name = "TIMES", default_value_t = 4.0)]
-    pub data_to_ram: f64,
+    /// How many times larger than that memory the data is; 4 by default, where it is not small
+    #[arg(long, value_name = "TIMES")]
+    pub data_to_ram: Option<f64>,
     /// Where the databases lie.
     #[command(flatten)]
     pub at: PlaceArgs,

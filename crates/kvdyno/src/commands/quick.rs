@@ -3,13 +3,13 @@
 mod text;
 
 use super::finish::{self, Shown};
-use super::prepare::{check_space, prepare_text};
+use super::prepare::{Prepared, check_space, prepare_text};
 use super::{plan, run};
 use crate::cli::{QuickArgs, SuiteArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::printer::Printer;
-use crate::workers;
+use crate::{units, workers};
 use anyhow::Context as _;
 use kvdyno_record::files::write_atomic;
 use std::path::Path;
@@ -18,18 +18,27 @@ use text::Beside;
 /// The engines of a question that names none.
 const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 
+/// Under a smaller RAM limit that nobody asked for engines would only fail.
+const LIMIT_LEAST: u64 = 64 << 20;
+
 /// Answers a question.
 pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let engines = engines(args)?;
     let found = |name: &str| !engines.iter().any(|e| e == name) && workers::find(name).is_ok();
     let beside = Beside { null: found("null"), drive: found("drive") };
-    let text = text::suite(args, &engines, beside);
-    let suite = SuiteArgs { at: args.at.clone(), ..SuiteArgs::default() };
-    let file = match &args.save_suite {
-        Some(path) => path.display().to_string(),
-        None => "the suite that `kvdyno quick` wrote".to_owned(),
-    };
-    let mut prepared = prepare_text(&file, text.clone(), &suite, &args.runs.runs, &Root::system())?;
+    let mut text = text::suite(args, &engines, beside);
+    let mut prepared = prepared(args, &text)?;
+    let limit = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min();
+    let asked = args.ram.is_some() || args.data_to_ram.is_some();
+    if let Some(limit) = limit.filter(|limit| *limit < LIMIT_LEAST && !asked) {
+        printer.note(&format!(
+            "no RAM limit: a quarter of so little data is {}, and an engine needs more",
+            units::bytes(limit)
+        ));
+        let args = &QuickArgs { ram: Some("all".to_owned()), ..args.clone() };
+        text = text::suite(args, &engines, beside);
+        prepared = self::prepared(args, &text)?;
+    }
     if let Some(path) = &args.save_suite {
         save(path, &text, printer)?;
     }
@@ -41,6 +50,16 @@ pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     prepared.named.clone_from(&args.named);
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
+}
+
+/// What the text comes to here.
+fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
+    let suite = SuiteArgs { at: args.at.clone(), ..SuiteArgs::default() };
+    let file = match &args.save_suite {
+        Some(path) => path.display().to_string(),
+        None => "the suite that `kvdyno quick` wrote".to_owned(),
+    };
+    prepare_text(&file, text.to_owned(), &suite, &args.runs.runs, &Root::system())
 }
 
 /// Those typed; else the usual ones that are here.

@@ -33,6 +33,7 @@ fn confidence(summary: &Summary) -> String {
 }
 
 /// What tells the lines of one table apart beside the engine, where it differs.
+#[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 struct Axes {
     data: bool,
     ram: bool,
@@ -175,10 +176,11 @@ fn measured_on(summary: &Summary) -> String {
     let trials = summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0);
     let data: Vec<String> = datasets(summary);
     format!(
-        "Measured on {}; data {}; {}; {trials} trials, kvdyno {}.",
+        "Measured on {}; data {}; {}; {trials} trial{}, kvdyno {}.",
         parts.join(", "),
         data.join(" and "),
         engines.join(", "),
+        if trials == 1 { "" } else { "s" },
         summary.run.program
     )
 }

@@ -157,7 +157,7 @@ fn descend<'t, 'i>(
 }
 
 /// Makes a table of `rate = 1000`, where a path goes on into it.
-fn lengthen<'i>(name: &str, value: &mut Toml<'i>) {
+fn lengthen(name: &str, value: &mut Toml<'_>) {
     let Some((_, key)) = SHORT.iter().find(|(short, _)| *short == name) else { return };
     if !matches!(value.get_ref(), DeValue::Table(_)) {
         let span = value.span();

@@ -65,7 +65,8 @@ fn an_unknown_option_is_named_with_what_was_meant() {
 fn names_that_were_nearly_right_are_told() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
-    refuse(&scratch, &["quik"]).assert_says("error: there is no suite `quik`: did you mean `quick`?");
+    refuse(&scratch, &["quik"])
+        .assert_says("error: there is no suite `quik`: did you mean `quick`?");
     refuse(&scratch, &["s.toml", "--engine", "nul"]).assert_says("did you mean `null`?");
     scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
     refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");

@@ -100,6 +100,9 @@ fn data(args: &QuickArgs) -> String {
     )
 }
 
+/// Most reads of keys drawn evenly then come from the drive.
+const DATA_TO_RAM: f64 = 4.0;
+
 fn ram(args: &QuickArgs) -> String {
     match args.ram.as_deref() {
         Some("all") => "# No RAM limit: engines and page cache use what the machine has.\n".into(),
@@ -107,7 +110,7 @@ fn ram(args: &QuickArgs) -> String {
         None => format!(
             "# An engine and the page cache of its files have this many times less memory than \
              data.\n[ram]\ndata_to_ram = {}\n",
-            args.data_to_ram
+            args.data_to_ram.unwrap_or(DATA_TO_RAM)
         ),
     }
 }

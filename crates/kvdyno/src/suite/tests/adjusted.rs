@@ -62,7 +62,7 @@ fn a_duration_is_of_every_measured_phase() {
         |time: &str| Overrides { duration: Some(time.to_owned()), ..Overrides::default() };
     let plan = plan_of(&text, &overrides("30s")).unwrap();
     let ends = phases(&plan).find_map(|phase| match &phase.work {
-        Work::Measure(drive) => Some(drive.ends.clone()),
+        Work::Measure(drive) => Some(drive.ends),
         _ => None,
     });
     let ends = ends.unwrap();

@@ -1,6 +1,7 @@
 //! Several data sets: lists of value sizes and of amounts of data.
 
 use super::*;
+use kvdyno_record::workload::KeyFormat;
 use std::collections::BTreeSet;
 
 /// Each case's data in the order of the tables, once.
@@ -95,7 +96,6 @@ fn keys_have_a_format_that_all_engines_take() {
         let plan = plan(&text, &[]);
         (plan.cases[0].data.key.format, plan.sized.iter().any(|note| note.contains("binary")))
     };
-    use kvdyno_record::workload::KeyFormat;
     assert_eq!(format(&["null", "lmdb"]), (KeyFormat::Hex, false));
     assert_eq!(format(&["null", "drive"]), (KeyFormat::Binary, true));
     let text = SMALL.replace("name = \"null\"", "name = \"drive\"");
