@@ -5,7 +5,8 @@ use super::mistake::Mistakes;
 use super::phase::{Entry, Operation, Phase, Verify};
 use super::read::At;
 use super::scalar::Switch;
-use super::typed::{Engine, Typed};
+use super::engine::Engine;
+use super::typed::Typed;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
 use kvdyno_record::workload::{Data, KeyFormat};
 

@@ -4,7 +4,7 @@ use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Toml, Word};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, Threads};
 use super::source::Span;
-use super::typed::Options;
+use super::engine::Options;
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 

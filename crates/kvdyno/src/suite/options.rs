@@ -3,7 +3,7 @@
 use super::mistake::Mistakes;
 use super::read::At;
 use super::scalar::Given;
-use super::typed::Engine;
+use super::engine::Engine;
 use crate::units;
 use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
 
@@ -29,7 +29,12 @@ pub(super) fn resolve(
     let known: Vec<&str> = description.options.iter().map(|spec| spec.name.as_str()).collect();
     for (name, given) in &engine.options.0 {
         let Some(spec) = description.options.iter().find(|spec| spec.name == name.value) else {
-            let message = format!("{} has no option `{}`", description.name, name.value);
+            // Of a library it depends on the version.
+            let version = match description.capabilities.library {
+                true => format!(" {}", description.version),
+                false => String::new(),
+            };
+            let message = format!("{}{version} has no option `{}`", description.name, name.value);
             mistakes.unknown(&name.span, message, &name.value, &known);
             continue;
         };
