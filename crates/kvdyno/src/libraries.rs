@@ -100,7 +100,8 @@ pub fn again(path: PathBuf, library: Option<Library>) -> anyhow::Result<WorkerId
         check_unchanged(library)?;
     }
     let file = library.as_ref().map(|library| library.path.as_path());
-    identity(path.clone(), workers::describe(&path, file)?, library)
+    let description = workers::describe(&path, file)?;
+    identity(path, description, library)
 }
 
 /// A library is not what it was when its run began.

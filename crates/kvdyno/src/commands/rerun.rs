@@ -21,13 +21,13 @@ use crate::printer::Printer;
 use crate::suite::{self, SEVERAL_MAX};
 use anyhow::Context as _;
 use differences::{Side, differences};
-use libraries::{Given, found_here};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::Medium;
 use kvdyno_record::workload::{Phase, Work};
+use libraries::{Given, found_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -129,9 +129,7 @@ impl Recorded {
             program: &self.run.program,
             workers: &self.workers,
         };
-        let by_label = |case: &Case| {
-            Some((case.label.clone(), prepared.workers.of(case)?.clone()))
-        };
+        let by_label = |case: &Case| Some((case.label.clone(), prepared.workers.of(case)?.clone()));
         let workers = prepared.plan.cases.iter().filter_map(by_label).collect();
         let here = Side { host, program: crate::cli::VERSION, workers: &workers };
         let differences = differences(&there, &here, &self.plan);

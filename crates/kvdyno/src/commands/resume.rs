@@ -51,6 +51,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
+    args.named.rename(&mut run);
     folder.write_run(&run)?;
     for line in to_do(&Evidence::read(&folder)?, &left_behind) {
         printer.note(&line);
@@ -131,10 +132,7 @@ fn gone(error: anyhow::Error) -> anyhow::Error {
 
 /// A worker for each engine of the plan. One that differs from the one the run began with is used,
 /// and said: each case records which it was.
-fn workers_of(
-    folder: &RunFolder,
-    printer: &Printer,
-) -> anyhow::Result<Workers> {
+fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
     let mut found = Workers::default();
     for case in folder.plan()?.cases {
         if found.of(&case).is_none()

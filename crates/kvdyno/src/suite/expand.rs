@@ -13,7 +13,7 @@ use super::phase::Phase;
 use super::read::At;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::volume::Volume;
-use super::wanted::{self, Missing, Engines};
+use super::wanted::{self, Engines, Missing};
 use super::workload;
 use crate::units;
 use kvdyno_record::engine::{Description, PlaceKind};
@@ -27,11 +27,7 @@ const CASES_MAX: u64 = 100_000;
 ///
 /// `engines` is what came of looking for [`Suite::wanted`]. The time this takes depends on the
 /// number of cases and on nothing else.
-pub fn expand(
-    suite: &Suite,
-    engines: &Engines,
-    host: &SizingHost,
-) -> Result<Plan, SuiteError> {
+pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Plan, SuiteError> {
     let mut mistakes = Mistakes::default();
     let found = find_engines(suite, engines, &mut mistakes);
     let planning: Vec<_> = found.iter().map(|(_, found)| &found.engine().planning).collect();

@@ -50,4 +50,4 @@ pub use scalar::{SEVERAL_MAX, slug};
 pub use schema::schema;
 pub use sizing::SizingHost;
 pub use space::{NoSpace, check_space};
-pub use wanted::{Found, Missing, Pick, Wanted, Engines};
+pub use wanted::{Engines, Found, Missing, Pick, Wanted};

@@ -1,9 +1,9 @@
 //! An engine's options: as typed, and as the engine is opened with them under one RAM limit.
 
+use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::read::At;
 use super::scalar::Given;
-use super::engine::Engine;
 use crate::units;
 use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
 
@@ -30,11 +30,10 @@ pub(super) fn resolve(
     for (name, given) in &engine.options.0 {
         let Some(spec) = description.options.iter().find(|spec| spec.name == name.value) else {
             // Of a library it depends on the version.
-            let version = match description.capabilities.library {
-                true => format!(" {}", description.version),
-                false => String::new(),
-            };
-            let message = format!("{}{version} has no option `{}`", description.name, name.value);
+            let by_library = description.capabilities.library;
+            let version = if by_library { &description.version } else { "" };
+            let whose = format!("{} {version}", description.name);
+            let message = format!("{} has no option `{}`", whose.trim_end(), name.value);
             mistakes.unknown(&name.span, message, &name.value, &known);
             continue;
         };

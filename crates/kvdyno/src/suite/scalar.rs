@@ -226,7 +226,6 @@ impl Label {
     pub(super) fn part(text: &str) -> String {
         text.chars().map(|c| if c.is_control() { '-' } else { c }).collect()
     }
-
 }
 
 /// A label as part of a file's name: `rocksdb block_cache=1GiB` is `rocksdb-block_cache-1GiB`.

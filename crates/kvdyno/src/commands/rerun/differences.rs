@@ -105,6 +105,7 @@ fn unknown_options(here: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
 mod tests {
     use super::*;
     use crate::report::fixture::Fixture;
+    use kvdyno_record::library::Library;
 
     #[test]
     fn each_difference_is_a_sentence_and_sameness_is_silent() {
@@ -121,16 +122,26 @@ mod tests {
         other.machine.cpus = 64;
         other.drive = None;
         let mut newer = workers.clone();
-        newer.get_mut("lmdb").unwrap().description.engine.version = "1.0.0".to_owned();
-        newer.get_mut("rocksdb").unwrap().sha256 = "other".to_owned();
+        newer.get_mut("LMDB").unwrap().description.engine.version = "1.0.0".to_owned();
+        newer.get_mut("RocksDB").unwrap().sha256 = "other".to_owned();
+        let build = |build: &str| Library {
+            version: "1.0".to_owned(),
+            build: build.to_owned(),
+            sha256: "0123456789abcdef".to_owned(),
+            source: None,
+            path: "/mine.so".into(),
+        };
+        newer.get_mut("null").unwrap().library = Some(build("yours"));
         let here = Side { host: &other, program: "0.2.0", workers: &newer };
         let all = differences(&there, &here, &fixture.plan).join("\n");
         for expected in [
             "processors: 2 there, 64 here",
             "not known here",
             "kvdyno: 0.1.0 there, 0.2.0 here",
-            "lmdb: 0.9.70 there, 1.0.0 here",
-            "rocksdb: the same version 11.8.1, another binary",
+            "LMDB: 0.9.70 there, 1.0.0 here",
+            "RocksDB: the same version 11.8.1, another binary",
+            "null: the same version",
+            "another library: part of its worker there, yours, SHA-256 0123456789ab here",
         ] {
             assert!(all.contains(expected), "{expected}: {all}");
         }

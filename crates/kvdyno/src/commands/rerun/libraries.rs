@@ -92,11 +92,7 @@ fn worker(
     }
     let what = format!(
         "{} was loaded from a library of {} {} that is not here (build {}, SHA-256 {})",
-        case.label,
-        case.engine,
-        recorded.version,
-        recorded.build,
-        recorded.sha256
+        case.label, case.engine, recorded.version, recorded.build, recorded.sha256
     );
     let hint = format!(
         "`kvdyno rerun RUN --library {}=PATH` takes yours; a record's own paths are not loaded",
@@ -109,9 +105,8 @@ fn worker(
 fn alike(engine: &str, recorded: &Library) -> Option<Installed> {
     let installed = library::installed(engine);
     let same = installed.iter().find(|known| known.sha256 == recorded.sha256);
-    let version = |known: &&Installed| {
-        recorded.build != "yours" && known.version == recorded.version
-    };
+    let version =
+        |known: &&Installed| recorded.build != "yours" && known.version == recorded.version;
     same.or_else(|| installed.iter().find(version)).cloned()
 }
 

@@ -11,7 +11,7 @@ fn with(engine: &str) -> String {
     text
 }
 
-/// With RocksDB as a library in two versions, and a build of the user's own.
+/// With `RocksDB` as a library in two versions, and a build of the user's own.
 fn installed() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.library = true;
@@ -70,10 +70,9 @@ fn loaded(engine: &str, overrides: &Overrides) -> Vec<(String, String)> {
     cases.sort_by_key(|case| case.listed);
     let version = |case: &Case| {
         let library = case.library.as_ref();
-        library.map_or_else(|| "none".to_owned(), |library| library.words())
+        library.map_or_else(|| "none".to_owned(), Library::words)
     };
-    let mut found: Vec<_> =
-        cases.iter().map(|case| (case.label.clone(), version(case))).collect();
+    let mut found: Vec<_> = cases.iter().map(|case| (case.label.clone(), version(case))).collect();
     found.dedup();
     found
 }
