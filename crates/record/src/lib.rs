@@ -16,6 +16,7 @@ pub mod library;
 pub mod plan;
 pub mod protocol;
 pub mod run;
+pub mod samples;
 pub mod search;
 pub mod series;
 pub mod tier;
