@@ -409,7 +409,7 @@ mod tests {
     fn what_the_kernel_makes_up_is_no_place() {
         for path in ["/proc", "/proc/kvdyno", "/sys/kvdyno"] {
             let text = examine(Path::new(path)).unwrap_err().to_string();
-            assert!(text.starts_with(path) && text.contains("keeps no files"), "{text}");
+            assert!(text.starts_with(path) && text.contains("stores no files"), "{text}");
         }
     }
 

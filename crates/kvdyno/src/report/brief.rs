@@ -110,7 +110,11 @@ fn roles(summary: &Summary) -> Table {
 
 fn line(axes: &Axes, group: &Group, run: &RunRow, role: &RoleRow) -> Vec<String> {
     let mut cells = axes.cells(group);
-    cells.push(role.threads.to_string());
+    cells.push(match group.threads {
+        // The swept number is another role's, and tells this line from the next.
+        Some(swept) if swept != role.threads => format!("{} (beside {swept})", role.threads),
+        _ => role.threads.to_string(),
+    });
     if axes.phase {
         cells.push(run.phase.clone());
     }
