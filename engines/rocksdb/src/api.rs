@@ -28,7 +28,10 @@ macro_rules! functions {
         #[expect(non_snake_case, reason = "the C API's own names")]
         pub(crate) struct Api {
             $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
-            $(pub(crate) $maybe: Option<unsafe extern "C" fn($($maybe_type),*) $(-> $maybe_gives)?>,)*
+            $(
+                pub(crate) $maybe:
+                    Option<unsafe extern "C" fn($($maybe_type),*) $(-> $maybe_gives)?>,
+            )*
         }
 
         impl Api {
@@ -41,7 +44,10 @@ macro_rules! functions {
                             let name = concat!("rocksdb_", stringify!($name));
                             *library.get(name).map_err(|_| name)?
                         },)*
-                        $($maybe: library.get(concat!("rocksdb_", stringify!($maybe))).ok().map(|f| *f),)*
+                        $($maybe: {
+                            let name = concat!("rocksdb_", stringify!($maybe));
+                            library.get(name).ok().map(|function| *function)
+                        },)*
                     })
                 }
             }
@@ -75,7 +81,8 @@ functions! {
         fn cache_destroy(*mut Cache);
 
         fn open_column_families(
-            *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family, Failure
+            *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family,
+            Failure
         ) -> *mut Db;
         fn column_family_handle_destroy(*mut Family);
         fn cancel_all_background_work(*mut Db, c_uchar);

@@ -129,8 +129,8 @@ impl Entry {
     }
 }
 
-/// Defaults are `RocksDB`'s own of the 11 line, for every version: versions are compared at the same
-/// settings, and what a version chose for itself is one more option to give.
+/// Defaults are `RocksDB`'s own of the 11 line, for every version: versions are compared at the
+/// same settings, and what a version chose for itself is one more option to give.
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
@@ -184,8 +184,8 @@ pub(crate) fn own_options(options: &Options) -> Result<&str> {
     }
 }
 
-/// `RocksDB`'s string form of all options but the block cache, the statistics, what only the adapter
-/// knows, and the user's own string.
+/// `RocksDB`'s string form of all options but the block cache, the statistics, what only the
+/// adapter knows, and the user's own string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
     let mut table = Vec::new();

@@ -100,6 +100,10 @@ fn flag(flag: u8) -> Value {
     Value::Boolean(flag != 0)
 }
 
+fn code(code: u32) -> Value {
+    Value::Integer(code.into())
+}
+
 fn size(files: usize) -> Value {
     Value::Integer(files as u64)
 }
@@ -169,7 +173,7 @@ unsafe fn compaction(heard: &Heard, info: *const CompactionInfo) -> Vec<(&'stati
             "job_id" compactionjobinfo_job_id whole;
             "base_input_level" compactionjobinfo_base_input_level whole;
             "output_level" compactionjobinfo_output_level whole;
-            "compaction_reason" compactionjobinfo_compaction_reason |code: u32| Value::Integer(code.into());
+            "compaction_reason" compactionjobinfo_compaction_reason code;
             "num_input_files" compactionjobinfo_num_input_files size;
         );
     }

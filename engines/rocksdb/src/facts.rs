@@ -48,8 +48,8 @@ pub(crate) fn of(library: &Library, path: &Path, api: &Api) -> Facts {
     Facts { version, build, compressions }
 }
 
-/// The version: as the Java side of the official libraries is told it, as C++ is told it, by the tag
-/// it was built from, by the name of its file.
+/// The version: as the Java side of the official libraries is told it, as C++ is told it, by the
+/// tag it was built from, by the name of its file.
 pub(crate) fn version(library: &Library, path: &Path) -> Option<String> {
     let image = || std::fs::read(path).unwrap_or_default();
     version_for_java(library)
@@ -71,8 +71,8 @@ fn version_for_java(library: &Library) -> Option<String> {
 
 fn version_for_cpp(library: &Library) -> Option<String> {
     type Version = unsafe extern "C" fn(bool) -> CppString;
-    // SAFETY: `std::string rocksdb::GetRocksVersionAsString(bool)`: a value of this size is returned
-    // in memory of the caller's by C and by C++ alike. The few bytes are never freed.
+    // SAFETY: `std::string rocksdb::GetRocksVersionAsString(bool)`: a value of this size is
+    // returned in memory of the caller's by C and by C++ alike. The few bytes are never freed.
     unsafe {
         let name = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
         let version = library.get::<Version>(name).ok()?;
@@ -131,8 +131,8 @@ fn compressions(library: &Library) -> Vec<&'static str> {
         end: *const u8,
         room: *const u8,
     }
-    // SAFETY: `std::vector<CompressionType> rocksdb::GetSupportedCompressions()`, a reference to one
-    // in the 10 line and later; its elements are bytes.
+    // SAFETY: `std::vector<CompressionType> rocksdb::GetSupportedCompressions()`, a reference to
+    // one in the 10 line and later; its elements are bytes.
     let found = unsafe {
         match called::<CppVector>(library, "_ZN7rocksdb24GetSupportedCompressionsEv") {
             Some(found) if !found.begin.is_null() && found.begin < found.end => {
@@ -146,8 +146,8 @@ fn compressions(library: &Library) -> Vec<&'static str> {
     known.map(|(_, name)| *name).collect()
 }
 
-/// What a C++ function without arguments gives, which then lives for ever. What it gives by value it
-/// puts where the first argument points, which it also returns; of a reference it returns the
+/// What a C++ function without arguments gives, which then lives for ever. What it gives by value
+/// it puts where the first argument points, which it also returns; of a reference it returns the
 /// address: in the calling convention of x86-64 both are the same call.
 ///
 /// # Safety

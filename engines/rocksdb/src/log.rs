@@ -73,8 +73,8 @@ fn job(json: &str) -> Option<EngineEvent> {
     Some(EngineEvent { at_unix_ns: micros * 1000, kind, edge, detail })
 }
 
-/// `2026/11/22-04:34:55.123456 140 [WARN] [/column_family.cc:1018] [default] Stalling writes because
-/// we have 20 level-0 files rate 16777216`
+/// `2026/11/22-04:34:55.123456 140 [WARN] [/column_family.cc:1018] [default] Stalling writes
+/// because we have 20 level-0 files rate 16777216`
 fn stall(line: &str) -> Option<EngineEvent> {
     let told = [("Stalling writes because", "delayed"), ("Stopping writes because", "stopped")];
     let (at, condition) =
@@ -118,7 +118,7 @@ mod tests {
         let (begun, rest) = (
             format!(
                 "{head} EVENT_LOG_v1 {{\"time_micros\": 1648647671000000, \"job\": 7, \
-                 \"event\": \"flush_started\", \"lsm_state\": [1, 0], \"flush_reason\": \"Full\"}}\n"
+                 \"event\": \"flush_started\", \"lsm_state\": [1], \"flush_reason\": \"Full\"}}\n"
             ),
             format!(
                 "{head} [WARN] [/column_family.cc:1018] [default] Stopping writes because we have \

@@ -84,7 +84,7 @@ mod tests {
         let mut log = Log::of(scratch.path());
         let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
         engine.session().unwrap().put(b"k", b"v").unwrap();
-        assert!(engine.settle(Duration::from_secs(60)).unwrap().idle);
+        assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
         let flushes = |events: Vec<EngineEvent>| -> Vec<(Edge, u64)> {
             let flushes = events.iter().filter(|event| event.kind == EventKind::Flush);
             flushes.map(|event| (event.edge, event.at_unix_ns / 1_000_000_000)).collect()

@@ -29,8 +29,8 @@ enum Short {
     Missing,
     /// A value of this length is in the buffer.
     Found(usize),
-    /// It is to be pinned: there is no such call, or the value is longer than was promised, which is
-    /// not copied in part.
+    /// It is to be pinned: there is no such call, or the value is longer than was promised, which
+    /// is not copied in part.
     Otherwise,
 }
 
