@@ -52,6 +52,8 @@ export interface RunRow {
   /** What a bare drive was asked for; null: an engine. */
   job: Job | null;
   efficiency: Efficiency | null;
+  /** Why costs per operation are not to be held against other engines'; null: they may. */
+  different_mix?: string | null;
 }
 
 export interface Job {
@@ -145,6 +147,8 @@ export interface Summary {
   run: {
     id: string;
     suite: string;
+    name: string | null;
+    note: string | null;
     title: string;
     program: string;
     format: string;
@@ -166,8 +170,18 @@ export interface Summary {
   search: Search | null;
   groups: Group[];
   explained: Explained[];
+  /** How far to trust the figures; absent before there was such. */
+  confidence?: Confidence;
   not_measured: string[];
   findings: Finding[];
+}
+
+export type Level = "low" | "medium" | "high";
+
+/** By the rule of docs/method.md: the worst reason first. */
+export interface Confidence {
+  level: Level;
+  reasons: { id: string; level: Level; text: string }[];
 }
 
 /** Where the time of a load or a role went. */
@@ -218,9 +232,23 @@ export interface Heat {
   columns: number;
   rows_per_decade: number;
   cells: [column: number, row: number, count: number][];
+  /** Of each column p50, p99 and p99.9; null: too few samples beyond. */
+  tails: [p50: number | null, p99: number | null, p999: number | null][];
 }
 
-export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: string };
+export type BlockHeat = Omit<Heat, "role" | "kind" | "tails"> & { kind: string; owner: string };
+
+/** What an engine says it wrote for what, in a phase of a trial. */
+export interface Written {
+  group: number;
+  trial: number;
+  phase: string;
+  bytes: [cause: Cause, bytes: number][];
+  user_bytes: number;
+  sources: string[];
+}
+
+export type Cause = "wal" | "flush" | "compaction";
 
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
@@ -240,12 +268,14 @@ export interface PageData {
   program: string;
   answers: { workload: string; sentence: string }[];
   header: [word: string, text: string][];
+  workloads: { group: number; phase: string; title: string }[];
   summary: Summary;
   definitions: Definition[];
   curves: Curve[];
   heats: Heat[];
   block_heats: BlockHeat[];
   time_lines: TimeLine[];
+  written: Written[];
   ceilings: Ceiling[];
   suite: string;
   /** Null: the page is a file, and nobody can be asked. */

@@ -21,7 +21,7 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
       key: engine.name, label: [legendMark(engine, theme), engine.name],
     })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
     model.works.length < 2 ? null : group("Workloads", model.works.map((work) => ({
-      key: work.name, label: [work.name],
+      key: work.key, label: [work.name],
     })), choice.works, (chosen) => changed({ ...choice, works: chosen })),
     model.threads.length < 2 ? null : group("Threads", model.threads.map((count) => ({
       key: String(count), label: [String(count)],

@@ -32,6 +32,8 @@ export interface TimeLine {
     cpu_percent: Line;
     read_mb_per_s: Line;
     write_mb_per_s: Line;
+    read_iops: Line;
+    write_iops: Line;
     read_us: Line;
     write_us: Line;
     flush_us: Line;

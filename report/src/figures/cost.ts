@@ -1,4 +1,4 @@
-// Figure 7: what one operation costs: CPU, I/Os, bytes, context switches.
+// What one operation costs: CPU, I/Os, bytes, context switches.
 
 import { better, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, duration, inUnit, NONE, si } from "../format";
@@ -8,7 +8,7 @@ import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
 import { mixWords } from "./mixes";
 
-export const cost: Figure = { number: 7, name: "cost", draw };
+export const cost: Figure = { name: "cost", draw };
 
 type Figures = Pick<Bar, "parts" | "range" | "combine">;
 type Read = (one: Case) => Figures | null;
@@ -56,7 +56,7 @@ const PANELS: { title: string; read: Read; format: (value: number) => string; bi
 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
-  const threads = threadsControl(view, "7");
+  const threads = threadsControl(view, "cost");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = PANELS.map(({ title, read, format, binary }) => ({
     title, format, binary: binary ?? false,

@@ -1,4 +1,4 @@
-// Figure 8: how far an engine is from the bare drive: its I/Os a second against what the drive gives
+// How far an engine is from the bare drive: its I/Os a second against what the drive gives
 // as many in flight, what limits it, and how many I/Os an operation takes. Shown where a run
 // measured the drive itself.
 
@@ -10,7 +10,7 @@ import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
 
-export const efficiency: Figure = { number: 8, name: "efficiency", draw };
+export const efficiency: Figure = { name: "efficiency", draw };
 
 export const LIMITS: Record<Limit, string> = {
   drive: "drive", cpu: "CPU", lock: "lock", turns: "CPU+drive", rate: "rate",
@@ -24,7 +24,7 @@ export function limitWord(standing: Efficiency): string {
 
 function draw(view: View): Drawing | null {
   if (view.work.load || view.model.data.ceilings.length === 0) return null;
-  const threads = threadsControl(view, "8");
+  const threads = threadsControl(view, "efficiency");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = [
     { title: "share of the ceiling", format: percent, bars: cases.flatMap((one) => shareBar(one)) },

@@ -1,4 +1,4 @@
-// Figure 4: how long operations took, over time: a map for each engine.
+// How long operations took, over time: a map for each engine.
 
 import type { Heat } from "../data";
 import type { Theme } from "../colour";
@@ -11,7 +11,7 @@ import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, roleControl, threadsControl } from "./choices";
 
-export const heat: Figure = { number: 4, name: "heat", drive: true, draw };
+export const heat: Figure = { name: "heat", drive: true, draw };
 
 /** What is drawn of a map, whatever its counts are of. */
 type Cells = Pick<Heat, "column_s" | "columns" | "rows_per_decade" | "cells">;
@@ -22,9 +22,9 @@ interface Map {
 }
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "4"), role = roleControl(view, "4");
+  const threads = threadsControl(view, "heat"), role = roleControl(view, "heat");
   const kinds = [...new Set(view.model.data.heats.filter((heat) => heat.phase === view.work.phase).map((heat) => heat.kind))];
-  const kind = control(view, "4.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
+  const kind = control(view, "heat.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
   const maps = atThreads(view, threads).filter((one) => !one.engine.harness).flatMap((one) =>
     view.model.data.heats
       .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)

@@ -1,4 +1,4 @@
-// Figure 3: latency by percentile. The line stops where fewer than 10 samples stand behind it.
+// Latency by percentile. The line stops where fewer than 10 samples stand behind it.
 
 import type { Clock, Curve } from "../data";
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
@@ -11,7 +11,7 @@ import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const percentiles: Figure = { number: 3, name: "percentiles", drive: true, draw };
+export const percentiles: Figure = { name: "percentiles", drive: true, draw };
 
 interface Drawn {
   engine: Engine;
@@ -28,7 +28,7 @@ const TIMES: Record<Clock, string> = {
 const NAMED = [["p50", 0.301], ["p90", 1], ["p99", 2], ["p99.9", 3], ["p99.99", 4], ["p99.999", 5]] as const;
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "3");
+  const threads = threadsControl(view, "percentiles");
   const cases = atThreads(view, threads);
   const curvesOf = (kind: string, op: string): Drawn[] => cases.flatMap((one) =>
     view.model.data.curves
@@ -37,7 +37,7 @@ function draw(view: View): Drawing | null {
   const all = curvesOf("service", "");
   if (all.every((drawn) => drawn.engine.harness || drawn.curve.points.length === 0)) return null;
   const ops = [...new Set(view.model.data.curves.filter((curve) => curve.phase === view.work.phase).flatMap((curve) => curve.op ?? []))];
-  const op = control(view, "3.op", "operation",
+  const op = control(view, "percentiles.op", "operation",
     [{ value: "", label: "all" }, ...ops.map((name) => ({ value: name, label: name }))], "");
   const clocks = CLOCKS.map((kind) => [kind, curvesOf(kind, op.value)] as const);
   const several = (role: string) => clocks.filter(([, drawn]) => drawn.some((one) => one.curve.role === role)).length > 1;

@@ -1,4 +1,4 @@
-// Figure 13: where the time of each role's threads went: on a CPU, waiting for one, for the device,
+// Where the time of each role's threads went: on a CPU, waiting for one, for the device,
 // for others, idle. A bar for each engine, a panel for each role.
 
 import type { Explained } from "../data";
@@ -11,7 +11,7 @@ import { metricOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const time: Figure = { number: 13, name: "time", draw };
+export const time: Figure = { name: "time", draw };
 
 interface Part {
   name: string;
@@ -55,7 +55,7 @@ interface Panel {
 }
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "13");
+  const threads = threadsControl(view, "time");
   const all = rowsOf(view, view.cases.filter((one) => !one.engine.harness));
   const chosen = new Set(atThreads(view, threads));
   const list = panelsOf(all.filter((row) => chosen.has(row.one)));

@@ -1,4 +1,4 @@
-// Figure 5: what happened over time: operations with stalls shaded, what engines did inside, and
+// What happened over time: operations with stalls shaded, what engines did inside, and
 // below them CPU, drive (bytes, latency, depth), memory and size, all on one time axis.
 
 import type { EventKind, Mark, MarkTotal, TimeLine } from "../data";
@@ -11,7 +11,7 @@ import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const timeline: Figure = { number: 5, name: "timeline", drive: true, draw };
+export const timeline: Figure = { name: "timeline", drive: true, draw };
 
 interface Drawn {
   engine: Engine;
@@ -37,16 +37,16 @@ const LANES: Record<EventKind, string> = {
 };
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "5");
+  const threads = threadsControl(view, "timeline");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
   const lines = cases.flatMap((one) => view.model.data.time_lines
     .filter((line) => line.group === one.index && phases.includes(line.phase))
     .map((line) => ({ engine: one.engine, line })));
-  const phase = control(view, "5.phase", "phase",
+  const phase = control(view, "timeline.phase", "phase",
     phases.filter((name) => lines.some(({ line }) => line.phase === name)).map((name) => ({ value: name, label: name })), view.work.phase);
   const trials = [...new Set(lines.map(({ line }) => line.trial))].sort((a, b) => a - b);
-  const trial = control(view, "5.trial", "trial", trials.map((n) => ({ value: String(n), label: String(n) })), String(trials[0] ?? ""));
+  const trial = control(view, "timeline.trial", "trial", trials.map((n) => ({ value: String(n), label: String(n) })), String(trials[0] ?? ""));
   const drawn = lines.filter(({ line }) => line.phase === phase.value && String(line.trial) === trial.value);
   const panes = panesOf(drawn, view.work.load);
   if (panes.length === 0) return null;

@@ -1,4 +1,4 @@
-// Figure 11: what throughput is paid for with: space, tail, CPU. The front joins the points that no
+// What throughput is paid for with: space, tail, CPU. The front joins the points that no
 // other beats in both.
 
 import { colourOf, markerOf, type Theme } from "../colour";
@@ -11,7 +11,7 @@ import type { View } from "../view";
 import { roleControl } from "./choices";
 import { MIX_DIFFERENCE_MAX, mixDifference } from "./mixes";
 
-export const tradeoff: Figure = { number: 11, name: "tradeoff", draw };
+export const tradeoff: Figure = { name: "tradeoff", draw };
 
 interface Spot {
   one: Case;
@@ -61,7 +61,7 @@ export function pricesOf(cases: Case[]): { prices: Price[]; why: string } {
 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
-  const role = roleControl(view, "11");
+  const role = roleControl(view, "tradeoff");
   const cases = view.cases.filter((one) => !one.engine.harness);
   const { prices, why } = pricesOf(cases);
   const list = prices.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {

@@ -4,6 +4,7 @@ use super::thin::{rounded, stride};
 use crate::report::catalogue as c;
 use crate::report::evidence::CaseEvidence;
 use crate::report::group::Group;
+use crate::stats::SAMPLES_BEYOND;
 use kvdyno_record::hlog::{Interval, Kind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +35,12 @@ pub struct Heat {
     pub rows_per_decade: f64,
     /// Column, row and how many operations, to two digits.
     pub cells: Vec<(usize, u32, u64)>,
+    /// Of each column p50, p99 and p99.9 in nanoseconds; null: fewer than 10 operations were slower.
+    pub tails: Vec<[Option<u64>; 3]>,
 }
+
+/// Shares of the operations that are faster.
+const TAILS: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// Whether a case is the one of its group that is nearest to the median, by its first role's rate
 /// (a load's: its records a second).
@@ -70,7 +76,8 @@ pub(super) fn read(
         }
     }
     let map = |((phase, role, kind), intervals): ((&str, &str, Kind), Vec<&Interval>)| {
-        let (column_s, cells) = cells(&intervals, columns);
+        let (column_s, values) = values(&intervals, columns);
+        let cells = cells(&values);
         Heat {
             group,
             trial: case.case.trial,
@@ -78,12 +85,13 @@ pub(super) fn read(
             role: role.to_owned(),
             kind: kind.as_str(),
             column_s,
-            columns: cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
+            columns: values.len(),
             rows_per_decade: ROWS_PER_DECADE,
             cells: cells
                 .into_iter()
                 .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
                 .collect(),
+            tails: values.iter().map(tails).collect(),
         }
     };
     maps.into_iter().map(map).collect()
@@ -91,7 +99,11 @@ pub(super) fn read(
 
 type Cells = BTreeMap<(usize, u32), u64>;
 
-fn cells(intervals: &[&Interval], columns: usize) -> (f64, Cells) {
+/// How often each value came in a column: a histogram without room for what is not there.
+type Values = BTreeMap<u64, u64>;
+
+/// The length of a column, and what is in each.
+fn values(intervals: &[&Interval], columns: usize) -> (f64, Vec<Values>) {
     let first = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
     // The last slice of a phase may be shorter.
     let length = intervals.iter().map(|interval| interval.length).max().unwrap_or_default();
@@ -101,14 +113,60 @@ fn cells(intervals: &[&Interval], columns: usize) -> (f64, Cells) {
     };
     let slices = intervals.iter().map(|interval| slice(interval) + 1).max().unwrap_or(0);
     let stride = stride(slices, columns);
-    let mut cells = Cells::new();
+    let mut values = vec![Values::new(); slices.div_ceil(stride)];
     for interval in intervals {
-        let column = slice(interval) / stride;
+        let column = &mut values[slice(interval) / stride];
         for value in interval.histogram.iter_recorded() {
-            let ns = value.value_iterated_to().max(1) as f64;
-            let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
-            *cells.entry((column, row)).or_insert(0) += value.count_since_last_iteration();
+            *column.entry(value.value_iterated_to()).or_insert(0) +=
+                value.count_since_last_iteration();
         }
     }
-    (rounded(length.as_secs_f64() * stride as f64, 4), cells)
+    (rounded(length.as_secs_f64() * stride as f64, 4), values)
+}
+
+fn cells(values: &[Values]) -> Cells {
+    let mut cells = Cells::new();
+    for (column, values) in values.iter().enumerate() {
+        for (value, count) in values {
+            let row = ((*value).max(1) as f64).log10() * ROWS_PER_DECADE;
+            *cells.entry((column, row.floor() as u32)).or_insert(0) += count;
+        }
+    }
+    cells
+}
+
+fn tails(values: &Values) -> [Option<u64>; 3] {
+    let all: u64 = values.values().sum();
+    TAILS.map(|share| {
+        if all as f64 * (1.0 - share) < SAMPLES_BEYOND {
+            return None;
+        }
+        let wanted = (all as f64 * share).ceil() as u64;
+        let mut below = 0;
+        let reached = |(_, count): &(&u64, &u64)| {
+            below += **count;
+            below >= wanted
+        };
+        values.iter().find(reached).map(|(value, _)| rounded(*value as f64, 3) as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_exact_and_only_where_samples_stand_behind_them() {
+        let values: Values = (1..=1000).map(|value| (value, 1)).collect();
+        assert_eq!(tails(&values), [Some(500), Some(990), None]);
+        let values: Values = (1..=10_000).map(|value| (value, 1)).collect();
+        assert_eq!(tails(&values), [Some(5000), Some(9900), Some(9990)]);
+        assert_eq!(tails(&Values::from([(7, 5)])), [None; 3]);
+    }
+
+    #[test]
+    fn a_value_is_in_the_row_that_begins_below_it() {
+        let values = [Values::from([(1000, 2), (1001, 3)]), Values::new()];
+        assert_eq!(cells(&values), Cells::from([((0, 24), 5)]));
+    }
 }
