@@ -28,8 +28,8 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
     })), choice.threads.map(String), (chosen) => changed({ ...choice, threads: chosen.map(Number) })),
   ];
   const harness = model.engines.find((engine) => engine.harness);
-  const floor = harness ? h("span", { class: "floor", title: "The null engine: what the harness alone costs. No competitor." },
-    legendMark(harness, theme), "harness") : null;
+  const floor = harness ? h("span", { class: "floor", title: "The null engine: the overhead of the load generator. No competitor." },
+    legendMark(harness, theme), "load generator") : null;
   return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
 }
 

@@ -116,7 +116,7 @@ function enginesOf(data: PageData): Engine[] {
     const name = title && info.label === info.engine ? title : info.label;
     return {
       id: engineId(info),
-      name: isHarness ? "harness" : several && !isDrive ? `${name} (${info.durability})` : name,
+      name: isHarness ? "load generator" : several && !isDrive ? `${name} (${info.durability})` : name,
       durability: info.durability,
       harness: isHarness,
       drive: isDrive,

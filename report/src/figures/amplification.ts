@@ -31,7 +31,7 @@ function draw(view: View): Drawing | null {
   });
   return {
     title: "Amplification",
-    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}. ${help.filter(Boolean).join(" ")} Sources: kernel and block device over what the harness counted.`,
+    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}. ${help.filter(Boolean).join(" ")} Sources: kernel and block device over what the load generator counted.`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

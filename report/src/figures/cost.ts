@@ -6,7 +6,7 @@ import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
-import { mixWords } from "./mixes";
+import { apartOf, mixWords } from "./mixes";
 
 export const cost: Figure = { name: "cost", draw };
 
@@ -66,12 +66,12 @@ function draw(view: View): Drawing | null {
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
-  const mixes = mixWords(cases);
+  const mixes = mixWords(cases), apart = apartOf(cases);
   return {
     title: "Cost of an operation",
     note: "What process and drive did, over the operations of all roles, background work included; "
-      + `${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes `
-      + `counted up to the end of a sync.${mixes && ` Operations here: ${mixes}.`}`,
+      + `${apart ? "" : `${better("lower")}; `}median of ${trialsNote(view)}. Bytes and I/Os are the whole device's, not this process's; writes `
+      + `counted up to the end of a sync.${apart ? ` Not comparable between engines, since their operations were not the same: ${mixes}.` : mixes && ` Operations here: ${mixes}.`}`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

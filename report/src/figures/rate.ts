@@ -2,7 +2,6 @@
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, si } from "../format";
-import { hiccupNote } from "../hiccups";
 import { metricOf, opsOf, roleOf, unique, type Case, type Work } from "../model";
 import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
@@ -41,15 +40,15 @@ function draw(view: View): Drawing | null {
   }))).filter((panel) => panel.lines.length > 0);
   if (list.length === 0) return null;
   return {
-    title: "Latency against offered rate",
-    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}${searchNote(search)}`.trim(),
+    title: "Latency against target rate",
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search)}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
-      x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },
+      x: { name: "target rate, operations a second", type: "category", format: si, values: valuesOf(list) },
       y: { name: "response time", type: "log", format: duration },
     }, width, theme),
     table: () => ({
-      head: ["engine", "role", "threads", "offered/s", "done/s", ...TAILS.map(([, title]) => title)],
+      head: ["engine", "role", "threads", "target/s", "achieved/s", ...TAILS.map(([, title]) => title)],
       words: 2,
       rows: all.flatMap((one) => roles.map((role) => {
         const metrics = roleOf(one, role)?.metrics;

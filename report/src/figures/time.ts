@@ -28,7 +28,7 @@ const faded = (at: number) => (theme: Theme): string => pale(engine(at)(theme), 
 export const PARTS: Part[] = [
   { name: "computing, user mode", short: "user", colour: engine(0), read: (of) => of("user") },
   { name: "computing, kernel", short: "sys", colour: faded(0), read: (of) => of("system") },
-  { name: "ready, no CPU free", short: "no CPU", colour: engine(6), read: (of) => of("runqueue") },
+  { name: "runnable, waiting for CPU", short: "wait CPU", colour: engine(6), read: (of) => of("runqueue") },
   { name: "device: reads", short: "read", colour: engine(2), read: (of) => of("device_read") },
   { name: "device: writes", short: "write", colour: faded(2), read: (of) => of("device_write") },
   { name: "device: syncs", short: "sync", colour: engine(7), read: (of) => of("device_sync") },
@@ -67,7 +67,7 @@ function draw(view: View): Drawing | null {
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
-      head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "looks", "in words", "not known"],
+      head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "samples", "in words", "not known"],
       words: 3,
       rows: all.map(({ one, told, values }) => [
         one.engine.name, roleOf(told), told.cause?.replaceAll("_", " ") ?? NONE, String(one.threads ?? told.threads),

@@ -57,7 +57,7 @@ function draw(view: View): Drawing | null {
     controls: view.work.load ? [] : [threads, role],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `beside ${named[0]}`],
+      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `vs. ${named[0]}`],
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
         const value = figure(one, name)?.value;
