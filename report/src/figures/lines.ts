@@ -36,7 +36,7 @@ export interface LinePanel {
 /** How large panels are: as a figure of its own, or as one of several on the first screen. */
 const SIZES = {
   figure: { height: 230, least: 230, most: 2 },
-  small: { height: 118, least: 150, most: 3, bottom: 40, top: 30 },
+  small: { height: 96, least: 150, most: 3, bottom: 24, top: 36 },
 };
 
 export interface Axes {
@@ -57,8 +57,7 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
     xAxis: list.map((_, at) => axis(theme, at, {
       type: axes.x.type,
       ...(category ? { data: categories.map(String), boundaryGap: true } : { scale: true }),
-      name: axes.x.name,
-      nameGap: 26,
+      ...(size === "small" ? {} : { name: axes.x.name, nameGap: 26 }),
       splitLine: { show: false },
       axisLabel: axisLabel(theme, (value) => axes.x.format(Number(value))),
     })),

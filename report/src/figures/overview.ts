@@ -60,7 +60,7 @@ function draw(view: View): Drawing | null {
   const several = counts.length > 1;
   return {
     title: several ? "At a glance, by threads" : "At a glance",
-    note: `Rates: higher is better; latency and amplification: lower is better. ${trialsNote(view)}, each a dot.`,
+    note: `Rates: higher is better; ${view.work.load ? "amplification" : "latency"}: lower is better. ${trialsNote(view)}${several ? ", each a dot" : ""}.`,
     chart: (width, theme) => {
       if (several) return lineChart(shown.map((one) => panel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");
       return barChart(shown.map((one) => ({

@@ -108,6 +108,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     drawBar();
     const views = chosenWorks(whole, choice).map((work) => viewOf(whole, work, choice));
     const first = firstOf(views);
+    // Few engines: charts and scoreboard side by side, both on the first screen.
+    top.className = (first?.engines.length ?? 0) <= 3 ? "beside" : "";
     top.replaceChildren(...(first ? TOP.map((figure) => frame(first, figure) ?? "") : []));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
       h("h2", {}, capital(view.work.name)),

@@ -2,7 +2,6 @@
 //! name says it only where whoever wrote the suite chose one.
 
 use crate::report::evidence::CaseEvidence;
-use crate::units;
 use kvdyno_record::workload::{Choice, Drive, LoadOrder, MixEntry, Op, Role, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -52,7 +51,9 @@ fn subject(mix: &[MixEntry]) -> String {
         several => {
             let all: f64 = several.iter().map(|one| one.weight).sum();
             let share = |one: &MixEntry| {
-                format!("{} {}", units::percent(one.weight / all.max(f64::MIN_POSITIVE)), noun(&one.op))
+                let percent = 100.0 * one.weight / all.max(f64::MIN_POSITIVE);
+                // Three digits at most, and none that say nothing.
+                format!("{} % {}", (percent * 10.0).round() / 10.0, noun(&one.op))
             };
             let parts: Vec<String> = several.iter().map(share).collect();
             let keys = several.first().map_or("", keys).trim_end();

@@ -47,11 +47,7 @@ struct Told {
 }
 
 const TOLD: [Told; 3] = [
-    Told {
-        cause: Cause::Wal,
-        counter: "rocksdb.wal.bytes",
-        line: ("Cumulative WAL:", "written:"),
-    },
+    Told { cause: Cause::Wal, counter: "rocksdb.wal.bytes", line: ("Cumulative WAL:", "written:") },
     Told {
         cause: Cause::Flush,
         counter: "rocksdb.flush.write.bytes",
@@ -65,7 +61,7 @@ const TOLD: [Told; 3] = [
     },
 ];
 
-/// The text of RocksDB's property.
+/// The property whose text it is.
 const STATS: &str = "rocksdb.stats";
 const GIB: f64 = 1_073_741_824.0;
 
@@ -183,10 +179,8 @@ mod tests {
     #[test]
     fn statistics_are_read_before_the_text_and_what_nobody_tells_is_not_there() {
         let before = counters(&[(STATS, stats("1.000", "2.00"))]);
-        let after = counters(&[
-            (STATS, stats("1.500", "2.25")),
-            ("rocksdb.wal.bytes", Value::Integer(77)),
-        ]);
+        let after =
+            counters(&[(STATS, stats("1.500", "2.25")), ("rocksdb.wal.bytes", Value::Integer(77))]);
         let (bytes, sources) = causes(&CounterPair { before, after }, &[], (0, 10));
         assert_eq!(bytes, [(Cause::Wal, 77), (Cause::Flush, 536_870_912)]);
         assert_eq!(sources, ["rocksdb.wal.bytes", "rocksdb.stats, Flush(GB)"]);
