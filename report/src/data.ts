@@ -2,10 +2,10 @@
 // is missing, never zero.
 
 import type { Hiccups } from "./hiccups";
-import type { TimeLine } from "./overtime";
+import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search";
 
-export type { EventKind, Mark, MarkTotal, TimeLine } from "./overtime";
+export type { Cause, EventKind, Mark, MarkTotal, TimeLine, Written } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
@@ -237,18 +237,6 @@ export interface Heat {
 }
 
 export type BlockHeat = Omit<Heat, "role" | "kind" | "tails"> & { kind: string; owner: string };
-
-/** What an engine says it wrote for what, in a phase of a trial. */
-export interface Written {
-  group: number;
-  trial: number;
-  phase: string;
-  bytes: [cause: Cause, bytes: number][];
-  user_bytes: number;
-  sources: string[];
-}
-
-export type Cause = "wal" | "flush" | "compaction";
 
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {

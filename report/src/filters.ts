@@ -46,7 +46,7 @@ export function group(name: string, items: Item[], chosen: string[], changed: (c
     h("button", {
       type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.key,
       click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
-    }, ...item.label)));
+    }, ...item.label.map((part) => (typeof part === "string" ? h("span", {}, part) : part)))));
 }
 
 /** The choice after a click: from all to all but this one; all again when it is complete or empty. */

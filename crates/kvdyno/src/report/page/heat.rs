@@ -35,7 +35,7 @@ pub struct Heat {
     pub rows_per_decade: f64,
     /// Column, row and how many operations, to two digits.
     pub cells: Vec<(usize, u32, u64)>,
-    /// Of each column p50, p99 and p99.9 in nanoseconds; null: fewer than 10 operations were slower.
+    /// Of each column p50, p99 and p99.9 in nanoseconds; null: fewer than 10 were slower.
     pub tails: Vec<[Option<u64>; 3]>,
 }
 

@@ -171,8 +171,8 @@ mod tests {
     fn stats(flushed: &str, wal: &str) -> Value {
         Value::Text(format!(
             "Flush(GB): cumulative {flushed}, interval 0.000\n\
-             Cumulative WAL: 13K writes, 0 syncs, 13000.00 writes per sync, written: {wal} GB, 2.50 \
-             MB/s\n"
+             Cumulative WAL: 13K writes, 0 syncs, 13000.00 writes per sync, \
+             written: {wal} GB, 2.50 MB/s\n"
         ))
     }
 
