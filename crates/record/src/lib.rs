@@ -15,6 +15,7 @@ pub mod host;
 pub mod plan;
 pub mod protocol;
 pub mod run;
+pub mod samples;
 pub mod search;
 pub mod series;
 pub mod tier;

@@ -343,9 +343,10 @@ mod tests {
         assert!(ops["get"].count > 2 * ops["update"].count);
         let intervals = run.case(&record.case, 1).latency().unwrap();
         let samples: u64 = intervals
-            .iter()
+            .map(Result::unwrap)
             .filter(|interval| interval.kind == hlog::Kind::Service)
-            .map(|interval| interval.histogram.len())
+            .flat_map(|interval| interval.counts)
+            .map(|(_, count)| count)
             .sum();
         assert_eq!(samples, ops["get"].count + ops["update"].count);
     }

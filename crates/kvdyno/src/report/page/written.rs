@@ -63,6 +63,8 @@ const TOLD: [Told; 3] = [
 
 /// The property whose text it is.
 const STATS: &str = "rocksdb.stats";
+/// What its events call the bytes that a job wrote.
+const OUTPUT: &str = "total_output_bytes";
 const GIB: f64 = 1_073_741_824.0;
 
 /// Loads, what settles after them, and measured phases of which an engine tells anything.
@@ -76,7 +78,14 @@ pub(super) fn read(
     if counters.phases.is_empty() {
         return Ok(Vec::new());
     }
-    let events = folder.events()?;
+    // Of all that happened inside, no more is kept than tells of bytes.
+    let mut events = Vec::new();
+    for event in folder.events()? {
+        let event = event?;
+        if event.detail.contains_key(OUTPUT) {
+            events.push(event);
+        }
+    }
     let timed = |kind: &str| ["load", "settle", "measure"].contains(&kind);
     let phases = record.phases.iter().filter(|phase| timed(&phase.kind));
     Ok(phases
@@ -142,12 +151,12 @@ fn outputs(events: &[EngineEvent], kind: EventKind, window: (u64, u64)) -> Optio
             && event.edge == Edge::End
             && (window.0..=window.1).contains(&event.at_unix_ns)
     };
-    let written = |event: &EngineEvent| match event.detail.get("total_output_bytes") {
+    let written = |event: &EngineEvent| match event.detail.get(OUTPUT) {
         Some(Value::Integer(bytes)) => Some(*bytes),
         _ => None,
     };
     let told: Vec<u64> = events.iter().filter(ended).filter_map(written).collect();
-    let any = events.iter().any(|event| event.detail.contains_key("total_output_bytes"));
+    let any = events.iter().any(|event| event.detail.contains_key(OUTPUT));
     any.then(|| told.iter().sum())
 }
 
