@@ -2,12 +2,9 @@
 
 use super::{Finding, Id};
 use crate::report::catalogue as c;
-use crate::report::efficiency::ONE_IO_BYTES;
+use crate::report::efficiency::{ABOVE_PERCENT, ONE_IO_BYTES};
 use crate::report::group::Group;
 use crate::units::si;
-
-/// Trials of a drive lie this far apart; past it, more than the drive can do was counted.
-const ABOVE_PERCENT: f64 = 110.0;
 
 /// Of a bare drive's I/Os it is known how many there are: more than this of others are company.
 const OTHERS: f64 = 0.1;

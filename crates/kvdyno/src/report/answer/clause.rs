@@ -12,6 +12,8 @@ const ONE_TRIAL: &str = "one trial: no spread known";
 pub(super) struct Standing<'s> {
     label: &'s str,
     figure: Result<Figure, String>,
+    /// What became of trials without a figure.
+    fate: Option<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -41,9 +43,10 @@ impl<'s> Standing<'s> {
         });
         let why = || {
             let missing = metric.and_then(|metric| metric.missing.clone());
-            group.trouble().or(missing).unwrap_or_else(|| "no figure".to_owned())
+            format!("has no figure: {}", missing.as_deref().unwrap_or("it was not measured"))
         };
-        Self { label, figure: figure.ok_or_else(why) }
+        let fate = group.fate(figure.map_or(0, |figure| figure.n));
+        Self { label, figure: figure.ok_or_else(why), fate }
     }
 }
 
@@ -116,8 +119,16 @@ fn ranked(
     let (mut ranked, mut without) = (Vec::new(), String::new());
     for standing in standings {
         match standing.figure {
-            Ok(figure) => ranked.push((standing.label, figure)),
-            Err(why) => without += &format!(" ({}: {why})", standing.label),
+            Ok(figure) => {
+                ranked.push((standing.label, figure));
+                if let Some(fate) = standing.fate {
+                    without += &format!("; {} {fate}", standing.label);
+                }
+            }
+            Err(why) => {
+                let fate = standing.fate.unwrap_or(why);
+                without += &format!("; {} {fate}", standing.label);
+            }
         }
     }
     ranked.sort_by(|(_, a), (_, b)| order(a.value, b.value));

@@ -1,7 +1,7 @@
 //! How far engines are from the drive, in words.
 
 use crate::report::catalogue as c;
-use crate::report::efficiency::{Against, Efficiency, Limit};
+use crate::report::efficiency::{ABOVE_PERCENT, Against, Efficiency, Limit};
 use crate::report::group::RunRow;
 use crate::stats::MIN_TRIALS;
 use crate::units;
@@ -44,6 +44,10 @@ fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -
     let (low, high) = share.range()?;
     let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
     let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
+    // Whether it is below the drive at all is not known: that is no statement.
+    if value > ABOVE_PERCENT || (low < 100.0 && high >= 100.0) {
+        return None;
+    }
     let sure = match trials {
         0 | 1 => " (one trial: no spread known)".to_owned(),
         n if n < MIN_TRIALS => format!(" ({n} trials: too few to be sure)"),

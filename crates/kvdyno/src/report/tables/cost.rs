@@ -99,7 +99,11 @@ fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec
         [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
         _ => row.figure(&c::RESIDENT_AFTER, whole),
     };
-    let mut cells = vec![row.main(|ns| ratio(ns / 1e3)), row.figure(&c::CPU_PERCENT, whole)];
+    let mut main = row.main(|ns| ratio(ns / 1e3));
+    if let Some(why) = &run.different_mix {
+        main += &format!(" {}", row.table.footnotes.mark(&format!("not to be compared: {why}")));
+    }
+    let mut cells = vec![main, row.figure(&c::CPU_PERCENT, whole)];
     if wide {
         cells.push(row.figure(&c::SWITCHES_PER_OP, ratio));
     }
