@@ -41,7 +41,7 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
         let standing = run.efficiency.as_ref().filter(|standing| !standing.cached)?;
         let ceiling = standing.ceiling.as_ref()?;
         let words = format!(
-            "{} made {} I/Os a second at the device, {:.2} times what the bare drive gave {} in \
+            "{} made {} I/Os a second at the device, {:.2} times what the raw device gave {} in \
              flight ({}, {})",
             group.label,
             si(share / 100.0 * ceiling.ios_per_s),
@@ -55,9 +55,9 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
     Finding::of_cases(
         Id::AboveCeiling,
         above.collect::<Vec<_>>(),
-        "the ceiling or the count is not what it seems: readahead or background threads keep more \
-         in flight than the operations do, somebody else was at the drive (its counters count \
-         everybody's), or the drive was slower while the ceiling was taken: compare KB/op with \
+        "the raw-device baseline or the count is not what it seems: readahead or background threads keep more \
+         in flight than the operations do, somebody else was at the drive (its counters are \
+         of the whole device), or the drive was slower while the baseline was taken: compare KB/op with \
          reads/op, and take more trials",
     )
 }

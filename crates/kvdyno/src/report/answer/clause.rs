@@ -61,8 +61,8 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
         [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
         [(other, theirs)] => match compared(figure, theirs) {
             Compared::Same => format!(
-                "{best} and {other} cannot be told apart: {best} {verb} {} {noun} a second, \
-                 {other} {}",
+                "no significant difference between {best} and {other}: {best} {verb} {} {noun} a \
+                 second, {other} {}",
                 figure.spread(),
                 theirs.spread()
             ),
@@ -92,7 +92,7 @@ pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
     matches!(compared(figure, second), Compared::Times(_)).then_some(*best)
 }
 
-/// `readers, 2.00 k/s asked for, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
+/// `readers, target rate 2.00 k/s, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
 pub(super) fn responses(
     standings: Vec<Standing<'_>>,
     role: &str,
@@ -106,7 +106,7 @@ pub(super) fn responses(
     let each: Vec<String> =
         ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
     let (each, rate) =
-        (list(&each), offered.map(|rate| format!(", {} asked for,", units::rate(rate))));
+        (list(&each), offered.map(|rate| format!(", target rate {},", units::rate(rate))));
     let rate = rate.unwrap_or_default();
     Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
 }
@@ -166,7 +166,7 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
 
 fn beside(best: &Figure, label: &str, other: &Figure) -> String {
     match compared(best, other) {
-        Compared::Same => format!("not to be told apart from {label}"),
+        Compared::Same => format!("no significant difference from {label}"),
         Compared::None => format!("{label} none"),
         Compared::Times(times) => format!("{times} times {label}"),
         Compared::Unsure(times, why) => format!("{times} times {label} ({why})"),

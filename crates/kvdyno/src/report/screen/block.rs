@@ -11,6 +11,9 @@ const LABEL: usize = 22;
 /// Columns of an engine's name.
 pub(super) const NAME_MAX: usize = 16;
 
+/// Columns of a cell, at least.
+const WIDTH_MIN: usize = 10;
+
 /// Rows under a heading.
 pub(super) struct Block {
     pub(super) title: String,
@@ -28,6 +31,8 @@ pub(super) struct Row {
 /// The heading over the cells.
 pub(super) struct Names {
     pub(super) engines: Vec<String>,
+    /// Columns of each engine's cells, the same in all blocks.
+    pub(super) widths: Vec<usize>,
     /// Over what compares them.
     pub(super) compared: String,
 }
@@ -38,10 +43,10 @@ impl Block {
         if self.rows.is_empty() {
             return Vec::new();
         }
-        let widths: Vec<usize> = (0..names.engines.len()).map(|at| self.width(names, at)).collect();
+        let widths = &names.widths;
         let line = |label: &str, cells: &[String], compared: &str| {
             let mut text = String::new();
-            for (cell, width) in cells.iter().zip(&widths) {
+            for (cell, width) in cells.iter().zip(widths) {
                 text += &format!(" {cell:>width$}");
             }
             if !compared.is_empty() {
@@ -50,7 +55,9 @@ impl Block {
             let text = cut(text.trim_end(), COLUMNS_MAX - LABEL);
             (format!("{:<LABEL$}", cut(label, LABEL)), text)
         };
-        let (word, text) = line(&self.title, &names.engines, &names.compared);
+        let has_any = self.rows.iter().any(|row| !row.compared.is_empty());
+        let compared = if has_any { names.compared.as_str() } else { "" };
+        let (word, text) = line(&self.title, &names.engines, compared);
         let mut lines = vec![Line::marked(Tone::Strong, word, text)];
         for row in &self.rows {
             let (label, text) = line(&format!("  {}", row.label), &row.cells, &row.compared);
@@ -58,11 +65,16 @@ impl Block {
         }
         lines
     }
+}
 
-    fn width(&self, names: &Names, at: usize) -> usize {
-        let cells = self.rows.iter().map(|row| row.cells[at].chars().count());
-        cells.chain([names.engines[at].chars().count(), 10]).max().unwrap_or(10)
-    }
+/// The columns that each engine's cells need in any block.
+pub(super) fn widths(engines: &[String], blocks: &[Block]) -> Vec<usize> {
+    let rows = || blocks.iter().flat_map(|block| &block.rows);
+    let width = |at: usize| {
+        let cells = rows().map(|row| row.cells[at].chars().count());
+        cells.chain([engines[at].chars().count(), WIDTH_MIN]).max().unwrap_or(WIDTH_MIN)
+    };
+    (0..engines.len()).map(width).collect()
 }
 
 /// The words for one figure being larger and smaller than another.
@@ -81,8 +93,7 @@ pub(super) fn versus(one: Option<&Metric>, other: Option<&Metric>, than: Than) -
     else {
         return String::new();
     };
-    let ((high, low), word) =
-        if a >= b { ((one, other), than.0) } else { ((other, one), than.1) };
+    let ((high, low), word) = if a >= b { ((one, other), than.0) } else { ((other, one), than.1) };
     let ratio = f64::max(a, b) / f64::min(a, b);
     let trials = one.n.min(other.n);
     if trials < 2 {

@@ -15,16 +15,15 @@ use super::engines::{Detail, Runs, describes};
 const SHORT: usize = 3;
 
 pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
-    let last = runs.shown.last().copied().flatten();
-    let found = runs.at(runs.shown.last().copied().unwrap_or(None));
-    let source = |at: &Option<(&Group, &RunRow)>| Source {
-        group: at.map(|(group, _)| group),
-        metrics: None,
-        beside: None,
-    };
+    let last = runs.headline();
+    let found = runs.at(last);
     let of_phase: Vec<Source<'_>> = found
         .iter()
-        .map(|at| Source { metrics: at.map(|(_, run)| &run.metrics), ..source(at) })
+        .map(|at| Source {
+            group: at.map(|(group, _)| group),
+            metrics: at.map(|(_, run)| &run.metrics),
+            beside: None,
+        })
         .collect();
     let apart = found.iter().flatten().find_map(|(_, run)| run.different_mix.as_deref());
     let mut figures = vec![

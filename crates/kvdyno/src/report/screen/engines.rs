@@ -4,7 +4,7 @@ use super::super::catalogue as c;
 use super::super::footnotes::Footnotes;
 use super::super::group::{Group, RoleRow, RunRow};
 use super::super::tables::number::{grouped, mebibytes, microseconds, ratio};
-use super::block::{Block, Names, RATE, Row, TIME};
+use super::block::{self, Block, Names, RATE, Row, TIME};
 use super::cells::{Figure, Source, row};
 use super::cost;
 use super::{COLUMNS_MAX, Contest, Line, Part, cut};
@@ -75,7 +75,7 @@ pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
     if detail < Detail::Few {
         left_out.push("further percentiles and costs".to_owned());
     }
-    let names = names(contest);
+    let names = names(contest, &blocks);
     let mut lines = Vec::new();
     for block in blocks.iter().filter(|block| !block.rows.is_empty()) {
         if !lines.is_empty() {
@@ -88,14 +88,15 @@ pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
     Part { lines, left_out }
 }
 
-fn names(contest: &Contest<'_>) -> Names {
+fn names(contest: &Contest<'_>, blocks: &[Block]) -> Names {
     let engines: Vec<String> = contest.labels.iter().map(|label| contest.name(label)).collect();
     let compared = match engines.as_slice() {
-        [_] => "from to".to_owned(),
+        [_] => "range".to_owned(),
         [one, other] => format!("{one} vs. {other}"),
         _ => String::new(),
     };
-    Names { engines, compared }
+    let widths = block::widths(&engines, blocks);
+    Names { engines, widths, compared }
 }
 
 fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
@@ -147,19 +148,15 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
         })
         .collect();
     let figures: [(&str, Figure); 3] = [
-        (
-            "records/s",
-            Figure { definition: &c::RECORDS_PER_S, format: grouped, than: Some(RATE) },
-        ),
+        ("records/s", Figure { definition: &c::RECORDS_PER_S, format: grouped, than: Some(RATE) }),
         ("size MiB", describes(&c::DATABASE_ALLOCATED, mebibytes)),
         ("write amp.", describes(&c::WRITE_AMPLIFICATION, ratio)),
     ];
     let rows = figures.into_iter().filter_map(|(label, figure)| {
-        let bare = |source: &Source<'_>| Source { beside: None, ..*source };
-        let sources: Vec<Source<'_>> = match figure.than {
-            Some(_) if contest.labels.len() > 2 => sources.clone(),
-            _ => sources.iter().map(bare).collect(),
-        };
+        let mut sources = sources.clone();
+        if contest.labels.len() < 3 || figure.than.is_none() {
+            sources.iter_mut().for_each(|source| source.beside = None);
+        }
         row(label, &sources, figure, notes)
     });
     Block { title: "Load".to_owned(), rows: rows.collect() }
@@ -198,6 +195,17 @@ impl<'s> Runs<'s> {
         self.at(last).into_iter().find_map(|found| Some(found?.1))
     }
 
+    /// The largest number of threads at which the most engines have figures: percentiles and
+    /// costs are of these.
+    pub(super) fn headline(&self) -> Option<u32> {
+        let figures = |threads: &Option<u32>| {
+            let found = self.at(*threads).into_iter().flatten();
+            found.filter(|(_, run)| run.metrics.value(&c::WALL).is_some()).count()
+        };
+        let best = self.shown.iter().max_by_key(|threads| (figures(threads), **threads));
+        best.copied().flatten()
+    }
+
     /// Each engine's group and phase at a number of threads.
     pub(super) fn at(&self, threads: Option<u32>) -> Vec<Option<(&'s Group, &'s RunRow)>> {
         let of = |label: &&str| {
@@ -214,7 +222,11 @@ impl<'s> Runs<'s> {
         let source = |found: Option<(&'s Group, &'s RunRow)>| {
             let row = found.and_then(|(_, run)| run.roles.get(role));
             let beside = row.and_then(|row| row.beside.as_ref()).filter(|_| beside);
-            Source { group: found.map(|(group, _)| group), metrics: row.map(|row| &row.metrics), beside }
+            Source {
+                group: found.map(|(group, _)| group),
+                metrics: row.map(|row| &row.metrics),
+                beside,
+            }
         };
         self.at(threads).into_iter().map(source).collect()
     }
@@ -244,7 +256,7 @@ impl<'s> Runs<'s> {
 
     /// Percentiles at the largest number of threads.
     fn times(&self, at: usize, role: &RoleRow, notes: &mut Footnotes) -> Vec<Row> {
-        let last = self.shown.last().copied().flatten();
+        let last = self.headline();
         let writes_alone = role.does.writes && !role.does.reads;
         let figures: Vec<(&str, Figure)> = if role.open_loop {
             vec![
@@ -269,7 +281,7 @@ impl<'s> Runs<'s> {
             _ => name == "p99 us" || (role.open_loop && name == "done/s"),
         };
         let figures = figures.into_iter().filter(|(name, _)| wanted(name));
-        let sources = self.sources(*self.shown.last().unwrap_or(&None), at, false);
+        let sources = self.sources(last, at, false);
         let mut named = false;
         let mut rows = Vec::new();
         for (name, figure) in figures {

@@ -33,13 +33,15 @@ pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
     let drive = summary.groups.iter().any(|group| group.bare_drive);
     let drive = if drive { " | raw device --drive" } else { "" };
     texts.push(format!(
-        "All tables --full | one table --table cost | more columns --wide{drive} | engine options \
-         --config"
+        "All tables --full | one --table cost | wider --wide{drive} | engine options --config"
     ));
     if !summary.run.complete {
         let id = &summary.run.id;
         texts.push(format!("Not complete: kvdyno resume {id} does what is left"));
     }
-    texts.push(format!("Report: {}", ending.report));
-    texts.iter().map(|text| Line::plain(cut(text, COLUMNS_MAX))).collect()
+    let mut lines: Vec<Line> =
+        texts.iter().map(|text| Line::plain(cut(text, COLUMNS_MAX))).collect();
+    // Half a path is none.
+    lines.push(Line::plain(crate::printer::one_line(&format!("Report: {}", ending.report))));
+    lines
 }

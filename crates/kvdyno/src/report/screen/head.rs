@@ -47,14 +47,21 @@ fn run(summary: &Summary) -> String {
     let trials = summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0);
     let plural = if trials == 1 { "" } else { "s" };
     let (done, planned) = (run.cases_done, run.cases_planned);
-    format!("{}: {took}, {done}/{planned} cases, {trials} trial{plural}", run.suite)
+    let name = match &run.name {
+        Some(name) => format!("{name} ({})", run.suite),
+        None => run.suite.clone(),
+    };
+    format!("{name}: {took}, {done}/{planned} cases, {trials} trial{plural}")
 }
 
 /// `1.06 M x 16+1000 B = 1.00 GiB, RAM limit 256 MiB`; of several what they are.
 fn work(summary: &Summary) -> String {
     let contest = Contest::of(summary);
     let groups = || contest.groups.iter();
-    let Some(first) = groups().next() else { return String::new() };
+    let Some(first) = groups().next() else {
+        let jobs = summary.groups.iter().filter(|group| !group.runs.is_empty()).count();
+        return format!("raw device, {jobs} jobs");
+    };
     let mut words = Vec::new();
     if several(groups().map(|group| data(group))) {
         words.push(format!("{} data sets", count(groups().map(|group| data(group)))));
@@ -68,9 +75,8 @@ fn work(summary: &Summary) -> String {
     } else {
         words.push("no RAM limit".to_owned());
     }
-    let held = |group: &&&Group| {
-        group.ram_limit_held == Some(false) || group.tier_held == Some(false)
-    };
+    let held =
+        |group: &&&Group| group.ram_limit_held == Some(false) || group.tier_held == Some(false);
     if groups().any(|group| held(&group)) {
         words.push("NOT ENFORCED".to_owned());
     }
@@ -118,8 +124,7 @@ fn engines(summary: &Summary) -> String {
     let classes = several(infos.iter().map(|info| info.durability));
     let named = |info: &&EngineInfo| {
         let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
-        let class =
-            if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
+        let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
         format!("{}{}{class}", contest.name(&info.label), version.unwrap_or_default())
     };
     let mut words: Vec<String> = infos.iter().map(named).collect();

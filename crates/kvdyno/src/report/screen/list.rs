@@ -48,7 +48,8 @@ pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
     for line in &mut part.lines {
         line.text = cut(&line.text, COLUMNS_MAX);
     }
-    part.left_out = Some(if left.is_empty() { "further figures".to_owned() } else { left.join("; ") });
+    part.left_out =
+        Some(if left.is_empty() { "further figures".to_owned() } else { left.join("; ") });
     part
 }
 
@@ -87,16 +88,17 @@ fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
     let setting = |group: &Group, run: &RunRow| {
         let data = (group.records, group.key_bytes, group.value_bytes_mean);
         let means = (group.ram(), group.volume.clone(), group.durability);
-        let rates: Vec<String> = run.roles.iter().map(|role| format!("{:?}", offered(role))).collect();
+        let rates: Vec<String> =
+            run.roles.iter().map(|role| format!("{:?}", offered(role))).collect();
         (group.label.clone(), data, means, run.phase.clone(), rates)
     };
     let mut rows: Vec<Row<'s>> = Vec::new();
     for group in &contest.groups {
         for run in &group.runs {
             let own = setting(group, run);
-            let known = rows.iter_mut().find(|row| {
-                row.run.is_some_and(|other| setting(row.group, other) == own)
-            });
+            let known = rows
+                .iter_mut()
+                .find(|row| row.run.is_some_and(|other| setting(row.group, other) == own));
             let row = Row { group, run: Some(run), load: load_of(contest, group) };
             match known {
                 Some(known) if known.group.threads < group.threads => *known = row,
@@ -149,7 +151,8 @@ fn axes<'s>(contest: &Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if several(groups().map(|group| data(group))) {
         columns.push(column("data", |row| data(row.group)));
     }
-    let held = |group: &Group| group.ram_limit_held != Some(false) && group.tier_held != Some(false);
+    let held =
+        |group: &Group| group.ram_limit_held != Some(false) && group.tier_held != Some(false);
     if several(groups().map(Group::ram)) || groups().any(|group| !held(group)) {
         columns.push(column("RAM", move |row| {
             let not = if held(row.group) { "" } else { " NOT HELD" };
@@ -165,7 +168,8 @@ fn axes<'s>(contest: &Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
         }));
     }
     if groups().any(|group| group.threads.is_some()) {
-        let threads = |row: &Row<'s>| row.group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string());
+        let threads =
+            |row: &Row<'s>| row.group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string());
         columns.push(Column { side: Side::Right, ..column("threads", threads) });
     }
     columns
@@ -187,23 +191,35 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         let of = name.clone();
         if open {
             let of = name.clone();
-            add(format!("{}\ntarget/s", cut(&name, 10)), Box::new(move |row| {
-                let rate = role_of(row, &of).and_then(offered);
-                rate.map_or_else(|| "-".to_owned(), units::grouped)
-            }));
+            add(
+                format!("{}\ntarget/s", cut(&name, 10)),
+                Box::new(move |row| {
+                    let rate = role_of(row, &of).and_then(offered);
+                    rate.map_or_else(|| "-".to_owned(), units::grouped)
+                }),
+            );
         }
-        add(format!("{}\nops/s", cut(&name, 10)), Box::new(move |row| {
-            figure(row, role_of(row, &of).map(|role| &role.metrics), &c::OPS_PER_S, grouped)
-        }));
+        add(
+            format!("{}\nops/s", cut(&name, 10)),
+            Box::new(move |row| {
+                figure(row, role_of(row, &of).map(|role| &role.metrics), &c::OPS_PER_S, grouped)
+            }),
+        );
         let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
-        add("p99\nus".to_owned(), Box::new(move |row| {
-            figure(row, role_of(row, &name).map(|role| &role.metrics), p99, microseconds)
-        }));
+        add(
+            "p99\nus".to_owned(),
+            Box::new(move |row| {
+                figure(row, role_of(row, &name).map(|role| &role.metrics), p99, microseconds)
+            }),
+        );
     }
     if rows.iter().any(|row| row.load.is_some()) {
-        add("load\nrecords/s".to_owned(), Box::new(|row| {
-            figure(row, row.load.map(|load| &load.metrics), &c::RECORDS_PER_S, grouped)
-        }));
+        add(
+            "load\nrecords/s".to_owned(),
+            Box::new(|row| {
+                figure(row, row.load.map(|load| &load.metrics), &c::RECORDS_PER_S, grouped)
+            }),
+        );
     }
     let costs: [(&str, &'static Definition, fn(f64) -> String); 3] = [
         ("write\namp.", &c::WRITE_AMPLIFICATION, ratio),
@@ -211,10 +227,14 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         ("RSS\nMiB", &c::RSS_PEAK, mebibytes),
     ];
     for (title, definition, format) in costs {
-        add(title.to_owned(), Box::new(move |row| {
-            let metrics = row.run.map(|run| &run.metrics).or(row.load.map(|load| &load.metrics));
-            figure(row, metrics, definition, format)
-        }));
+        add(
+            title.to_owned(),
+            Box::new(move |row| {
+                let metrics =
+                    row.run.map(|run| &run.metrics).or(row.load.map(|load| &load.metrics));
+                figure(row, metrics, definition, format)
+            }),
+        );
     }
     columns
 }
@@ -253,8 +273,10 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
         return Part::default();
     }
     let volumes = several(jobs.iter().map(|(group, ..)| &group.volume));
-    let titles = ["job", "volume", "I/O", "block", "depth", "threads", "IOPS", "spread %", "MB/s",
-        "p50 us", "p99 us", "p99.9 us"];
+    let titles = [
+        "job", "volume", "I/O", "block", "depth", "threads", "IOPS", "spread %", "MB/s", "p50 us",
+        "p99 us", "p99.9 us",
+    ];
     let kept = |title: &&str| volumes || *title != "volume";
     let left = ["job", "volume", "I/O"];
     let columns = titles.iter().filter(|title| kept(title)).map(|title| {

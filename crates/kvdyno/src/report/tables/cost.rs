@@ -8,9 +8,9 @@ use super::number::{mebibytes, microseconds, ratio, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
 
 const COST_AID: &str = "\
-Costs are the whole process's and the device's, so they are of all roles together: /op is per
-operation of any role, background work and the harness included. reads, read and written are the
-device's, which counts everybody's. write amp: device bytes / bytes of keys and values. cached:
+Costs are the whole process's and the device's, so of all client groups together: /op is per
+operation of any, background work and the load generator included. reads, read and written are of
+the whole device, not this process alone. write amp: device bytes / bytes of keys and values. cached:
 share of the database in the page cache before > after. data:RAM: allocated bytes / RAM limit in
 force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes,
 latency and queue of the device.";
@@ -78,7 +78,7 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     }
     let swap_aid = if swaps { SWAP_AID } else { "" };
     let aid = format!("{COST_AID}{swap_aid}");
-    Titled { title: "Cost of the run, all roles together", table, aid }
+    Titled { name: "cost", title: "Cost of the run, all client groups together", table, aid }
 }
 
 /// Nothing where a case has no swap of its own: nothing is missing there.
