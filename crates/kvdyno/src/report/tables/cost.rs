@@ -10,10 +10,10 @@ use super::{Axes, Cells, Titled, runs, several};
 const COST_AID: &str = "\
 Costs are the whole process's and the device's, so of all client groups together: /op is per
 operation of any, background work and the load generator included. reads, read and written are of
-the whole device, not this process alone. write amp: device bytes / bytes of keys and values. cached:
-share of the database in the page cache before > after. data:RAM: allocated bytes / RAM limit in
-force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes,
-latency and queue of the device.";
+the whole device, not this process alone. write amp: device bytes / bytes of keys and values.
+cached: share of the database in the page cache before > after. data:RAM: allocated bytes / RAM
+limit in force (without one: the machine's memory). --wide: context switches, read amp, faults,
+flushes, latency and queue of the device.";
 
 const SWAP_AID: &str = "
 swap in, swap out: read from and written to the swap that was made for the case.";

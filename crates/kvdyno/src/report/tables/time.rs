@@ -11,12 +11,12 @@ use super::number::whole;
 use super::{Axes, Titled, several};
 
 const AID: &str = "\
-Percent of the time of the load's or role's own threads; a line adds up to 100. user, sys: on a CPU.
-wait CPU: runnable, waiting for CPU. device: waiting in calls that read, write or sync files, or for a
-page of a mapped file. stall: held up by the engine, by its own account. lock: waiting for other
-threads. idle: an open loop with nothing due. other: anything else, and what is not known. What a
-thread waited for is a sample, some twenty a second. most: what took half or more. --wide:
-what the device's part is made of, and how many samples it rests on.";
+Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
+on a CPU. wait CPU: runnable, waiting for CPU. device: waiting in calls that read, write or sync
+files, or for a page of a mapped file. stall: held up by the engine, by its own account. lock:
+waiting for other threads. idle: a target rate with nothing due. other: anything else, and what is
+not known. What a thread waited for is a sample, some twenty a second. most: what took half or more.
+--wide: what the device's part is made of, and how many samples it rests on.";
 
 pub(super) fn time(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::{Left, Right};
