@@ -132,6 +132,14 @@ impl<'t> Cells<'t> {
     }
 }
 
+/// A client group's own threads; where another number is swept, that too: `1 @4`.
+fn own_threads(own: u32, group: &Group) -> String {
+    match group.threads.filter(|swept| *swept != own) {
+        Some(swept) => format!("{own} @{swept}"),
+        None => own.to_string(),
+    }
+}
+
 /// What ratios are over, as a column's title: the base's label where there is one base alone.
 fn base_title<'b>(besides: impl Iterator<Item = &'b Beside>) -> String {
     let mut bases = besides.map(|beside| beside.base.as_str());

@@ -155,7 +155,9 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
     let rows = figures.into_iter().filter_map(|(label, figure)| {
         let mut sources = sources.clone();
         if contest.labels.len() < 3 || figure.than.is_none() {
-            sources.iter_mut().for_each(|source| source.beside = None);
+            for source in &mut sources {
+                source.beside = None;
+            }
         }
         row(label, &sources, figure, notes)
     });
@@ -307,7 +309,7 @@ impl<'s> Runs<'s> {
         let others = || run.roles.iter().enumerate().filter(|(other, _)| *other != at);
         let swept = self.shown.len() > 1 && threads.is_some();
         let grown = others().find(|(_, role)| Some(role.threads) == threads).map(|(_, role)| role);
-        match grown.filter(|_| swept && Some(own) != threads || swept && self.is_fixed(at)) {
+        match grown.filter(|_| swept && (Some(own) != threads || self.is_fixed(at))) {
             Some(role) => {
                 let name = match role.threads {
                     1 => role.role.strip_suffix('s').unwrap_or(&role.role),

@@ -9,6 +9,7 @@ use super::super::table::{Side, Table};
 use super::super::tables::number::{grouped, mebibytes, microseconds, ratio, spread};
 use super::super::tables::{data, drive_jobs};
 use super::super::wrap::wrap;
+use super::cells::Format;
 use super::{COLUMNS_MAX, Contest, Line, Part, cut, several};
 use crate::{search as found, units};
 
@@ -148,7 +149,7 @@ fn axes<'s>(contest: &Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if several(groups().map(|group| group.volume.clone())) {
         columns.push(column("volume", |row| row.group.volume.clone().unwrap_or_default()));
     }
-    if several(groups().map(|group| data(group))) {
+    if several(groups().map(data)) {
         columns.push(column("data", |row| data(row.group)));
     }
     let held =
@@ -221,7 +222,7 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
             }),
         );
     }
-    let costs: [(&str, &'static Definition, fn(f64) -> String); 3] = [
+    let costs: [(&str, &'static Definition, Format); 3] = [
         ("write\namp.", &c::WRITE_AMPLIFICATION, ratio),
         ("space\namp.", &c::SPACE_AMPLIFICATION, ratio),
         ("RSS\nMiB", &c::RSS_PEAK, mebibytes),
@@ -309,7 +310,9 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
         }
     }
     let mut part = fitted(&table, room, "jobs");
-    part.lines.iter_mut().for_each(|line| line.text = cut(&line.text, COLUMNS_MAX));
+    for line in &mut part.lines {
+        line.text = cut(&line.text, COLUMNS_MAX);
+    }
     part
 }
 
@@ -320,6 +323,8 @@ pub(super) fn search(answer: &found::Answer, room: usize) -> Part {
     lines.push(Line::blank());
     let curve = fitted(&found::curve(answer), room.saturating_sub(lines.len()), "points");
     lines.extend(curve.lines);
-    lines.iter_mut().for_each(|line| line.text = cut(&line.text, COLUMNS_MAX));
+    for line in &mut lines {
+        line.text = cut(&line.text, COLUMNS_MAX);
+    }
     Part { lines, left_out: curve.left_out }
 }

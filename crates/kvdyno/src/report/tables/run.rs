@@ -6,14 +6,16 @@ use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::number::{beside, grouped, microseconds, spread, trials, whole};
-use super::{Axes, Cells, Titled, base_title, by_volume, runs, several, with_base};
+use super::{
+    Axes, Cells, Titled, base_title, by_volume, own_threads, runs, several, with_base,
+};
 use crate::findings::Id;
 
 const RUN_AID: &str = "\
 Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
 else the extremes). Percentiles are of all trials' operations together, and are left out where fewer
 than ten samples lie beyond. Readers and writer ran side by side in the same window. threads: the
-client group's own. vs.: ops/s over the first engine's of the same durability class; ~ no
+client group's own, @ the number swept. vs.: ops/s over the first engine's of the same durability class; ~ no
 significant difference; ? fewer than four trials, too few to be sure.";
 
 const OPEN_AID: &str = "\
@@ -138,7 +140,7 @@ impl RoleLines<'_> {
     ) {
         let (group, role) = (self.group, self.role);
         let mut cells = self.axes.cells(group);
-        cells.push(role.threads.to_string());
+        cells.push(own_threads(role.threads, group));
         if self.phases {
             cells.push(self.run.phase.clone());
         }

@@ -8,7 +8,7 @@ use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
 use super::number::whole;
-use super::{Axes, Titled, several};
+use super::{Axes, Titled, own_threads, several};
 
 const AID: &str = "\
 Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
@@ -37,8 +37,11 @@ pub(super) fn time(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     let mut table = Table::new(columns);
     for (group, one) in rows(summary) {
         let mut cells = axes.cells(group);
-        // The group's own, as the other tables have it.
-        cells.push(one.threads.to_string());
+        cells.push(if one.load {
+            one.threads.to_string()
+        } else {
+            own_threads(one.threads, group)
+        });
         if phases {
             cells.push(one.phase.clone());
         }
