@@ -42,8 +42,9 @@ fn an_engine_on_two_volumes_stands_beside_itself() {
     assert_eq!(
         by_volume,
         [
-            "load, LMDB by volume: no significant difference between LMDB on ext4 and LMDB on xfs: LMDB on \
-             ext4 loads 194 k (192 k to 196 k) records a second, LMDB on xfs 194 k (192 k to 196 k).",
+            "load, LMDB by volume: no significant difference between LMDB on ext4 and LMDB on \
+             xfs: LMDB on ext4 loads 194 k (192 k to 196 k) records a second, LMDB on xfs 194 k \
+             (192 k to 196 k).",
             "measure, LMDB by volume: At 1 reader and 1 writer: LMDB on ext4 reads 1.31 times as \
              many keys a second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs writes \
              1.45 times as many records a second as LMDB on ext4 (2 trials: too few to be sure).",

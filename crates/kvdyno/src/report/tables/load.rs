@@ -13,8 +13,8 @@ const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
 under 100 is waiting. FS in and out are getrusage's 512-byte units: out counts pages made dirty, not
 what the drive wrote, and is here because studies quote it. write amp: device bytes / bytes of keys
-and values, of load and settle, up to the end of a sync; of the whole device, not this process alone,
-and the drive's own come on top. vs.: records/s over those of the first engine of the same
+and values, of load and settle, up to the end of a sync; of the whole device, not this process
+alone, and the drive's own come on top. vs.: records/s over those of the first engine of the same
 durability class.";
 
 const SHORT_AID: &str =

@@ -6,17 +6,15 @@ use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::number::{beside, grouped, microseconds, spread, trials, whole};
-use super::{
-    Axes, Cells, Titled, base_title, by_volume, own_threads, runs, several, with_base,
-};
+use super::{Axes, Cells, Titled, base_title, by_volume, own_threads, runs, several, with_base};
 use crate::findings::Id;
 
 const RUN_AID: &str = "\
 Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
 else the extremes). Percentiles are of all trials' operations together, and are left out where fewer
 than ten samples lie beyond. Readers and writer ran side by side in the same window. threads: the
-client group's own, @ the number swept. vs.: ops/s over the first engine's of the same durability class; ~ no
-significant difference; ? fewer than four trials, too few to be sure.";
+client group's own, @ the number swept. vs.: ops/s over the first engine's of the same durability
+class; ~ no significant difference; ? fewer than four trials, too few to be sure.";
 
 const OPEN_AID: &str = "\
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";
