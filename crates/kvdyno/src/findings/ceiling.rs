@@ -55,9 +55,9 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
     Finding::of_cases(
         Id::AboveCeiling,
         above.collect::<Vec<_>>(),
-        "the raw-device baseline or the count is not what it seems: readahead or background threads keep more \
-         in flight than the operations do, somebody else was at the drive (its counters are \
-         of the whole device), or the drive was slower while the baseline was taken: compare KB/op with \
-         reads/op, and take more trials",
+        "the raw-device baseline or the count is not what it seems: readahead or background \
+         threads keep more in flight than the operations do, somebody else was at the drive (its \
+         counters are of the whole device), or the drive was slower while the baseline was taken: \
+         compare KB/op with reads/op, and take more trials",
     )
 }
