@@ -1,6 +1,7 @@
 //! What is wrong with a suite: each mistake with the place it is at and what was expected there.
 
 use super::source::{Source, Span};
+use crate::printer::plain;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 use std::sync::Arc;
@@ -110,13 +111,13 @@ pub(super) struct Mistake {
 impl Mistake {
     /// The words at the caret: what was expected.
     pub(super) fn label(&mut self, label: impl Into<String>) -> &mut Self {
-        self.label = Some(label.into());
+        self.label = Some(plain(&label.into()).into_owned());
         self
     }
 
     /// The words below: what would help.
     pub(super) fn help(&mut self, help: impl Into<String>) -> &mut Self {
-        self.help = Some(help.into());
+        self.help = Some(plain(&help.into()).into_owned());
         self
     }
 }
@@ -162,6 +163,8 @@ impl Mistakes {
     }
 
     fn add(&mut self, span: Option<Span>, message: String) -> &mut Mistake {
+        // It quotes the suite, which may be a stranger's.
+        let message = plain(&message).into_owned();
         let at = self.found.len();
         self.found.push(Mistake { span, message, label: None, help: None });
         &mut self.found[at]

@@ -48,3 +48,4 @@ pub use scalar::SEVERAL_MAX;
 pub use schema::schema;
 pub use sizing::SizingHost;
 pub use space::{NoSpace, check_space};
+pub use workload::threads_of;
