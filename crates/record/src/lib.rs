@@ -12,6 +12,7 @@ pub mod files;
 pub mod fio;
 pub mod hlog;
 pub mod host;
+pub mod library;
 pub mod plan;
 pub mod protocol;
 pub mod run;

@@ -94,7 +94,7 @@ pub(super) fn start(
         ..first_record
     };
     folder.write_run(&run)?;
-    look_first(&folder, &mut run, &prepared.plan, prepared.workers.get("null"), &root, printer)?;
+    look_first(&folder, &mut run, &prepared.plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
     let (workers, databases) = (prepared.workers.clone(), Databases::default());
     Ok(AtWork { folder, tiers, volumes, workers, interrupt, alone, databases })

@@ -42,7 +42,7 @@ fn text() -> impl Strategy<Value = String> {
         line(
             "mount",
             &["[\"noatime\"]"],
-            &["[\"journal_path=/dev/vda\"]", "[\"remount,bind\"]", "[\"noatime\"]", "[\"ro\"]"],
+            &["[\"journal_path=/dev/vda\"]", "[\"remount,bind\"]", "[\"ro\"]"],
         ),
     );
     let ram = line("limit", &["\"64MiB\""], &["[\"64MiB\", \"64MiB\"]", "0"]);

@@ -131,7 +131,8 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
         debug_build: false,
         engine,
     };
-    Ok(WorkerIdentity { path: std::path::absolute(file)?, sha256: sha256(file)?, description })
+    let (path, sha256) = (std::path::absolute(file)?, sha256(file)?);
+    Ok(WorkerIdentity { path, sha256, description, library: None })
 }
 
 /// A number as fio writes it: `4k` is 4096.
@@ -170,6 +171,7 @@ fn case(at: usize, job: &Job) -> Case {
         key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
         engine: "fio".to_owned(),
         label,
+        library: None,
         options: Options { durability: Durability::Async, values: values.collect() },
         trial: 1,
         listed: 0,
