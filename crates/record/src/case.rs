@@ -149,7 +149,8 @@ impl Outcome {
 
     /// A resumed run leaves this case alone: it says something about the engine and would end the
     /// same way again. Interrupted and not-run cases are tried again, those that somebody killed,
-    /// and those that found the volume full: there may be room by then. An engine that crashed (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
+    /// and those that found the volume full: there may be room by then. An engine that crashed
+    /// (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
     pub fn is_final(&self) -> bool {
         match self {
             Self::Interrupted { .. } | Self::NotRun { .. } | Self::DiskFull { .. } => false,

@@ -99,7 +99,7 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
     estimate
 }
 
-/// Of a case's record: what it has beside its slices; a reading of the machine; an operation's line,
+/// Of a case's record: beside its slices; a reading of the machine; an operation's line,
 /// and each of its histograms.
 const CASE_BYTES: f64 = 16e3;
 const READING_BYTES: f64 = 1_500.0;

@@ -26,7 +26,7 @@ fn every_command_says_that_a_record_was_altered() {
     for arguments in [
         &["show", name][..],
         &["export", name, "--json"],
-        &["export", name, "--markdown"],
+        &["export", name, "--markdown", "/dev/stdout"],
         &["compare", "latest", &scratch.runs()[0].to_string_lossy()],
     ] {
         let done = scratch.run(arguments);

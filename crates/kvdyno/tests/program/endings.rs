@@ -20,7 +20,7 @@ struct Ending {
 }
 
 #[test]
-fn a_worker_killed_in_any_phase_is_told_and_tried_again() {
+fn a_worker_killed_while_it_works_is_told_and_tried_again() {
     let endings = [
         // A load that others wait for is tried again at once.
         Ending {
@@ -29,13 +29,6 @@ fn a_worker_killed_in_any_phase_is_told_and_tried_again() {
             code: 0,
             finding: "tried-again",
             resumable: false,
-        },
-        Ending {
-            killed: ("slow_t1", "warmup"),
-            outcome: "killed",
-            code: 3,
-            finding: "cases-not-done",
-            resumable: true,
         },
         Ending {
             killed: ("slow_t1", "measure"),
@@ -52,8 +45,6 @@ fn a_worker_killed_in_any_phase_is_told_and_tried_again() {
             .data("records = 1500\nvalue_bytes = 100")
             .engine_as("slow", "null", SLOW)
             .load("")
-            .phase("warmup", "operations = 1500")
-            .role("readers", GET)
             .measure("operations = 1500")
             .role("readers", GET);
         scratch.write("s.toml", &suite.text());

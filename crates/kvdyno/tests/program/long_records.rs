@@ -46,7 +46,7 @@ fn a_long_record_is_read_in_little_memory() {
         &["check"],
         &["report", "--output", "report.html"],
         &["export", "--json"],
-        &["export", "--markdown"],
+        &["export", "--markdown", "tables.md"],
         &["export", "--xlsx", "book.xlsx"],
         &["list"],
     ] {
