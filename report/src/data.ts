@@ -310,6 +310,9 @@ export interface RunEntry {
   message: string | null;
   suite: string;
   title: string;
+  called: string | null;
+  note: string | null;
+  data: { records: number; record_bytes: number; ram_limit_bytes: number | null } | null;
   host: string;
   started_unix_ns: number | null;
   ended_unix_ns: number | null;

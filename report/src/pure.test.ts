@@ -19,6 +19,7 @@ import { unpack } from "./load";
 import type { Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
 import { counted, quoted } from "./sections";
+import { stateOf } from "./state";
 import { parse, write } from "./view";
 
 describe("a search", () => {
@@ -258,6 +259,11 @@ test("warnings are folded to a line that says what they are about", () => {
   const list = ["cpu-stolen", "busy-host", "swap-on", "foreign-io", "not-steady", "writers-unequal", "ram-limit-not-held"].map(finding);
   expect(counted(list, "warning")).toBe("7 warnings: 3 machine, 2 workload, 1 CPU, 1 method");
   expect([counted(list.slice(0, 1), "warning"), counted([], "warning")]).toEqual(["1 warning: 1 CPU", "No warnings"]);
+});
+
+test("a run with cases undone never says complete", () => {
+  const run = (state: "complete" | "running", cases_done: number) => stateOf({ state, cases_planned: 48, cases_done });
+  expect([run("complete", 48), run("complete", 32), run("running", 3)]).toEqual([["complete", "complete"], ["ended: 16 not done", "partial"], ["running", "running"]]);
 });
 
 test("a command line can be copied into a shell", () => {

@@ -36,7 +36,7 @@ export interface LinePanel {
 /** How large panels are: as a figure of its own, or as one of several on the first screen. */
 const SIZES = {
   figure: { height: 230, least: 230, most: 2 },
-  small: { height: 96, least: 150, most: 3, bottom: 24, top: 36 },
+  small: { height: 82, least: 150, most: 3, bottom: 24, top: 36 },
 };
 
 export interface Axes {

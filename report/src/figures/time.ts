@@ -63,7 +63,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "Where the time went",
     note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better. CPU time and the wait for a CPU are counted by the kernel; `
-      + `what threads waited for is a sample of twenty looks a second. ${list.flatMap((panel) => panel.rows.flatMap(sentence)).join(" ")}`,
+      + `what threads waited for is from 20 wait-state samples a second. ${list.flatMap((panel) => panel.rows.flatMap(sentence)).join(" ")}`,
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({

@@ -10,6 +10,7 @@ import { axis, axisLabel, cut, FONT, nameWidth, tip, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
+import { roundStep } from "./heat";
 
 export const timeline: Figure = { name: "timeline", drive: true, draw };
 
@@ -116,6 +117,7 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
   const left = 58, right = nameWidth([...drawn.map(({ engine }) => engine.name), ...lanesOf(drawn).map((lane) => LANES[lane.kind])]), gap = 38;
   const lanes = lanesOf(drawn);
   const end = Math.max(...drawn.map(({ line }) => Math.max(line.wall_s, line.end_s.at(-1) ?? 0)));
+  const step = roundStep(end, Math.max(2, Math.floor((width - left - right) / 70)));
   let top = 30;
   const places = panes.map((pane) => {
     const place = { left, top, width: width - left - right, height: pane.height };
@@ -136,8 +138,8 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
     grid: places,
     axisPointer: { link: [{ xAxisIndex: "all" }], lineStyle: { color: theme.line } },
     xAxis: places.map((_, at) => axis(theme, at, {
-      type: "value", min: 0, max: end, splitLine: { show: false }, axisPointer: { label: { show: false } },
-      axisLabel: { ...axisLabel(theme, clock), show: at === last },
+      type: "value", min: 0, max: end, interval: step, splitLine: { show: false }, axisPointer: { label: { show: false } },
+      axisLabel: { ...axisLabel(theme, clock), show: at === last, showMaxLabel: Math.abs(end / step - Math.round(end / step)) < 1e-6 },
     })),
     yAxis: places.map((_, at) => at < panes.length
       ? axis(theme, at, { type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, formatOf(panes[at])) })

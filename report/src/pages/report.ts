@@ -65,6 +65,7 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
 
   const bar = h("div", { class: "filterbar" });
   const figures = h("div", { id: "figures" });
+  let warnings = sections.findings(data);
   const top = h("section", { id: "overview", "aria-label": "At a glance" });
   const stage = {
     theme,
@@ -110,7 +111,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     const first = firstOf(views);
     // Few engines: charts and scoreboard side by side, both on the first screen.
     top.className = (first?.engines.length ?? 0) <= 3 ? "beside" : "";
-    top.replaceChildren(...(first ? TOP.map((figure) => frame(first, figure) ?? "") : []));
+    const [charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
+    top.replaceChildren(charts ?? "", h("div", {}, scores, warnings));
     figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
       h("h2", {}, capital(view.work.name)),
       ...(view.work.drive ? driveTables(view) : []),
@@ -127,9 +129,10 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     document.title = `${sections.titleOf(data)}: kvdyno`;
     // Before its first case is done a run has nothing to show but how it gets on.
     const begun = data.summary.run.cases_recorded > 0;
+    warnings = sections.findings(data);
     root.replaceChildren(...[
       sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data, whole),
-      begun ? top : null, begun ? sections.findings(data) : null, begun ? bar : null, figures,
+      begun ? top : null, begun ? bar : null, figures,
       sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
     ].filter((part) => part !== null));
     show();
