@@ -131,12 +131,12 @@ pub(super) struct Mistakes {
 impl Mistakes {
     /// A mistake at a place in the text.
     pub(super) fn at(&mut self, span: &Span, message: impl Into<String>) -> &mut Mistake {
-        self.add(Some(span.clone()), message.into())
+        self.add(Some(span.clone()), &message.into())
     }
 
     /// A mistake that has no place in the text.
     pub(super) fn anywhere(&mut self, message: impl Into<String>) -> &mut Mistake {
-        self.add(None, message.into())
+        self.add(None, &message.into())
     }
 
     /// A name that is none of the known ones.
@@ -162,9 +162,9 @@ impl Mistakes {
         if self.found.is_empty() { Ok(()) } else { Err(SuiteError::new(source, self)) }
     }
 
-    fn add(&mut self, span: Option<Span>, message: String) -> &mut Mistake {
+    fn add(&mut self, span: Option<Span>, message: &str) -> &mut Mistake {
         // It quotes the suite, which may be a stranger's.
-        let message = plain(&message).into_owned();
+        let message = plain(message).into_owned();
         let at = self.found.len();
         self.found.push(Mistake { span, message, label: None, help: None });
         &mut self.found[at]

@@ -65,6 +65,7 @@ fn a_long_record_is_read_in_little_memory() {
 }
 
 /// Its time is of no interest to a test; a script prints it.
+#[expect(clippy::print_stdout, reason = "`cargo test -- --nocapture` shows it")]
 fn told(what: &str, begun: Instant) {
     println!("{what}: {:.1} s", begun.elapsed().as_secs_f64());
 }

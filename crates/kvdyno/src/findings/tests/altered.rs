@@ -82,7 +82,7 @@ fn a_database_smaller_than_its_data_is_found() {
         fixture.summary().findings.into_iter().find(|f| f.id == Id::DatabaseTooSmall)
     };
     assert!(found(&fixture).is_none());
-    let case = &mut fixture.case("lmdb_t1_r1");
+    let case = fixture.case("lmdb_t1_r1");
     let size = kvdyno_record::usage::DatabaseSize {
         allocated_bytes: 119 << 10,
         apparent_bytes: 119 << 10,
