@@ -17,7 +17,7 @@ pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use named::NamedArgs;
 pub use quick::QuickArgs;
 pub use search::{CapacityArgs, SearchArgs, SizeArgs};
-pub use show::{ReportArgs, ServeArgs, ShowArgs};
+pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 
 use crate::printer::Color;
 use crate::suite;
@@ -42,7 +42,7 @@ Examples:
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno quick lmdb rocksdb --read 95      a question of your own, without a suite
   kvdyno drive /mnt/nvme                   the bare drive below it, without any engine
-  kvdyno show                              the tables of the latest run
+  kvdyno show                              the latest run on one screen; --full: all its tables
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno serve                             all runs in a browser, one at work as it gets on
   kvdyno check latest                      read its record a second time, independently
@@ -83,7 +83,7 @@ pub struct Cli {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Run a suite, keep a record, show the tables
+    /// Run a suite, keep a record, show it
     Run(RunArgs),
     /// Compare engines on a question typed here, without a suite
     Quick(Box<QuickArgs>),
@@ -95,7 +95,7 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List the runs
     List(ListArgs),
-    /// Show a run's tables
+    /// Show a run on one screen, or its tables
     Show(ShowArgs),
     /// Write a run's report: one HTML file with figures, tables and raw data
     Report(ReportArgs),
@@ -258,9 +258,9 @@ pub struct RunArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub io: IoArgs,
@@ -324,9 +324,9 @@ pub struct ResumeArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// `kvdyno list`.

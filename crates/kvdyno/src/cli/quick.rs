@@ -1,6 +1,6 @@
 //! `kvdyno quick`: what can be typed.
 
-use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs};
+use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs, ViewArgs};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -85,12 +85,12 @@ pub struct QuickArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub io: IoArgs,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// `95` or `95%`.

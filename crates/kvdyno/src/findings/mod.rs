@@ -14,6 +14,7 @@ mod integrity;
 mod machine;
 mod memory;
 mod method;
+mod portable;
 mod steady;
 
 use crate::report::evidence::{CaseEvidence, Evidence};
@@ -72,6 +73,8 @@ kinds! {
     VerifyFailed = Invalid;
     /// The engine said that its data is damaged.
     DataDamaged = Invalid;
+    /// The record is not what was sealed when the run ended.
+    RecordAltered = Invalid;
     /// A worker was built without optimisation.
     DebugBuild = Invalid;
     /// The RAM limit was in force, and the data was cached outside it.
@@ -82,6 +85,8 @@ kinds! {
     PlaceInMemory = Warning;
     /// Cases did not run to their end.
     CasesNotDone = Warning;
+    /// A case that came to its end had failed before.
+    TriedAgain = Warning;
     /// An engine does not fit its RAM limit.
     DoesNotFit = Info;
     /// The run is not complete.
@@ -150,6 +155,8 @@ kinds! {
     WritesThrottled = Info;
     /// Loaded data was not verified.
     NotVerified = Info;
+    /// Far less of a database is on the drive than was put into it.
+    DatabaseTooSmall = Warning;
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info;
     /// Cases wrote to databases that shared their blocks with what they were copied from.
@@ -176,6 +183,8 @@ kinds! {
     BoundByCpu = Info;
     /// Most of the time went into waiting for other threads.
     BoundByLock = Info;
+    /// An engine built for any processor is compared where the CPU decides.
+    PortableBuild = Info;
 }
 
 impl Id {
@@ -246,6 +255,7 @@ pub fn judge(
     explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
+    findings.extend(integrity::altered(&evidence.altered()?));
     findings.extend(integrity::findings(evidence));
     // What the host of the record says of itself is no evidence of a machine elsewhere.
     if !evidence.is_imported() {
@@ -258,6 +268,7 @@ pub fn judge(
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
     findings.extend(explain::findings(groups, explained));
+    findings.extend(portable::findings(evidence, groups, explained));
     findings.extend(database::findings(evidence));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)

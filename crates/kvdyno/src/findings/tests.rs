@@ -1,5 +1,6 @@
 //! Each finding from a record that shows it, and none from one that does not.
 
+mod altered;
 mod durability;
 mod volumes;
 
@@ -78,7 +79,7 @@ fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
 #[test]
 fn more_than_the_bare_drive_can_do_is_not_believed() {
     let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
-    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the bare drive gave";
+    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the raw device gave";
     assert!(above.evidence.contains(words), "{above:?}");
     let shared = at_drive(Id::DriveShared, "psync-2", 20_000);
     let words = "psync-2 made 9.38 k I/Os a second, and the device did 11.4 k";
@@ -192,6 +193,25 @@ fn builds_clocks_and_machines_are_named() {
         let worker = fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap();
         worker.description.engine.build.insert("assertions".to_owned(), "on".to_owned());
     });
+    let portable = |builds: [&'static str; 2]| {
+        move |fixture: &mut Fixture| {
+            for (engine, build) in ["rocksdb", "lmdb"].into_iter().zip(builds) {
+                for case in ["load", "t1", "t2"] {
+                    for trial in [1, 2] {
+                        let case = fixture.case(&format!("{engine}_{case}_r{trial}"));
+                        let worker = case.record.worker.as_mut().unwrap();
+                        let fact = ("build".to_owned(), build.to_owned());
+                        worker.description.engine.build.extend([fact]);
+                    }
+                }
+            }
+        }
+    };
+    let found_portable = found(Id::PortableBuild, portable(["official", "native"]));
+    assert!(found_portable.evidence.contains("LMDB was built for this one"), "{found_portable:?}");
+    assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1"]);
+    let alike = findings(portable(["official", "official"]));
+    assert!(alike.iter().all(|finding| finding.id != Id::PortableBuild));
     found(Id::SlowClock, |fixture| {
         let clock = fixture.case("lmdb_t1_r1").record.clock.as_mut().unwrap();
         (clock.kind, clock.note) = ("monotonic".to_owned(), "kvm-clock".to_owned());
