@@ -21,7 +21,7 @@ help:
 	@echo "make demo    set up, build, and compare LMDB with RocksDB on this machine"
 	@echo "make test    set up, check style, run all tests"
 	@echo "make build   the program and its engines, into $(BIN)"
-	@echo "make page    the report's page alone (build does it, too)"
+	@echo "make page    the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench   the harness and the engines against their peers, as ratios"
 
 # The report is written also where an engine failed or findings void the figures: it says so itself.
@@ -35,22 +35,21 @@ build: program engines
 setup:
 	@scripts/setup.sh
 
-# The report's page: TypeScript to one HTML file, which the program's build takes in.
+# The report's page: TypeScript to one HTML file, which is kept in the repository, and which the
+# program takes in. A test says when it is older than its sources.
 PAGE := report/dist/index.html
-PAGE_SOURCES := $(shell find report/src -name '*.test.ts' -prune -o -type f -print) \
-	$(addprefix report/,index.html vite.config.ts tsconfig.json)
-NPM = PATH="$$(scripts/node.sh):$$PATH" npm --prefix report
+NPM := npm --prefix report
+NODE_MODULES := report/node_modules/.package-lock.json
 
-page: $(PAGE)
+page: $(NODE_MODULES)
+	$(NPM) run --silent build
 
-report/node_modules/.package-lock.json: report/package.json report/package-lock.json | setup
+$(NODE_MODULES): report/package.json report/package-lock.json
+	@scripts/node.sh
 	$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(PAGE): report/node_modules/.package-lock.json $(PAGE_SOURCES) | setup
-	$(NPM) run --silent build
-
-program: setup page
+program: setup
 	cargo build --release -p kvdyno
 
 engines: $(ENGINES)
@@ -78,7 +77,11 @@ test-rust: build test-tools
 	KVDYNO_ENGINE_PATH=$(BIN) cargo test
 
 # In a browser, on pages of the frozen record; where there is none, only what needs none.
-test-page: program
+test-page: program $(NODE_MODULES)
+	@cp $(PAGE) $(CARGO_TARGET_DIR)/kept-page.html
+	$(NPM) run --silent build
+	@cmp $(PAGE) $(CARGO_TARGET_DIR)/kept-page.html || \
+		{ echo "error: $(PAGE) is not what report/ builds: commit what it is now" >&2; exit 1; }
 	$(NPM) run --silent test
 	KVDYNO=$(BIN)/kvdyno KVDYNO_CHROMIUM="$$(scripts/chromium.sh)" $(NPM) run --silent test:browser
 
@@ -96,4 +99,4 @@ bench: build
 	@case " $(BENCH) " in "  "|*" blockio "*) cargo bench -p kvdyno --bench blockio ;; esac
 
 clean:
-	rm -rf runs report/dist/index.html report/node_modules
+	rm -rf runs report/node_modules

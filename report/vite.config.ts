@@ -1,6 +1,8 @@
 // Builds the page as one file: scripts and styles go into the HTML itself, so that it needs nothing
 // from anywhere when it is opened; and says so to the browser, which then lets nothing else run.
 import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { defineConfig, type Plugin } from "vite";
 
 function oneFile(): Plugin {
@@ -26,7 +28,8 @@ function oneFile(): Plugin {
           delete bundle[name];
         }
       }
-      html.source = text;
+      const built = `<meta name="kvdyno-sources" content="${sources(import.meta.dirname)}" />`;
+      html.source = text.replace("<title>", () => `${built}\n    <title>`);
     },
   };
 }
@@ -41,6 +44,24 @@ function policy(code: string): string {
   return `<meta http-equiv="Content-Security-Policy" content="${rules.join("; ")}" />`;
 }
 
+/**
+ * A digest of everything that the page is built from. It stands in the page, which is kept in the
+ * repository: a test of the program (crates/kvdyno/tests/tidy.rs) computes the same without Node.js
+ * and so finds a page that is older than its sources.
+ */
+function sources(root: string): string {
+  const inside = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  const files = [...inside, "index.html", "package-lock.json", "tsconfig.json", "vite.config.ts"].sort();
+  const digest = createHash("sha256");
+  for (const path of files) {
+    const bytes = readFileSync(join(root, path));
+    digest.update(`${path}\n${bytes.length}\n`).update(bytes);
+  }
+  return digest.digest("hex");
+}
+
 export default defineConfig({
   base: "./",
   plugins: [oneFile()],
@@ -48,8 +69,8 @@ export default defineConfig({
     target: "es2022",
     cssCodeSplit: false,
     modulePreload: false,
-    // The folder is kept in the repository, so that the program's build can watch it.
-    emptyOutDir: false,
+    // The folder holds nothing but the page, which is kept in the repository.
+    emptyOutDir: true,
     chunkSizeWarningLimit: 1000,
   },
 });

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a build needs and this machine lacks: a C and C++ compiler, and libclang (RocksDB's
 # bindings are generated from its header). Debian and Ubuntu; elsewhere it says what is missing.
-# Node.js, for the report's page, is scripts/node.sh's: it needs no package and no root.
 set -euo pipefail
 
 fail() {
@@ -11,8 +10,6 @@ fail() {
 
 command -v cargo >/dev/null ||
     fail "Rust is not installed (no cargo on PATH)" "install it from https://rustup.rs, then run this again"
-
-"$(dirname "$0")/node.sh" >/dev/null
 
 # libclang itself: libclang-cpp, which comes with other packages, is another library.
 has_libclang() {

@@ -6,12 +6,14 @@
 mod compare;
 mod drive;
 mod export;
+mod named;
 mod search;
 mod show;
 
 pub use compare::{CalibrateArgs, CompareArgs};
 pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
+pub use named::NamedArgs;
 pub use search::{CapacityArgs, SearchArgs, SizeArgs};
 pub use show::{ReportArgs, ServeArgs, ShowArgs};
 
@@ -189,8 +191,8 @@ impl Default for RunsArgs {
 /// A run, and where runs are kept.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RunName {
-    /// A run's folder, a bundle, the beginning of its id or of its suite's name, or `latest`
-    /// (calibrations aside)
+    /// A run's folder, a bundle, its name, the beginning of its id or of its suite's name, or
+    /// `latest` (calibrations aside)
     #[arg(value_name = "RUN", default_value = "latest")]
     pub run: String,
     /// Where runs are kept.
@@ -208,6 +210,7 @@ Examples:
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
   kvdyno run quick --json > summary.json
   kvdyno run quick --io-latency
+  kvdyno run quick --name before --note 'kernel 6.12, stock'    then: kvdyno show before
 
 A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
 one ends at once.")]
@@ -219,6 +222,9 @@ pub struct RunArgs {
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
+    /// What the run is called.
+    #[command(flatten)]
+    pub named: NamedArgs,
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,
@@ -281,6 +287,9 @@ pub struct ResumeArgs {
     /// The run.
     #[command(flatten)]
     pub name: RunName,
+    /// What the run is called from now on.
+    #[command(flatten)]
+    pub named: NamedArgs,
     /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,8 +17,7 @@ const WIDE_FILES: [(&str, &str); 1] =
     [("engines/rocksdb/src/describe.rs", "a table of options, one a line, not formatted")];
 
 /// Files that print beside the program's printer, and why.
-const PRINTING: [(&str, &str); 3] = [
-    ("crates/kvdyno/build.rs", "cargo reads what a build script prints"),
+const PRINTING: [(&str, &str); 2] = [
     ("crates/worker/src/output.rs", "a worker talks to the program on its standard output"),
     ("crates/worker/src/lib.rs", "a worker's words to a person who starts it by hand"),
 ];
@@ -299,6 +299,94 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
         }
     }
     names
+}
+
+/// The page is kept as it was built, with a digest of what it was built from: the same that
+/// `sources` in report/vite.config.ts writes into it.
+#[test]
+fn the_page_is_as_new_as_its_sources() {
+    let root = repository().join("report");
+    let mut paths: Vec<PathBuf> = below(&root.join("src"));
+    paths.retain(|path| !path.to_string_lossy().ends_with(".test.ts"));
+    let others = ["index.html", "package-lock.json", "tsconfig.json", "vite.config.ts"];
+    paths.extend(others.map(|name| root.join(name)));
+    let name = |path: &PathBuf| path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
+    paths.sort_by_key(name);
+    let mut digest = Sha256::new();
+    for path in &paths {
+        let bytes = fs::read(path).unwrap();
+        digest.update(format!("{}\n{}\n", name(path), bytes.len()));
+        digest.update(bytes);
+    }
+    let wanted = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let page = fs::read_to_string(root.join("dist/index.html")).unwrap();
+    let (_, rest) = page.split_once("name=\"kvdyno-sources\" content=\"").unwrap();
+    let found = rest.split('"').next().unwrap_or_default();
+    assert_eq!(
+        found, wanted,
+        "report/dist/index.html was built from other sources than those in report/: run \
+         `make page` and commit what it writes"
+    );
+}
+
+/// All files of a folder and of those in it.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+}
+
+/// Packages are had by their ordinary clients, as whoever set up the machine has configured them.
+#[test]
+fn no_registry_is_named() {
+    let registries = [
+        ("npmjs", "org"),
+        ("yarnpkg", "com"),
+        ("crates", "io"),
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("maven", "org"),
+        ("maven.apache", "org"),
+        ("golang", "org"),
+        ("debian", "org"),
+        ("ubuntu", "com"),
+    ];
+    let hosts = registries.map(|(name, end)| format!("{name}.{end}"));
+    let mut found = Vec::new();
+    for path in tracked() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // What a package manager writes itself, and files that are no text.
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        if ["Cargo.lock", "package-lock.json"].contains(&name.as_str()) {
+            continue;
+        }
+        for (number, line) in text.lines().enumerate() {
+            for host in hosts.iter().filter(|host| line.contains(host.as_str())) {
+                let path = path.strip_prefix(repository()).unwrap().display();
+                found.push(format!("{path}:{}: {host}", number + 1));
+            }
+        }
+    }
+    assert_none("hosts of package registries", &found);
+}
+
+/// All files but those that a build makes and git's own; the hidden ones, too.
+fn tracked() -> Vec<PathBuf> {
+    let others = [".git", "target", "runs", "node_modules"];
+    let mut found = Vec::new();
+    let mut folders = vec![repository()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let other = others.contains(&&*path.file_name().unwrap().to_string_lossy());
+            match (other, path.is_dir()) {
+                (true, _) => {}
+                (false, true) => folders.push(path),
+                (false, false) => found.push(path),
+            }
+        }
+    }
+    assert!(found.len() > 100, "only {} files were found", found.len());
+    found
 }
 
 #[test]

@@ -14,6 +14,12 @@ pub struct RunRecord {
     pub id: String,
     /// The suite's name.
     pub suite: String,
+    /// What its user calls it (`--name`); null: nothing.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What its user says of it (`--note`); null: nothing.
+    #[serde(default)]
+    pub note: Option<String>,
     /// The program's version.
     pub program: String,
     /// The command line, secrets struck out.

@@ -1,6 +1,6 @@
 //! `drive`: what can be typed.
 
-use super::{IoArgs, RunsArgs};
+use super::{IoArgs, NamedArgs, RunsArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -93,6 +93,9 @@ pub struct DriveArgs {
     /// Print the suite that it would run, and end
     #[arg(long)]
     pub print_suite: bool,
+    /// What the run is called.
+    #[command(flatten)]
+    pub named: NamedArgs,
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,

@@ -21,8 +21,8 @@ Examples:
 LibreOffice opens the workbook and saves it as .ods. docs/exports.md describes each format."
 )]
 pub struct ExportArgs {
-    /// A run's folder, a bundle, the beginning of an id or of a suite's name, or `latest`; several
-    /// for --otava
+    /// A run's folder, a bundle, its name, the beginning of an id or of a suite's name, or
+    /// `latest`; several for --otava
     #[arg(value_name = "RUN")]
     pub names: Vec<String>,
     /// Where runs are kept.

@@ -1,6 +1,6 @@
 //! `kvdyno size` and `kvdyno capacity`.
 
-use super::{IoArgs, RunsArgs, SuiteName};
+use super::{IoArgs, NamedArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -46,6 +46,9 @@ pub struct SearchArgs {
     /// A block device of the suite's volumes whose data is lost, in full; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
+    /// What the run is called.
+    #[command(flatten)]
+    pub named: NamedArgs,
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,

@@ -39,12 +39,11 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What people read of it, made here and packed beside the record: the tables, and the page where
-/// this build has one.
+/// What people read of it, made here and packed beside the record: the tables, and the page.
 fn report(run: &RunFolder, summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
-    let mut files = vec![("tables.md", markdown::page(summary).into_bytes())];
-    if !TEMPLATE.is_empty() {
-        files.push(("report.html", html(TEMPLATE, &PageData::read(run)?)?.into_bytes()));
-    }
-    Ok(files)
+    let page = html(TEMPLATE, &PageData::read(run)?)?;
+    Ok(vec![
+        ("tables.md", markdown::page(summary).into_bytes()),
+        ("report.html", page.into_bytes()),
+    ])
 }

@@ -20,7 +20,7 @@ use std::thread::available_parallelism;
 pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let shown = Shown { json: args.json, wide: args.wide };
     if let Some(file) = &args.import_fio {
-        let folder = import::import(file, &args.runs.runs)?;
+        let folder = import::import(file, &args.runs.runs, &args.named)?;
         return finish::show(&folder, Ended::Complete, &shown, printer);
     }
     check(args)?;
@@ -43,6 +43,7 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
+    prepared.named.clone_from(&args.named);
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.watched.watch(), printer)?;
     let exit = finish::show(&folder, ended, &shown, printer)?;
     if !args.json {

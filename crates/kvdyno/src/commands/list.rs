@@ -5,8 +5,8 @@ use crate::cli::ListArgs;
 use crate::exit::Exit;
 use crate::host::place::left_by;
 use crate::printer::Printer;
+use crate::report::about;
 use crate::report::evidence::Evidence;
-use crate::report::header::moment;
 use crate::report::table::{Side, Table};
 use crate::units;
 use kvdyno_record::files::RunFolder;
@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 struct Entry {
     id: String,
     suite: String,
+    name: Option<String>,
+    note: Option<String>,
+    engines: Vec<String>,
+    user_bytes: Option<u64>,
     path: PathBuf,
     host: String,
     started_unix_ns: u64,
@@ -47,6 +51,10 @@ fn entry(path: &Path) -> Entry {
     read(path).unwrap_or_else(|error| Entry {
         id: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         suite: String::new(),
+        name: None,
+        note: None,
+        engines: Vec::new(),
+        user_bytes: None,
         path: path.to_owned(),
         host: String::new(),
         started_unix_ns: 0,
@@ -64,7 +72,7 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
     let failed = evidence.recorded().filter(|(case, _)| !case.is_done()).count();
     let state = match (evidence.complete, failed) {
         (true, 0) => "complete".to_owned(),
-        (true, failed) => format!("complete, {failed} not done"),
+        (true, failed) => format!("ended: {} not done", units::cases(failed)),
         (false, _) if runs::is_at_work(&folder) => "running".to_owned(),
         (false, _) => {
             let left_behind = match left_by(Path::new(&evidence.run.place), &evidence.run.id).len()
@@ -77,8 +85,12 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
         }
     };
     Ok(Entry {
+        engines: about::engines(&evidence),
+        user_bytes: about::user_bytes(&evidence),
         id: evidence.run.id,
         suite: evidence.run.suite,
+        name: evidence.run.name,
+        note: evidence.run.note,
         path: path.to_owned(),
         host: evidence.run.host_before.hostname,
         started_unix_ns: evidence.run.started_unix_ns,
@@ -90,26 +102,38 @@ fn read(path: &Path) -> anyhow::Result<Entry> {
 }
 
 fn table(entries: &[Entry]) -> String {
-    let mut table = Table::new([
+    let several_hosts = entries.iter().any(|entry| entry.host != entries[0].host);
+    let mut columns = vec![
         ("run", Side::Left),
-        ("suite", Side::Left),
+        ("name", Side::Left),
+        ("data", Side::Right),
+        ("engines", Side::Left),
         ("host", Side::Left),
-        ("began", Side::Left),
         ("took", Side::Right),
         ("cases", Side::Right),
         ("state", Side::Left),
-    ]);
+    ];
+    let host = 4;
+    if !several_hosts {
+        columns.remove(host);
+    }
+    let mut table = Table::new(columns);
     for entry in entries {
         let took = entry.ended_unix_ns.and_then(|end| end.checked_sub(entry.started_unix_ns));
-        table.row(&[
+        let mut row = vec![
             entry.id.clone(),
-            entry.suite.clone(),
+            entry.name.clone().unwrap_or_else(|| entry.suite.clone()),
+            entry.user_bytes.map_or_else(|| "-".to_owned(), units::bytes),
+            entry.engines.join(", "),
             entry.host.clone(),
-            moment(entry.started_unix_ns),
             took.map_or_else(|| "-".to_owned(), units::duration),
             format!("{}/{}", entry.cases_done, entry.cases_planned),
             entry.state.clone(),
-        ]);
+        ];
+        if !several_hosts {
+            row.remove(host);
+        }
+        table.row(&row);
     }
     table.text()
 }

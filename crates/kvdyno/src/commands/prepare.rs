@@ -1,7 +1,7 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
-use crate::cli::SuiteArgs;
+use crate::cli::{NamedArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::host::raw::{self, Consent};
 use crate::host::{PlaceError, Root, Volume, facts, place};
@@ -38,6 +38,8 @@ pub struct Prepared {
     pub consent: Consent,
     /// Block devices whose data may be lost, for volumes.
     pub given_up: Vec<PathBuf>,
+    /// What the run is called.
+    pub named: NamedArgs,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
@@ -89,8 +91,8 @@ pub fn prepare_text(
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    let given_up = Vec::new();
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up })
+    let (given_up, named) = (Vec::new(), NamedArgs::default());
+    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up, named })
 }
 
 /// The same for a plan that is there already, with its suite's text: nothing is sized anew.
@@ -107,8 +109,8 @@ pub fn prepare_plan(
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    let given_up = Vec::new();
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up })
+    let (given_up, named) = (Vec::new(), NamedArgs::default());
+    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up, named })
 }
 
 /// What the databases would lie on, and the machine.

@@ -3,7 +3,7 @@
 use super::runs;
 use crate::bundle::ENDING;
 use crate::cli::ReportArgs;
-use crate::exit::{Complaint, Exit};
+use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::report::page::{PageData, TEMPLATE, html};
 use crate::report::summary::verdict;
@@ -27,9 +27,6 @@ pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Writes a page to a file and says its path; `-`: the page itself to standard output.
 pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> anyhow::Result<()> {
-    if TEMPLATE.is_empty() {
-        return Err(no_page().into());
-    }
     let page = html(TEMPLATE, data).context("failed to make the page")?;
     if path == Path::new("-") {
         printer.verbatim(page.as_bytes());
@@ -38,14 +35,6 @@ pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> an
         printer.data(&path.display().to_string());
     }
     Ok(())
-}
-
-pub(super) fn no_page() -> Complaint {
-    Complaint {
-        message: "this build has no report page".to_owned(),
-        hint: Some("`make build` makes one that has (it needs Node.js, and gets it)".to_owned()),
-        exit: Exit::Failure,
-    }
 }
 
 /// Beside the run's folder or its bundle, not in it: a sealed record stays as it is.

@@ -51,6 +51,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
+    args.named.rename(&mut run);
     folder.write_run(&run)?;
     for line in to_do(&Evidence::read(&folder)?, &left_behind) {
         printer.note(&line);

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
     prepared.given_up.clone_from(&args.destroy_data_on);
+    prepared.named.clone_from(&args.named);
     let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
     finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
 }
@@ -156,6 +157,8 @@ fn begin(
         format: kvdyno_record::FORMAT.to_owned(),
         id: id.to_owned(),
         suite: prepared.plan.suite.clone(),
+        name: prepared.named.name.clone(),
+        note: prepared.named.note.clone(),
         program: crate::cli::VERSION.to_owned(),
         command: std::env::args().map(|word| redact(&word)).collect(),
         started_unix_ns: meter::unix_ns(),

@@ -1,5 +1,5 @@
-//! Finding a run by what a person types: a folder, a bundle, the beginning of an id, a suite,
-//! `latest`.
+//! Finding a run by what a person types: a folder, a bundle, its name, the beginning of an id, a
+//! suite, `latest`.
 
 use super::calibrate::is_calibration;
 use crate::bundle::{self, ENDING, Limits};
@@ -73,6 +73,8 @@ pub fn find(name: &RunName) -> anyhow::Result<Found> {
         // A calibration is about the machine: the run that is meant is the one before it.
         let mut latest = newest_of(&|id| !is_calibration(suite(id))).into_iter();
         latest.next().or_else(|| newest_of(&|_| true).into_iter().next())
+    } else if let Some(named) = named(&name.run, &folders) {
+        Some(named)
     } else {
         match newest_of(&|id| id.starts_with(&name.run)).as_slice() {
             [] => newest_of(&|id| suite(id).starts_with(&name.run)).into_iter().next(),
@@ -136,6 +138,17 @@ fn suite(id: &str) -> &str {
         .map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
 }
 
+/// The newest run that its user calls so.
+fn named(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let is_called = |path: &&PathBuf| called(path).is_some_and(|called| called == name);
+    folders.iter().rev().find(is_called).cloned()
+}
+
+/// What its user calls a run.
+fn called(path: &Path) -> Option<String> {
+    RunFolder { path: path.to_owned() }.run().ok()?.name
+}
+
 fn ambiguous(typed: &str, several: &[PathBuf]) -> Complaint {
     let ids: Vec<String> = several.iter().map(|path| id(path)).collect();
     Complaint::usage(format!("`{typed}` begins the ids of {} runs", ids.len()))
@@ -149,7 +162,9 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
             .hint("`kvdyno run quick` makes one; `--runs DIR` looks elsewhere");
     }
     let ids: Vec<String> = folders.iter().map(|path| id(path)).collect();
+    let called: Vec<String> = folders.iter().filter_map(|path| called(path)).collect();
     let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
+    let names = called.iter().map(String::as_str).chain(names);
     let meant = closest(&name.run, &names.collect::<Vec<_>>());
     let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
     Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
@@ -184,6 +199,28 @@ mod tests {
         assert_eq!(exit::of_error(&error), exit::Exit::Usage);
         let error = found("nothing").unwrap_err();
         assert!(error.to_string().starts_with("no run `nothing` in"), "{error}");
+    }
+
+    #[test]
+    fn a_run_by_the_name_it_was_given_the_newest_first() {
+        let runs = tempfile::tempdir().unwrap();
+        let make = |day: u32, name: Option<&str>| {
+            let mut fixture = crate::report::fixture::Fixture::new();
+            fixture.run.name = name.map(str::to_owned);
+            fixture.write(&runs.path().join(format!("2026-01-0{day}T10-00-00Z_quick_aaaa")));
+        };
+        make(1, Some("new cache"));
+        make(2, Some("new cache"));
+        make(3, Some("ycsb"));
+        make(4, None);
+        let found =
+            |run: &str| find(&name(runs.path(), run)).map(|run| id(&run.path)[..10].to_owned());
+        assert_eq!(found("new cache").unwrap(), "2026-01-02");
+        assert_eq!(found("ycsb").unwrap(), "2026-01-03");
+        assert_eq!(found("quick").unwrap(), "2026-01-04");
+        let error = found("new cash").unwrap_err();
+        let hint = exit::complaint(&error).unwrap().hint.clone().unwrap();
+        assert!(hint.starts_with("did you mean `new cache`?"), "{hint}");
     }
 
     #[test]

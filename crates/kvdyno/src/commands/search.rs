@@ -129,6 +129,7 @@ impl<'a> Query<'a> {
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
         prepared.given_up.clone_from(&args.destroy_data_on);
+        prepared.named.clone_from(&args.named);
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
         tell(&prepared, &search, printer);

@@ -10,11 +10,9 @@ mod route;
 mod shelf;
 mod site;
 
-use super::report::no_page;
 use crate::cli::ServeArgs;
 use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
-use crate::report::page::TEMPLATE;
 use crate::runner::Interrupt;
 use anyhow::Context as _;
 use guard::Asked;
@@ -44,9 +42,6 @@ const READERS: usize = 2;
 
 /// Answers until it is asked to end.
 pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    if TEMPLATE.is_empty() {
-        return Err(no_page().into());
-    }
     let interrupt = Interrupt::listen()?;
     let runtime = runtime().context("failed to start the server")?;
     let listening = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)));

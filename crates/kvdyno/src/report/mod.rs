@@ -3,11 +3,14 @@
 //! Everything here is a pure function of the files of a run: it can be done years later, on another
 //! machine, with no engine installed.
 
+pub mod about;
 pub mod answer;
 pub(crate) mod block_io;
 pub mod catalogue;
 pub mod command;
+pub mod comparable;
 pub mod comparison;
+pub mod confidence;
 pub mod copies;
 mod cost;
 pub mod efficiency;

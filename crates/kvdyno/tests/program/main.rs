@@ -25,6 +25,7 @@ mod locks;
 mod loops;
 mod losses;
 mod mistakes;
+mod named;
 mod places;
 mod ram;
 mod readme;

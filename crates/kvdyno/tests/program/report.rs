@@ -2,7 +2,6 @@
 
 use super::scratch::Scratch;
 use super::suites::reads;
-use super::workers::skipped;
 use std::fs;
 
 #[test]
@@ -14,11 +13,6 @@ fn a_report_is_one_file_that_fetches_nothing() {
     let run = scratch.only_run();
 
     let done = scratch.run(&["report"]);
-    if done.err.contains("this build has no report page") {
-        done.assert_code(1).assert_says("hint: `make build`");
-        skipped("a_report_is_one_file_that_fetches_nothing", "built without report/dist");
-        return;
-    }
     done.assert_code(0);
     let path = scratch.path(done.out.trim());
     assert_eq!(

@@ -2,7 +2,6 @@
 
 use super::scratch::{Running, Scratch, wait_until};
 use super::suites::{GET, reads, suite};
-use super::workers::skipped;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -23,8 +22,8 @@ struct Answer {
 }
 
 impl Server {
-    /// One on a free port; none where the program was built without its page.
-    fn start(scratch: &Scratch, test: &str) -> Option<Self> {
+    /// One on a free port.
+    fn start(scratch: &Scratch) -> Self {
         let mut running = scratch.start(scratch.kvdyno(&["serve", "--port", "0"]));
         let mut port = None;
         wait_until("it says its address", || {
@@ -33,13 +32,10 @@ impl Server {
             port = address.and_then(|rest| rest.strip_suffix('/')?.parse().ok());
             port.is_some() || !running.is_running()
         });
-        if port.is_none() {
-            let done = running.wait();
-            done.assert_code(1).assert_says("this build has no report page");
-            skipped(test, "built without report/dist");
-            return None;
+        match port {
+            Some(port) => Self { running, port },
+            None => panic!("it ended: {}", running.wait().err),
         }
-        port.map(|port| Self { running, port })
     }
 
     /// Sends a request as it is written, and reads until the end.
@@ -84,8 +80,7 @@ fn runs_reports_and_comparisons_are_shown_as_pages_and_as_data() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
-    let test = "runs_reports_and_comparisons_are_shown_as_pages_and_as_data";
-    let Some(server) = Server::start(&scratch, test) else { return };
+    let server = Server::start(&scratch);
     // What comes later is there as well: nothing is kept.
     scratch.run(&["run", "s.toml"]).assert_ok();
     let [older, newer] = <[String; 2]>::try_from(names(&scratch)).unwrap();
@@ -142,9 +137,7 @@ fn what_is_not_meant_for_it_is_refused() {
     scratch.write("s.toml", &reads().engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     scratch.run(&["run", "s.toml", "--runs", "others"]).assert_ok();
-    let Some(server) = Server::start(&scratch, "what_is_not_meant_for_it_is_refused") else {
-        return;
-    };
+    let server = Server::start(&scratch);
     let port = server.port;
     for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1", "localhost:1", ""] {
         let answer = server.ask("GET", "/runs.json", host);
@@ -200,9 +193,7 @@ fn a_run_at_work_is_shown_as_it_gets_on() {
         .measure("duration = \"5m\"")
         .role("readers", GET);
     scratch.write("s.toml", &long.text());
-    let Some(server) = Server::start(&scratch, "a_run_at_work_is_shown_as_it_gets_on") else {
-        return;
-    };
+    let server = Server::start(&scratch);
     assert_eq!(server.json("/runs.json")["runs"], Value::Array(Vec::new()));
     let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
     scratch.wait_for_phase("t1", "measure");
@@ -236,8 +227,7 @@ fn a_run_at_work_is_shown_as_it_gets_on() {
 #[test]
 fn a_record_that_cannot_be_read_does_not_end_it() {
     let scratch = Scratch::new();
-    let test = "a_record_that_cannot_be_read_does_not_end_it";
-    let Some(server) = Server::start(&scratch, test) else { return };
+    let server = Server::start(&scratch);
     let run = scratch.path("runs/2026-01-01T00-00-00Z_<script>_0000");
     fs::create_dir_all(&run).unwrap();
     fs::write(run.join("run.json"), "{ \"<script>alert(1)</script>\"").unwrap();
@@ -253,7 +243,7 @@ fn a_record_that_cannot_be_read_does_not_end_it() {
 #[test]
 fn a_port_that_is_taken_is_said() {
     let scratch = Scratch::new();
-    let Some(server) = Server::start(&scratch, "a_port_that_is_taken_is_said") else { return };
+    let server = Server::start(&scratch);
     let second = scratch.run(&["serve", "--port", &server.port.to_string()]);
     second.assert_code(2).assert_says("hint: `--port 0`");
     server.running.signal(Signal::TERM);

@@ -1,6 +1,7 @@
 //! A report that fio has written (`--output-format=json+`) becomes a run of its own: one case a
 //! job, with the same tables as any.
 
+use crate::cli::NamedArgs;
 use crate::commands::run::run_id;
 use crate::exit::Complaint;
 use crate::host::{Root, facts};
@@ -33,7 +34,7 @@ const UNKNOWN: [&str; 2] = [
 ];
 
 /// Files the report below `runs`.
-pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
+pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunFolder> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("failed to read fio's report {}", file.display()))?;
     let report = Report::parse(&text)
@@ -79,6 +80,8 @@ pub(super) fn import(file: &Path, runs: &Path) -> anyhow::Result<RunFolder> {
         format: kvdyno_record::FORMAT.to_owned(),
         id,
         suite: plan.suite.clone(),
+        name: named.name.clone(),
+        note: named.note.clone(),
         program: crate::cli::VERSION.to_owned(),
         command: std::env::args().map(|word| crate::redact::redact(&word)).collect(),
         started_unix_ns: ended.saturating_sub(report.jobs.iter().map(Job::window_ns).sum()),
@@ -331,7 +334,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file =
             concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json").as_ref();
-        let run = import(file, folder.path()).unwrap();
+        let run = import(file, folder.path(), &NamedArgs::default()).unwrap();
         assert!(run.is_complete());
         let (_, record) = run.case_records().unwrap().remove(0);
         assert_eq!(record.case.id, "0001_mix-70-30_t2_r1");
@@ -351,7 +354,7 @@ mod tests {
     fn the_threads_of_a_job_are_one_case_and_no_two_have_one_key() {
         let folder = tempfile::tempdir().unwrap();
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/two-jobs-3.33.json");
-        let run = import(file.as_ref(), folder.path()).unwrap();
+        let run = import(file.as_ref(), folder.path(), &NamedArgs::default()).unwrap();
         let records = run.case_records().unwrap();
         let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
         assert_eq!(record.case.threads, Some(2));
@@ -361,7 +364,10 @@ mod tests {
         let text = std::fs::read_to_string(file).unwrap();
         let again = folder.path().join("again.json");
         std::fs::write(&again, text.replacen("\"groupid\":0", "\"groupid\":1", 1)).unwrap();
-        let plan = import(&again, &folder.path().join("again")).unwrap().plan().unwrap();
+        let plan = import(&again, &folder.path().join("again"), &NamedArgs::default())
+            .unwrap()
+            .plan()
+            .unwrap();
         let keys: std::collections::BTreeSet<_> = plan.cases.iter().map(|case| &case.key).collect();
         assert_eq!((plan.cases.len(), keys.len()), (2, 2));
     }
@@ -371,7 +377,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("fio.json");
         std::fs::write(&file, "no JSON").unwrap();
-        let error = import(&file, folder.path()).unwrap_err();
+        let error = import(&file, folder.path(), &NamedArgs::default()).unwrap_err();
         assert_eq!(crate::exit::of_error(&error), crate::exit::Exit::Usage);
     }
 }

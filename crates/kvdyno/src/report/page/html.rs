@@ -7,8 +7,10 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 use std::io::{self, Write as _};
 
-/// The page as `report/` builds it, without data; empty where this program was built without it.
-pub const TEMPLATE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
+/// The page as `report/` builds it (`make page`), without data. It is kept in the repository, so
+/// that this program's build needs no Node.js.
+pub const TEMPLATE: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../report/dist/index.html"));
 
 /// Where the data goes.
 const PLACEHOLDER: &str = "%KVDYNO_DATA%";

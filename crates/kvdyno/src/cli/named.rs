@@ -1,0 +1,73 @@
+//! `--name` and `--note`: what a person calls a run and says of it. Nothing measured depends on it.
+
+use clap::Args;
+use kvdyno_record::run::RunRecord;
+
+/// A longer name is a note.
+const NAME_CHARS_MAX: usize = 60;
+
+/// What a run is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub struct NamedArgs {
+    /// What to call the run: in lists, on its page, and as RUN for other commands
+    #[arg(long, value_name = "NAME", value_parser = name)]
+    pub name: Option<String>,
+    /// A remark that is kept with the run
+    #[arg(long, value_name = "TEXT", value_parser = note)]
+    pub note: Option<String>,
+}
+
+impl NamedArgs {
+    /// Puts what was typed in the place of what a record says; what was not typed stays.
+    pub fn rename(&self, run: &mut RunRecord) {
+        run.name = self.name.clone().or_else(|| run.name.take());
+        run.note = self.note.clone().or_else(|| run.note.take());
+    }
+}
+
+/// A name stands in tables, and other commands are told it in place of a folder.
+fn name(typed: &str) -> Result<String, String> {
+    let name = note(typed)?;
+    let chars = name.chars().count();
+    match name.as_str() {
+        "latest" => Err("`latest` is always the newest run: take another name".to_owned()),
+        _ if name.contains('/') => Err("a name with `/` would be taken for a folder".to_owned()),
+        _ if chars > NAME_CHARS_MAX => {
+            Err(format!("{chars} characters, {NAME_CHARS_MAX} at most: put the rest into --note"))
+        }
+        _ => Ok(name),
+    }
+}
+
+fn note(typed: &str) -> Result<String, String> {
+    let text = typed.trim();
+    match text {
+        "" => Err("expected at least one character".to_owned()),
+        text if text.chars().any(char::is_control) => {
+            Err("expected one line without control characters".to_owned())
+        }
+        text => Ok(text.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_line_that_is_no_folder() {
+        assert_eq!(name(" new cache ").unwrap(), "new cache");
+        for wrong in ["", "  ", "latest", "a/b", "a\nb", &"x".repeat(61)] {
+            assert!(name(wrong).is_err(), "{wrong:?}");
+        }
+        assert_eq!(name(&"ü".repeat(60)).unwrap().chars().count(), 60);
+    }
+
+    #[test]
+    fn what_is_not_typed_stays() {
+        let mut run = crate::report::fixture::Fixture::new().run;
+        NamedArgs { name: Some("a".to_owned()), note: None }.rename(&mut run);
+        NamedArgs { name: None, note: Some("b".to_owned()) }.rename(&mut run);
+        assert_eq!((run.name.as_deref(), run.note.as_deref()), (Some("a"), Some("b")));
+    }
+}
