@@ -1,7 +1,7 @@
 //! What `run` and `resume` share: the cases that are still to be done, the end of the record, and
 //! the tables.
 
-use crate::cli::{RunName, RunsArgs, ShowArgs};
+use crate::cli::{RunName, RunsArgs, ShowArgs, ViewArgs};
 use crate::exit::Exit;
 use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::{Printer, Progress};
@@ -17,10 +17,10 @@ use std::time::Duration;
 
 /// How a run is to be shown.
 pub struct Shown {
-    /// The summary as JSON in place of tables.
+    /// The summary as JSON in place of the screen.
     pub json: bool,
-    /// More columns.
-    pub wide: bool,
+    /// What is shown in place of the screen.
+    pub view: ViewArgs,
 }
 
 /// A run at work: all that it holds until it is closed.
@@ -111,8 +111,8 @@ pub fn show(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
-    let verdict =
-        super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
+    let shown = ShowArgs { name, json: shown.json, view: shown.view.clone() };
+    let verdict = super::show::run(&shown, printer)?;
     // A case that does not fit its RAM or its time is an answer, not a failure: the verdict knows.
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }

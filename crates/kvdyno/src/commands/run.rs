@@ -24,7 +24,8 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     prepared.given_up.clone_from(&args.destroy_data_on);
     prepared.named.clone_from(&args.named);
     let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-    finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
+    let shown = Shown { json: args.json, view: args.view.clone() };
+    finish::show(&folder, ended, &shown, printer)
 }
 
 /// Runs what is prepared into a new folder below `runs`, as far as it comes.

@@ -70,6 +70,6 @@ fn assert_told(scratch: &Scratch, engine: &str) {
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete(), "the same would come of it again");
     scratch.run(&["check"]).assert_code(0);
-    scratch.run(&["show"]).assert_says("disk full");
+    scratch.run(&["show", "--full"]).assert_says("disk full");
     scratch.assert_nothing_left();
 }
