@@ -7,6 +7,7 @@ use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::{Printer, Progress};
 use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
+use crate::steps::passed;
 use crate::units;
 use crate::workers::Workers;
 use kvdyno_record::files::RunFolder;
@@ -94,6 +95,7 @@ impl AtWork {
         if let Err(error) = volumes.release() {
             printer.warning(&format!("the place was not given back: {error}"));
         }
+        passed("released");
         let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
         drop(alone);
         let ended = ended?;
@@ -126,8 +128,10 @@ fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::R
     run.ended_unix_ns = Some(meter::unix_ns());
     run.host_after = Some(facts::read(root, place));
     folder.write_run(&run)?;
+    passed("ended");
     if ended == Ended::Complete {
         folder.seal()?;
+        passed("sealed");
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Each finding from a record that shows it, and none from one that does not.
 
+mod altered;
 mod durability;
 mod volumes;
 
