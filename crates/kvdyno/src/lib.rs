@@ -38,6 +38,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => commands::run::run(args, printer),
+        Command::Quick(args) => commands::quick::run(args, printer),
         Command::Drive(args) => commands::drive::run(args, printer),
         Command::Plan(args) => commands::plan::run(args, printer),
         Command::Resume(args) => commands::resume::run(args, printer),

@@ -26,6 +26,9 @@ pub struct DriveArgs {
     #[arg(value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
     pub place: Option<PathBuf>,
+    /// Make the folder where it does not exist, and remove it afterwards
+    #[arg(long)]
+    pub create_place: bool,
     /// Jobs that were published or are customary
     #[arg(long, value_enum, value_name = "NAME",
           conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]

@@ -143,10 +143,7 @@ fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
         Ended::Partial => {
             let left = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
             let cases = units::cases(left);
-            printer.warning(&format!(
-                "{cases} did not come to an end of {} own; the others are kept",
-                if left == 1 { "its" } else { "their" }
-            ));
+            printer.warning(&format!("{cases} did not run to the end; the others are kept"));
             printer.hint(&format!("`kvdyno resume {path}` tries {cases} again"));
         }
         Ended::Interrupted => {

@@ -14,6 +14,7 @@ pub mod finish;
 pub mod list;
 pub mod plan;
 pub mod prepare;
+pub mod quick;
 pub mod report;
 pub mod rerun;
 pub mod resume;

@@ -102,7 +102,7 @@ pub(super) fn start(
 }
 
 /// Refuses what cannot be done here, before anything is touched.
-fn check(prepared: &Prepared) -> anyhow::Result<()> {
+pub(super) fn check(prepared: &Prepared) -> anyhow::Result<()> {
     check_space(prepared)?;
     check_threads(&Root::system(), &prepared.plan)?;
     check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;

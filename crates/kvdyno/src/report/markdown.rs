@@ -51,7 +51,7 @@ pub(super) fn title(summary: &Summary) -> &str {
     if run.title.is_empty() { &run.suite } else { &run.title }
 }
 
-fn table(table: &Table) -> String {
+pub(super) fn table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let titles = table.columns().iter().map(|(title, _)| escaped(&title.replace('\n', " ")));
     let sides = table.columns().iter().map(|(_, side)| match side {
@@ -66,7 +66,7 @@ fn table(table: &Table) -> String {
 }
 
 /// On one line, and with no mark of Markdown's or HTML's in it.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let text = one_line(text);
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';

@@ -6,6 +6,7 @@
 pub mod about;
 pub mod answer;
 pub(crate) mod block_io;
+pub mod brief;
 pub mod catalogue;
 pub mod command;
 pub mod comparable;
@@ -35,6 +36,7 @@ pub mod stalls;
 pub mod summary;
 pub mod table;
 pub mod tables;
+pub mod time_csv;
 mod trials;
 pub mod versus;
 pub mod wide;

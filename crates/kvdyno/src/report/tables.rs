@@ -254,7 +254,7 @@ pub(super) fn data(group: &Group) -> String {
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
 }
 
-fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+pub(super) fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     let first = values.next();
     values.any(|value| Some(value) != first)
 }

@@ -64,7 +64,11 @@ fn a_rerun_does_equal_work() {
     scratch.run(&arguments).assert_ok();
     let first = scratch.only_run();
     scratch.run(&["bundle", "-o", "b.tar.zst"]).assert_code(0);
-    let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place"]);
+    let before = scratch.runs();
+    let planned = scratch.run(&["rerun", "b.tar.zst", "--plan"]);
+    planned.assert_code(0).assert_says("nothing that a record knows differs").assert_says("case");
+    assert_eq!(scratch.runs(), before, "a plan runs nothing");
+    let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place", "--create-place"]);
     done.assert_ok().assert_says("nothing that a record knows differs from");
     done.assert_says("compare b.tar.zst ");
     // What it was compared with, and what came of it.

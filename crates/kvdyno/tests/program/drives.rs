@@ -4,8 +4,17 @@ use super::scratch::{Scratch, records};
 use super::workers::needs;
 use kvdyno_record::case::CaseRecord;
 
-const SHORT: [&str; 8] =
-    ["--size", "64MiB", "--duration", "500ms", "--warmup", "100ms", "--trials", "2"];
+const SHORT: [&str; 9] = [
+    "--create-place",
+    "--size",
+    "64MiB",
+    "--duration",
+    "500ms",
+    "--warmup",
+    "100ms",
+    "--trials",
+    "2",
+];
 
 fn drive(scratch: &Scratch, arguments: &[&str]) -> super::scratch::Done {
     let all: Vec<&str> = ["drive"].iter().chain(arguments).chain(&SHORT).copied().collect();
@@ -83,6 +92,7 @@ fn the_suite_that_is_printed_is_the_suite_that_is_run() {
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_touched() {
     let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("p")).unwrap();
     let refused = |arguments: &[&str], words: &str| {
         scratch.run(arguments).assert_code(2).assert_says(words);
         assert!(scratch.runs().is_empty());
@@ -92,7 +102,10 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     refused(&["drive", "p", "--rounds", "4"], "5..=25");
     if needs("drive", "what_cannot_be_is_refused_before_anything_is_touched") {
         refused(&["drive", "p", "--block", "1000"], "a block cannot have");
-        refused(&["drive", "p", "--read-only"], "in a directory there is nothing to read");
+        refused(
+            &["drive", "p", "--read-only"],
+            "`read_only` in a directory: it is for block devices",
+        );
         refused(&["drive", "p", "--duration", "5"], "expected a time with its unit");
     }
 }

@@ -135,7 +135,8 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
         .measure("operations = 3000")
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place"]));
+    let running =
+        scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place", "--create-place"]));
     scratch.wait_for_phase("keeps_t1", "measure");
     let worker = running.worker().unwrap();
     running.signal(Signal::KILL);

@@ -178,7 +178,7 @@ fn every_phase_and_every_run_counts_from_nothing() {
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
     for _ in 0..2 {
-        scratch.run(&["run", "s.toml", "--place", "place"]).assert_ok();
+        scratch.run(&["run", "s.toml", "--place", "place", "--create-place"]).assert_ok();
         scratch.run(&["check"]).assert_code(0);
     }
     let runs = scratch.runs();

@@ -32,6 +32,7 @@ mod losses;
 mod mistakes;
 mod named;
 mod places;
+mod quick;
 mod ram;
 mod readme;
 mod report;

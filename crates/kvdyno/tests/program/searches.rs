@@ -171,7 +171,8 @@ fn a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none() {
     scratch.write("s.toml", &suite.text().replace("200MiB", "1MiB"));
     std::fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=4m none volume";
-    let arguments = [&size[..], &["--engine", "greedy", "--place", "volume/place"]].concat();
+    let arguments =
+        [&size[..], &["--engine", "greedy", "--place", "volume/place", "--create-place"]].concat();
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_code(3).assert_says("had to stop").assert_says("disk full");
     done.assert_says("What was measured before is kept.");
@@ -349,7 +350,7 @@ fn no_time_left_ends_the_search_with_what_it_knows() {
     let done =
         scratch.run(&[&search[..], &["1", "--between", "100..2k", "--budget", "1ms"]].concat());
     // One point says nothing yet: there is no answer, and nothing that resume could do about it.
-    done.assert_code(4).assert_says("no time is left for another point");
+    done.assert_code(4).assert_says("stopped by its --budget");
     done.assert_says("it is not known yet");
     assert!(scratch.only_run().is_complete());
     assert_eq!(records(&scratch.only_run()).len(), 2);
