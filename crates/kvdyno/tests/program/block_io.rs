@@ -13,7 +13,7 @@ fn can_watch(scratch: &Scratch, test: &str) -> bool {
     let check = checks.iter().find(|check| check["id"] == "block_io").unwrap();
     let can = check["severity"] == "ok";
     if !can {
-        skipped(test, check["value"].as_str().unwrap());
+        skipped("blockio", test, check["value"].as_str().unwrap());
     }
     can
 }

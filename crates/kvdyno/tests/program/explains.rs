@@ -65,7 +65,7 @@ fn a_writer_that_commits_waits_for_flushes() {
     let used = phase.roles[0].usage.unwrap();
     assert!(used.time_ns >= phase.roles[0].window_ns && used.user_ns + used.system_ns > 0);
     let Some(looks) = looks(&phase) else {
-        skipped(test, "the kernel lets nobody look at threads");
+        skipped("looks", test, "the kernel lets nobody look at threads");
         return;
     };
     assert_eq!((looks.lock, looks.network, looks.ring), (0, 0, 0), "{looks:?}");

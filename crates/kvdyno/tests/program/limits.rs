@@ -22,7 +22,7 @@ pub(crate) fn can_limit(scratch: &Scratch, test: &str) -> bool {
     let can = records(&run).values().all(|record| record.ram_limit.enforced_by.is_some());
     std::fs::remove_dir_all(probe).unwrap();
     if !can {
-        skipped(test, "no memory group can be made here");
+        skipped("groups", test, "no memory group can be made here");
     }
     can
 }
@@ -126,7 +126,7 @@ fn with_control_groups_read_only_it_runs_and_says_that_the_limit_is_not_held() {
     let v1 = Path::new("/sys/fs/cgroup/memory").is_dir();
     let top = if v1 { "/sys/fs/cgroup/memory" } else { "/sys/fs/cgroup" };
     if group_folders().is_empty() {
-        skipped(test, "no memory groups here");
+        skipped("groups", test, "no memory groups here");
         return;
     }
     let freezing = format!("mount -o remount,bind,ro {top}");

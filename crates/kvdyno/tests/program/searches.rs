@@ -41,7 +41,7 @@ fn can_limit(scratch: &Scratch, test: &str) -> bool {
     let doctor = scratch.run(&["doctor", "--json"]).json();
     let can = doctor["host"]["ram_limit"]["available"].as_bool().unwrap_or(false);
     if !can {
-        skipped(test, "no memory group can be made here");
+        skipped("groups", test, "no memory group can be made here");
     }
     can
 }
