@@ -52,6 +52,8 @@ export interface RunRow {
   /** What a bare drive was asked for; null: an engine. */
   job: Job | null;
   efficiency: Efficiency | null;
+  /** Why costs per operation are not to be held against other engines'; null: they may. */
+  different_mix?: string | null;
 }
 
 export interface Job {
@@ -168,8 +170,18 @@ export interface Summary {
   search: Search | null;
   groups: Group[];
   explained: Explained[];
+  /** How far to trust the figures; absent before there was such. */
+  confidence?: Confidence;
   not_measured: string[];
   findings: Finding[];
+}
+
+export type Level = "low" | "medium" | "high";
+
+/** By the rule of docs/method.md: the worst reason first. */
+export interface Confidence {
+  level: Level;
+  reasons: { id: string; level: Level; text: string }[];
 }
 
 /** Where the time of a load or a role went. */

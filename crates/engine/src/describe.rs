@@ -61,6 +61,9 @@ pub struct Capabilities {
     /// It has no keys and no index of its own: figures of it are the drive's.
     #[serde(default)]
     pub bare_drive: bool,
+    /// Its code is a shared library that is chosen when its worker starts: see [`crate::library`].
+    #[serde(default)]
+    pub library: bool,
     /// Longest key, where there is a limit.
     pub key_bytes_max: Option<u64>,
     /// Longest value, where there is a limit.
@@ -85,6 +88,7 @@ impl Capabilities {
             numbered_keys_only: true,
             pipelined: true,
             bare_drive: true,
+            library: false,
             key_bytes_max: None,
             value_bytes_max: None,
         }

@@ -23,6 +23,7 @@
 mod counters;
 mod describe;
 mod error;
+pub mod library;
 mod options;
 mod shape;
 mod traits;

@@ -1,6 +1,9 @@
 //! The two traits: an [`Engine`] is opened once per worker process, a [`Session`] once per thread.
 
-use crate::{Counters, DataShape, Description, EngineEvent, Error, Options, Place, Result};
+use crate::{
+    Counters, DataShape, Description, EngineEvent, Error, ErrorClass, Options, Place, Result,
+};
+use std::path::Path;
 use std::time::Duration;
 
 /// A storage engine under test.
@@ -13,6 +16,18 @@ pub trait Engine: Sized + Send + Sync + 'static {
     type Session<'e>: Session
     where
         Self: 'e;
+
+    /// Has this process run the shared library at `path`, or the newest that is installed; called
+    /// once, before anything else. Only for engines of capability
+    /// [`library`](crate::Capabilities::library).
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        let Some(path) = path else { return Ok(()) };
+        let what = format!(
+            "library {}: this engine's code is in its worker, which loads no library",
+            path.display()
+        );
+        Err(Error::new(ErrorClass::Unsupported, what))
+    }
 
     /// What the engine is and can do, without opening anything.
     fn describe() -> Description;

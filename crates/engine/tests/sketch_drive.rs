@@ -77,6 +77,7 @@ impl Engine for Drive {
                 numbered_keys_only: true,
                 pipelined: false,
                 bare_drive: true,
+                library: false,
                 key_bytes_max: None,
                 value_bytes_max: Some((SLOT - HEADER) as u64),
             },

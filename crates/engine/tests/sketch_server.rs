@@ -157,6 +157,7 @@ impl Engine for Remote {
                 numbered_keys_only: false,
                 pipelined: true,
                 bare_drive: false,
+                library: false,
                 key_bytes_max: None,
                 value_bytes_max: Some(u64::from(u32::MAX)),
             },

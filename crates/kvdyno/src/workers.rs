@@ -13,6 +13,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What every engine's program begins with.
@@ -112,7 +113,7 @@ fn describe_within(path: &Path, limit: Duration) -> anyhow::Result<WorkerDescrip
         .arg("describe")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .with_context(asked)?;
     let text = wait(&mut child, limit).with_context(asked)?;
@@ -124,11 +125,8 @@ fn describe_within(path: &Path, limit: Duration) -> anyhow::Result<WorkerDescrip
 
 /// What a child prints until its end; it is killed when that does not come in time.
 fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
-    let stdout = child.stdout.take().context("it has no standard output")?;
-    let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        stdout.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text).map(|_| text)
-    });
+    let reader = read(child.stdout.take().context("it has no standard output")?);
+    let complaints = read(child.stderr.take().context("it has no standard error")?);
     let deadline = Instant::now() + limit;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -141,11 +139,22 @@ fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    anyhow::ensure!(status.success(), "it ended with {status}");
+    if !status.success() {
+        let said = complaints.join().ok().and_then(Result::ok).unwrap_or_default();
+        let said = String::from_utf8_lossy(&said);
+        anyhow::bail!("it ended with {status}: {}", said.trim().trim_start_matches("error: "));
+    }
     match reader.join() {
         Ok(text) => Ok(text?),
         Err(_) => anyhow::bail!("its answer could not be read"),
     }
+}
+
+fn read(stream: impl std::io::Read + Send + 'static) -> JoinHandle<std::io::Result<Vec<u8>>> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        stream.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text).map(|_| text)
+    })
 }
 
 /// The protocol is looked at before the rest: a description of another one may not even parse.
@@ -220,8 +229,9 @@ mod tests {
         let hangs = worker(folder.path(), "hangs", "exec sleep 60");
         let error = describe_within(&hangs, Duration::from_millis(50)).unwrap_err();
         assert!(format!("{error:#}").contains("did not answer within 0.05 s"), "{error:#}");
-        let fails = worker(folder.path(), "fails", "exit 7");
-        assert!(format!("{:#}", describe(&fails).unwrap_err()).contains("exit status: 7"));
+        let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
+        let error = format!("{:#}", describe(&fails).unwrap_err());
+        assert!(error.ends_with("it ended with exit status: 7: no library"), "{error}");
         let babbles = worker(folder.path(), "babbles", "echo hello");
         assert!(describe(&babbles).unwrap_err().to_string().contains("rebuild it"));
     }

@@ -36,8 +36,9 @@ use control::Listener;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result, conformance};
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::protocol::{Event, Job, WorkerDescription};
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "\
@@ -46,27 +47,61 @@ A worker of kvdyno. It is started by `kvdyno run`; by hand:
   describe         print what the engine is and can do, as JSON
   conformance DIR  check the engine in a scratch folder DIR and print what passed
   run              read a job on standard input and do it (the program's business)
+
+Before any of them, an engine that is a shared library loads the newest that is installed, or
+  --library PATH   this one
 ";
+
+/// The exit code of a call that cannot be understood, and of an engine that lacks its library.
+const REFUSED: u8 = 2;
 
 /// A worker's whole life.
 pub fn main<E: Engine>() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let outcome = match (arguments.next().as_deref(), arguments.next()) {
-        (Some("describe"), None) => describe::<E>(),
-        (Some("run"), None) => run::<E>(),
-        (Some("conformance"), Some(folder)) => check::<E>(Path::new(&folder)),
-        _ => {
-            let _ = std::io::stderr().write_all(USAGE.as_bytes());
-            return ExitCode::from(2);
-        }
+    let Some((command, library)) = understood(std::env::args_os().skip(1)) else {
+        let _ = std::io::stderr().write_all(USAGE.as_bytes());
+        return ExitCode::from(REFUSED);
     };
-    match outcome {
-        Ok(code) => code,
-        Err(error) => {
-            let _ = writeln!(std::io::stderr(), "error: {error}");
-            ExitCode::FAILURE
+    if let Err(error) = E::use_library(library.as_deref()) {
+        return complain(&error, ExitCode::from(REFUSED));
+    }
+    let outcome = match command {
+        Command::Describe => describe::<E>(),
+        Command::Run => run::<E>(),
+        Command::Conformance(folder) => check::<E>(&folder),
+    };
+    outcome.unwrap_or_else(|error| complain(&error, ExitCode::FAILURE))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Command {
+    Describe,
+    Run,
+    Conformance(PathBuf),
+}
+
+/// The command, and the library it is for.
+fn understood(arguments: impl Iterator<Item = OsString>) -> Option<(Command, Option<PathBuf>)> {
+    let (mut words, mut library) = (Vec::new(), None);
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        if argument == "--library" && library.is_none() {
+            library = Some(PathBuf::from(arguments.next()?));
+        } else {
+            words.push(argument);
         }
     }
+    let command = match words.as_slice() {
+        [word] if word == "describe" => Command::Describe,
+        [word] if word == "run" => Command::Run,
+        [word, folder] if word == "conformance" => Command::Conformance(folder.into()),
+        _ => return None,
+    };
+    Some((command, library))
+}
+
+fn complain(error: &Error, code: ExitCode) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "error: {error}");
+    code
 }
 
 fn describe<E: Engine>() -> Result<ExitCode> {
@@ -136,4 +171,24 @@ fn failed(phase: Option<u32>, error: &Error) -> Result<ExitCode> {
 
 fn other(error: &serde_json::Error) -> Error {
     Error::new(ErrorClass::Invalid, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_is_named_before_or_after_the_command() {
+        let read = |line: &str| understood(line.split(' ').map(OsString::from));
+        let library = Some(PathBuf::from("/lib.so"));
+        assert_eq!(read("describe"), Some((Command::Describe, None)));
+        assert_eq!(read("run --library /lib.so"), Some((Command::Run, library.clone())));
+        let checked = Command::Conformance("/tmp".into());
+        assert_eq!(read("--library /lib.so conformance /tmp"), Some((checked, library)));
+        for wrong in
+            ["", "run twice", "run --library", "conformance", "run --library a --library b"]
+        {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 }

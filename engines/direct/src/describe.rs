@@ -54,6 +54,7 @@ fn capabilities() -> Capabilities {
         numbered_keys_only: true,
         pipelined: true,
         bare_drive: false,
+        library: false,
         key_bytes_max: None,
         value_bytes_max: Some(VALUE_BYTES_MAX),
     }

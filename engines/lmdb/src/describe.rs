@@ -65,6 +65,7 @@ fn capabilities() -> Capabilities {
         numbered_keys_only: false,
         pipelined: false,
         bare_drive: false,
+        library: false,
         key_bytes_max: Some(511),
         value_bytes_max: Some(u64::from(u32::MAX)),
     }

@@ -50,6 +50,7 @@ impl Engine for Null {
                 numbered_keys_only: false,
                 pipelined: true,
                 bare_drive: false,
+                library: false,
                 key_bytes_max: None,
                 value_bytes_max: None,
             },

@@ -2,18 +2,14 @@
 //! speed, no stalls, a rate that stays.
 
 use super::{Finding, Id, Measured, measured};
-use crate::report::catalogue as c;
+use crate::report::comparable;
 use crate::report::evidence::Evidence;
-use crate::report::group::{Group, RunRow};
+use crate::report::group::Group;
 use crate::report::stalls;
 use crate::units::{duration, grouped, percent};
 use kvdyno_record::engine::{EngineEvent, Value};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::series::Slice;
-use kvdyno_record::workload::{Role, Work};
-
-/// Past this ratio of the writers' rates, readers do not have the same neighbour.
-const WRITERS_RATIO_MAX: f64 = 2.0;
 
 /// A rate that falls below this share of what it was, or rises as far, is not steady.
 const STEADY: f64 = 0.75;
@@ -28,68 +24,28 @@ const SLICES_MIN: usize = 6;
 const STALL_MICROS: &str = "stall.micros";
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
-    let all = [writers_unequal(evidence, groups), stalled(evidence)?, not_steady(evidence)?];
+    let all = [writers_unequal(groups), stalled(evidence)?, not_steady(evidence)?];
     Ok(all.into_iter().flatten().collect())
 }
 
-/// What an engine's writers did beside its readers.
-struct Writers<'g> {
-    group: &'g Group,
-    phase: &'g str,
-    per_s: f64,
-}
-
-fn writers_unequal(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
-    let real = groups.iter().filter(|group| group.competes());
-    let all: Vec<Writers<'_>> = real
-        .flat_map(|group| group.runs.iter().filter_map(|run| writers(evidence, group, run)))
-        .collect();
-    let mut unequal = Vec::new();
-    for (at, one) in all.iter().enumerate() {
-        let peer = |other: &&Writers<'_>| {
-            other.group.run_peers == one.group.run_peers && other.phase == one.phase
-        };
-        // Each comparison once, told at its first engine.
-        if all[..at].iter().any(|other| peer(&other)) {
-            continue;
-        }
-        let by_rate = |a: &&Writers<'_>, b: &&Writers<'_>| a.per_s.total_cmp(&b.per_s);
-        let slow = all.iter().filter(peer).min_by(by_rate)?;
-        let fast = all.iter().filter(peer).max_by(by_rate)?;
-        if fast.per_s > slow.per_s * WRITERS_RATIO_MAX {
-            let words = format!(
-                "readers are compared beside writers of unequal speed: {} wrote {}/s, {} {}/s",
-                fast.group.label,
-                grouped(fast.per_s.round() as u64),
-                slow.group.label,
-                grouped(slow.per_s.round() as u64)
-            );
-            unequal.push((one.group.trials[0].case.clone(), words));
-        }
-    }
+fn writers_unequal(groups: &[Group]) -> Option<Finding> {
+    let unequal = comparable::unequal_writers(groups);
+    let words = unequal.iter().map(|found| {
+        let rate = |per_s: f64| grouped(per_s.round() as u64);
+        let ((fast, fast_per_s), (slow, slow_per_s)) = (found.fast, found.slow);
+        let words = format!(
+            "readers are compared beside writers of unequal speed: {fast} wrote {}/s, {slow} {}/s",
+            rate(fast_per_s),
+            rate(slow_per_s)
+        );
+        (found.first.trials[0].case.clone(), words)
+    });
     Finding::of_cases(
         Id::WritersUnequal,
-        unequal,
+        words,
         "set a rate on the writer to compare readers alone: \
          `rate = { per_second = N }`, below what the slowest can do",
     )
-}
-
-/// The writers' rate, where there are readers beside them and no rate was set.
-fn writers<'g>(evidence: &Evidence, group: &'g Group, run: &'g RunRow) -> Option<Writers<'g>> {
-    let case = evidence.cases.iter().find(|case| case.case.key == group.key)?;
-    let phase = case.case.phases.iter().find(|phase| phase.name == run.phase)?;
-    let Work::Measure(drive) = &phase.work else { return None };
-    let writes = |role: &Role| role.mix.iter().any(|entry| entry.op.writes());
-    let closed = |role: &&Role| writes(role) && role.rate.is_none();
-    if drive.roles.iter().all(writes) || !drive.roles.iter().any(|role| closed(&role)) {
-        return None;
-    }
-    let rate = |role: &Role| {
-        run.roles.iter().find(|row| row.role == role.name)?.metrics.value(&c::OPS_PER_S)
-    };
-    let per_s = drive.roles.iter().filter(closed).map(rate).sum::<Option<f64>>()?;
-    Some(Writers { group, phase: &run.phase, per_s })
 }
 
 fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {

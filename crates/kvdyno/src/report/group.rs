@@ -124,6 +124,9 @@ pub struct RunRow {
     pub job: Option<Job>,
     /// How far from the drive it is; null: no engine under test.
     pub efficiency: Option<Efficiency>,
+    /// Why its costs per operation are not to be held against those of other engines at the same
+    /// work, whose operations came to be other ones; null: they may.
+    pub different_mix: Option<String>,
 }
 
 /// What one role got.
@@ -326,6 +329,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
         job: trials.cases.iter().find_map(|(ran, _)| Job::of(case, ran, phase, drive)),
         efficiency: None,
+        different_mix: None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::block_io::{self, PhaseIo};
 use super::catalogue as c;
+use super::comparable;
 use super::comparison;
+use super::confidence::{self, Confidence};
 use super::copies::{self, Copies};
 use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
@@ -58,6 +60,8 @@ pub struct Summary {
     pub block_io: Vec<PhaseIo>,
     /// Where the time of each load, and of each role of each measured phase, went.
     pub explained: Vec<Explained>,
+    /// How far to trust the figures.
+    pub confidence: Confidence,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -173,6 +177,7 @@ impl Summary {
             groups.push(Group::read(&cases, host)?);
         }
         comparison::compare(&mut groups);
+        comparable::mark(&mut groups);
         efficiency::judge(&mut groups, host.machine.cpus);
         let harness = harness(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
@@ -195,6 +200,7 @@ impl Summary {
             search: search::answer(evidence)?,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
+            confidence: confidence::judge(&groups, &findings),
             groups,
             findings,
         })

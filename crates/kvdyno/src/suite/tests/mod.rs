@@ -185,6 +185,7 @@ fn engine(name: &str) -> Description {
             numbered_keys_only: false,
             pipelined: false,
             bare_drive: false,
+            library: false,
             key_bytes_max: None,
             value_bytes_max: None,
         },

@@ -1,0 +1,234 @@
+//! Engines that are a shared library of somebody else's: where libraries are kept, and which are
+//! installed.
+//!
+//! Program and worker share it. It loads nothing and fetches nothing: a worker loads the library
+//! it is told, `kvdyno engines get` fetches one.
+//!
+//! A folder of libraries holds `<engine>/<version>/<file>.so` and beside it [`ABOUT`], which says
+//! where the file comes from. The name of the version's folder is what a suite writes. It may have
+//! a word behind the number, `11.8.1-native`, so that two builds of a version stand side by side.
+
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+use std::path::{Path, PathBuf};
+
+/// Folders of libraries, separated as in `PATH`; looked through first.
+pub const PATH_VARIABLE: &str = "KVDYNO_LIBRARY_PATH";
+
+/// The file beside a library that says where it comes from.
+pub const ABOUT: &str = "library.json";
+
+/// Who built a library.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Build {
+    /// The engine's own authors, for their release: runs on any machine, tuned for none.
+    Official,
+    /// Built from source on this machine, for its processor.
+    Native,
+    /// The distribution's package.
+    System,
+    /// The user: nothing is known of it.
+    #[default]
+    Yours,
+}
+
+impl Build {
+    /// As records and tables have it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Official => "official",
+            Self::Native => "native",
+            Self::System => "system",
+            Self::Yours => "yours",
+        }
+    }
+}
+
+/// What [`ABOUT`] says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The engine's name, as in `kvdyno-<name>`.
+    pub engine: String,
+    /// The version of the code, without a word behind it.
+    pub version: String,
+    /// Who built it.
+    #[serde(default)]
+    pub build: Build,
+    /// Checksum of the library's file, as `sha256sum` prints it.
+    #[serde(default)]
+    pub sha256: String,
+    /// What it was fetched or built from: `org.rocksdb:rocksdbjni:11.8.1`.
+    #[serde(default)]
+    pub source: String,
+}
+
+/// A library that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// The version as a suite writes it: the name of its folder.
+    pub version: String,
+    /// The library's file.
+    pub path: PathBuf,
+    /// Who built it.
+    pub build: Build,
+    /// Checksum of the file when it was installed; empty where nothing is known.
+    pub sha256: String,
+    /// What it was fetched or built from; empty where nothing is known.
+    pub source: String,
+}
+
+/// The installed libraries of `engine`, newest version first; of one version in several folders the
+/// one in the first folder.
+pub fn installed(engine: &str) -> Vec<Installed> {
+    installed_in(&folders(), engine)
+}
+
+/// The library of `engine` in `version`, where it is installed.
+pub fn find(engine: &str, version: &str) -> Option<Installed> {
+    installed(engine).into_iter().find(|library| library.version == version)
+}
+
+/// What is known of the library at `path`: of one outside the folders of libraries, nothing.
+pub fn about(path: &Path) -> About {
+    about_in(&folders(), path)
+}
+
+/// The folder that new libraries go to.
+pub fn store() -> PathBuf {
+    // The specification of the variable: what is empty or relative does not count.
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+    let home = || std::env::home_dir().unwrap_or_default().join(".cache");
+    cache.unwrap_or_else(home).join("kvdyno").join("libraries")
+}
+
+/// Where libraries are looked for, in order: `KVDYNO_LIBRARY_PATH`, next to the running program,
+/// the store.
+fn folders() -> Vec<PathBuf> {
+    let listed = std::env::var_os(PATH_VARIABLE).unwrap_or_default();
+    let next_to_us = std::env::current_exe()
+        .and_then(std::fs::canonicalize)
+        .ok()
+        .and_then(|path| Some(path.parent()?.join("libraries")));
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&listed).collect();
+    // An empty entry would mean the current folder: never for code that we run.
+    folders.retain(|folder| !folder.as_os_str().is_empty());
+    folders.extend(next_to_us);
+    folders.push(store());
+    folders
+}
+
+fn installed_in(folders: &[PathBuf], engine: &str) -> Vec<Installed> {
+    let mut found: Vec<Installed> = Vec::new();
+    for folder in folders {
+        let Ok(versions) = folder.join(engine).read_dir() else { continue };
+        for entry in versions.flatten() {
+            let Ok(version) = entry.file_name().into_string() else { continue };
+            if found.iter().all(|known| known.version != version) {
+                found.extend(installed_at(&entry.path(), version));
+            }
+        }
+    }
+    found.sort_by(|one, other| by_version(&other.version, &one.version));
+    found
+}
+
+/// The library in the folder of one version.
+fn installed_at(folder: &Path, version: String) -> Option<Installed> {
+    let mut files: Vec<PathBuf> =
+        folder.read_dir().ok()?.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    let path = files.into_iter().find(|path| is_library(path))?;
+    let About { build, sha256, source, .. } = read_about(folder);
+    Some(Installed { version, path, build, sha256, source })
+}
+
+/// `librocksdb.so`, `librocksdb.so.11.8`.
+fn is_library(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    (name.ends_with(".so") || name.contains(".so.")) && path.is_file()
+}
+
+fn about_in(folders: &[PathBuf], path: &Path) -> About {
+    let Ok(path) = path.canonicalize() else { return About::default() };
+    let kept = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+    let ours = kept.into_iter().any(|folder| path.starts_with(folder));
+    path.parent().filter(|_| ours).map(read_about).unwrap_or_default()
+}
+
+/// A folder that says nothing, or nothing that can be read, holds a library of the user's.
+fn read_about(folder: &Path) -> About {
+    let text = std::fs::read(folder.join(ABOUT)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// By number, `9.10.0` after `9.9.1`; the plain one is newer than one with a word behind it, so that
+/// what runs by default does not depend on who has built what.
+fn by_version(one: &str, other: &str) -> Ordering {
+    let parts = |version: &str| {
+        let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+        let numbers: Vec<u64> = version[..end].split('.').map_while(|n| n.parse().ok()).collect();
+        (numbers, version[end..].to_owned())
+    };
+    let ((one, word), (other, other_word)) = (parts(one), parts(other));
+    let plainer = word.is_empty().cmp(&other_word.is_empty());
+    one.cmp(&other).then(plainer).then_with(|| other_word.cmp(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn install(folder: &Path, version: &str, about: Option<&About>) -> PathBuf {
+        let folder = folder.join("rocksdb").join(version);
+        std::fs::create_dir_all(&folder).unwrap();
+        if let Some(about) = about {
+            std::fs::write(folder.join(ABOUT), serde_json::to_vec(about).unwrap()).unwrap();
+        }
+        let path = folder.join("librocksdb.so");
+        std::fs::write(&path, "code").unwrap();
+        path
+    }
+
+    fn official(version: &str) -> About {
+        About {
+            engine: "rocksdb".to_owned(),
+            version: version.to_owned(),
+            build: Build::Official,
+            sha256: "5694d08a".to_owned(),
+            source: format!("org.rocksdb:rocksdbjni:{version}"),
+        }
+    }
+
+    #[test]
+    fn the_newest_comes_first_and_the_first_folder_wins() {
+        let (near, far) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for version in ["9.9.1", "11.8.1", "9.10.0"] {
+            install(far.path(), version, Some(&official(version)));
+        }
+        install(far.path(), "11.8.1-native", None);
+        let nearest = install(near.path(), "9.9.1", None);
+        std::fs::create_dir_all(far.path().join("rocksdb/12.0.0")).unwrap();
+        let folders = [near.path().to_owned(), "/nowhere".into(), far.path().to_owned()];
+        let found = installed_in(&folders, "rocksdb");
+        let versions: Vec<_> = found.iter().map(|library| library.version.as_str()).collect();
+        assert_eq!(versions, ["11.8.1", "11.8.1-native", "9.10.0", "9.9.1"]);
+        assert_eq!((found[0].build, found[0].sha256.as_str()), (Build::Official, "5694d08a"));
+        assert_eq!(found[0].source, "org.rocksdb:rocksdbjni:11.8.1");
+        assert_eq!((&found[3].path, found[3].build), (&nearest, Build::Yours));
+        assert_eq!(installed_in(&folders, "leveldb"), []);
+    }
+
+    #[test]
+    fn a_library_outside_the_folders_is_the_users_whatever_lies_beside_it() {
+        let (store, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folders = [store.path().to_owned()];
+        let kept = install(store.path(), "9.10.0", Some(&official("9.10.0")));
+        assert_eq!(about_in(&folders, &kept), official("9.10.0"));
+        let copy = install(elsewhere.path(), "9.10.0", Some(&official("9.10.0")));
+        assert_eq!(about_in(&folders, &copy), About::default());
+        assert_eq!(about_in(&folders, Path::new("/nowhere/librocksdb.so")).build, Build::Yours);
+        std::fs::write(kept.with_file_name(ABOUT), "{").unwrap();
+        assert_eq!(about_in(&folders, &kept), About::default());
+    }
+}

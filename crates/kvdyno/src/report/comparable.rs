@@ -1,0 +1,215 @@
+//! What of two engines may be held against each other: the one place that knows it.
+//!
+//! Engines that were given equal work need not have *done* equal work: beside readers a faster
+//! writer writes more. Readers then had other neighbours, and costs over the operations of all
+//! roles are costs of other operations.
+
+use super::catalogue as c;
+use super::group::{Group, RunRow};
+use super::metric::Definition;
+use std::collections::BTreeMap;
+
+/// Mixes whose shares of any operation differ by more are different work.
+pub const MIX_DIFFERENCE_MAX: f64 = 0.1;
+
+/// Past this ratio of the writers' rates, readers do not have the same neighbour.
+pub const WRITERS_RATIO_MAX: f64 = 2.0;
+
+/// Figures over the operations of all roles of a phase.
+pub const PER_OPERATION: [&Definition; 8] = [
+    &c::CPU_PER_OP,
+    &c::SWITCHES_PER_OP,
+    &c::DEVICE_READS_PER_OP,
+    &c::DEVICE_READ_BYTES_PER_OP,
+    &c::DEVICE_WRITES_PER_OP,
+    &c::DEVICE_WRITE_BYTES_PER_OP,
+    &c::SWAP_IN_BYTES_PER_OP,
+    &c::SWAP_OUT_BYTES_PER_OP,
+];
+
+/// Whether a figure is over the operations of all roles.
+pub fn is_per_operation(figure: &str) -> bool {
+    PER_OPERATION.iter().any(|definition| definition.name == figure)
+}
+
+/// The share of each operation in all that a phase's roles did; null: one role, whose mix is the
+/// plan's alone, or nothing was done.
+pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
+    if run.roles.len() < 2 {
+        return None;
+    }
+    let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
+    for role in &run.roles {
+        let each = role.ops.iter().map(|row| (row.op.as_str(), &row.metrics));
+        let alone = (role.mix.as_str(), &role.metrics);
+        let parts: Vec<_> = if role.ops.is_empty() { vec![alone] } else { each.collect() };
+        for (op, metrics) in parts {
+            *counts.entry(op).or_default() += metrics.value(&c::OPERATIONS).unwrap_or(0.0);
+        }
+    }
+    let all: f64 = counts.values().sum();
+    (all > 0.0).then(|| counts.into_iter().map(|(op, count)| (op, count / all)).collect())
+}
+
+/// Why costs per operation of these phases may not be held against each other: null where they may.
+pub fn different_mixes(runs: &[(&str, &RunRow)]) -> Option<String> {
+    let mixes: Vec<(&str, BTreeMap<&str, f64>)> =
+        runs.iter().filter_map(|(label, run)| Some((*label, mix(run)?))).collect();
+    let ops = mixes.iter().flat_map(|(_, mix)| mix.keys());
+    let differ = |op: &&str| {
+        let shares = mixes.iter().map(|(_, mix)| mix.get(op).copied().unwrap_or(0.0));
+        let (low, high) =
+            shares.fold((f64::MAX, f64::MIN), |(low, high), s| (low.min(s), high.max(s)));
+        high - low > MIX_DIFFERENCE_MAX
+    };
+    ops.clone().any(differ).then(|| {
+        let words: Vec<String> = mixes.iter().map(|(label, mix)| in_words(label, mix)).collect();
+        format!("per operation of different mixes: {}", words.join("; "))
+    })
+}
+
+/// `LMDB 84 % get, 16 % update`, the most done first.
+fn in_words(label: &str, mix: &BTreeMap<&str, f64>) -> String {
+    let mut shares: Vec<(&str, f64)> = mix.iter().map(|(op, share)| (*op, *share)).collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let shares: Vec<String> =
+        shares.iter().map(|(op, share)| format!("{:.0} % {op}", 100.0 * share)).collect();
+    format!("{label} {}", shares.join(", "))
+}
+
+/// Fills in each measured phase whose costs per operation are not of its peers' work.
+pub(super) fn mark(groups: &mut [Group]) {
+    let marks: Vec<Vec<Option<String>>> = groups
+        .iter()
+        .map(|group| (0..group.runs.len()).map(|at| why_apart(groups, group, at)).collect())
+        .collect();
+    for (group, marks) in groups.iter_mut().zip(marks) {
+        for (run, mark) in group.runs.iter_mut().zip(marks) {
+            run.different_mix = mark;
+        }
+    }
+}
+
+fn why_apart(groups: &[Group], group: &Group, at: usize) -> Option<String> {
+    if !group.competes() {
+        return None;
+    }
+    let peers =
+        groups.iter().filter(|other| other.competes() && other.run_peers == group.run_peers);
+    let runs: Vec<(&str, &RunRow)> =
+        peers.filter_map(|peer| Some((peer.label.as_str(), peer.runs.get(at)?))).collect();
+    different_mixes(&runs)
+}
+
+/// Engines whose writers were of different speed beside readers that are compared.
+#[derive(Debug)]
+pub struct UnequalWriters<'g> {
+    /// The first of the groups compared.
+    pub first: &'g Group,
+    /// Label of the fastest, and what it wrote a second.
+    pub fast: (&'g str, f64),
+    /// The same of the slowest.
+    pub slow: (&'g str, f64),
+}
+
+impl UnequalWriters<'_> {
+    /// How many times as fast.
+    pub fn ratio(&self) -> f64 {
+        self.fast.1 / self.slow.1
+    }
+}
+
+/// Every comparison of readers whose writers differ by more than [`WRITERS_RATIO_MAX`], once.
+pub fn unequal_writers(groups: &[Group]) -> Vec<UnequalWriters<'_>> {
+    let each = groups.iter().filter(|group| group.competes()).flat_map(|group| {
+        group.runs.iter().filter_map(move |run| Some((group, run.phase.as_str(), writers(run)?)))
+    });
+    let all: Vec<(&Group, &str, f64)> = each.collect();
+    let mut unequal = Vec::new();
+    for (at, one) in all.iter().enumerate() {
+        let peer =
+            |other: &&(&Group, &str, f64)| other.0.run_peers == one.0.run_peers && other.1 == one.1;
+        // Told at its first engine.
+        if all[..at].iter().any(|other| peer(&other)) {
+            continue;
+        }
+        let by_rate = |a: &&(&Group, &str, f64), b: &&(&Group, &str, f64)| a.2.total_cmp(&b.2);
+        let slow = all.iter().filter(peer).min_by(by_rate);
+        let fast = all.iter().filter(peer).max_by(by_rate);
+        if let (Some(slow), Some(fast)) = (slow, fast)
+            && fast.2 > slow.2 * WRITERS_RATIO_MAX
+        {
+            let side = |of: &(&'_ Group, &str, f64)| of.2;
+            unequal.push(UnequalWriters {
+                first: one.0,
+                fast: (&fast.0.label, side(fast)),
+                slow: (&slow.0.label, side(slow)),
+            });
+        }
+    }
+    unequal
+}
+
+/// The writers' rate, where there are readers beside them and no rate was set.
+fn writers(run: &RunRow) -> Option<f64> {
+    let mut closed = run.roles.iter().filter(|role| role.does.writes && !role.open_loop).peekable();
+    closed.peek()?;
+    if run.roles.iter().all(|role| role.does.writes) {
+        return None;
+    }
+    closed.map(|role| role.metrics.value(&c::OPS_PER_S)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::*;
+
+    /// One of the engines writes so much beside its readers that most of its operations are writes.
+    fn unequal() -> Vec<Group> {
+        let mut fixture = Fixture::new();
+        for name in ["rocksdb_t1_r1", "rocksdb_t1_r2"] {
+            fixture.case(name).op("measure", "writer", "update").count *= 40;
+        }
+        fixture.summary().groups
+    }
+
+    fn at_one<'g>(groups: &'g [Group], label: &str) -> &'g RunRow {
+        let found = groups.iter().find(|group| group.label == label && group.threads == Some(1));
+        &found.unwrap().runs[0]
+    }
+
+    #[test]
+    fn a_mix_is_of_all_roles() {
+        let groups = Fixture::new().summary().groups;
+        let mix = mix(at_one(&groups, "LMDB")).unwrap();
+        assert_eq!(mix.keys().copied().collect::<Vec<_>>(), ["get", "update"]);
+        assert!((mix["get"] - 0.89).abs() < 0.01, "{mix:?}");
+        let mut alone = at_one(&groups, "LMDB").clone();
+        alone.roles.pop();
+        assert_eq!(super::mix(&alone), None);
+    }
+
+    #[test]
+    fn costs_of_different_mixes_stand_beside_nobodys() {
+        assert_eq!(at_one(&Fixture::new().summary().groups, "LMDB").different_mix, None);
+        let groups = unequal();
+        let why = at_one(&groups, "RocksDB").different_mix.clone().unwrap();
+        assert_eq!(at_one(&groups, "LMDB").different_mix.as_ref(), Some(&why));
+        assert!(
+            why.starts_with("per operation of different mixes: LMDB 89 % get, 11 % upd"),
+            "{why}"
+        );
+        assert_eq!(at_one(&groups, "null").different_mix, None);
+    }
+
+    #[test]
+    fn writers_are_unequal_past_twice_the_rate() {
+        assert!(unequal_writers(&Fixture::new().summary().groups).is_empty());
+        let groups = unequal();
+        let found = unequal_writers(&groups);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((found[0].fast.0, found[0].slow.0), ("RocksDB", "LMDB"));
+        assert!((found[0].ratio() - 58.0).abs() < 1.0, "{}", found[0].ratio());
+    }
+}

@@ -1,0 +1,132 @@
+//! Readings that grade the confidence, each with its clause.
+
+use super::super::catalogue as c;
+use super::super::comparable;
+use super::super::group::Group;
+use super::super::metric::Metric;
+use crate::findings::{Finding, Id};
+
+/// A group whose trials all ended so does not lower the confidence: that is an answer.
+const DID_NOT_FIT: &str = "does not fit";
+
+/// The reading of this name; none where there is nothing to read.
+pub(super) fn reading(id: &str, groups: &[Group], findings: &[Finding]) -> Option<(f64, String)> {
+    let subjects = subjects(groups);
+    match id {
+        "no-figures" => {
+            let n = headlines(&subjects).count();
+            Some((n as f64, "nothing was measured to its end".to_owned()))
+        }
+        "few-trials" => few_trials(&subjects),
+        "spread" => spread(&subjects),
+        "cpu-stolen" => stolen(&subjects),
+        "not-steady" => not_steady(&subjects, findings),
+        "writers-unequal" => writers(groups),
+        "cases-not-done" => Some(not_done(&subjects)),
+        _ => None,
+    }
+}
+
+/// What a run is about: its engines; without any its bare drives; without these what there is.
+fn subjects(groups: &[Group]) -> Vec<&Group> {
+    let that = |such: fn(&Group) -> bool| -> Vec<&Group> {
+        groups.iter().filter(|group| such(group)).collect()
+    };
+    let engines = that(Group::competes);
+    let drives = if engines.is_empty() { that(|group| group.bare_drive) } else { engines };
+    if drives.is_empty() { groups.iter().collect() } else { drives }
+}
+
+/// A headline figure, and what it is called: `LMDB load`, `RocksDB readers`.
+struct Headline<'g> {
+    name: String,
+    metric: &'g Metric,
+}
+
+/// All that have a value. What fills a bare drive's file is no figure of it.
+fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>> {
+    let all = subjects.iter().flat_map(move |group| {
+        let load = group.load.iter().filter(|_| !group.bare_drive);
+        let load = load.filter_map(|load| {
+            let metric = load.metrics.get(&c::RECORDS_PER_S)?;
+            Some(Headline { name: format!("{} load", group.label), metric })
+        });
+        let runs = group.runs.iter().filter(move |_| has_most_threads(group, subjects));
+        let roles = runs.flat_map(|run| &run.roles).filter_map(|role| {
+            let figure = if role.open_loop { &c::RESPONSE_P99 } else { &c::OPS_PER_S };
+            let what = if role.open_loop { " p99" } else { "" };
+            let name = format!("{} {}{what}", group.label, role.role);
+            Some(Headline { name, metric: role.metrics.get(figure)? })
+        });
+        load.chain(roles)
+    });
+    all.filter(|headline| headline.metric.value.is_some())
+}
+
+/// Of one engine with the same data and means, at the largest number of threads.
+fn has_most_threads(group: &Group, groups: &[&Group]) -> bool {
+    let of = |group: &Group| {
+        let data = (group.records, group.key_bytes, group.value_bytes_mean);
+        let means = (group.ram(), group.volume.clone(), group.durability);
+        (group.label.clone(), data, means)
+    };
+    let more = |other: &&&Group| !other.runs.is_empty() && other.threads > group.threads;
+    !groups.iter().filter(more).any(|other| of(other) == of(group))
+}
+
+fn few_trials(subjects: &[&Group]) -> Option<(f64, String)> {
+    let fewest = headlines(subjects).map(|headline| headline.metric.n).min()?;
+    let text = match fewest {
+        1 => "1 trial".to_owned(),
+        n => format!("{n} trials"),
+    };
+    Some((fewest as f64, text))
+}
+
+fn spread(subjects: &[&Group]) -> Option<(f64, String)> {
+    let of = |headline: Headline<'_>| {
+        let value = headline.metric.value.filter(|value| *value > 0.0)?;
+        let (low, high) = headline.metric.range().filter(|_| headline.metric.n > 1)?;
+        let percent = 100.0 * (high - low) / value;
+        Some((percent, format!("{} spread {percent:.0} %", headline.name)))
+    };
+    headlines(subjects).filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+fn stolen(subjects: &[&Group]) -> Option<(f64, String)> {
+    let runs = subjects.iter().flat_map(|group| &group.runs);
+    let most = runs.filter_map(|run| run.metrics.value(&c::STEAL)).reduce(f64::max)?;
+    Some((most, format!("{most:.0} % CPU stolen")))
+}
+
+fn not_steady(subjects: &[&Group], findings: &[Finding]) -> Option<(f64, String)> {
+    let finding = findings.iter().find(|finding| finding.id == Id::NotSteady)?;
+    let measured = subjects.iter().filter(|group| !group.runs.is_empty());
+    let of = |id: &String| measured.clone().flat_map(|group| &group.trials).any(|t| t.case == *id);
+    let unsteady = finding.cases.iter().filter(|case| of(case)).count();
+    let all: usize = measured.clone().map(|group| group.trials.len()).sum();
+    let percent = 100.0 * unsteady as f64 / all.max(1) as f64;
+    Some((percent, format!("{unsteady} of {all} cases not steady")))
+}
+
+fn writers(groups: &[Group]) -> Option<(f64, String)> {
+    let unequal = comparable::unequal_writers(groups);
+    let ratio = unequal.iter().map(comparable::UnequalWriters::ratio).reduce(f64::max)?;
+    let text = if ratio < 1000.0 {
+        format!("writers {ratio:.0}x unequal")
+    } else {
+        "writers over 1,000x unequal".to_owned()
+    };
+    Some((ratio, text))
+}
+
+fn not_done(subjects: &[&Group]) -> (f64, String) {
+    let answered = |group: &&&Group| {
+        group.trials.iter().all(|trial| !trial.done && trial.outcome == DID_NOT_FIT)
+    };
+    let trials = subjects.iter().filter(|group| !answered(group)).flat_map(|group| &group.trials);
+    let left = trials.filter(|trial| !trial.done).count();
+    let all: usize = subjects.iter().map(|group| group.trials.len()).sum();
+    let percent = 100.0 * left as f64 / all.max(1) as f64;
+    (percent, format!("{left} of {all} cases not done"))
+}
