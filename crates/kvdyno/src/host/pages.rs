@@ -144,7 +144,7 @@ mod tests {
                 assert_eq!(by_cachestat.resident_bytes, by_mincore.resident_bytes);
             }
             Err(error) => {
-                testing::skipped("cachestat", "cachestat_and_mincore_agree", &error.to_string())
+                testing::skipped("cachestat", "cachestat_and_mincore_agree", &error.to_string());
             }
         }
     }
