@@ -9,6 +9,7 @@ pub mod commands;
 pub mod exit;
 pub mod findings;
 pub mod host;
+pub mod libraries;
 pub mod printer;
 pub mod redact;
 pub mod report;

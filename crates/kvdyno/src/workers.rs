@@ -6,6 +6,9 @@ use crate::exit::{Complaint, Exit};
 use crate::suite::closest;
 use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::Description;
+use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,9 +41,54 @@ pub fn find_all() -> BTreeMap<String, PathBuf> {
     find_all_in(&folders())
 }
 
-/// What a worker says of itself. A worker of another protocol is refused.
-pub fn describe(path: &Path) -> anyhow::Result<WorkerDescription> {
-    describe_within(path, DESCRIBE_LIMIT)
+/// What a worker says of itself, with the library that it is to load. A worker of another protocol
+/// is refused; one that refuses says so by [`Refused`].
+pub fn describe(path: &Path, library: Option<&Path>) -> anyhow::Result<WorkerDescription> {
+    describe_within(path, library, DESCRIBE_LIMIT)
+}
+
+/// A worker cannot be used as it was asked to: it has no library, or cannot use the one it was
+/// told.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Refused(String);
+
+/// The exit code by which a worker refuses.
+const REFUSED: i32 = 2;
+
+/// The workers of a run: one for each engine and library of its cases.
+#[derive(Clone, Debug, Default)]
+pub struct Workers(BTreeMap<(String, Option<PathBuf>), WorkerIdentity>);
+
+impl Workers {
+    /// Takes one in, for the cases of `engine` that name its library.
+    pub fn add(&mut self, engine: &str, worker: WorkerIdentity) {
+        let library = worker.library.as_ref().map(|library| library.path.clone());
+        self.0.insert((engine.to_owned(), library), worker);
+    }
+
+    /// Takes others in.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// Who does a case.
+    pub fn of(&self, case: &Case) -> Option<&WorkerIdentity> {
+        let library = case.library.as_ref().map(|library| library.path.clone());
+        self.0.get(&(case.engine.clone(), library))
+    }
+
+    /// The worker that an engine is part of.
+    pub fn plain(&self, engine: &str) -> Option<&WorkerIdentity> {
+        self.0.get(&(engine.to_owned(), None))
+    }
+
+    /// What the engines say of themselves; of one with several libraries, with one of them: for
+    /// what is the same for all.
+    pub fn descriptions(&self) -> BTreeMap<&str, &Description> {
+        let each = self.0.iter();
+        each.map(|((name, _), worker)| (name.as_str(), &worker.description.engine)).collect()
+    }
 }
 
 /// Where engines are looked for, in order: next to the program, in `KVDYNO_ENGINE_PATH`, in `PATH`.
@@ -107,16 +155,26 @@ fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-fn describe_within(path: &Path, limit: Duration) -> anyhow::Result<WorkerDescription> {
+fn describe_within(
+    path: &Path,
+    library: Option<&Path>,
+    limit: Duration,
+) -> anyhow::Result<WorkerDescription> {
     let asked = || format!("failed to ask `{} describe`", path.display());
+    let library = library.into_iter().flat_map(|path| ["--library".as_ref(), path.as_os_str()]);
     let mut child = Command::new(path)
         .arg("describe")
+        .args(library)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .with_context(asked)?;
-    let text = wait(&mut child, limit).with_context(asked)?;
+    let text = wait(&mut child, limit).or_else(|error| match error.downcast::<Refused>() {
+        // Its own words are all there is to say.
+        Ok(refused) => Err(refused.into()),
+        Err(error) => Err(error).with_context(asked),
+    })?;
     protocol_of(path, &text)?;
     serde_json::from_slice(&text).with_context(|| {
         format!("`{} describe` does not print a description: rebuild it", path.display())
@@ -142,7 +200,11 @@ fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
     if !status.success() {
         let said = complaints.join().ok().and_then(Result::ok).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
-        anyhow::bail!("it ended with {status}: {}", said.trim().trim_start_matches("error: "));
+        let said = said.trim().trim_start_matches("error: ");
+        if status.code() == Some(REFUSED) && !said.is_empty() {
+            return Err(Refused(said.to_owned()).into());
+        }
+        anyhow::bail!("it ended with {status}: {said}");
     }
     match reader.join() {
         Ok(text) => Ok(text?),
@@ -216,7 +278,7 @@ mod tests {
     fn another_protocol_is_refused_with_both_numbers_and_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let path = worker(folder.path(), "old", "echo '{\"protocol\": 0}'");
-        let error = describe(&path).unwrap_err();
+        let error = describe(&path, None).unwrap_err();
         let complaint = crate::exit::complaint(&error).unwrap();
         let both = format!("speaks protocol 0, this kvdyno speaks {PROTOCOL}");
         assert!(complaint.message.contains(&both), "{}", complaint.message);
@@ -227,12 +289,12 @@ mod tests {
     fn a_worker_that_hangs_or_fails_or_babbles_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let hangs = worker(folder.path(), "hangs", "exec sleep 60");
-        let error = describe_within(&hangs, Duration::from_millis(50)).unwrap_err();
+        let error = describe_within(&hangs, None, Duration::from_millis(50)).unwrap_err();
         assert!(format!("{error:#}").contains("did not answer within 0.05 s"), "{error:#}");
         let fails = worker(folder.path(), "fails", "echo 'error: no library' >&2; exit 7");
-        let error = format!("{:#}", describe(&fails).unwrap_err());
+        let error = format!("{:#}", describe(&fails, None).unwrap_err());
         assert!(error.ends_with("it ended with exit status: 7: no library"), "{error}");
         let babbles = worker(folder.path(), "babbles", "echo hello");
-        assert!(describe(&babbles).unwrap_err().to_string().contains("rebuild it"));
+        assert!(describe(&babbles, None).unwrap_err().to_string().contains("rebuild it"));
     }
 }

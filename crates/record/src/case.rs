@@ -1,5 +1,6 @@
 //! What a case left behind (`case.json`): outcome, raw counts and raw readings.
 
+use crate::library::Library;
 use crate::plan::{Case, Copying};
 use crate::protocol::WorkerDescription;
 use crate::tier::TierRecord;
@@ -170,6 +171,9 @@ pub struct WorkerIdentity {
     pub sha256: String,
     /// What it says of itself.
     pub description: WorkerDescription,
+    /// What it loaded its engine from; null: the engine is part of it.
+    #[serde(default)]
+    pub library: Option<Library>,
 }
 
 /// How the RAM limit was held.

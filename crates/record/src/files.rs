@@ -17,7 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 /// What can be wrong with a record.
@@ -182,7 +183,7 @@ impl RunFolder {
     }
 }
 
-/// A case's folder.
+/// A case's folder. Time lines are read one line at a time: those of a day do not fit into memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaseFolder {
     /// Where it is.
@@ -210,18 +211,18 @@ impl CaseFolder {
     }
 
     /// `series.ndjson`.
-    pub fn series(&self) -> Result<Vec<crate::series::Slice>> {
-        read_lines(&self.path.join("series.ndjson"))
+    pub fn series(&self) -> Result<Lines<crate::series::Slice>> {
+        Lines::open(&self.path.join("series.ndjson"))
     }
 
     /// `machine.ndjson`.
-    pub fn machine(&self) -> Result<Vec<crate::series::MachineReading>> {
-        read_lines(&self.path.join("machine.ndjson"))
+    pub fn machine(&self) -> Result<Lines<crate::series::MachineReading>> {
+        Lines::open(&self.path.join("machine.ndjson"))
     }
 
     /// `events.ndjson`.
-    pub fn events(&self) -> Result<Vec<EngineEvent>> {
-        read_lines(&self.path.join("events.ndjson"))
+    pub fn events(&self) -> Result<Lines<EngineEvent>> {
+        Lines::open(&self.path.join("events.ndjson"))
     }
 
     /// `blockio.json`; none where block I/O was not watched.
@@ -231,14 +232,13 @@ impl CaseFolder {
     }
 
     /// `blockio.ndjson`.
-    pub fn block_io_readings(&self) -> Result<Vec<crate::blockio::BlockIoReading>> {
-        read_lines(&self.path.join("blockio.ndjson"))
+    pub fn block_io_readings(&self) -> Result<Lines<crate::blockio::BlockIoReading>> {
+        Lines::open(&self.path.join("blockio.ndjson"))
     }
 
     /// `latency.hlog`; empty where there is none.
-    pub fn latency(&self) -> Result<Vec<crate::hlog::Interval>> {
-        let path = self.path.join("latency.hlog");
-        if path.is_file() { crate::hlog::read(&path) } else { Ok(Vec::new()) }
+    pub fn latency(&self) -> Result<crate::hlog::Intervals> {
+        crate::hlog::Intervals::open(&self.path.join("latency.hlog"))
     }
 }
 
@@ -260,29 +260,95 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_atomic(path, &bytes)
 }
 
+/// A file of JSON that is read as a whole, and a line of one that is not: what a bundle brings may
+/// not fill the memory. Records have some KiB.
+const WHOLE_MAX: u64 = 64 << 20;
+const LINE_MAX: u64 = 16 << 20;
+
 /// Reads a JSON file.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = fs::read(path).map_err(io_error(path))?;
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(io_error(path))?;
+    file.take(WHOLE_MAX + 1).read_to_end(&mut bytes).map_err(io_error(path))?;
+    if bytes.len() as u64 > WHOLE_MAX {
+        return Err(RecordError::Malformed {
+            path: path.to_owned(),
+            message: "is larger than 64 MiB: no run of kvdyno writes so much of it".to_owned(),
+        });
+    }
     serde_json::from_slice(&bytes).map_err(json_error(path))
 }
 
-/// Reads a file of JSON lines; none where there is no file. A last line without its end was cut
+/// Lines of a file, one at a time; none where there is no file. A last line without its end was cut
 /// short by a kill and is left out.
-pub fn read_lines<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(io_error(path)(source)),
-    };
-    let mut reader = BufReader::new(file);
-    let (mut values, mut line) = (Vec::new(), Vec::new());
-    while reader.read_until(b'\n', &mut line).map_err(io_error(path))? > 0 {
-        if line.ends_with(b"\n") {
-            values.push(serde_json::from_slice(&line).map_err(json_error(path))?);
-        }
-        line.clear();
+pub(crate) struct RawLines {
+    path: PathBuf,
+    reader: Option<BufReader<File>>,
+    line: Vec<u8>,
+}
+
+impl RawLines {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let reader = match File::open(path) {
+            Ok(file) => Some(BufReader::with_capacity(1 << 16, file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(io_error(path)(source)),
+        };
+        Ok(Self { path: path.to_owned(), reader, line: Vec::new() })
     }
-    Ok(values)
+
+    /// The next line with its end, and the file's path.
+    pub(crate) fn next_line(&mut self) -> Result<Option<(&Path, &[u8])>> {
+        let Some(reader) = &mut self.reader else { return Ok(None) };
+        self.line.clear();
+        let mut limited = reader.take(LINE_MAX);
+        limited.read_until(b'\n', &mut self.line).map_err(io_error(&self.path))?;
+        if self.line.ends_with(b"\n") {
+            return Ok(Some((&self.path, &self.line)));
+        }
+        if self.line.len() as u64 == LINE_MAX {
+            let message = "has a line of more than 16 MiB".to_owned();
+            return Err(RecordError::Malformed { path: self.path.clone(), message });
+        }
+        Ok(None)
+    }
+
+    /// Nothing more is read.
+    pub(crate) fn end(&mut self) {
+        self.reader = None;
+    }
+}
+
+/// Values of a file of JSON lines, one at a time.
+pub struct Lines<T> {
+    lines: RawLines,
+    of: PhantomData<T>,
+}
+
+impl<T: DeserializeOwned> Lines<T> {
+    /// Begins to read; a file that is not there has none.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(Self { lines: RawLines::open(path)?, of: PhantomData })
+    }
+
+    fn value(&mut self) -> Result<Option<T>> {
+        match self.lines.next_line()? {
+            Some((path, line)) => serde_json::from_slice(line).map(Some).map_err(json_error(path)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl<T: DeserializeOwned> Iterator for Lines<T> {
+    type Item = Result<T>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.value();
+        if next.is_err() {
+            self.lines.end();
+        }
+        next.transpose()
+    }
 }
 
 /// The checksum of a file, in hexadecimal.

@@ -8,13 +8,14 @@
 //! parts of `service`: until the operation was handed over (fio's slat), and from there to its
 //! answer (clat).
 
-use crate::files::RecordError;
+use crate::files::{RawLines, RecordError};
+use crate::samples::{Decoder, Samples};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogHistogram, IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
 };
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -66,8 +67,8 @@ pub fn tag(phase: &str, role: &str, op: &str, kind: Kind) -> String {
     format!("{phase}/{role}/{op}/{}", kind.as_str())
 }
 
-/// One histogram of the log.
-#[derive(Clone, Debug)]
+/// One histogram of the log; [`Samples::add_all`] merges its counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The phase's name.
     pub phase: String,
@@ -81,8 +82,8 @@ pub struct Interval {
     pub start: Duration,
     /// Its length.
     pub length: Duration,
-    /// In nanoseconds.
-    pub histogram: Histogram<u64>,
+    /// Buckets that something fell into: the upper end in nanoseconds, rising, and how many.
+    pub counts: Vec<(u64, u64)>,
 }
 
 /// Writes a log. Every slice goes to the file in one piece: a killed worker loses nothing that it
@@ -133,20 +134,53 @@ impl Writer {
     }
 }
 
-/// Reads a log: its intervals in file order. A last line cut short by a kill is left out.
-pub fn read(path: &Path) -> Result<Vec<Interval>, RecordError> {
-    let bytes =
-        std::fs::read(path).map_err(|source| RecordError::Io { path: path.to_owned(), source })?;
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    let bad = |message: String| RecordError::Malformed { path: path.to_owned(), message };
-    let mut intervals = Vec::new();
-    for entry in IntervalLogIterator::new(&bytes[..whole]) {
-        let entry = entry.map_err(|error| bad(format!("not an interval log: {error:?}")))?;
-        if let LogEntry::Interval(interval) = entry {
-            intervals.push(decode(&interval).map_err(bad)?);
-        }
+/// A log's intervals in file order, one at a time: a day of slices does not fit into memory. A last
+/// line cut short by a kill is left out.
+pub struct Intervals {
+    lines: RawLines,
+    decoder: Decoder,
+    counts: bool,
+}
+
+impl Intervals {
+    /// Begins to read; a log that is not there has none.
+    pub fn open(path: &Path) -> Result<Self, RecordError> {
+        Ok(Self { lines: RawLines::open(path)?, decoder: Decoder::new(), counts: true })
     }
-    Ok(intervals)
+
+    /// Only when they were and what they count; [`Interval::counts`] stays empty.
+    #[must_use]
+    pub fn without_counts(self) -> Self {
+        Self { counts: false, ..self }
+    }
+
+    fn interval(&mut self) -> Result<Option<Interval>, RecordError> {
+        let Self { lines, decoder, counts } = self;
+        while let Some((path, line)) = lines.next_line()? {
+            let bad = |message| RecordError::Malformed { path: path.to_owned(), message };
+            match IntervalLogIterator::new(line).next() {
+                Some(Ok(LogEntry::Interval(interval))) => {
+                    let decoder = counts.then_some(decoder);
+                    return decode(&interval, decoder).map(Some).map_err(bad);
+                }
+                None | Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(bad(format!("not an interval log: {error:?}"))),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Iterator for Intervals {
+    type Item = Result<Interval, RecordError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = self.interval();
+        if next.is_err() {
+            self.lines.end();
+        }
+        next.transpose()
+    }
 }
 
 /// A histogram as text, for a field of a JSON file: V2, deflated, in base64, as in the log.
@@ -159,13 +193,15 @@ pub fn to_text(histogram: &Histogram<u64>) -> Result<String, String> {
 
 /// The histogram that [`to_text`] wrote.
 pub fn from_text(text: &str) -> Result<Histogram<u64>, String> {
-    let bytes = base64::engine::general_purpose::STANDARD
-        .decode(text)
-        .map_err(|error| error.to_string())?;
-    Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|error| format!("{error:?}"))
+    let mut samples = Samples::default();
+    samples.add_all(Decoder::new().read(text)?);
+    Ok(samples.histogram())
 }
 
-fn decode(interval: &IntervalLogHistogram<'_>) -> Result<Interval, String> {
+fn decode(
+    interval: &IntervalLogHistogram<'_>,
+    decoder: Option<&mut Decoder>,
+) -> Result<Interval, String> {
     let tag = interval.tag().map(|tag| tag.as_str().to_owned()).unwrap_or_default();
     let parts: Vec<&str> = tag.split('/').collect();
     let &[phase, role, op, kind] = parts.as_slice() else {
@@ -178,8 +214,9 @@ fn decode(interval: &IntervalLogHistogram<'_>) -> Result<Interval, String> {
         "completion" => Kind::Completion,
         other => return Err(format!("tag `{tag}`: unknown kind `{other}`")),
     };
-    let histogram =
-        from_text(interval.encoded_histogram()).map_err(|error| format!("tag `{tag}`: {error}"))?;
+    let read = |decoder: &mut Decoder| decoder.read(interval.encoded_histogram());
+    let counts = decoder.map_or_else(|| Ok(Vec::new()), read);
+    let counts = counts.map_err(|error| format!("tag `{tag}`: {error}"))?;
     Ok(Interval {
         phase: phase.to_owned(),
         role: role.to_owned(),
@@ -187,7 +224,7 @@ fn decode(interval: &IntervalLogHistogram<'_>) -> Result<Interval, String> {
         kind,
         start: interval.start_timestamp(),
         length: interval.duration(),
-        histogram,
+        counts,
     })
 }
 
@@ -208,15 +245,25 @@ mod tests {
             (tag("measure", "readers", "get", Kind::Response), &empty),
         ];
         writer.write(Duration::from_secs(1), Duration::from_secs(1), slices).unwrap();
-        let read_back = read(&path).unwrap();
+        let read = || Intervals::open(&path).unwrap().collect::<Result<Vec<_>, _>>().unwrap();
+        let read_back = read();
         assert_eq!(read_back.len(), 1);
-        assert_eq!(read_back[0].histogram, histogram);
+        assert_eq!(read_back[0].counts, [(345, 7)]);
         assert_eq!(read_back[0].role, "readers");
         assert_eq!(read_back[0].start, Duration::from_secs(1));
 
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, [&whole[..], b"Tag=measure/rea"].concat()).unwrap();
-        assert_eq!(read(&path).unwrap().len(), 1);
+        assert_eq!(read(), read_back);
+        let spans = Intervals::open(&path).unwrap().without_counts();
+        let spans: Vec<Interval> = spans.collect::<Result<_, _>>().unwrap();
+        assert_eq!(spans, [Interval { counts: Vec::new(), ..read_back[0].clone() }]);
+
+        std::fs::write(&path, "Tag=x\n").unwrap();
+        let mut bad = Intervals::open(&path).unwrap();
+        assert!(bad.next().unwrap().unwrap_err().to_string().contains("not an interval log"));
+        assert!(bad.next().is_none());
+        assert!(Intervals::open(&folder.path().join("none")).unwrap().next().is_none());
     }
 
     #[test]

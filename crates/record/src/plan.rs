@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::library::Library;
 use crate::search::Search;
 use crate::tier::Tier;
 use crate::volume::Volume;
@@ -43,6 +44,9 @@ pub struct Case {
     pub engine: String,
     /// What tables call it; differs from `engine` where a suite has one engine several times.
     pub label: String,
+    /// What the engine is loaded from; null: it is part of its worker.
+    #[serde(default)]
+    pub library: Option<Library>,
     /// Every option, resolved.
     pub options: Options,
     /// Which repeat, from 1.

@@ -1,14 +1,17 @@
 //! What every part needs: workers, folders, medians, a peer's output.
 
-use anyhow::ensure;
-use kvdyno::workers;
+use anyhow::{anyhow, ensure};
+use kvdyno::suite::{Pick, Wanted};
+use kvdyno::{libraries, workers};
 use kvdyno_record::case::WorkerIdentity;
 
 pub(crate) fn identity(name: &str) -> anyhow::Result<WorkerIdentity> {
     let path = workers::find(name)?;
-    let description = workers::describe(&path)?;
-    ensure!(!description.debug_build, "{} is a debug build", path.display());
-    Ok(WorkerIdentity { path, sha256: String::new(), description })
+    let wanted = Wanted { engine: name.to_owned(), pick: Pick::Newest };
+    let identity = libraries::choose(path, &wanted)?.map_err(|why| anyhow!("{name}: {why:?}"))?;
+    let path = identity.path.display();
+    ensure!(!identity.description.debug_build, "{path} is a debug build");
+    Ok(identity)
 }
 
 pub(crate) fn scratch() -> anyhow::Result<tempfile::TempDir> {

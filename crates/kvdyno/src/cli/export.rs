@@ -80,10 +80,12 @@ pub struct BundleArgs {
 Examples:
   kvdyno rerun quick.tar.zst --place /mnt/nvme
   kvdyno rerun 2026-11-20T10        a run of one's own, once more
+  kvdyno rerun mine.tar.zst --library new=build/librocksdb.so
 
 What is run is the recorded plan: the same records, limits and options, not sized anew from this
 host. What differs here is said before it begins. A bundle can be a stranger's: `kvdyno show` and
-record/suite.toml tell what it would do; its databases lie where --place says, or below runs/.")]
+record/suite.toml tell what it would do; its databases lie where --place says, or below runs/.
+Engines that are libraries are looked for among those installed, by checksum and version.")]
 pub struct RerunArgs {
     /// The run.
     #[command(flatten)]
@@ -91,6 +93,10 @@ pub struct RerunArgs {
     /// The folder in which databases are made; emptied of them afterwards
     #[arg(long, value_name = "DIR")]
     pub place: Option<PathBuf>,
+    /// The file of an engine's library, where the recorded one was its author's own build; may be
+    /// repeated
+    #[arg(long = "library", value_name = "LABEL=PATH")]
+    pub libraries: Vec<String>,
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,

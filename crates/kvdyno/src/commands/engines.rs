@@ -50,7 +50,7 @@ pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn ask((name, path): (String, PathBuf)) -> Found {
-    match workers::describe(&path) {
+    match workers::describe(&path, None) {
         Ok(description) => Found { name, path, description: Some(description), problem: None },
         Err(error) => Found { name, path, description: None, problem: Some(format!("{error:#}")) },
     }
@@ -99,7 +99,7 @@ fn abilities(capabilities: &Capabilities) -> String {
 
 fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let path = workers::find(name)?;
-    let description = workers::describe(&path)?;
+    let description = workers::describe(&path, None)?;
     if json {
         printer.json(&description)?;
         return Ok(Exit::Ok);

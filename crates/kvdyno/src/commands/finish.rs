@@ -8,10 +8,9 @@ use crate::printer::{Printer, Progress};
 use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
 use crate::units;
-use kvdyno_record::case::WorkerIdentity;
+use crate::workers::Workers;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -33,7 +32,7 @@ pub struct AtWork {
     /// Where its databases lie.
     pub volumes: Volumes,
     /// Who does its work.
-    pub workers: BTreeMap<String, WorkerIdentity>,
+    pub workers: Workers,
     /// Whether the user wants an end.
     pub interrupt: Interrupt,
     /// Its folder's lock.

@@ -7,15 +7,12 @@ use crate::host::raw::{self, Consent};
 use crate::host::{PlaceError, Root, Volume, facts, place};
 use crate::report::wrap::wrap;
 use crate::runner::check_tiers;
-use crate::suite::{self, Overrides, SizingHost, Suite};
-use crate::{units, workers};
+use crate::suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
+use crate::workers::{self, Workers};
+use crate::{libraries, units};
 use anyhow::Context as _;
-use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::files::sha256;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
-use kvdyno_record::protocol::WorkerDescription;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// A suite that is ready to be run.
@@ -26,8 +23,8 @@ pub struct Prepared {
     pub plan: Plan,
     /// The directory its databases are to lie in, where it names one.
     pub place: Option<PathBuf>,
-    /// A worker for each engine, and the null engine's where it was found.
-    pub workers: BTreeMap<String, WorkerIdentity>,
+    /// For each engine and library, and the null engine's where it was found.
+    pub workers: Workers,
     /// Free on the place's volume.
     pub free_bytes: u64,
     /// Where the databases are to lie, in words: path, filesystem, device.
@@ -58,25 +55,7 @@ pub fn prepare_text(
     root: &Root,
 ) -> anyhow::Result<Prepared> {
     let suite = Suite::parse(file, &text, &overrides(args)?)?;
-    let mut workers = BTreeMap::new();
-    for name in suite.engines() {
-        // One that is missing is reported under the line that asks for it.
-        if let Ok(path) = workers::find(name) {
-            workers.insert(name.to_owned(), identify(path)?);
-        }
-    }
-    let mut descriptions: BTreeMap<String, WorkerDescription> = workers
-        .iter()
-        .map(|(name, identity)| (name.clone(), identity.description.clone()))
-        .collect();
-    if suite.engines().iter().any(|name| !descriptions.contains_key(*name)) {
-        // The report names those that could have been meant.
-        for (name, path) in workers::find_all() {
-            if let Ok(description) = workers::describe(&path) {
-                descriptions.entry(name).or_insert(description);
-            }
-        }
-    }
+    let (engines, mut workers) = look_for(suite.wanted())?;
     let place = suite.place().map(Path::to_owned);
     let at = place.as_deref().unwrap_or(default_place);
     let (volume, host) = look(at, root)?;
@@ -87,7 +66,7 @@ pub fn prepare_text(
         cpus: host.machine.cpus,
         device: raw::is_device(at),
     };
-    let plan = suite::expand(&suite, &descriptions, &sizing)?;
+    let plan = suite::expand(&suite, &engines, &sizing)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
@@ -99,7 +78,7 @@ pub fn prepare_text(
 pub fn prepare_plan(
     text: String,
     plan: Plan,
-    mut workers: BTreeMap<String, WorkerIdentity>,
+    mut workers: Workers,
     place: Option<PathBuf>,
     default_place: &Path,
     root: &Root,
@@ -122,13 +101,33 @@ fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
 }
 
 /// The null engine measures what the harness costs, whether or not it is tested.
-fn add_null(workers: &mut BTreeMap<String, WorkerIdentity>) -> anyhow::Result<()> {
-    if !workers.contains_key("null")
-        && let Ok(path) = workers::find("null")
-    {
-        workers.insert("null".to_owned(), identify(path)?);
+fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
+    if workers.plain("null").is_none() {
+        let wanted = Wanted { engine: "null".to_owned(), pick: Pick::Newest };
+        let (_, found) = look_for(vec![wanted])?;
+        workers.extend(found);
     }
     Ok(())
+}
+
+/// Looks for what a suite wants. What is missing is reported under the line that asks for it.
+fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
+    let (mut engines, mut workers) = (Engines::default(), Workers::default());
+    for wanted in wanted {
+        // No worker of this name: the report names those that could have been meant.
+        let Ok(path) = workers::find(&wanted.engine) else { continue };
+        let found = libraries::choose(path, &wanted)?.map(|identity| {
+            let found = Found {
+                description: identity.description.clone(),
+                library: identity.library.clone(),
+            };
+            workers.add(&wanted.engine, identity);
+            found
+        });
+        engines.asked.insert(wanted, found);
+    }
+    engines.known = workers::find_all().into_keys().collect();
+    Ok((engines, workers))
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
@@ -145,12 +144,6 @@ fn lies_on(place: &Path, volume: &Volume) -> String {
 /// A place is named by the user: what is wrong with it is theirs to put right.
 pub fn refused(error: &PlaceError) -> Complaint {
     Complaint::usage(error.to_string())
-}
-
-/// A worker's file and what it says of itself.
-pub fn identify(path: PathBuf) -> anyhow::Result<WorkerIdentity> {
-    let description = workers::describe(&path)?;
-    Ok(WorkerIdentity { sha256: sha256(&path)?, path, description })
 }
 
 /// Says what a plan does and needs, and what will probably not work out.

@@ -5,10 +5,11 @@
 //! lie is never taken from it, and the names in it are only folders' names.
 
 mod differences;
+mod libraries;
 
 use super::compare;
 use super::finish::{self, Shown};
-use super::prepare::{Prepared, identify, prepare_plan};
+use super::prepare::{Prepared, prepare_plan};
 use super::resume::check_secrets;
 use super::run;
 use super::runs;
@@ -18,17 +19,17 @@ use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::printer::Printer;
 use crate::suite::{self, SEVERAL_MAX};
-use crate::workers;
 use anyhow::Context as _;
 use differences::{Side, differences};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::Medium;
 use kvdyno_record::workload::{Phase, Work};
+use libraries::{Given, found_here};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Repeats a run, shows it, and holds it against the first.
 pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -40,7 +41,7 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
-        let prepared = recorded.prepare(args.place.clone(), runs)?;
+        let prepared = recorded.prepare(args, runs)?;
         recorded.tell(&prepared, printer);
         (prepared, recorded.run.block_io)
     };
@@ -75,7 +76,7 @@ struct Recorded {
     run: RunRecord,
     plan: Plan,
     text: String,
-    /// By engine, as the cases found them.
+    /// By label, as the cases found them.
     workers: BTreeMap<String, WorkerIdentity>,
 }
 
@@ -88,19 +89,18 @@ impl Recorded {
         let text = std::fs::read_to_string(folder.path.join("suite.toml"))?;
         let records = folder.case_records()?.into_iter();
         let workers =
-            records.filter_map(|(_, record)| Some((record.case.engine, record.worker?))).collect();
+            records.filter_map(|(_, record)| Some((record.case.label, record.worker?))).collect();
         Ok(Self { run, plan, text, workers })
     }
 
     /// The same work, with the workers that are found here.
-    fn prepare(&self, place: Option<PathBuf>, default_place: &Path) -> anyhow::Result<Prepared> {
+    fn prepare(&self, args: &RerunArgs, default_place: &Path) -> anyhow::Result<Prepared> {
         check_volumes(&self.plan)?;
-        let mut workers = BTreeMap::new();
-        for case in &self.plan.cases {
-            if !workers.contains_key(&case.engine) {
-                workers.insert(case.engine.clone(), identify(workers::find(&case.engine)?)?);
-            }
-            let engine = &workers[&case.engine].description.engine;
+        let given = Given::of(&args.libraries, &self.plan)?;
+        let (found, workers) = found_here(&self.plan, &given)?;
+        for case in &found.cases {
+            let Some(worker) = workers.of(case) else { continue };
+            let engine = &worker.description.engine;
             // A worker would refuse it as well, but only when its turn has come.
             case.options.clone().resolve(engine).map_err(|error| {
                 Complaint::usage(format!("{} cannot be repeated: {error}", case.id)).hint(format!(
@@ -115,13 +115,10 @@ impl Recorded {
         sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
         let format = kvdyno_record::FORMAT.to_owned();
         // What is needed here is found out here: a stranger's plan may say anything.
-        let described = workers.iter().map(|(name, worker)| {
-            let name: &str = name;
-            (name, &worker.description.engine)
-        });
-        let estimate = suite::estimate(&self.plan.cases, &described.collect());
-        let plan = Plan { format, sized, estimate, ..self.plan.clone() };
-        prepare_plan(self.text.clone(), plan, workers, place, default_place, &Root::system())
+        let estimate = suite::estimate(&found.cases, &workers.descriptions());
+        let plan = Plan { format, sized, estimate, ..found };
+        let (text, place) = (self.text.clone(), args.place.clone());
+        prepare_plan(text, plan, workers, place, default_place, &Root::system())
     }
 
     /// Says what differs here before anything begins.
@@ -132,7 +129,9 @@ impl Recorded {
             program: &self.run.program,
             workers: &self.workers,
         };
-        let here = Side { host, program: crate::cli::VERSION, workers: &prepared.workers };
+        let by_label = |case: &Case| Some((case.label.clone(), prepared.workers.of(case)?.clone()));
+        let workers = prepared.plan.cases.iter().filter_map(by_label).collect();
+        let here = Side { host, program: crate::cli::VERSION, workers: &workers };
         let differences = differences(&there, &here, &self.plan);
         if differences.is_empty() {
             printer.note(&format!("nothing that a record knows differs from {}", self.run.id));

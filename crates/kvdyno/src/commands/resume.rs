@@ -1,7 +1,7 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
 use super::finish::{self, AtWork, Shown};
-use super::prepare::{identify, limit_not_held, refused};
+use super::prepare::{limit_not_held, refused};
 use super::run::{no_tier, no_volume};
 use super::{runs, search};
 use crate::cli::ResumeArgs;
@@ -12,12 +12,12 @@ use crate::printer::Printer;
 use crate::redact::is_struck_out;
 use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::runner::{Databases, Interrupt, Tiers, Volumes};
-use crate::{units, workers};
-use kvdyno_record::case::WorkerIdentity;
+use crate::workers::{self, Workers};
+use crate::{libraries, units};
 use kvdyno_record::engine::Value;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Goes on with a run.
@@ -118,24 +118,33 @@ pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
     Ok(())
 }
 
+/// A library that the run began with, and that is another one now or is gone: figures of two would
+/// stand under one name.
+fn gone(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast::<libraries::Changed>() {
+        Ok(changed) => {
+            let hint = "put it back, or begin a new run with `kvdyno run`";
+            Complaint::usage(changed.to_string()).hint(hint).into()
+        }
+        Err(error) => error,
+    }
+}
+
 /// A worker for each engine of the plan. One that differs from the one the run began with is used,
 /// and said: each case records which it was.
-fn workers_of(
-    folder: &RunFolder,
-    printer: &Printer,
-) -> anyhow::Result<BTreeMap<String, WorkerIdentity>> {
-    let mut found = BTreeMap::new();
+fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
+    let mut found = Workers::default();
     for case in folder.plan()?.cases {
-        if !found.contains_key(&case.engine)
+        if found.of(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
-            found.insert(case.engine, identify(path)?);
+            found.add(&case.engine, libraries::again(path, case.library).map_err(gone)?);
         }
     }
     let mut told = BTreeSet::new();
     for (_, record) in folder.case_records()? {
         let Some(before) = record.worker else { continue };
-        let now = found.get(&record.case.engine);
+        let now = found.of(&record.case);
         let differs = now.is_some_and(|now| now.sha256 != before.sha256);
         if differs && told.insert(record.case.engine.clone()) {
             printer.warning(&format!(

@@ -143,7 +143,7 @@ fn begin(
     evidence::save(root, volume.as_ref(), &folder.host().join("before"))?;
     write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
     folder.write_plan(&without_secrets(&prepared.plan)?)?;
-    let harness = prepared.workers.get("null");
+    let harness = prepared.workers.plain("null");
     let harness = harness.map(|null| harness_ns_per_op(null, &folder.host().join("harness")));
     let harness = harness.transpose().unwrap_or_else(|error| {
         printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));

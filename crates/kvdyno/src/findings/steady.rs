@@ -9,7 +9,6 @@ use crate::report::stalls;
 use crate::units::{duration, grouped, percent};
 use kvdyno_record::engine::{EngineEvent, Value};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::series::Slice;
 
 /// A rate that falls below this share of what it was, or rises as far, is not steady.
 const STEADY: f64 = 0.75;
@@ -67,7 +66,7 @@ fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
 fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let begin = at.phase.started_unix_ns;
     let window = (begin, begin.saturating_add(at.phase.wall_ns));
-    let told = Stalls::of(&at.case.events()?, window);
+    let told = Stalls::of(&at.case.stalls()?, window);
     if told.lasted_ns > 0 {
         return Ok(told.words(at.phase.wall_ns));
     }
@@ -133,10 +132,11 @@ impl Stalls {
 fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
     for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
-        let mut series = at.case.series()?;
-        series.retain(|slice| slice.phase == at.phase.name);
-        for role in at.drive.roles.iter().filter(|role| role.rate.is_none()) {
-            if let Some(words) = drift(&series, &role.name) {
+        let roles: Vec<&str> = at.drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let series = Series::of(&at, &roles)?;
+        for (index, role) in at.drive.roles.iter().enumerate() {
+            let words = || drift(&series, index, &role.name);
+            if let Some(words) = role.rate.is_none().then(words).flatten() {
                 cases.push((at.id(), words));
             }
         }
@@ -149,19 +149,46 @@ fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     ))
 }
 
+/// What a phase's roles did in each slice: two numbers in place of all that a slice says.
+#[derive(Debug, Default)]
+struct Series {
+    length_ns: Vec<u64>,
+    /// A role after the other.
+    counts: Vec<Vec<u64>>,
+}
+
+impl Series {
+    fn of(at: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
+        let counts = roles.iter().map(|_| Vec::new()).collect();
+        let mut series = Self { length_ns: Vec::new(), counts };
+        for slice in at.case.series()? {
+            let slice = slice?;
+            if slice.phase != at.phase.name {
+                continue;
+            }
+            series.length_ns.push(slice.length_ns);
+            for (role, counts) in roles.iter().zip(&mut series.counts) {
+                let ops = slice.roles.get(*role).into_iter().flat_map(|ops| ops.values());
+                counts.push(ops.map(|op| op.count).sum());
+            }
+        }
+        Ok(series)
+    }
+}
+
 /// How a role's rate in the last third of the slices differs from that in the first.
-fn drift(series: &[Slice], role: &str) -> Option<String> {
-    if series.len() < SLICES_MIN {
+fn drift(series: &Series, index: usize, role: &str) -> Option<String> {
+    let slices = series.length_ns.len();
+    if slices < SLICES_MIN {
         return None;
     }
-    let third = series.len() / 3;
-    let rate = |slices: &[Slice]| {
-        let ops = slices.iter().filter_map(|slice| slice.roles.get(role));
-        let count: u64 = ops.flat_map(|ops| ops.values()).map(|counts| counts.count).sum();
-        let length: u64 = slices.iter().map(|slice| slice.length_ns).sum();
+    let third = slices / 3;
+    let rate = |part: std::ops::Range<usize>| {
+        let count: u64 = series.counts[index][part.clone()].iter().sum();
+        let length: u64 = series.length_ns[part].iter().sum();
         count as f64 * 1e9 / length.max(1) as f64
     };
-    let (first, last) = (rate(&series[..third]), rate(&series[series.len() - third..]));
+    let (first, last) = (rate(0..third), rate(slices - third..slices));
     let word = if last < first * STEADY {
         "fell"
     } else if last * STEADY > first {

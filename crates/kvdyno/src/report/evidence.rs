@@ -4,14 +4,14 @@
 use super::metric::Why;
 use super::spent::Spent;
 use crate::runner::is_settled;
-use hdrhistogram::Histogram;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
-use kvdyno_record::engine::EngineEvent;
+use kvdyno_record::engine::{EngineEvent, EventKind};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
-use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::hlog::Kind;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::protocol::NO_HARNESS;
 use kvdyno_record::run::RunRecord;
+use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
 use std::collections::BTreeMap;
 
@@ -42,7 +42,11 @@ pub struct CaseEvidence {
 }
 
 /// All samples of a case by tag: phase, role, operation, kind.
-pub type Latencies = BTreeMap<(String, String, String, Kind), Histogram<u64>>;
+pub type Latencies = BTreeMap<(String, String, String, Kind), Samples>;
+
+/// Samples that are held at one time, those of a case's trials: a hundred trials of forty kinds of
+/// times take half of it. A bundle could ask for any amount.
+const SAMPLES_MAX: usize = (512 << 20) / PAGE_BYTES;
 
 impl Evidence {
     /// Reads a run.
@@ -198,36 +202,53 @@ impl CaseEvidence {
     pub fn latencies(&self) -> Result<Latencies, RecordError> {
         let mut merged = Latencies::new();
         let Some(folder) = &self.folder else { return Ok(merged) };
+        let mut pages = 0;
         for interval in folder.latency()? {
+            let interval = interval?;
             let tag = (interval.phase, interval.role, interval.op, interval.kind);
-            let all = merged.entry(tag).or_insert_with(hlog::histogram);
-            // Both have the record's bounds; what another program wrote outside them is clamped.
-            if all.add(&interval.histogram).is_err() {
-                for value in interval.histogram.iter_recorded() {
-                    all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
-                }
-            }
+            let all: &mut Samples = merged.entry(tag).or_default();
+            let before = all.pages();
+            all.add_all(interval.counts);
+            pages += all.pages() - before;
+            self.refuse_too_many(pages)?;
         }
         Ok(merged)
+    }
+
+    /// Samples of a record take at most so much memory.
+    pub(super) fn refuse_too_many(&self, pages: usize) -> Result<(), RecordError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| pages > SAMPLES_MAX) else {
+            return Ok(());
+        };
+        Err(RecordError::Malformed {
+            path: folder.path.join("latency.hlog"),
+            message: "the times of this case's trials would take more than 512 MiB of memory: \
+                      it has more kinds of them than any run of kvdyno"
+                .to_owned(),
+        })
     }
 
     /// How many slices each phase has.
     pub fn slices(&self) -> Result<BTreeMap<String, u64>, RecordError> {
         let mut slices = BTreeMap::new();
         for slice in self.series()? {
-            *slices.entry(slice.phase).or_insert(0) += 1;
+            *slices.entry(slice?.phase).or_insert(0) += 1;
         }
         Ok(slices)
     }
 
-    /// The slices of all phases, in order.
-    pub fn series(&self) -> Result<Vec<Slice>, RecordError> {
-        self.folder.as_ref().map_or_else(|| Ok(Vec::new()), CaseFolder::series)
+    /// The slices of all phases, in order, one at a time.
+    pub fn series(&self) -> Result<impl Iterator<Item = Result<Slice, RecordError>>, RecordError> {
+        Ok(self.folder.as_ref().map(CaseFolder::series).transpose()?.into_iter().flatten())
     }
 
-    /// What the engine told of its inside, in order.
-    pub fn events(&self) -> Result<Vec<EngineEvent>, RecordError> {
-        self.folder.as_ref().map_or_else(|| Ok(Vec::new()), CaseFolder::events)
+    /// When the engine told that it held writers up, in order; jobs are left out.
+    pub fn stalls(&self) -> Result<Vec<EngineEvent>, RecordError> {
+        let events = self.folder.as_ref().map(CaseFolder::events).transpose()?;
+        let stall = |event: &Result<EngineEvent, _>| {
+            event.as_ref().map_or(true, |event| event.kind == EventKind::Stall)
+        };
+        events.into_iter().flatten().filter(stall).collect()
     }
 
     /// The engine's own numbers around each phase; none where it left no file of them.

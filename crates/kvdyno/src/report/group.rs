@@ -8,11 +8,11 @@ use super::metric::Metrics;
 use super::trials::{At, Trials};
 use super::{cost, rates};
 use crate::units;
-use hdrhistogram::Histogram;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
+use kvdyno_record::samples::Samples;
 use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
 use schemars::JsonSchema;
@@ -150,9 +150,6 @@ pub struct RoleRow {
     pub beside_volume: Option<Beside>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
-    /// Service times of all operations and trials.
-    #[serde(skip)]
-    pub service: Option<Histogram<u64>>,
     /// Some of its operations read, and some write.
     #[serde(skip)]
     pub(super) does: Does,
@@ -179,17 +176,18 @@ pub struct OpRow {
     pub op: String,
     /// Its figures.
     pub metrics: Metrics,
-    /// Its service times in all trials.
-    #[serde(skip)]
-    pub service: Option<Histogram<u64>>,
 }
 
 impl Group {
     /// A case over its trials. `cases` have one key and are not empty.
     pub(super) fn read(cases: &[&CaseEvidence], host: &Host) -> Result<Self, RecordError> {
         let mut trials = Trials { cases: Vec::new() };
+        let mut pages = 0;
         for case in cases {
-            trials.cases.push((case, case.latencies()?));
+            let latencies = case.latencies()?;
+            pages += latencies.values().map(Samples::pages).sum::<usize>();
+            case.refuse_too_many(pages)?;
+            trials.cases.push((case, latencies));
         }
         Ok(Self::new(&cases[0].case, &trials, host))
     }
@@ -343,10 +341,10 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
     }
     let at = At { phase, role: &role.name, op: None };
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
-    let (metrics, service) = rates::of(trials, &at, clocks);
+    let metrics = rates::of(trials, &at, clocks);
     let one = |op: &&str| {
-        let (metrics, service) = rates::of(trials, &At { op: Some(op), ..at }, clocks);
-        OpRow { op: (*op).to_owned(), metrics, service: Some(service) }
+        let metrics = rates::of(trials, &At { op: Some(op), ..at }, clocks);
+        OpRow { op: (*op).to_owned(), metrics }
     };
     RoleRow {
         role: role.name.clone(),
@@ -358,7 +356,6 @@ fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
         beside: None,
         beside_volume: None,
         ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
-        service: Some(service),
         does: Does {
             reads: role.mix.iter().any(|entry| reads(&entry.op)),
             writes: role.mix.iter().any(|entry| entry.op.writes()),

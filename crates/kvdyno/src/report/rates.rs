@@ -68,8 +68,8 @@ pub(super) struct Clocks {
     pub(super) in_flight: bool,
 }
 
-/// The figures of a role, or of one of its operations, with the merged service times.
-pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> (Metrics, Histogram<u64>) {
+/// The figures of a role, or of one of its operations.
+pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
     let mut metrics = Metrics::default();
     let per_s = |count: u64, role: &RoleResult| {
         over(count as f64 * 1e9, role.window_ns as f64, "the role has no window")
@@ -95,7 +95,7 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> (Metrics, 
         _ => Ok(op.service_ns_max as f64),
     });
     let samples = trials.samples(at, Kind::Service);
-    let service = SERVICE.add(&mut metrics, &samples, max.clone());
+    SERVICE.add(&mut metrics, &samples, max.clone());
     if clocks.open_loop {
         let samples = trials.samples(at, Kind::Response);
         let longest = samples.iter().map(|samples| longest(samples, None)).collect();
@@ -109,23 +109,22 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> (Metrics, 
             times.add(&mut metrics, &samples, longest);
         }
     }
-    (metrics, service)
+    metrics
 }
 
 impl Times {
-    /// Adds its figures; gives the merged samples back.
+    /// Adds its figures.
     fn add(
         &self,
         metrics: &mut Metrics,
         samples: &[Result<Histogram<u64>, Why>],
         max: Vec<Reading>,
-    ) -> Histogram<u64> {
+    ) {
         let merged = merged(samples);
         for (q, definition) in self.percentiles {
             metrics.0.push(percentile(definition, q, &merged, samples, &max));
         }
         metrics.add(self.max, max);
-        merged
     }
 }
 

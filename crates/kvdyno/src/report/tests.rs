@@ -1,5 +1,6 @@
 //! The frozen record: every figure, table and file made from it stays as it is, byte for byte.
 
+use super::evidence::Evidence;
 use super::fixture::Fixture;
 use super::summary::{Summary, verdict};
 use super::{catalogue as c, long, wide};
@@ -9,6 +10,7 @@ use crate::printer::Printer;
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::{Durability, ErrorClass, OptionKind, OptionSpec, Value};
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::tier::{Memory, SwapRecord, Tier, TierRecord};
 use kvdyno_record::usage::DeviceUsage;
 use kvdyno_record::workload::{Rate, Schedule, Work};
@@ -109,7 +111,20 @@ fn percentiles_come_from_merged_histograms() {
     let p999 = role.metrics.get(&c::SERVICE_P999).unwrap();
     // Enough for p99.9 in each trial, for p99.99 not even in both.
     assert_eq!(p999.n, 2);
-    let merged = role.service.as_ref().unwrap();
+    let fixture = Fixture::new();
+    let folder = tempfile::tempdir().unwrap();
+    let run = fixture.write(&folder.path().join("run"));
+    let evidence = Evidence::read(&run).unwrap();
+    let group = &summary.groups[1];
+    let mut merged = hlog::histogram();
+    for case in evidence.cases.iter().filter(|case| case.case.key == group.key) {
+        for ((phase, of, _, kind), samples) in case.latencies().unwrap() {
+            let kinds = (phase == group.runs[0].phase, of == role.role, kind == Kind::Service);
+            if kinds == (true, true, true) {
+                samples.add_to(&mut merged);
+            }
+        }
+    }
     assert_eq!(merged.len(), 26_898);
     let longest = role.metrics.value(&c::SERVICE_MAX).unwrap();
     assert_eq!(p999.value, Some((merged.value_at_quantile(0.999) as f64).min(longest)));
@@ -287,7 +302,7 @@ fn an_open_loop_shows_service_and_response_apart() {
         let mut later = Vec::new();
         for (start, length, tag, samples) in &case.histograms {
             if let Some(tag) = tag.strip_suffix("get/service") {
-                let mut slower = kvdyno_record::hlog::histogram();
+                let mut slower = hlog::histogram();
                 for value in samples.iter_recorded() {
                     let ns = value.value_iterated_to() * 10;
                     slower.record_n(ns, value.count_at_value()).unwrap();

@@ -54,11 +54,11 @@ impl<'e> Trials<'e> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {
             case.phase(at.phase)?;
             let mut all = hlog::histogram();
-            for ((phase, role, op, tag_kind), histogram) in latencies {
+            for ((phase, role, op, tag_kind), samples) in latencies {
                 if (phase.as_str(), role.as_str(), *tag_kind) == (at.phase, at.role, kind)
                     && at.op.is_none_or(|wanted| wanted == op)
                 {
-                    all.add(histogram).map_err(|error| Why::from(format!("{error:?}")))?;
+                    samples.add_to(&mut all);
                 }
             }
             Ok(all)

@@ -9,6 +9,7 @@ use super::worker::Worker;
 use super::{Bench, Interrupt};
 use crate::host::child::Exit;
 use crate::host::{Beside, meter, raw};
+use crate::libraries;
 use crate::printer::Progress;
 use crate::redact::without_secrets;
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
@@ -86,10 +87,13 @@ pub(super) fn run(setting: &Setting<'_>, beside: &mut Beside) -> anyhow::Result<
 
 /// Its memory, and its worker in it; or why there is none.
 fn begin<'r>(setting: &Setting<'r>, log: File) -> Result<(Memory<'r>, Worker), String> {
+    let identity = setting.identity;
+    if let Some(library) = &identity.library {
+        libraries::check_unchanged(library).map_err(|changed| changed.to_string())?;
+    }
     let memory = Memory::of(setting)?;
-    let path = &setting.identity.path;
-    let failed = |error| format!("failed to start {}: {error}", path.display());
-    let worker = memory.start(path, log).map_err(failed)?;
+    let failed = |error| format!("failed to start {}: {error}", identity.path.display());
+    let worker = memory.start(identity, log).map_err(failed)?;
     Ok((memory, worker))
 }
 

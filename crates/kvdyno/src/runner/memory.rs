@@ -7,11 +7,10 @@ use super::worker::Worker;
 use crate::host::device::Device;
 use crate::host::group::Group;
 use crate::host::node;
-use kvdyno_record::case::RamLimit;
+use kvdyno_record::case::{RamLimit, WorkerIdentity};
 use kvdyno_record::tier::{self, SwapRecord, TierRecord};
 use std::fs::File;
 use std::io;
-use std::path::Path;
 
 /// What a case has of memory. Dropped, all of it is given back.
 pub(super) struct Memory<'r> {
@@ -57,8 +56,8 @@ impl<'r> Memory<'r> {
     }
 
     /// Starts a worker in it.
-    pub(super) fn start(&self, program: &Path, log: File) -> io::Result<Worker> {
-        let start = || Worker::start(program, self.group(), log);
+    pub(super) fn start(&self, worker: &WorkerIdentity, log: File) -> io::Result<Worker> {
+        let start = || Worker::start(worker, self.group(), log);
         match self.node {
             Some(node) => node::bound(node, start)?,
             None => start(),

@@ -25,8 +25,9 @@ pub use volumes::{VolumeError, Volumes, check as check_volumes};
 use crate::host::{Beside, Root, raw, size};
 use crate::printer::Progress;
 use crate::units;
+use crate::workers::Workers;
 use kvdyno_record::blockio::Watch;
-use kvdyno_record::case::{CaseRecord, Outcome, WorkerIdentity};
+use kvdyno_record::case::{CaseRecord, Outcome};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::workload::{Phase, Work};
@@ -58,8 +59,8 @@ pub struct Run<'r> {
     pub databases: &'r mut Databases,
     /// Other runs on it.
     pub beside: &'r mut Beside,
-    /// By whom: a worker for each engine.
-    pub workers: &'r BTreeMap<String, WorkerIdentity>,
+    /// By whom.
+    pub workers: &'r Workers,
     /// Whether the user wants an end.
     pub interrupt: &'r Interrupt,
     /// Told how it gets on.
@@ -124,7 +125,7 @@ impl Run<'_> {
     /// One pending case, with the load it needs if that has to be done again.
     fn step(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
         // Without a worker nothing is loaded again: what the load was measured at is kept.
-        let has_worker = self.workers.contains_key(&case.engine);
+        let has_worker = self.workers.of(case).is_some();
         let needs_load = !case.makes_database() && !self.databases.is_loaded(&case.database.id);
         if has_worker && needs_load {
             let Some(loader) =
@@ -146,7 +147,7 @@ impl Run<'_> {
 
     fn execute(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
-        let Some(identity) = self.workers.get(&case.engine) else {
+        let Some(identity) = self.workers.of(case) else {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);
             self.file(case::not_run(case, &folder, attempt, None, message)?, done);
             return Ok(());
@@ -231,7 +232,7 @@ impl Run<'_> {
         done: &mut BTreeMap<String, Outcome>,
     ) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
-        let identity = self.workers.get(&case.engine).cloned();
+        let identity = self.workers.of(case).cloned();
         let record = case::not_run(case, &folder, attempt, identity, message.to_owned())?;
         self.file(record, done);
         Ok(())

@@ -3,11 +3,11 @@
 use crate::host::child::{Child, Exit};
 use crate::host::group::Group;
 use crate::redact::redact;
+use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::protocol::{Control, Event, Job};
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::path::Path;
 use std::process::{ChildStdin, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
@@ -52,9 +52,16 @@ pub(super) struct Worker {
 impl Worker {
     /// Starts `program run`, inside `group` from its first instruction; its standard error goes to
     /// `log`.
-    pub(super) fn start(program: &Path, group: Option<&Group>, log: File) -> io::Result<Self> {
-        let mut command = Command::new(program);
+    pub(super) fn start(
+        identity: &WorkerIdentity,
+        group: Option<&Group>,
+        log: File,
+    ) -> io::Result<Self> {
+        let mut command = Command::new(&identity.path);
         command.arg("run");
+        if let Some(library) = &identity.library {
+            command.arg("--library").arg(&library.path);
+        }
         let mut child = Child::spawn(command, group)?;
         let gone = || io::Error::other("the child has no pipes");
         let input = child.stdin.take().ok_or_else(gone)?;

@@ -1,11 +1,12 @@
 //! Whether an engine can do what the suite asks: an ability that is missing is refused here, before
 //! any process starts, and never becomes a zero in a table.
 
+use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::phase::{Entry, Operation, Phase, Verify};
 use super::read::At;
 use super::scalar::Switch;
-use super::typed::{Engine, Typed};
+use super::typed::Typed;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
 use kvdyno_record::workload::{Data, KeyFormat};
 

@@ -1,17 +1,20 @@
 //! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
 
+use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare, Shape};
 use super::key::{Comparable, TierKey, VolumeKey};
 use super::parse::Suite;
 use super::read::At;
+use super::scalar::slug;
 use super::shuffle::shuffle;
 use super::sizing::{Limit, Sized};
-use super::typed::{Engine, Sharing};
+use super::typed::Sharing;
 use super::volume::Volume;
 use super::workload::{self, Terms};
 use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
+use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Copying, Database};
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Phase, Work};
@@ -24,6 +27,8 @@ const MINUTE: u64 = 60 * SECOND;
 pub(super) struct Setup<'a> {
     pub(super) engine: &'a Engine,
     pub(super) description: &'a Description,
+    /// None: it is part of its worker.
+    pub(super) library: Option<&'a Library>,
     pub(super) options: Options,
     pub(super) limit: Limit,
     /// None: in the place.
@@ -262,7 +267,7 @@ impl<'a> Cases<'a> {
     /// Adds a case; returns its id.
     fn push(&mut self, point: Point) -> String {
         let Point { setup, sized, swept, trial, phases: phases_on_record, loaded, .. } = point;
-        let label = &setup.engine.label().0;
+        let label = &setup.engine.label.0;
         let (data, run) = (&sized.data, &self.suite.typed.run);
         let phases = phases_on_record[loaded.map_or(0, |loaded| loaded.phases)..].to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
@@ -289,6 +294,7 @@ impl<'a> Cases<'a> {
             key: comparable.key(),
             engine: setup.engine.name.0.clone(),
             label: label.clone(),
+            library: setup.library.cloned(),
             options: setup.options.clone(),
             trial,
             listed: self.listed,
@@ -342,7 +348,7 @@ impl<'a> Cases<'a> {
         let number = self.made.len() + 1;
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let part = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
-        let (label, width) = (&setup.engine.label().0, self.width);
+        let (label, width) = (slug(&setup.engine.label.0), self.width);
         let volume = volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
         format!("{number:0width$}_{label}{ram}{volume}_{part}_r{trial}")
     }

@@ -107,7 +107,7 @@ fn check_repeated<T: PartialEq>(values: &OneOrMany<T>, mistakes: &mut Mistakes) 
 fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
     let mut labels = HashSet::new();
     for engine in &typed.engine {
-        let label = engine.label();
+        let label = &engine.label;
         if !labels.insert(&label.0) {
             let mistake = mistakes.at(&label.span, format!("`{}` is there twice", label.0));
             mistake.label("expected a `label` that no other engine has");

@@ -52,10 +52,10 @@ fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
 /// Jobs stand in one table with the engines and with the case that writes the file.
 fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
     let mut labels: HashSet<String> =
-        typed.engine.iter().map(|engine| engine.label().0.clone()).collect();
+        typed.engine.iter().map(|engine| engine.label.0.clone()).collect();
     if !labels.insert(jobs::NAME.to_owned()) {
-        for engine in typed.engine.iter().filter(|engine| engine.label().0 == jobs::NAME) {
-            let mistake = mistakes.at(&engine.label().span, "[drive] goes by this name, too");
+        for engine in typed.engine.iter().filter(|engine| engine.label.0 == jobs::NAME) {
+            let mistake = mistakes.at(&engine.label.span, "[drive] goes by this name, too");
             mistake.label("expected another `label`");
         }
     }

@@ -1,10 +1,10 @@
 //! `[drive]` as typed: jobs on the bare drive that the databases lie on.
 
+use super::engine::Options;
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Toml, Word};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, Threads};
 use super::source::Span;
-use super::typed::Options;
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 

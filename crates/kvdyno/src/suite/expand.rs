@@ -3,6 +3,7 @@
 
 use super::abilities::{self, misplaced};
 use super::cases::{Cases, Setup, is_on_device, records_max, terms};
+use super::engine::Engine;
 use super::estimate;
 use super::jobs::{self, Bare};
 use super::mistake::{Mistakes, SuiteError};
@@ -11,13 +12,12 @@ use super::parse::Suite;
 use super::phase::Phase;
 use super::read::At;
 use super::sizing::{self, Limit, Sized, SizingHost};
-use super::typed::Engine;
 use super::volume::Volume;
+use super::wanted::{self, Engines, Missing};
 use super::workload;
 use crate::units;
 use kvdyno_record::engine::{Description, PlaceKind};
 use kvdyno_record::plan::{Copying, Plan};
-use kvdyno_record::protocol::WorkerDescription;
 use std::collections::BTreeMap;
 
 /// More cases than this are a slip of the keyboard.
@@ -25,16 +25,12 @@ const CASES_MAX: u64 = 100_000;
 
 /// Every case of the suite, with nothing left open.
 ///
-/// `engines` are the workers that were found, by engine name. The time this takes depends on the
+/// `engines` is what came of looking for [`Suite::wanted`]. The time this takes depends on the
 /// number of cases and on nothing else.
-pub fn expand(
-    suite: &Suite,
-    engines: &BTreeMap<String, WorkerDescription>,
-    host: &SizingHost,
-) -> Result<Plan, SuiteError> {
+pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Plan, SuiteError> {
     let mut mistakes = Mistakes::default();
     let found = find_engines(suite, engines, &mut mistakes);
-    let planning: Vec<_> = found.iter().map(|(_, description)| &description.planning).collect();
+    let planning: Vec<_> = found.iter().map(|(_, found)| &found.engine().planning).collect();
     let mut sized = sizing::data(suite, &planning, host, &mut mistakes);
     let limits = sizing::limits(suite, &mut sized, host);
     let setups = set_up(suite, &found, &limits, &sized, host, &mut mistakes);
@@ -55,7 +51,7 @@ pub fn expand(
         [fit_warnings(&setups, host), left_out(suite, &found), not_copied(suite, &setups, host)];
     let warnings = warnings.concat();
     let cases = Cases::of(suite, &sized, host.device).all(&setups, &threads, bare.as_ref());
-    let found = found.iter().map(|(engine, description)| (engine.name.0.as_str(), *description));
+    let found = found.iter().map(|(engine, found)| (engine.name.0.as_str(), found.engine()));
     let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
     Ok(Plan {
         search: None,
@@ -71,41 +67,77 @@ pub fn expand(
 
 fn find_engines<'a>(
     suite: &'a Suite,
-    engines: &'a BTreeMap<String, WorkerDescription>,
+    engines: &'a Engines,
     mistakes: &mut Mistakes,
-) -> Vec<(&'a Engine, &'a Description)> {
-    let known: Vec<&str> = engines.keys().map(String::as_str).collect();
+) -> Vec<(&'a Engine, &'a wanted::Found)> {
+    let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for engine in &suite.typed.engine {
         let name = &engine.name;
-        let Some(worker) = engines.get(&name.0) else {
-            let message = format!("there is no worker `kvdyno-{}`", name.0);
-            mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
-                "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where workers \
-                 are looked for, --engine runs the others alone",
-                if known.is_empty() {
-                    "none was found".to_owned()
-                } else {
-                    format!("found: {}", known.join(", "))
-                }
-            ));
-            continue;
-        };
-        found.push((&engine.value, &worker.engine));
+        match engines.get(&name.0, &engine.pick) {
+            Some(Ok(worker)) => found.push((engine, worker)),
+            Some(Err(missing)) => tell_missing(engine, missing, mistakes),
+            None => {
+                let message = format!("there is no worker `kvdyno-{}`", name.0);
+                mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
+                    "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
+                     workers are looked for, --engine runs the others alone",
+                    if known.is_empty() {
+                        "none was found".to_owned()
+                    } else {
+                        format!("found: {}", known.join(", "))
+                    }
+                ));
+            }
+        }
     }
     found
 }
 
+/// Why an engine cannot be loaded, where that was asked for, and what gets it.
+fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
+    let (name, span) = (&engine.name.0, &engine.pick.span);
+    match missing {
+        Missing::NoLibrary(words) => {
+            mistakes.at(span, format!("{name}: {words}")).help(format!(
+                "`kvdyno engines get {name}` fetches the newest release; --engine runs the others \
+                 alone"
+            ));
+        }
+        Missing::NotInstalled { installed } => {
+            let version = engine.pick.words();
+            let mistake = mistakes.at(span, format!("{name} {version} is not installed"));
+            mistake.label("not installed");
+            let installed = match installed.as_slice() {
+                [] => "nothing".to_owned(),
+                versions => versions.join(", "),
+            };
+            mistake.help(format!(
+                "`kvdyno engines get {name} {version}` fetches it; installed: {installed}"
+            ));
+        }
+        Missing::TakesNone { version } => {
+            let what = format!("{name} is part of its worker, and loads no library");
+            let mistake = mistakes.at(span, what);
+            mistake.label(format!("expected neither a version nor a library: it is {version}"));
+        }
+        Missing::Unusable(why) => {
+            mistakes.at(span, format!("{name} cannot be loaded: {why}"));
+        }
+    }
+}
+
 fn set_up<'a>(
     suite: &'a Suite,
-    found: &[(&'a Engine, &'a Description)],
+    found: &[(&'a Engine, &'a wanted::Found)],
     limits: &[Limit],
     sized: &Sized,
     host: &SizingHost,
     mistakes: &mut Mistakes,
 ) -> Vec<Setup<'a>> {
     let mut setups = Vec::new();
-    for &(engine, description) in found {
+    for &(engine, worker) in found {
+        let (description, library) = (worker.engine(), worker.library.as_ref());
         let data = &sized.data;
         let volumes = volumes(suite, description);
         let first = volumes.first().copied().unwrap_or_else(|| suite.typed.volume.first());
@@ -114,7 +146,8 @@ fn set_up<'a>(
         for limit in limits {
             let memory = Memory { bytes: limit.memory_bytes(host) };
             let options = options::resolve(engine, description, memory, mistakes);
-            let setup = Setup { engine, description, options, limit: limit.clone(), volume: None };
+            let (limit, volume) = (limit.clone(), None);
+            let setup = Setup { engine, description, library, options, limit, volume };
             setups.extend(volumes.iter().map(|&volume| Setup { volume, ..setup.clone() }));
         }
     }
@@ -132,14 +165,15 @@ fn volumes<'a>(suite: &'a Suite, description: &Description) -> Vec<Option<&'a At
 }
 
 /// What engines are not run on, though the suite names it.
-fn left_out(suite: &Suite, found: &[(&Engine, &Description)]) -> Vec<String> {
+fn left_out(suite: &Suite, found: &[(&Engine, &wanted::Found)]) -> Vec<String> {
     let mut notes = Vec::new();
-    for (engine, description) in found {
+    for (engine, worker) in found {
+        let description = worker.engine();
         let without = |volume: &&At<Volume>| {
             misplaced(description, volume.place() == PlaceKind::Device).is_some()
         };
         for volume in suite.typed.volume.iter().filter(without) {
-            let (label, name) = (&engine.label().0, &volume.name.0);
+            let (label, name) = (&engine.label.0, &volume.name.0);
             let what = misplaced(description, volume.place() == PlaceKind::Device);
             let what = what.unwrap_or_default();
             notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
@@ -154,7 +188,7 @@ fn not_copied(suite: &Suite, setups: &[Setup], host: &SizingHost) -> Vec<String>
     let evicts = suite.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
     let mut notes: Vec<String> = Vec::new();
     for setup in setups {
-        let (label, volume) = (&setup.engine.label().0, setup.volume.map(|at| &at.value));
+        let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
         let on = volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
         let note = if is_on_device(setup.volume, host.device) {
             let warm =
@@ -262,7 +296,7 @@ fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
             format!(
                 "{} may not fit its RAM limit of {}: it needs about {}, of that {} for \
                  caches and buffers",
-                setup.engine.label().0,
+                setup.engine.label.0,
                 units::bytes(bytes),
                 units::bytes(needed),
                 units::bytes(caches)

@@ -4,18 +4,18 @@
 use super::abilities::misplaced;
 use super::cases::Setup;
 use super::drive::{Drive, Job, Pattern, Way};
+use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::options::{self, Memory};
 use super::parse::Suite;
 use super::phase;
 use super::read::At;
-use super::scalar::{DataSize, Given, Name, Threads};
+use super::scalar::{DataSize, Given, Label, Name, Threads};
 use super::sizing::{Limit, Sized, SizingHost, scaled};
 use super::source::Span;
-use super::typed::{Engine, Options};
+use super::wanted::Engines;
 use crate::units;
 use kvdyno_record::engine::{Description, Value};
-use kvdyno_record::protocol::WorkerDescription;
 use kvdyno_record::workload::{
     Choice, Data, Drive as Roles, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role,
     Size, ValueShape, Work,
@@ -102,7 +102,8 @@ pub(super) struct BareJob<'a> {
 /// more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
-    let fill = Engine { name, label: None, durability: None, options: Options::default() };
+    let label = At { value: Label(NAME.to_owned()), span: drive.span.clone() };
+    let fill = Engine::plain(name, label);
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
     let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
     let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
@@ -120,12 +121,9 @@ fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engi
         options.0.push((text("read_only", &drive.span), on));
     }
     options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
-    Engine {
-        name: At { value: Name(worker.to_owned()), span: job.span.clone() },
-        label: Some(At { value: Name(label), span: label_span.clone() }),
-        durability: job.durability.clone(),
-        options,
-    }
+    let name = At { value: Name(worker.to_owned()), span: job.span.clone() };
+    let label = At { value: Label(label), span: label_span.clone() };
+    Engine { durability: job.durability.clone(), options, ..Engine::plain(name, label) }
 }
 
 /// The workers that a section needs.
@@ -136,13 +134,13 @@ pub(super) fn workers(drive: &Drive) -> &'static [&'static str] {
 /// What the section's workers say of themselves, by name; a mistake for each that is not there.
 pub(super) fn find<'a>(
     drive: &At<Drive>,
-    found: &'a BTreeMap<String, WorkerDescription>,
+    found: &'a Engines,
     mistakes: &mut Mistakes,
 ) -> BTreeMap<&'static str, &'a Description> {
     let mut descriptions = BTreeMap::new();
     for name in workers(drive) {
-        if let Some(worker) = found.get(*name) {
-            descriptions.insert(*name, &worker.engine);
+        if let Some(worker) = found.plain(name) {
+            descriptions.insert(*name, worker);
             continue;
         }
         let mistake = mistakes.at(&drive.span, format!("there is no worker `kvdyno-{name}`"));
@@ -189,7 +187,7 @@ pub(super) fn resolve<'a>(
         let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
         let limit = limit.clone();
-        let setup = Setup { engine, description, options, limit, volume: None };
+        let setup = Setup { engine, description, library: None, options, limit, volume: None };
         Some(Shape { setup, sized: blocks(bytes, block, seed) })
     };
     let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);

@@ -1,9 +1,9 @@
 //! An engine's options: as typed, and as the engine is opened with them under one RAM limit.
 
+use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::read::At;
 use super::scalar::Given;
-use super::typed::Engine;
 use crate::units;
 use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
 
@@ -29,7 +29,11 @@ pub(super) fn resolve(
     let known: Vec<&str> = description.options.iter().map(|spec| spec.name.as_str()).collect();
     for (name, given) in &engine.options.0 {
         let Some(spec) = description.options.iter().find(|spec| spec.name == name.value) else {
-            let message = format!("{} has no option `{}`", description.name, name.value);
+            // Of a library it depends on the version.
+            let by_library = description.capabilities.library;
+            let version = if by_library { &description.version } else { "" };
+            let whose = format!("{} {version}", description.name);
+            let message = format!("{} has no option `{}`", whose.trim_end(), name.value);
             mistakes.unknown(&name.span, message, &name.value, &known);
             continue;
         };

@@ -1,12 +1,14 @@
 //! The first gate: from text and arguments to a suite that makes sense on any machine.
 
 use super::check::check;
+use super::engine::Engine;
 use super::jobs;
 use super::mistake::{Mistakes, SuiteError, closest};
 use super::read::{FromToml, Toml};
 use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
+use super::wanted::{Pick, Wanted};
 use crate::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -92,14 +94,18 @@ impl Suite {
         self.place.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 
-    /// The engines whose workers must be found, each once.
-    pub fn engines(&self) -> Vec<&str> {
-        let mut names: Vec<&str> =
-            self.typed.engine.iter().map(|engine| engine.name.0.as_str()).collect();
-        names.extend(self.typed.drive.iter().flat_map(|drive| jobs::workers(drive)));
-        names.sort_unstable();
-        names.dedup();
-        names
+    /// The workers that must be found, each once with each library that it is to load.
+    pub fn wanted(&self) -> Vec<Wanted> {
+        let of = |engine: &Engine| Wanted {
+            engine: engine.name.0.clone(),
+            pick: engine.pick.value.clone(),
+        };
+        let drive = self.typed.drive.iter().flat_map(|drive| jobs::workers(drive));
+        let drive = drive.map(|name| Wanted { engine: (*name).to_owned(), pick: Pick::Newest });
+        let mut wanted: Vec<Wanted> = self.typed.engine.iter().map(of).chain(drive).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted
     }
 }
 
@@ -126,7 +132,7 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
     for name in wanted {
         let is_drive = drive && name == jobs::NAME;
         if !is_drive && !typed.engine.iter().any(|engine| engine.is_called(name)) {
-            let labels = typed.engine.iter().map(|engine| engine.label().0.as_str());
+            let labels = typed.engine.iter().map(|engine| engine.label.0.as_str());
             let labels: Vec<&str> = labels.chain(drive.then_some(jobs::NAME)).collect();
             let meant = closest(name, &labels).map(|label| format!("did you mean `{label}`? "));
             mistakes.anywhere(format!("--engine: the suite has no engine `{name}`")).help(format!(

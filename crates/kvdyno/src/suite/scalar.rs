@@ -36,6 +36,14 @@ pub(super) struct Several(pub(super) u32);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name(pub(super) String);
 
+/// What tables call an engine: as a name, with dots; what lists add may hold anything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Label(pub(super) String);
+
+/// A version of a library: part of file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Version(pub(super) String);
+
 /// How many threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Threads {
@@ -192,6 +200,57 @@ impl FromToml for Name {
             .at(&span, format!("`{name}` cannot be a name"))
             .label("expected 1 to 64 of: a-z 0-9 _ -")
             .help("names become part of file names; a `title` may say anything");
+        None
+    }
+}
+
+impl FromToml for Label {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let label = String::from_toml(toml, mistakes)?;
+        let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
+        let fits = (1..=64).contains(&label.len()) && !label.starts_with('.');
+        if fits && label.chars().all(letter) {
+            return Some(Self(label));
+        }
+        mistakes
+            .at(&span, format!("`{label}` cannot be a label"))
+            .label("expected 1 to 64 of: a-z 0-9 _ - .")
+            .help("labels become part of file names, and do not begin with a dot");
+        None
+    }
+}
+
+impl Label {
+    /// A value as it stands in a label: on one line.
+    pub(super) fn part(text: &str) -> String {
+        text.chars().map(|c| if c.is_control() { '-' } else { c }).collect()
+    }
+}
+
+/// A label as part of a file's name: `rocksdb block_cache=1GiB` is `rocksdb-block_cache-1GiB`.
+pub fn slug(label: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '-' };
+    label.chars().map(letter).take(SLUG_CHARS_MAX).collect()
+}
+
+/// Leaves room for what else stands in a case's name.
+const SLUG_CHARS_MAX: usize = 100;
+
+impl FromToml for Version {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let value = toml.into_inner();
+        let DeValue::String(text) = &value else {
+            wrong_kind(&span, &value, "a version in quotes, such as \"9.10.0\"", mistakes);
+            return None;
+        };
+        if kvdyno_record::library::is_version(text) {
+            return Some(Self(text.to_string()));
+        }
+        mistakes
+            .at(&span, format!("`{text}` cannot be a version"))
+            .label("expected a version such as \"9.10.0\"");
         None
     }
 }
@@ -356,6 +415,8 @@ scalar_schema!(Several, "Several", {
     "pattern": r"^[0-9][0-9_.]* ?[kK]?$",
 });
 scalar_schema!(Name, "Name", { "type": "string", "pattern": "^[a-z0-9_-]{1,64}$" });
+scalar_schema!(Label, "Label", { "type": "string", "pattern": "^[a-z0-9_-][a-z0-9._-]{0,63}$" });
+scalar_schema!(Version, "Version", { "type": "string", "pattern": "^[0-9][0-9A-Za-z._-]{0,31}$" });
 scalar_schema!(Threads, "Threads", {
     "anyOf": [
         { "type": "integer", "minimum": 1, "maximum": 65_536 },

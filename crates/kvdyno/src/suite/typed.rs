@@ -2,18 +2,17 @@
 //! from these types; what their values mean together is for `check` and `expand`.
 
 use super::drive::Drive;
+use super::engine::{Engine, EngineTable};
 use super::length::Length;
 use super::mistake::Mistakes;
 use super::phase::Phase;
 use super::read::{At, Fields, FromToml, Toml, Word};
-use super::scalar::{Bytes, Count, DataSize, Given, Name, Nanoseconds, OneOrMany, Several, Share};
+use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
 use super::tier::Tier;
 use super::volume::Volume;
-use kvdyno_record::engine::Durability;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{KeyFormat, Size};
 use schemars::JsonSchema;
-use std::collections::BTreeMap;
 
 /// A suite of kvdyno: data, engines, what they do, and what is varied.
 #[derive(Clone, Debug, JsonSchema)]
@@ -39,8 +38,8 @@ pub(super) struct Typed {
     /// The bare drive that the databases lie on.
     pub(super) drive: Option<At<Drive>>,
     /// The engines under test, in any order: each trial draws its own.
-    #[schemars(with = "Option<Vec<At<Engine>>>", length(min = 1))]
-    pub(super) engine: Vec<At<Engine>>,
+    #[schemars(with = "Option<Vec<At<EngineTable>>>", length(min = 1))]
+    pub(super) engine: Vec<Engine>,
     /// What happens, in order. The first phase is the load.
     #[schemars(with = "Option<Vec<At<Phase>>>", length(min = 1))]
     pub(super) phase: Vec<At<Phase>>,
@@ -132,40 +131,6 @@ pub(super) enum Sharing {
     Fresh,
 }
 
-/// An engine under test.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct Engine {
-    /// The worker: `kvdyno-<name>`.
-    pub(super) name: At<Name>,
-    /// What tables call it, if one engine appears several times. Default: the name.
-    pub(super) label: Option<At<Name>>,
-    /// What "done" means for a write. Default: async.
-    pub(super) durability: Option<At<Durability>>,
-    /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`.
-    #[schemars(default)]
-    pub(super) options: Options,
-}
-
-/// Options as typed, in the order of their names.
-#[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(transparent)]
-pub(super) struct Options(
-    #[schemars(with = "BTreeMap<String, Given>")] pub(super) Vec<(At<String>, At<Given>)>,
-);
-
-impl Engine {
-    /// What tables and folders call it.
-    pub(super) fn label(&self) -> &At<Name> {
-        self.label.as_ref().unwrap_or(&self.name)
-    }
-
-    /// Whether `--engine name` means it.
-    pub(super) fn is_called(&self, name: &str) -> bool {
-        self.label().0 == name || self.name.0 == name
-    }
-}
-
 impl Typed {
     /// How often every point is repeated.
     pub(super) fn trials(&self) -> u32 {
@@ -212,8 +177,12 @@ impl FromToml for Typed {
         let place: Option<At<Place>> = fields.optional("place");
         let volume: Option<At<Vec<At<Volume>>>> = fields.optional("volume");
         let run: Option<At<Run>> = fields.optional("run");
-        let engine: Option<At<Vec<At<Engine>>>> = fields.required_unless(optional, "engine");
+        let engine: Option<At<Vec<At<EngineTable>>>> = fields.required_unless(optional, "engine");
         let phase: Option<At<Vec<At<Phase>>>> = fields.required_unless(optional, "phase");
+        let engine = engine.map(|engine| {
+            let tables = engine.value.into_iter().map(|table| table.value);
+            tables.flat_map(|table| table.engines(fields.mistakes)).collect()
+        });
         fields.finish();
         let run = run.map(|run| run.value).unwrap_or_default();
         let alone = drive.as_ref().filter(|_| optional).map(Data::of_drive);
@@ -229,7 +198,7 @@ impl FromToml for Typed {
             volume: volume.map(|volume| volume.value).unwrap_or_default(),
             run,
             drive,
-            engine: engine.map(|engine| engine.value).or(optional.then(Vec::new))?,
+            engine: engine.or(optional.then(Vec::new))?,
             phase: phase.map(|phase| phase.value).or(optional.then(Vec::new))?,
         })
     }
@@ -318,31 +287,5 @@ impl FromToml for Run {
         };
         fields.finish();
         Some(run)
-    }
-}
-
-impl FromToml for Engine {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[engine]]", mistakes)?;
-        let name = fields.required("name");
-        let label = fields.optional("label");
-        let durability = fields.optional("durability");
-        let options: Option<At<Options>> = fields.optional("options");
-        fields.finish();
-        let options = options.map(|options| options.value).unwrap_or_default();
-        Some(Self { name: name?, label, durability, options })
-    }
-}
-
-impl FromToml for Options {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[engine.options]", mistakes)?;
-        let mut options = Vec::new();
-        for (name, toml) in fields.rest() {
-            if let Some(given) = At::from_toml(toml, fields.mistakes) {
-                options.push((name, given));
-            }
-        }
-        Some(Self(options))
     }
 }

@@ -36,6 +36,7 @@ fn every_case_has_its_block_io_and_nothing_where_it_was_not_asked_for() {
         assert!(counted.sum::<u64>() <= lines, "the log is of the whole case");
         for phase in &case.phases {
             let readings = folder.block_io_readings().unwrap();
+            let readings = readings.collect::<Result<Vec<_>, _>>().unwrap();
             assert!(readings.iter().filter(|reading| reading.phase == phase.name).count() >= 2);
         }
         let name = folder.path.file_name().unwrap().to_str().unwrap();

@@ -140,7 +140,8 @@ fn counts_past_32_bits_come_through() {
     let second = Duration::from_secs(1);
     writer.write(Duration::ZERO, second, [(tag, &histogram)]).unwrap();
 
-    let mut slices = folder.series().unwrap();
+    let slices = folder.series().unwrap();
+    let mut slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     slices.truncate(1);
     let counts = slices[0].roles.get_mut("readers").unwrap().get_mut("get").unwrap();
     (counts.count, counts.service_ns, counts.service_ns_max) = (MANY, MANY * 100, 100);

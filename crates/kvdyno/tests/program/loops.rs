@@ -17,9 +17,11 @@ pub(crate) fn samples(
 ) -> Histogram<u64> {
     let mut all = hlog::histogram();
     for interval in run.case(&case.case, case.attempt).latency().unwrap() {
+        let interval = interval.unwrap();
         let found = [interval.phase.as_str(), interval.role.as_str(), interval.op.as_str()];
         if found == tag && interval.kind == kind {
-            all.add(&interval.histogram).unwrap();
+            let counts = interval.counts.into_iter();
+            counts.for_each(|(value, count)| all.record_n(value, count).unwrap());
         }
     }
     all
@@ -28,6 +30,7 @@ pub(crate) fn samples(
 /// Operations of a role in the series of a case.
 fn in_series(run: &RunFolder, case: &CaseRecord, [phase, role, op]: [&str; 3]) -> u64 {
     let slices = run.case(&case.case, case.attempt).series().unwrap();
+    let slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     let slices = slices.iter().filter(|slice| slice.phase == phase);
     slices.filter_map(|slice| Some(slice.roles.get(role)?.get(op)?.count)).sum()
 }
@@ -224,6 +227,7 @@ fn readers_and_writer_have_equal_windows_and_both_are_reported() {
     }
     // Both worked in the first half and in the second; a slice alone may pass on a busy machine.
     let slices = run.case(&case.case, 1).series().unwrap();
+    let slices = slices.collect::<Result<Vec<_>, _>>().unwrap();
     let worked = |role: &str, half: std::ops::Range<u64>| {
         let in_half = slices.iter().filter(|s| s.phase == "measure" && half.contains(&s.slice));
         let mut counts = in_half.filter_map(|slice| slice.roles.get(role)).flat_map(|r| r.values());

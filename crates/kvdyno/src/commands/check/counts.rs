@@ -4,7 +4,7 @@
 use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
 use kvdyno_record::files::CaseFolder;
-use kvdyno_record::hlog::{Kind, LONGEST_NS};
+use kvdyno_record::hlog::{self, Kind, LONGEST_NS};
 use kvdyno_record::workload::Work;
 use std::collections::BTreeMap;
 
@@ -85,9 +85,7 @@ const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Com
 
 impl Told {
     fn by(folder: &CaseFolder) -> Result<Self, String> {
-        let kinds = KINDS.map(|kind| Ok((kind, from_histograms(folder, kind)?)));
-        let log = kinds.into_iter().collect::<Result<_, String>>()?;
-        Ok(Self { series: from_series(folder)?, log })
+        Ok(Self { series: from_series(folder)?, log: from_histograms(folder)? })
     }
 }
 
@@ -161,6 +159,7 @@ fn from_series(folder: &CaseFolder) -> Result<Tellings, String> {
     let mut tellings = Tellings::new();
     let mut sums: BTreeMap<(String, String, String), u64> = BTreeMap::new();
     for slice in folder.series().map_err(|error| error.to_string())? {
+        let slice = slice.map_err(|error| error.to_string())?;
         for (role, ops) in slice.roles {
             for (op, counts) in ops {
                 let tag = (slice.phase.clone(), role.clone(), op);
@@ -179,20 +178,18 @@ fn from_series(folder: &CaseFolder) -> Result<Tellings, String> {
 }
 
 /// Sums over the middles of the buckets.
-fn from_histograms(folder: &CaseFolder, kind: Kind) -> Result<Tellings, String> {
-    let mut tellings = Tellings::new();
+fn from_histograms(folder: &CaseFolder) -> Result<BTreeMap<Kind, Tellings>, String> {
+    let buckets = hlog::histogram();
+    let mut log = BTreeMap::from(KINDS.map(|kind| (kind, Tellings::new())));
     for interval in folder.latency().map_err(|error| error.to_string())? {
-        if interval.kind != kind {
-            continue;
-        }
+        let interval = interval.map_err(|error| error.to_string())?;
         let tag = (interval.phase, interval.role, interval.op);
-        let telling = tellings.entry(tag).or_default();
-        for bucket in interval.histogram.iter_recorded() {
-            let value = interval.histogram.median_equivalent(bucket.value_iterated_to());
-            telling.sum_ns += value as f64 * bucket.count_at_value() as f64;
-            telling.count += bucket.count_at_value();
+        let telling = log.entry(interval.kind).or_default().entry(tag).or_default();
+        for (value, count) in interval.counts {
+            telling.sum_ns += buckets.median_equivalent(value) as f64 * count as f64;
+            telling.count = telling.count.saturating_add(count);
+            telling.max_ns = telling.max_ns.max(value);
         }
-        telling.max_ns = telling.max_ns.max(interval.histogram.max());
     }
-    Ok(tellings)
+    Ok(log)
 }

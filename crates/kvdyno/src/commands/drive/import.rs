@@ -131,7 +131,8 @@ fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
         debug_build: false,
         engine,
     };
-    Ok(WorkerIdentity { path: std::path::absolute(file)?, sha256: sha256(file)?, description })
+    let (path, sha256) = (std::path::absolute(file)?, sha256(file)?);
+    Ok(WorkerIdentity { path, sha256, description, library: None })
 }
 
 /// A number as fio writes it: `4k` is 4096.
@@ -170,6 +171,7 @@ fn case(at: usize, job: &Job) -> Case {
         key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
         engine: "fio".to_owned(),
         label,
+        library: None,
         options: Options { durability: Durability::Async, values: values.collect() },
         trial: 1,
         listed: 0,
@@ -343,9 +345,10 @@ mod tests {
         assert!(ops["get"].count > 2 * ops["update"].count);
         let intervals = run.case(&record.case, 1).latency().unwrap();
         let samples: u64 = intervals
-            .iter()
+            .map(Result::unwrap)
             .filter(|interval| interval.kind == hlog::Kind::Service)
-            .map(|interval| interval.histogram.len())
+            .flat_map(|interval| interval.counts)
+            .map(|(_, count)| count)
             .sum();
         assert_eq!(samples, ops["get"].count + ops["update"].count);
     }

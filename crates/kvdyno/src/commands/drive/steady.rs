@@ -35,10 +35,38 @@ pub(super) fn tell(folder: &RunFolder, rounds: bool, printer: &Printer) -> anyho
     Ok(())
 }
 
+/// The operations of a slice of a case's measured phase.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    start_ns: u64,
+    length_ns: u64,
+    count: u64,
+}
+
+impl Done {
+    fn in_slice(slice: &Slice) -> Option<Self> {
+        let ops = slice.roles.values().flat_map(BTreeMap::values);
+        (slice.phase == "measure").then(|| Self {
+            start_ns: slice.start_ns,
+            length_ns: slice.length_ns,
+            count: ops.map(|op| op.count).sum(),
+        })
+    }
+}
+
 /// Operations that ended in a case's measured phase, in five parts of equal length.
-fn fifths(slices: &[Slice]) -> Option<[f64; WINDOW]> {
-    let measured: Vec<&Slice> = slices.iter().filter(|slice| slice.phase == "measure").collect();
-    let end = measured.iter().map(|slice| slice.start_ns + slice.length_ns).max()?;
+fn fifths(
+    slices: impl IntoIterator<Item = Result<Slice, RecordError>>,
+) -> Result<Option<[f64; WINDOW]>, RecordError> {
+    let done = slices.into_iter().filter_map(|slice| match slice {
+        Ok(slice) => Done::in_slice(&slice).map(Ok),
+        Err(error) => Some(Err(error)),
+    });
+    Ok(parts(&done.collect::<Result<Vec<Done>, _>>()?))
+}
+
+fn parts(measured: &[Done]) -> Option<[f64; WINDOW]> {
+    let end = measured.iter().map(|slice| slice.start_ns.saturating_add(slice.length_ns)).max()?;
     // A part of less than a slice would be filled by a share of it only.
     if measured.len() < WINDOW || end == 0 {
         return None;
@@ -46,7 +74,7 @@ fn fifths(slices: &[Slice]) -> Option<[f64; WINDOW]> {
     let mut parts = [0.0; WINDOW];
     let part_ns = end as f64 / WINDOW as f64;
     for slice in measured {
-        let done: u64 = slice.roles.values().flat_map(BTreeMap::values).map(|op| op.count).sum();
+        let done = slice.count;
         let (start, length) = (slice.start_ns as f64, slice.length_ns.max(1) as f64);
         for (at, part) in parts.iter_mut().enumerate() {
             let begin = start.max(at as f64 * part_ns);
@@ -69,7 +97,7 @@ fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
         [("job", Left), ("threads", Right), ("trial", Right), ("steady", Left), ("why", Left)];
     let mut table = Table::new(columns.to_vec());
     for case in measured(evidence) {
-        let verdict = fifths(&case.series()?).and_then(|parts| steadiness(&parts));
+        let verdict = fifths(case.series()?)?.and_then(|parts| steadiness(&parts));
         let (word, why) = match verdict {
             Some(verdict) => (yes(&verdict), words(&verdict)),
             None => ("?", "too short: fewer than five slices".to_owned()),
@@ -96,7 +124,7 @@ fn by_rounds(evidence: &Evidence) -> Result<String, RecordError> {
     for label in TRACKED {
         let mut rounds = BTreeMap::new();
         for case in measured(evidence).filter(|case| case.case.label == label) {
-            if let Some(parts) = fifths(&case.series()?) {
+            if let Some(parts) = fifths(case.series()?)? {
                 rounds.insert(case.case.trial, parts.iter().sum());
             }
         }
@@ -151,11 +179,11 @@ mod tests {
 
     #[test]
     fn slices_become_fifths_and_nothing_is_lost() {
-        let slices: Vec<Slice> = (0..8).map(|at| slice(at, 100)).collect();
-        let parts = fifths(&slices).unwrap();
+        let fifths = |n: u64| fifths((0..n).map(|at| Ok(slice(at, 100)))).unwrap();
+        let parts = fifths(8).unwrap();
         assert!(parts.iter().all(|part| (part - 160.0).abs() < 1e-6), "{parts:?}");
-        assert_eq!(fifths(&slices[..4]), None);
-        assert_eq!(fifths(&[]), None);
+        assert_eq!(fifths(4), None);
+        assert_eq!(fifths(0), None);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Side<'s> {
     pub(super) host: &'s Host,
     pub(super) program: &'s str,
-    /// By engine.
+    /// By label.
     pub(super) workers: &'s BTreeMap<String, WorkerIdentity>,
 }
 
@@ -22,11 +22,11 @@ pub(super) fn differences(there: &Side<'_>, here: &Side<'_>, plan: &Plan) -> Vec
     let differ = there_facts.iter().zip(here_facts).filter(|(was, is)| was != is);
     let mut all: Vec<String> =
         differ.map(|((what, was), (_, is))| format!("{what}: {was} there, {is} here")).collect();
-    let engines: BTreeSet<&String> = plan.cases.iter().map(|case| &case.engine).collect();
-    for engine in engines {
-        let workers = (there.workers.get(engine), here.workers.get(engine));
+    let labels: BTreeSet<&String> = plan.cases.iter().map(|case| &case.label).collect();
+    for label in labels {
+        let workers = (there.workers.get(label), here.workers.get(label));
         if let (Some(was), Some(is)) = workers {
-            all.extend(of_engine(engine, was, is));
+            all.extend(of_engine(label, was, is));
         }
     }
     all.extend(unknown_options(here, plan));
@@ -67,6 +67,17 @@ fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<
     if version(was) != version(is) {
         return Some(format!("{engine}: {} there, {} here", version(was), version(is)));
     }
+    let library = |worker: &WorkerIdentity| match &worker.library {
+        Some(library) => format!("{}, SHA-256 {}", library.build, library.checksum()),
+        None => "part of its worker".to_owned(),
+    };
+    let same = was.library.as_ref().map(|l| &l.sha256) == is.library.as_ref().map(|l| &l.sha256);
+    if !same {
+        let (version, was, is) = (version(is), library(was), library(is));
+        return Some(format!(
+            "{engine}: the same version {version}, another library: {was} there, {is} here"
+        ));
+    }
     let built = |worker: &WorkerIdentity| worker.description.engine.build.clone();
     let how = if built(was) == built(is) { "" } else { ", and built in another way" };
     (was.sha256 != is.sha256)
@@ -77,12 +88,12 @@ fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<
 fn unknown_options(here: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
     let mut unknown = BTreeSet::new();
     for case in &plan.cases {
-        let Some(worker) = here.workers.get(&case.engine) else { continue };
+        let Some(worker) = here.workers.get(&case.label) else { continue };
         for option in &worker.description.engine.options {
             if !case.options.values.contains_key(&option.name) {
                 unknown.insert(format!(
                     "{}: option `{}` is new here; its default, {}, is used",
-                    case.engine, option.name, option.default
+                    case.label, option.name, option.default
                 ));
             }
         }
@@ -94,13 +105,14 @@ fn unknown_options(here: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
 mod tests {
     use super::*;
     use crate::report::fixture::Fixture;
+    use kvdyno_record::library::Library;
 
     #[test]
     fn each_difference_is_a_sentence_and_sameness_is_silent() {
         let fixture = Fixture::new();
         let records = fixture.cases.iter().map(|case| case.record.clone());
         let workers: BTreeMap<String, WorkerIdentity> =
-            records.map(|record| (record.case.engine, record.worker.unwrap())).collect();
+            records.map(|record| (record.case.label, record.worker.unwrap())).collect();
         let host = &fixture.run.host_before;
         let there = Side { host, program: "0.1.0", workers: &workers };
         let same = differences(&there, &there, &fixture.plan);
@@ -110,16 +122,26 @@ mod tests {
         other.machine.cpus = 64;
         other.drive = None;
         let mut newer = workers.clone();
-        newer.get_mut("lmdb").unwrap().description.engine.version = "1.0.0".to_owned();
-        newer.get_mut("rocksdb").unwrap().sha256 = "other".to_owned();
+        newer.get_mut("LMDB").unwrap().description.engine.version = "1.0.0".to_owned();
+        newer.get_mut("RocksDB").unwrap().sha256 = "other".to_owned();
+        let build = |build: &str| Library {
+            version: "1.0".to_owned(),
+            build: build.to_owned(),
+            sha256: "0123456789abcdef".to_owned(),
+            source: None,
+            path: "/mine.so".into(),
+        };
+        newer.get_mut("null").unwrap().library = Some(build("yours"));
         let here = Side { host: &other, program: "0.2.0", workers: &newer };
         let all = differences(&there, &here, &fixture.plan).join("\n");
         for expected in [
             "processors: 2 there, 64 here",
             "not known here",
             "kvdyno: 0.1.0 there, 0.2.0 here",
-            "lmdb: 0.9.70 there, 1.0.0 here",
-            "rocksdb: the same version 11.8.1, another binary",
+            "LMDB: 0.9.70 there, 1.0.0 here",
+            "RocksDB: the same version 11.8.1, another binary",
+            "null: the same version",
+            "another library: part of its worker there, yours, SHA-256 0123456789ab here",
         ] {
             assert!(all.contains(expected), "{expected}: {all}");
         }

@@ -5,13 +5,11 @@ use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
 use crate::host::Root;
 use crate::search::{Next, drive};
+use crate::workers::Workers;
 use crate::{suite, units};
-use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::Description;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::workload::Work;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// What makes every point: the suite, and how it is bent for all of them.
@@ -157,16 +155,15 @@ fn tag(case: &Case, next: Next) -> String {
 fn numbered(case: &Case, number: usize, tag: Option<&str>) -> String {
     let (digits, rest) = case.id.split_once('_').unwrap_or(("", &case.id));
     let width = digits.len().max(4);
-    let behind = rest.strip_prefix(case.label.as_str()).unwrap_or(rest);
+    let label = suite::slug(&case.label);
+    let behind = rest.strip_prefix(label.as_str()).unwrap_or(rest);
     let tag = tag.map_or(String::new(), |tag| format!("_{tag}"));
-    format!("{number:0width$}_{}{tag}{behind}", case.label)
+    format!("{number:0width$}_{label}{tag}{behind}")
 }
 
 /// What a plan costs by what its engines say of themselves.
-pub(super) fn estimate(plan: &Plan, workers: &BTreeMap<String, WorkerIdentity>) -> Estimate {
-    let described: BTreeMap<&str, &Description> =
-        workers.iter().map(|(name, worker)| (name.as_str(), &worker.description.engine)).collect();
-    suite::estimate(&plan.cases, &described)
+pub(super) fn estimate(plan: &Plan, workers: &Workers) -> Estimate {
+    suite::estimate(&plan.cases, &workers.descriptions())
 }
 
 /// How long a plan and so many further points take, and how long one of them.
@@ -174,7 +171,7 @@ pub(super) fn expected_ns(
     plan: &Plan,
     search: &Search,
     further: u32,
-    workers: &BTreeMap<String, WorkerIdentity>,
+    workers: &Workers,
 ) -> (u64, u64) {
     let judged = |case: &&Case| drive(case, search).is_some();
     let cases: Vec<Case> = plan.cases.iter().filter(judged).cloned().collect();

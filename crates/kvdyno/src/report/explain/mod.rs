@@ -157,7 +157,7 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
     let counters = case.counters()?.phases.remove(phase).unwrap_or_default();
     let begin = record.started_unix_ns;
     let window = (begin, begin.saturating_add(record.wall_ns));
-    let events = case.events()?;
+    let events = case.stalls()?;
     let told = stalls::within(&events, window);
     let lasted: u64 = told.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
     let counted = stall_micros(&counters.before, &counters.after);

@@ -41,22 +41,30 @@ pub(super) fn read(
     folder: &CaseFolder,
     columns: usize,
 ) -> Result<Vec<BlockHeat>, RecordError> {
-    let readings = folder.block_io_readings()?;
     let Some(record) = &case.record else { return Ok(Vec::new()) };
-    let timed = record.phases.iter().filter(|phase| {
-        ["load", "measure"].contains(&phase.kind.as_str()) && case.phase(&phase.name).is_ok()
-    });
-    let maps = timed.flat_map(|phase| {
-        let readings: Vec<&BlockIoReading> =
-            readings.iter().filter(|reading| reading.phase == phase.name).collect();
-        let slice_ns = case.case.slice_ns.max(1);
-        let stride = stride((phase.wall_ns / slice_ns) as usize + 1, columns);
-        let column_ns = slice_ns * stride as u64;
-        let began = phase.started_unix_ns;
-        maps(&readings, began, column_ns).into_iter().map(move |((kind, owner), cells)| BlockHeat {
+    let slice_ns = case.case.slice_ns.max(1);
+    let mut timed: BTreeMap<&str, Maps> = BTreeMap::new();
+    for phase in &record.phases {
+        let kind = ["load", "measure"].contains(&phase.kind.as_str());
+        if kind && case.phase(&phase.name).is_ok() {
+            let stride = stride((phase.wall_ns / slice_ns) as usize + 1, columns);
+            let column_ns = slice_ns.saturating_mul(stride as u64);
+            let began = phase.started_unix_ns;
+            timed.insert(&phase.name, Maps { began, column_ns, ..Maps::default() });
+        }
+    }
+    for reading in folder.block_io_readings()? {
+        let reading = reading?;
+        if let Some(maps) = timed.get_mut(reading.phase.as_str()) {
+            maps.add(reading);
+        }
+    }
+    let in_order = record.phases.iter().filter_map(|phase| timed.remove_entry(phase.name.as_str()));
+    let maps = in_order.flat_map(|(phase, Maps { drawn, column_ns, .. })| {
+        drawn.into_iter().map(move |((kind, owner), cells)| BlockHeat {
             group,
             trial: case.case.trial,
-            phase: phase.name.clone(),
+            phase: phase.to_owned(),
             kind,
             owner,
             column_s: rounded(column_ns as f64 / 1e9, 4),
@@ -73,25 +81,31 @@ pub(super) fn read(
 
 type Cells = BTreeMap<(usize, u32), u64>;
 
-/// What came between one reading and the next stands in the column of the middle between them.
-fn maps(
-    readings: &[&BlockIoReading],
+/// The maps of a phase while they are made.
+#[derive(Debug, Default)]
+struct Maps {
     began: u64,
     column_ns: u64,
-) -> BTreeMap<(IoKind, IoOwner), Cells> {
-    let mut maps: BTreeMap<(IoKind, IoOwner), Cells> = BTreeMap::new();
-    for pair in readings.windows(2) {
-        let middle = u64::midpoint(pair[0].at_unix_ns, pair[1].at_unix_ns);
-        let column = (middle.saturating_sub(began) / column_ns) as usize;
-        for cell in pair[1].io.since(&pair[0].io).cells {
-            let map = maps.entry((cell.kind, cell.owner)).or_default();
-            for (slot, count) in cell.slots {
-                let (begin, end) = (slot_begin_ns(slot), slot_begin_ns(slot + 1));
-                let ns = f64::midpoint(begin as f64, end as f64).max(1.0);
-                let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
-                *map.entry((column, row)).or_default() += count;
+    last: Option<BlockIoReading>,
+    drawn: BTreeMap<(IoKind, IoOwner), Cells>,
+}
+
+impl Maps {
+    /// What came between one reading and the next stands in the column of the middle between them.
+    fn add(&mut self, reading: BlockIoReading) {
+        if let Some(last) = &self.last {
+            let middle = u64::midpoint(last.at_unix_ns, reading.at_unix_ns);
+            let column = (middle.saturating_sub(self.began) / self.column_ns.max(1)) as usize;
+            for cell in reading.io.since(&last.io).cells {
+                let map = self.drawn.entry((cell.kind, cell.owner)).or_default();
+                for (slot, count) in cell.slots {
+                    let (begin, end) = (slot_begin_ns(slot), slot_begin_ns(slot + 1));
+                    let ns = f64::midpoint(begin as f64, end as f64).max(1.0);
+                    let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
+                    *map.entry((column, row)).or_default() += count;
+                }
             }
         }
+        self.last = Some(reading);
     }
-    maps
 }

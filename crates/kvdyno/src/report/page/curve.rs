@@ -5,7 +5,9 @@ use crate::report::evidence::CaseEvidence;
 use crate::report::summary::Summary;
 use crate::stats::SAMPLES_BEYOND;
 use hdrhistogram::Histogram;
-use kvdyno_record::hlog::{self, Interval, Kind};
+use kvdyno_record::files::RecordError;
+use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::samples::Samples;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,62 +35,54 @@ pub struct Curve {
     pub points: Vec<(f64, u64)>,
 }
 
-/// Group, phase, role and kind.
-type Tag = (usize, String, String, Kind);
-
-/// Samples of each operation.
-#[derive(Debug, Default)]
-pub(super) struct Samples(BTreeMap<Tag, BTreeMap<String, Histogram<u64>>>);
-
-impl Samples {
-    /// Adds a case's, as far as they may be believed.
-    pub(super) fn add(&mut self, group: usize, case: &CaseEvidence, intervals: &[Interval]) {
-        for interval in intervals {
-            let believed = case.phase(&interval.phase);
-            if !believed.is_ok_and(|phase| ["load", "measure"].contains(&phase.kind.as_str())) {
-                continue;
-            }
-            let tag = (group, interval.phase.clone(), interval.role.clone(), interval.kind);
-            let ops = self.0.entry(tag).or_default();
-            let all = ops.entry(interval.op.clone()).or_insert_with(hlog::histogram);
-            add(all, &interval.histogram);
+/// The lines of a group over its trials, as far as those may be believed. An operation's own are
+/// left out where it is its role's only one.
+pub(super) fn read(
+    group: usize,
+    trials: &[&CaseEvidence],
+    summary: &Summary,
+) -> Result<Vec<Curve>, RecordError> {
+    let mut curves = Vec::new();
+    for ((phase, role, kind), ops) in merged(trials)? {
+        let longest = longest(summary, group, &phase, &role).filter(|_| kind == Kind::Service);
+        let curve = |op: Option<&String>, samples: &Histogram<u64>| Curve {
+            group,
+            phase: phase.clone(),
+            role: role.clone(),
+            op: op.cloned(),
+            kind: kind.as_str(),
+            n: samples.len(),
+            points: points(samples, longest.unwrap_or(u64::MAX)),
+        };
+        let mut all = hlog::histogram();
+        for samples in ops.values() {
+            samples.add_to(&mut all);
+        }
+        curves.push(curve(None, &all));
+        if ops.len() > 1 {
+            curves.extend(ops.iter().map(|(op, samples)| curve(Some(op), &samples.histogram())));
         }
     }
-
-    /// As lines. An operation's own are left out where it is its role's only one.
-    pub(super) fn curves(&self, summary: &Summary) -> Vec<Curve> {
-        let mut curves = Vec::new();
-        for ((group, phase, role, kind), ops) in &self.0 {
-            let longest = longest(summary, *group, phase, role).filter(|_| *kind == Kind::Service);
-            let curve = |op: Option<&String>, samples: &Histogram<u64>| Curve {
-                group: *group,
-                phase: phase.clone(),
-                role: role.clone(),
-                op: op.cloned(),
-                kind: kind.as_str(),
-                n: samples.len(),
-                points: points(samples, longest.unwrap_or(u64::MAX)),
-            };
-            let mut all = hlog::histogram();
-            for samples in ops.values() {
-                add(&mut all, samples);
-            }
-            curves.push(curve(None, &all));
-            if ops.len() > 1 {
-                curves.extend(ops.iter().map(|(op, samples)| curve(Some(op), samples)));
-            }
-        }
-        curves
-    }
+    Ok(curves)
 }
 
-/// Both have the record's bounds; what another program wrote outside them is clamped.
-fn add(all: &mut Histogram<u64>, more: &Histogram<u64>) {
-    if all.add(more).is_err() {
-        for value in more.iter_recorded() {
-            all.saturating_record_n(value.value_iterated_to(), value.count_at_value());
+/// By phase, role and kind; in these by operation.
+type Merged = BTreeMap<(String, String, Kind), BTreeMap<String, Samples>>;
+
+fn merged(trials: &[&CaseEvidence]) -> Result<Merged, RecordError> {
+    let mut merged = Merged::new();
+    for case in trials {
+        for ((phase, role, op, kind), samples) in case.latencies()? {
+            let believed = case.phase(&phase);
+            if believed.is_ok_and(|phase| ["load", "measure"].contains(&phase.kind.as_str())) {
+                let ops = merged.entry((phase, role, kind)).or_default();
+                ops.entry(op).or_default().add_all(samples.iter());
+            }
         }
+        let ops = merged.values().flat_map(BTreeMap::values);
+        case.refuse_too_many(ops.map(Samples::pages).sum())?;
     }
+    Ok(merged)
 }
 
 /// The longest call, which is known exactly; a bucket's upper end can lie above it.

@@ -4,6 +4,7 @@ use super::thin::{rounded, stride};
 use crate::report::catalogue as c;
 use crate::report::evidence::CaseEvidence;
 use crate::report::group::Group;
+use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -54,61 +55,91 @@ pub(super) fn is_typical(group: &Group, case: &CaseEvidence) -> bool {
     nearest.is_some_and(|(at, _)| group.trials[at].case == case.case.id)
 }
 
-/// The maps of a case: one for each phase and role that is timed, and kind.
+/// The maps of a case: one for each phase and role that is timed, and kind. Its intervals are read
+/// twice, as a map's columns are as wide as all of them ask for.
 pub(super) fn read(
     group: usize,
     case: &CaseEvidence,
-    intervals: &[Interval],
+    folder: &CaseFolder,
     columns: usize,
-) -> Vec<Heat> {
-    let mut maps: BTreeMap<(&str, &str, Kind), Vec<&Interval>> = BTreeMap::new();
-    for interval in intervals {
+) -> Result<Vec<Heat>, RecordError> {
+    let mut maps: BTreeMap<(String, String, Kind), Map> = BTreeMap::new();
+    for interval in folder.latency()?.without_counts() {
+        let interval = interval?;
         let kind = case.phase(&interval.phase).map(|phase| phase.kind.as_str());
         if matches!(kind, Ok("load" | "measure")) {
-            let tag = (interval.phase.as_str(), interval.role.as_str(), interval.kind);
-            maps.entry(tag).or_default().push(interval);
+            let Interval { phase, role, kind, start, length, .. } = interval;
+            maps.entry((phase, role, kind)).or_default().widen(start, length);
         }
     }
-    let map = |((phase, role, kind), intervals): ((&str, &str, Kind), Vec<&Interval>)| {
-        let (column_s, cells) = cells(&intervals, columns);
-        Heat {
-            group,
-            trial: case.case.trial,
-            phase: phase.to_owned(),
-            role: role.to_owned(),
-            kind: kind.as_str(),
-            column_s,
-            columns: cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
-            rows_per_decade: ROWS_PER_DECADE,
-            cells: cells
-                .into_iter()
-                .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
-                .collect(),
+    for map in maps.values_mut() {
+        map.divide(columns);
+    }
+    for interval in folder.latency()? {
+        let interval = interval?;
+        let Interval { phase, role, kind, start, counts, .. } = interval;
+        if let Some(map) = maps.get_mut(&(phase, role, kind)) {
+            map.add(start, &counts);
         }
+    }
+    let heat = |((phase, role, kind), map): ((String, String, Kind), Map)| Heat {
+        group,
+        trial: case.case.trial,
+        phase,
+        role,
+        kind: kind.as_str(),
+        column_s: map.column_s(),
+        columns: map.cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
+        rows_per_decade: ROWS_PER_DECADE,
+        cells: map
+            .cells
+            .into_iter()
+            .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
+            .collect(),
     };
-    maps.into_iter().map(map).collect()
+    Ok(maps.into_iter().map(heat).collect())
 }
 
-type Cells = BTreeMap<(usize, u32), u64>;
+/// A map while it is made.
+#[derive(Debug, Default)]
+struct Map {
+    /// The earliest beginning and the latest; the longest slice. The last of a phase may be
+    /// shorter.
+    span: Option<(Duration, Duration)>,
+    length: Duration,
+    /// Slices to a column.
+    stride: usize,
+    cells: BTreeMap<(usize, u32), u64>,
+}
 
-fn cells(intervals: &[&Interval], columns: usize) -> (f64, Cells) {
-    let first = intervals.iter().map(|interval| interval.start).min().unwrap_or_default();
-    // The last slice of a phase may be shorter.
-    let length = intervals.iter().map(|interval| interval.length).max().unwrap_or_default();
-    let length = length.max(Duration::from_millis(1));
-    let slice = |interval: &Interval| {
-        (interval.start.saturating_sub(first).as_secs_f64() / length.as_secs_f64()).round() as usize
-    };
-    let slices = intervals.iter().map(|interval| slice(interval) + 1).max().unwrap_or(0);
-    let stride = stride(slices, columns);
-    let mut cells = Cells::new();
-    for interval in intervals {
-        let column = slice(interval) / stride;
-        for value in interval.histogram.iter_recorded() {
-            let ns = value.value_iterated_to().max(1) as f64;
+impl Map {
+    fn widen(&mut self, start: Duration, length: Duration) {
+        let (first, last) = self.span.unwrap_or((start, start));
+        self.span = Some((first.min(start), last.max(start)));
+        self.length = self.length.max(length).max(Duration::from_millis(1));
+    }
+
+    fn slice(&self, start: Duration) -> usize {
+        let first = self.span.map_or(start, |(first, _)| first);
+        (start.saturating_sub(first).as_secs_f64() / self.length.as_secs_f64()).round() as usize
+    }
+
+    fn divide(&mut self, columns: usize) {
+        let slices = self.span.map_or(0, |(_, last)| self.slice(last).saturating_add(1));
+        self.stride = stride(slices, columns);
+    }
+
+    fn add(&mut self, start: Duration, counts: &[(u64, u64)]) {
+        let column = self.slice(start) / self.stride;
+        for (value, count) in counts {
+            let ns = (*value).max(1) as f64;
             let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
-            *cells.entry((column, row)).or_insert(0) += value.count_since_last_iteration();
+            let cell = self.cells.entry((column, row)).or_insert(0);
+            *cell = cell.saturating_add(*count);
         }
     }
-    (rounded(length.as_secs_f64() * stride as f64, 4), cells)
+
+    fn column_s(&self) -> f64 {
+        rounded(self.length.as_secs_f64() * self.stride as f64, 4)
+    }
 }

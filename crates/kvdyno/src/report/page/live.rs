@@ -1,11 +1,12 @@
 //! How a run gets on, by what it has written so far.
 
 use super::thin::rounded;
-use super::time_line::{MachineLine, RoleLine, operations, readings_of};
+use super::time_line::{
+    LineCounts, MachineLine, Operations, Readings, RoleLine, readings, readings_of,
+};
 use crate::report::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::plan::Case;
-use kvdyno_record::series::{MachineReading, Slice};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -127,21 +128,21 @@ fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>
 }
 
 fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
-    let (series, machine) = (folder.series()?, folder.machine()?);
     // The machine is read from a phase's beginning on; its first slice is written a second later.
-    let phase = machine.last().map(|reading| reading.phase.clone());
-    let phase = phase.or_else(|| series.last().map(|slice| slice.phase.clone()));
-    let slices: Vec<&Slice> =
-        series.iter().filter(|slice| Some(&slice.phase) == phase.as_ref()).collect();
-    let readings: Vec<&MachineReading> =
-        machine.iter().filter(|reading| Some(&reading.phase) == phase.as_ref()).collect();
-    let (end_s, roles) = operations(&slices, POINTS);
+    let of_machine = LineCounts::of(&folder.path.join("machine.ndjson"))?;
+    let of_series = LineCounts::of(&folder.path.join("series.ndjson"))?;
+    let phase = of_machine.last.clone().or_else(|| of_series.last.clone());
+    let at_work = |name: &str| phase.as_deref() == Some(name);
+    let operations = Operations::read(folder, &of_series, POINTS, at_work)?.into_values().next();
+    let machine = readings(folder, &of_machine, POINTS, at_work)?.into_values().next();
+    let Readings { first, kept, .. } = machine.unwrap_or_default();
+    let (end_s, roles) = operations.unwrap_or_default().lines();
     let (mut phase_s, mut line) = (end_s.last().copied().unwrap_or(0.0), MachineLine::default());
-    if let ([first, rest @ ..], Some(last)) = (readings.as_slice(), readings.last()) {
-        let began = first.reading.at_unix_ns;
+    if let (Some(first), Some(last)) = (&first, kept.last()) {
+        let began = first.at_unix_ns;
         let since = last.reading.at_unix_ns.saturating_sub(began) as f64 / 1e9;
         phase_s = rounded(since.max(phase_s), 4);
-        line = readings_of(began, &first.reading, rest, None, POINTS);
+        line = readings_of(began, first, &kept, None);
     }
     Ok(InFlight {
         case: case.id.clone(),

@@ -104,18 +104,20 @@ impl PageData {
         let summary = Summary::of(&evidence)?;
         let path = folder.path.join("suite.toml");
         let suite = std::fs::read(&path).unwrap_or_default();
-        let mut curves = curve::Samples::default();
+        let mut curves = Vec::new();
         let mut heats = Vec::new();
         let mut block_heats = Vec::new();
         let mut time_lines = Vec::new();
         let budget = thin::Budget::of(&summary);
+        for (at, group) in summary.groups.iter().enumerate() {
+            let trials = evidence.cases.iter().filter(|case| case.case.key == group.key);
+            curves.extend(curve::read(at, &trials.collect::<Vec<_>>(), &summary)?);
+        }
         for case in &evidence.cases {
             let Some(group) = group_of(&summary.groups, case) else { continue };
             let Some(folder) = case.folder() else { continue };
-            let intervals = folder.latency()?;
-            curves.add(group, case, &intervals);
             if heat::is_typical(&summary.groups[group], case) {
-                heats.extend(heat::read(group, case, &intervals, budget.heat_columns));
+                heats.extend(heat::read(group, case, folder, budget.heat_columns)?);
                 block_heats.extend(block_heat::read(group, case, folder, budget.heat_columns)?);
             }
             time_lines.extend(time_line::read(group, case, folder, budget.slices)?);
@@ -126,7 +128,7 @@ impl PageData {
             answers: answer::answers(&summary),
             header: header(&summary),
             definitions: definitions(),
-            curves: curves.curves(&summary),
+            curves,
             heats,
             block_heats,
             time_lines,

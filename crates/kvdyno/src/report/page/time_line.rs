@@ -4,11 +4,14 @@ use super::mark::{self, Mark, MarkTotal};
 use super::thin::{rounded, stride};
 use crate::report::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
-use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::engine::EngineEvent;
+use kvdyno_record::files::{CaseFolder, Lines, RecordError};
 use kvdyno_record::series::{MachineReading, Slice};
 use kvdyno_record::usage::{DatabaseSize, DeviceUsage, Snapshot};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 const MEBI: f64 = 1_048_576.0;
 /// Rates over less are noise: the first reading is taken right after the phase's own.
@@ -83,20 +86,22 @@ pub(super) fn read(
     most: usize,
 ) -> Result<Vec<TimeLine>, RecordError> {
     let Some(record) = &case.record else { return Ok(Vec::new()) };
-    let (series, machine) = (folder.series()?, folder.machine()?);
-    let events = folder.events()?;
+    let lines = LineCounts::of(&folder.path.join("series.ndjson"))?;
+    let mut operations = Operations::read(folder, &lines, most, |_| true)?;
+    let lines = LineCounts::of(&folder.path.join("machine.ndjson"))?;
+    let machine = readings(folder, &lines, most, |_| true)?;
+    let events: Vec<EngineEvent> = folder.events()?.collect::<Result<_, _>>()?;
     let spans = mark::spans(&events);
     let shown = |phase: &&PhaseRecord| {
         ["load", "settle", "measure"].contains(&phase.kind.as_str()) && phase.wall_ns > 0
     };
     let line = |phase: &PhaseRecord| {
-        let slices: Vec<&Slice> = series.iter().filter(|slice| slice.phase == phase.name).collect();
-        let readings: Vec<&MachineReading> =
-            machine.iter().filter(|reading| reading.phase == phase.name).collect();
-        let (end_s, roles) = operations(&slices, most);
+        let (end_s, roles) = operations.remove(&phase.name).unwrap_or_default().lines();
         let began = phase.started_unix_ns;
         let window = (began, began.saturating_add(phase.wall_ns));
         let (marks, mark_totals) = mark::within(&events, &spans, window);
+        let machine = machine.get(&phase.name).map_or(&[][..], |read| &read.kept);
+        let last = (&phase.after, None, phase.database);
         TimeLine {
             group,
             trial: case.case.trial,
@@ -105,10 +110,7 @@ pub(super) fn read(
             wall_s: rounded(phase.wall_ns as f64 / 1e9, 5),
             end_s,
             roles,
-            machine: {
-                let last = (&phase.after, None, phase.database);
-                readings_of(began, &phase.before, &readings, Some(last), most)
-            },
+            machine: readings_of(began, &phase.before, machine, Some(last)),
             marks,
             mark_totals,
         }
@@ -116,56 +118,174 @@ pub(super) fn read(
     Ok(record.phases.iter().filter(shown).map(line).collect())
 }
 
-/// When each slice ended, and what each role did in it.
-pub(super) fn operations(slices: &[&Slice], most: usize) -> (Vec<f64>, Vec<RoleLine>) {
-    let chunks: Vec<&[&Slice]> = slices.chunks(stride(slices.len(), most)).collect();
-    let end = |slice: &Slice| slice.start_ns + slice.length_ns;
-    let end_s = |chunk: &&[&Slice]| {
-        let last = chunk.iter().map(|slice| end(slice)).max().unwrap_or(0);
-        rounded(last as f64 / 1e9, 6)
-    };
-    let mut names: Vec<&str> = Vec::new();
-    for name in slices.iter().flat_map(|slice| slice.roles.keys()) {
-        if !names.contains(&name.as_str()) {
-            names.push(name);
+/// The phase of a line, and nothing else of it.
+#[derive(Deserialize)]
+struct OfPhase {
+    phase: String,
+}
+
+/// How many lines of a file each phase has: how many become one is known before they are read.
+#[derive(Debug, Default)]
+pub(super) struct LineCounts {
+    by_phase: BTreeMap<String, usize>,
+    /// The phase of the last line.
+    pub(super) last: Option<String>,
+}
+
+impl LineCounts {
+    pub(super) fn of(path: &Path) -> Result<Self, RecordError> {
+        let mut counts = Self::default();
+        for line in Lines::<OfPhase>::open(path)? {
+            let phase = line?.phase;
+            if counts.last.as_ref() != Some(&phase) {
+                counts.last = Some(phase.clone());
+            }
+            *counts.by_phase.entry(phase).or_insert(0) += 1;
+        }
+        Ok(counts)
+    }
+
+    fn stride(&self, phase: &str, most: usize) -> usize {
+        stride(self.by_phase.get(phase).copied().unwrap_or(0), most)
+    }
+}
+
+/// When each slice of a phase ended, and what each role did in it; neighbours become one while they
+/// are read.
+#[derive(Debug, Default)]
+pub(super) struct Operations {
+    stride: usize,
+    slices: usize,
+    end_ns: Vec<u64>,
+    length_ns: Vec<u64>,
+    /// By role, in the order they appear: count and longest of each point.
+    roles: Vec<(String, Vec<Point>)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Point {
+    count: u64,
+    longest_ns: Option<u64>,
+}
+
+impl Operations {
+    /// Those of the phases that are `wanted`, `most` points each.
+    pub(super) fn read(
+        folder: &CaseFolder,
+        lines: &LineCounts,
+        most: usize,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, Self>, RecordError> {
+        let mut phases: BTreeMap<String, Self> = BTreeMap::new();
+        for slice in folder.series()? {
+            let slice = slice?;
+            if !wanted(&slice.phase) {
+                continue;
+            }
+            let stride = || lines.stride(&slice.phase, most);
+            let new = || Self { stride: stride(), ..Self::default() };
+            phases.entry(slice.phase.clone()).or_insert_with(new).add(&slice);
+        }
+        Ok(phases)
+    }
+
+    fn add(&mut self, slice: &Slice) {
+        if self.slices.is_multiple_of(self.stride) {
+            self.end_ns.push(0);
+            self.length_ns.push(0);
+            self.roles.iter_mut().for_each(|(_, points)| points.push(Point::default()));
+        }
+        self.slices += 1;
+        let at = self.end_ns.len() - 1;
+        let end = slice.start_ns.saturating_add(slice.length_ns);
+        self.end_ns[at] = self.end_ns[at].max(end);
+        self.length_ns[at] = self.length_ns[at].saturating_add(slice.length_ns);
+        for (name, ops) in &slice.roles {
+            let known = self.roles.iter().position(|(known, _)| known == name);
+            let role = known.unwrap_or_else(|| {
+                self.roles.push((name.clone(), vec![Point::default(); at + 1]));
+                self.roles.len() - 1
+            });
+            let point = &mut self.roles[role].1[at];
+            for op in ops.values().filter(|op| op.count > 0) {
+                point.count = point.count.saturating_add(op.count);
+                point.longest_ns = point.longest_ns.max(Some(op.service_ns_max));
+            }
         }
     }
-    let role = |name: &&str| {
-        let (mut ops_per_s, mut max_ns) = (Vec::new(), Vec::new());
-        for chunk in &chunks {
-            let length: u64 = chunk.iter().map(|slice| slice.length_ns).sum();
-            let ops =
-                || chunk.iter().filter_map(|slice| slice.roles.get(*name)).flat_map(|r| r.values());
-            let count: u64 = ops().map(|op| op.count).sum();
-            ops_per_s.push(rounded(count as f64 * 1e9 / length.max(1) as f64, 4));
-            let longest = ops().filter(|op| op.count > 0).map(|op| op.service_ns_max).max();
-            max_ns.push(longest.map(|ns| rounded(ns as f64, 3) as u64));
+
+    /// As they are drawn.
+    pub(super) fn lines(self) -> (Vec<f64>, Vec<RoleLine>) {
+        let end_s = self.end_ns.iter().map(|ns| rounded(*ns as f64 / 1e9, 6)).collect();
+        let role = |(role, points): (String, Vec<Point>)| {
+            let per_s = points.iter().zip(&self.length_ns).map(|(point, length)| {
+                rounded(point.count as f64 * 1e9 / (*length).max(1) as f64, 4)
+            });
+            let longest = |point: &Point| point.longest_ns.map(|ns| rounded(ns as f64, 3) as u64);
+            RoleLine {
+                role,
+                ops_per_s: per_s.collect(),
+                max_ns: points.iter().map(longest).collect(),
+            }
+        };
+        (end_s, self.roles.into_iter().map(role).collect())
+    }
+}
+
+/// A phase's readings of the machine.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    seen: usize,
+    /// As it was at first.
+    pub(super) first: Option<Snapshot>,
+    /// The last of each few neighbours.
+    pub(super) kept: Vec<MachineReading>,
+}
+
+/// The machine's readings of the phases that are `wanted`, at most `most` of each. Counters only
+/// grow: leaving readings out between two loses nothing of the mean.
+pub(super) fn readings(
+    folder: &CaseFolder,
+    lines: &LineCounts,
+    most: usize,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<BTreeMap<String, Readings>, RecordError> {
+    let mut phases: BTreeMap<String, Readings> = BTreeMap::new();
+    for reading in folder.machine()? {
+        let reading = reading?;
+        if !wanted(&reading.phase) {
+            continue;
         }
-        RoleLine { role: (*name).to_owned(), ops_per_s, max_ns }
-    };
-    (chunks.iter().map(end_s).collect(), names.iter().map(role).collect())
+        let stride = lines.stride(&reading.phase, most);
+        let phase = phases.entry(reading.phase.clone()).or_default();
+        let Readings { seen, first, kept } = phase;
+        first.get_or_insert_with(|| reading.reading.clone());
+        match kept.last_mut().filter(|_| !seen.is_multiple_of(stride)) {
+            Some(last) => {
+                let rss_bytes = last.rss_bytes.max(reading.rss_bytes);
+                let database = reading.database.or(last.database);
+                *last = MachineReading { rss_bytes, database, ..reading };
+            }
+            None => kept.push(reading),
+        }
+        *seen += 1;
+    }
+    Ok(phases)
 }
 
 /// A reading, the memory resident, the database's size.
 type Reading<'r> = (&'r Snapshot, Option<u64>, Option<DatabaseSize>);
 
-/// Counters only grow: leaving readings out between two loses nothing of the mean. The phase's own
-/// reading at its end is the last; while it goes on there is none.
+/// The phase's own reading at its end is the last; while it goes on there is none.
 pub(super) fn readings_of<'r>(
     began_unix_ns: u64,
     mut before: &'r Snapshot,
-    readings: &[&'r MachineReading],
+    readings: &'r [MachineReading],
     last: Option<Reading<'r>>,
-    most: usize,
 ) -> MachineLine {
-    let stride = stride(readings.len(), most);
     let mut line = MachineLine::default();
-    let chunks = readings.chunks(stride).filter_map(|chunk| {
-        let rss = chunk.iter().filter_map(|reading| reading.rss_bytes).max();
-        let database = chunk.iter().rev().find_map(|reading| reading.database);
-        Some((&chunk.last()?.reading, rss, database))
-    });
-    for (now, rss, database) in apart(before, chunks, last) {
+    let read = readings.iter().map(|read| (&read.reading, read.rss_bytes, read.database));
+    for (now, rss, database) in apart(before, read, last) {
         let passed = seconds_between(before, now);
         let since = now.at_unix_ns.saturating_sub(began_unix_ns) as f64 / 1e9;
         line.at_s.push((since * 1e3).round() / 1e3);
@@ -250,9 +370,9 @@ mod tests {
 
     #[test]
     fn slices_that_become_one_keep_their_mean_and_their_longest() {
-        let slices: Vec<Slice> = (0..10).map(|at| slice(at, at * 10, at * 100)).collect();
-        let slices: Vec<&Slice> = slices.iter().collect();
-        let (end_s, roles) = operations(&slices, 5);
+        let mut operations = Operations { stride: 2, ..Operations::default() };
+        (0..10).for_each(|at| operations.add(&slice(at, at * 10, at * 100)));
+        let (end_s, roles) = operations.lines();
         assert_eq!(end_s, [2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(roles[0].ops_per_s, [5.0, 25.0, 45.0, 65.0, 85.0]);
         assert_eq!(roles[0].max_ns[0], Some(100));
@@ -275,10 +395,9 @@ mod tests {
             database: size(1 << 20),
         };
         let readings = [reading(10, 0), reading(1000, 1), reading(2000, 2)];
-        let readings: Vec<&MachineReading> = readings.iter().collect();
         let (before, after) = (at(0, 0), at(2010, 12));
         let last = Some((&after, None, size(9 << 20)));
-        let line = readings_of(0, &before, &readings, last, 100);
+        let line = readings_of(0, &before, &readings, last);
         assert_eq!(line.at_s, [1.0, 2.01]);
         assert_eq!(line.write_mb_per_s, [Some(1.0), Some(10.89)]);
         assert_eq!(line.rss_mib, [Some(3.0), Some(3.0)]);

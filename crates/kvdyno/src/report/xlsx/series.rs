@@ -3,7 +3,6 @@
 use super::sheet::Show::{Count, Fine, Plain, Ratio};
 use super::sheet::{Cell, Heading, Sheet, address, heading};
 use crate::report::evidence::{CaseEvidence, Evidence};
-use kvdyno_record::files::CaseFolder;
 use kvdyno_record::series::{Slice, SliceCounts};
 use std::collections::BTreeMap;
 
@@ -41,19 +40,22 @@ pub(super) fn sheet(evidence: &Evidence) -> anyhow::Result<Series> {
     let mut sheet = Sheet::table("Series", &HEADINGS, 1)?;
     let (mut rows, mut cases_left_out) = (0, 0);
     for case in &evidence.cases {
-        let slices = case.folder().map_or(Ok(Vec::new()), CaseFolder::series)?;
-        let more: usize =
-            slices.iter().flat_map(|slice| slice.roles.values()).map(BTreeMap::len).sum();
+        // Read twice: a case that there is no room for may be too long for the memory.
+        let mut more = 0;
+        for slice in case.series()? {
+            more += slice?.roles.values().map(BTreeMap::len).sum::<usize>();
+        }
         if rows + more > ROWS_MAX {
             cases_left_out += 1;
             continue;
         }
         rows += more;
-        for slice in &slices {
+        for slice in case.series()? {
+            let slice = slice?;
             for (role, ops) in &slice.roles {
                 for (op, counts) in ops {
                     let row = sheet.next_row();
-                    sheet.row(&cells(case, slice, [role, op], *counts, row))?;
+                    sheet.row(&cells(case, &slice, [role, op], *counts, row))?;
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 mod drive;
 mod language;
+mod libraries;
 mod plans;
 mod refusals;
 mod tiers;
@@ -199,7 +200,7 @@ fn option(name: &str, kind: OptionKind, default: Value) -> OptionSpec {
 }
 
 /// As the real ones describe themselves, in part.
-fn engines() -> BTreeMap<String, WorkerDescription> {
+fn engines() -> Engines {
     let mut null = engine("null");
     null.capabilities.measures_the_harness = true;
     null.capabilities.scan_reverse = false;
@@ -245,9 +246,19 @@ fn engines() -> BTreeMap<String, WorkerDescription> {
             debug_build: false,
             engine,
         };
-        (described.engine.name.clone(), described)
+        let wanted = Wanted { engine: described.engine.name.clone(), pick: Pick::Newest };
+        (wanted, Ok(Found { description: described, library: None }))
     };
-    [null, lmdb, rocksdb, drive, fio].map(worker).into()
+    let asked = BTreeMap::from([null, lmdb, rocksdb, drive, fio].map(worker));
+    let known = asked.keys().map(|wanted| wanted.engine.clone()).collect();
+    Engines { asked, known }
+}
+
+/// What one of them says of itself.
+fn engine_of<'e>(engines: &'e mut Engines, name: &str) -> &'e mut Description {
+    let wanted = Wanted { engine: name.to_owned(), pick: Pick::Newest };
+    let found = engines.asked.get_mut(&wanted).unwrap().as_mut().unwrap();
+    &mut found.description.engine
 }
 
 fn set(arguments: &[&str]) -> Overrides {

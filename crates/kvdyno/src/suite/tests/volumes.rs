@@ -55,7 +55,7 @@ fn every_engine_runs_on_every_volume_that_it_can() {
     let text = text.replace("value_bytes = 100", "key_bytes = 8\nvalue_bytes = 100");
     let suite = Suite::parse("suite.toml", &text, &set(&["run.trials=1"])).unwrap();
     let mut engines = engines();
-    let drive = &mut engines.get_mut("drive").unwrap().engine.capabilities;
+    let drive = &mut engine_of(&mut engines, "drive").capabilities;
     drive.places.push(PlaceKind::Device);
     let plan = expand(&suite, &engines, &HOST).unwrap();
     // A load and a reading case each: lmdb on one, the drive on both.
@@ -147,7 +147,7 @@ fn copies_of_one_load_and_a_load_for_each_on_a_bare_device() {
     let text = two().replace("mix = ", "threads = \"sweep\"\nmix = ");
     let sweep = ["run.trials=1", "run.threads=[1,2]"];
     let mut engines = engines();
-    let lmdb = &mut engines.get_mut("lmdb").unwrap().engine;
+    let lmdb = engine_of(&mut engines, "lmdb");
     lmdb.capabilities.places.push(PlaceKind::Device);
     let plan = |how: &str| {
         let database = format!("run.database=\"{how}\"");

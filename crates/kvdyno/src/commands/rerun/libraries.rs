@@ -1,0 +1,161 @@
+//! The libraries of a recorded run, found here: by checksum or version among those installed, or
+//! where the user says. Code is never loaded from a path that a record names.
+
+use crate::exit::Complaint;
+use crate::libraries::{choose, of_file, of_installed};
+use crate::suite::{Missing, Pick, Wanted};
+use crate::workers::{self, Workers};
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::library::{self, Installed};
+use kvdyno_record::library::Library;
+use kvdyno_record::plan::{Case, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Libraries that the user names: `LABEL=PATH`, or a path for the only engine that loads any.
+pub(super) struct Given(BTreeMap<String, PathBuf>);
+
+/// Versions that are to be fetched, by engine.
+type ToGet = BTreeMap<String, BTreeSet<String>>;
+
+impl Given {
+    /// As typed, for a plan.
+    pub(super) fn of(typed: &[String], plan: &Plan) -> Result<Self, Complaint> {
+        let loaded = plan.cases.iter().filter(|case| case.library.is_some());
+        let labels: BTreeSet<&str> = loaded.map(|case| case.label.as_str()).collect();
+        let mut given = BTreeMap::new();
+        for text in typed {
+            let named = text.rsplit_once('=').filter(|(label, _)| labels.contains(label));
+            let (label, path) = match (named, labels.first()) {
+                (Some(named), _) => named,
+                (None, Some(only)) if labels.len() == 1 => (*only, text.as_str()),
+                _ => {
+                    let of = labels.into_iter().collect::<Vec<_>>().join(", ");
+                    let what = format!("--library {text}: for which engine?");
+                    let of = if of.is_empty() { "no engine".to_owned() } else { of };
+                    let hint = format!("expected LABEL=PATH; {of} was loaded from a library");
+                    return Err(Complaint::usage(what).hint(hint));
+                }
+            };
+            given.insert(label.to_owned(), PathBuf::from(path));
+        }
+        Ok(Self(given))
+    }
+}
+
+/// The plan with the libraries that are found here, and the workers with them.
+pub(super) fn found_here(plan: &Plan, given: &Given) -> anyhow::Result<(Plan, Workers)> {
+    let mut plan = plan.clone();
+    let (mut workers, mut to_get) = (Workers::default(), ToGet::new());
+    let mut known: BTreeMap<String, Option<Library>> = BTreeMap::new();
+    for case in &mut plan.cases {
+        if !known.contains_key(&case.label) {
+            let Some(worker) = worker(case, given, &mut to_get)? else { continue };
+            known.insert(case.label.clone(), worker.library.clone());
+            workers.add(&case.engine, worker);
+        }
+        case.library = known.get(&case.label).cloned().flatten();
+    }
+    match to_get.into_iter().next() {
+        None => Ok((plan, workers)),
+        Some((engine, versions)) => {
+            let versions: Vec<String> = versions.into_iter().collect();
+            let what = format!("{engine} {} is not installed here", versions.join(", "));
+            let hint = format!("`kvdyno engines get {engine} {}`", versions.join(" "));
+            Err(Complaint::usage(what).hint(hint).into())
+        }
+    }
+}
+
+/// Who can do a case here; none: its version is noted among those to be fetched.
+fn worker(
+    case: &Case,
+    given: &Given,
+    to_get: &mut ToGet,
+) -> anyhow::Result<Option<WorkerIdentity>> {
+    let path = workers::find(&case.engine)?;
+    let cannot = |missing| not_here(case, missing);
+    let Some(recorded) = &case.library else {
+        // It was part of its worker, and may still be.
+        let wanted = Wanted { engine: case.engine.clone(), pick: Pick::Newest };
+        return Ok(Some(choose(path, &wanted)?.map_err(cannot)?));
+    };
+    if let Some(file) = given.0.get(&case.label) {
+        return Ok(Some(of_file(path, Path::new(file)).map_err(cannot)?));
+    }
+    if let Some(installed) = alike(&case.engine, recorded) {
+        return Ok(Some(of_installed(path, &installed).map_err(cannot)?));
+    }
+    if recorded.is_official() {
+        to_get.entry(case.engine.clone()).or_default().insert(recorded.version.clone());
+        return Ok(None);
+    }
+    let what = format!(
+        "{} was loaded from a library of {} {} that is not here (build {}, SHA-256 {})",
+        case.label, case.engine, recorded.version, recorded.build, recorded.sha256
+    );
+    let hint = format!(
+        "`kvdyno rerun RUN --library {}=PATH` takes yours; a record's own paths are not loaded",
+        case.label
+    );
+    Err(Complaint::usage(what).hint(hint).into())
+}
+
+/// The same file, whatever it is called; of a build that others have as well, the same version.
+fn alike(engine: &str, recorded: &Library) -> Option<Installed> {
+    let installed = library::installed(engine);
+    let same = installed.iter().find(|known| known.sha256 == recorded.sha256);
+    let version =
+        |known: &&Installed| recorded.build != "yours" && known.version == recorded.version;
+    same.or_else(|| installed.iter().find(version)).cloned()
+}
+
+fn not_here(case: &Case, missing: Missing) -> Complaint {
+    let (engine, label) = (&case.engine, &case.label);
+    match missing {
+        Missing::NoLibrary(words) => Complaint::usage(format!("{label}: {words}"))
+            .hint(format!("`kvdyno engines get {engine}` fetches the newest release")),
+        Missing::Unusable(words) => Complaint::usage(format!("{label}: {words}")),
+        Missing::NotInstalled { .. } | Missing::TakesNone { .. } => {
+            Complaint::usage(format!("{label}: {engine} is not loaded from a library here"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture::Fixture;
+
+    fn loaded(labels: &[&str]) -> Plan {
+        let mut plan = Fixture::new().plan;
+        for case in plan.cases.iter_mut().filter(|case| labels.contains(&case.label.as_str())) {
+            case.library = Some(Library {
+                version: "9.10.0".to_owned(),
+                build: "yours".to_owned(),
+                sha256: "ab".repeat(32),
+                source: None,
+                path: "/theirs/librocksdb.so".into(),
+            });
+        }
+        plan
+    }
+
+    #[test]
+    fn a_library_is_for_the_engine_that_it_names() {
+        let labels: BTreeSet<String> =
+            Fixture::new().plan.cases.into_iter().map(|case| case.label).collect();
+        let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
+        let (one, other) = (labels[0], labels[1]);
+        let typed = |text: &str| vec![text.to_owned()];
+        let only = loaded(&[one]);
+        let given = Given::of(&typed("/mine/a=b.so"), &only).unwrap();
+        assert_eq!(given.0[one], Path::new("/mine/a=b.so"));
+        let both = loaded(&[one, other]);
+        let given = Given::of(&typed(&format!("{other}=/mine.so")), &both).unwrap();
+        assert_eq!(given.0[other], Path::new("/mine.so"));
+        let refused = Given::of(&typed("/mine.so"), &both).err().unwrap();
+        assert!(refused.hint.unwrap().contains(&format!("{one}, {other}")));
+        assert!(Given::of(&typed("/mine.so"), &Fixture::new().plan).is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! Which library an engine is loaded from: the version or the file that a suite names, or the newest
+//! that is installed.
+//!
+//! Where libraries are kept is `kvdyno_engine::library`'s, how one is fetched the command's
+//! `engines get`, and what one can do only its worker knows, which is asked here.
+
+use crate::suite::{Missing, Pick, Wanted};
+use crate::workers::{self, Refused};
+use anyhow::Context as _;
+use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::engine::library::{self, Installed};
+use kvdyno_record::files::sha256;
+use kvdyno_record::library::Library;
+use kvdyno_record::protocol::WorkerDescription;
+use std::path::{Path, PathBuf};
+
+/// Where the worker does not say so itself.
+const NO_LIBRARY: &str = "it is loaded from a library, and none is installed";
+
+/// The worker at `path` with the library that is wanted, or why there is none.
+pub fn choose(path: PathBuf, wanted: &Wanted) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
+    let by_itself = workers::describe(&path, None);
+    let own = by_itself.as_ref().ok().filter(|own| !own.engine.capabilities.library);
+    let engine = &wanted.engine;
+    let installed = match (&wanted.pick, own) {
+        (Pick::Newest, Some(own)) => return Ok(Ok(identity(path, own.clone(), None)?)),
+        (_, Some(own)) => {
+            return Ok(Err(Missing::TakesNone { version: own.engine.version.clone() }));
+        }
+        (Pick::File(file), None) => return Ok(of_file(path, file)),
+        (Pick::Newest, None) => library::installed(engine).into_iter().next(),
+        (Pick::Version(version), None) => library::find(engine, version),
+    };
+    match (installed, by_itself) {
+        (Some(installed), _) => Ok(of_installed(path, &installed)),
+        (None, Err(error)) if !error.is::<Refused>() => Err(error),
+        (None, itself) if wanted.pick == Pick::Newest => {
+            // A worker that lies elsewhere may know of libraries that are not known here.
+            let words = itself.map_or_else(|error| error.to_string(), |_| NO_LIBRARY.to_owned());
+            Ok(Err(Missing::NoLibrary(words)))
+        }
+        (None, _) => {
+            let installed = library::installed(engine).into_iter().map(|known| known.version);
+            Ok(Err(Missing::NotInstalled { installed: installed.collect() }))
+        }
+    }
+}
+
+/// The worker with an installed library, whose file must be the one that was installed.
+pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdentity, Missing> {
+    let unusable = |error: anyhow::Error| Missing::Unusable(format!("{error:#}"));
+    let file = std::path::absolute(&installed.path).unwrap_or_else(|_| installed.path.clone());
+    let found = checksum(&file).map_err(unusable)?;
+    let expected = &installed.sha256;
+    if !expected.is_empty() && *expected != found {
+        return Err(Missing::Unusable(format!(
+            "{} is not the file that was installed: its SHA-256 is {found}, {} beside it says \
+             {expected}; remove the folder and fetch it again",
+            file.display(),
+            library::ABOUT
+        )));
+    }
+    let description = workers::describe(&path, Some(&file)).map_err(unusable)?;
+    let library = Library {
+        version: installed.version.clone(),
+        build: installed.build.as_str().to_owned(),
+        sha256: found,
+        source: Some(installed.source.clone()).filter(|source| !source.is_empty()),
+        path: file,
+    };
+    identity(path, description, Some(library)).map_err(unusable)
+}
+
+/// The worker with a library that the user names.
+pub fn of_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
+    let unusable = |error: anyhow::Error| Missing::Unusable(format!("{error:#}"));
+    let found = || -> anyhow::Result<(PathBuf, String)> {
+        // The whole path: workers are started elsewhere.
+        let whole = file.canonicalize().with_context(|| format!("{}", file.display()))?;
+        anyhow::ensure!(whole.is_file(), "{} is not a file", whole.display());
+        let sum = checksum(&whole)?;
+        Ok((whole, sum))
+    };
+    let (whole, sum) = found().map_err(unusable)?;
+    let description = workers::describe(&path, Some(&whole)).map_err(unusable)?;
+    let about = library::about(&whole);
+    let library = Library {
+        version: description.engine.version.clone(),
+        build: about.build.as_str().to_owned(),
+        sha256: sum,
+        source: Some(about.source).filter(|source| !source.is_empty()),
+        path: whole,
+    };
+    identity(path, description, Some(library)).map_err(unusable)
+}
+
+/// The worker at `path` with the library that its run began with.
+pub fn again(path: PathBuf, library: Option<Library>) -> anyhow::Result<WorkerIdentity> {
+    if let Some(library) = &library {
+        check_unchanged(library)?;
+    }
+    let file = library.as_ref().map(|library| library.path.as_path());
+    let description = workers::describe(&path, file)?;
+    identity(path, description, library)
+}
+
+/// A library is not what it was when its run began.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Changed {
+    /// It is gone.
+    #[error("the library {0} is gone, which the run began with: {1}")]
+    Gone(PathBuf, String),
+    /// It is another file.
+    #[error("the library {path} has changed since the run began: its SHA-256 was {was}, now {is}")]
+    Other {
+        /// Where it lies.
+        path: PathBuf,
+        /// When the run began.
+        was: String,
+        /// Now.
+        is: String,
+    },
+}
+
+/// That a library is the file that the run began with: its makers may be building it anew, and
+/// each worker loads it from its path for itself.
+pub fn check_unchanged(library: &Library) -> Result<(), Changed> {
+    let path = library.path.clone();
+    match sha256(&path) {
+        Ok(is) if is == library.sha256 => Ok(()),
+        Ok(is) => Err(Changed::Other { path, was: library.sha256.clone(), is }),
+        Err(error) => Err(Changed::Gone(path, error.to_string())),
+    }
+}
+
+fn checksum(file: &Path) -> anyhow::Result<String> {
+    sha256(file).with_context(|| format!("failed to read the library {}", file.display()))
+}
+
+fn identity(
+    path: PathBuf,
+    description: WorkerDescription,
+    library: Option<Library>,
+) -> anyhow::Result<WorkerIdentity> {
+    Ok(WorkerIdentity { sha256: sha256(&path)?, path, description, library })
+}

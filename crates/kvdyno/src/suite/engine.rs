@@ -1,0 +1,262 @@
+//! An engine as typed, and the engines that it stands for: one for each version and each value of a
+//! list among its options. Which library a version is, is found out outside.
+
+use super::mistake::Mistakes;
+use super::read::{At, Fields, FromToml, Toml};
+use super::scalar::{Given, Label, Name, OneOrMany, Version};
+use super::wanted::Pick;
+use kvdyno_record::engine::Durability;
+use schemars::JsonSchema;
+use std::collections::BTreeMap;
+
+/// More engines than this do not come of one table on purpose.
+const ENGINES_MAX: usize = 1_000;
+
+/// An engine under test; with lists, as many as they have values.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Engine")]
+pub(super) struct EngineTable {
+    /// The worker: `kvdyno-<name>`.
+    name: At<Name>,
+    /// What tables call it, if one engine appears several times. Default: the name.
+    label: Option<At<Label>>,
+    /// The version of an engine that is loaded as a library: `"9.10.0"`, as `kvdyno engines get`
+    /// fetches it. Default: the newest installed.
+    version: Option<At<Version>>,
+    /// Versions that are compared, each an engine of its own: `rocksdb-9.10.0`.
+    #[schemars(with = "Option<OneOrMany<Version>>")]
+    versions: Option<Vec<At<Version>>>,
+    /// The file of a library in place of a version: a build of your own.
+    library: Option<At<String>>,
+    /// What "done" means for a write. Default: async.
+    durability: Option<At<Durability>>,
+    /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`. A list of
+    /// values makes as many engines: `rocksdb block_cache=1GiB`.
+    #[schemars(default)]
+    options: OptionTable,
+}
+
+/// Options as typed, in the order of their names.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(transparent)]
+struct OptionTable(
+    #[schemars(with = "BTreeMap<String, OneOrMany<Given>>")] Vec<(At<String>, Axis<Given>)>,
+);
+
+/// One engine under test.
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) name: At<Name>,
+    /// What tables call it.
+    pub(super) label: At<Label>,
+    /// Without what its lists add: of all engines of one table.
+    pub(super) stem: String,
+    /// Which library it is loaded from, where its worker loads one.
+    pub(super) pick: At<Pick>,
+    pub(super) durability: Option<At<Durability>>,
+    pub(super) options: Options,
+}
+
+/// Options of one engine, in the order of their names.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(transparent)]
+pub(super) struct Options(
+    #[schemars(with = "BTreeMap<String, Given>")] pub(super) Vec<(At<String>, At<Given>)>,
+);
+
+/// One value, or a list of them.
+#[derive(Clone, Debug)]
+enum Axis<T> {
+    One(At<T>),
+    Many(Vec<At<T>>),
+}
+
+impl Engine {
+    /// Of the worker of that name, with the library that it finds itself and options of its own.
+    pub(super) fn plain(name: At<Name>, label: At<Label>) -> Self {
+        let stem = label.0.clone();
+        let pick = At { value: Pick::Newest, span: name.span.clone() };
+        Self { name, label, stem, pick, durability: None, options: Options::default() }
+    }
+
+    /// Whether `--engine name` means it.
+    pub(super) fn is_called(&self, name: &str) -> bool {
+        [&self.label.0, &self.stem, &self.name.0].into_iter().any(|known| known == name)
+    }
+}
+
+impl EngineTable {
+    /// All that it stands for, in the order of its lists.
+    pub(super) fn engines(self, mistakes: &mut Mistakes) -> Vec<Engine> {
+        self.check(mistakes);
+        let label = match &self.label {
+            Some(label) => label.clone(),
+            None => At { value: Label(self.name.0.clone()), span: self.name.span.clone() },
+        };
+        let mut engine = Engine::plain(self.name, label);
+        engine.durability = self.durability;
+        if let Some(At { value, span }) = self.version {
+            engine.pick = At { value: Pick::Version(value.0), span };
+        }
+        if let Some(At { value, span }) = self.library {
+            engine.pick = At { value: Pick::File(value.into()), span };
+        }
+        let mut engines = match self.versions {
+            Some(versions) => versions.into_iter().map(|at| engine.of_version(at)).collect(),
+            None => vec![engine],
+        };
+        for (name, axis) in self.options.0 {
+            engines = with_option(engines, &name, axis);
+        }
+        engines
+    }
+
+    /// Notes what cannot be meant.
+    fn check(&self, mistakes: &mut Mistakes) {
+        let said = [
+            self.version.as_ref().map(|version| &version.span),
+            self.versions.iter().flatten().next().map(|version| &version.span),
+            self.library.as_ref().map(|library| &library.span),
+        ];
+        for again in said.into_iter().flatten().skip(1) {
+            let mistake = mistakes.at(again, "[[engine]] says twice which library it is");
+            mistake.label("expected one of `version`, `versions` and `library`").help(
+                "for a version beside a build of your own write two [[engine]], each with a \
+                 `label`",
+            );
+        }
+        if let Some(empty) = self.library.as_ref().filter(|path| path.is_empty()) {
+            mistakes.at(&empty.span, "the library has no name").label("expected a file's path");
+        }
+        check_repeated(self.versions.as_deref().unwrap_or(&[]), mistakes);
+        for (_, axis) in &self.options.0 {
+            if let Axis::Many(values) = axis {
+                check_repeated(values, mistakes);
+            }
+        }
+    }
+
+    /// How many engines its lists come to.
+    fn count(&self) -> usize {
+        let lists = self.options.0.iter().map(|(_, axis)| match axis {
+            Axis::One(_) => 1,
+            Axis::Many(values) => values.len(),
+        });
+        let versions = self.versions.as_ref().map_or(1, Vec::len);
+        lists.fold(versions, usize::saturating_mul)
+    }
+}
+
+impl Engine {
+    /// It at a version of a list: `rocksdb-9.10.0`.
+    fn of_version(&self, At { value: Version(version), span }: At<Version>) -> Self {
+        let label = Label(format!("{}-{version}", self.label.0));
+        Self {
+            label: At { value: label, span: span.clone() },
+            pick: At { value: Pick::Version(version), span },
+            ..self.clone()
+        }
+    }
+}
+
+/// Each engine with an option; with a list as many as it has values: `rocksdb block_cache=1GiB`.
+fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Vec<Engine> {
+    let set = |mut engine: Engine, value: &At<Given>| {
+        engine.options.0.push((name.clone(), value.clone()));
+        engine
+    };
+    match axis {
+        Axis::One(value) => engines.into_iter().map(|engine| set(engine, &value)).collect(),
+        Axis::Many(values) => {
+            let each = |engine: Engine| {
+                let named = |value: &At<Given>| {
+                    let mut engine = set(engine.clone(), value);
+                    let text = Label::part(&value.0.to_string());
+                    engine.label.value.0 += &format!(" {}={text}", name.value);
+                    engine
+                };
+                values.iter().map(named).collect::<Vec<_>>()
+            };
+            engines.into_iter().flat_map(each).collect()
+        }
+    }
+}
+
+/// A value twice in a list would be the same engine again.
+fn check_repeated<T: PartialEq>(values: &[At<T>], mistakes: &mut Mistakes) {
+    for (at, value) in values.iter().enumerate() {
+        if values[..at].iter().any(|earlier| earlier.value == value.value) {
+            let mistake = mistakes.at(&value.span, "the value is in the list already");
+            mistake.label("expected each value once; `trials` repeats");
+        }
+    }
+}
+
+impl FromToml for EngineTable {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[[engine]]", mistakes)?;
+        let name = fields.required("name");
+        let label = fields.optional("label");
+        let version = fields.optional("version");
+        let versions: Option<At<OneOrMany<Version>>> = fields.optional("versions");
+        let library = fields.optional("library");
+        let durability = fields.optional("durability");
+        let options: Option<At<OptionTable>> = fields.optional("options");
+        let span = fields.span();
+        fields.finish();
+        let versions = versions.map(|versions| versions.value.0);
+        let options = options.map(|options| options.value).unwrap_or_default();
+        let table = Self { name: name?, label, version, versions, library, durability, options };
+        let count = table.count();
+        if count > ENGINES_MAX {
+            let mistake = mistakes.at(&span, format!("its lists come to {count} engines"));
+            mistake.label(format!("expected at most {ENGINES_MAX}"));
+            return None;
+        }
+        Some(table)
+    }
+}
+
+impl FromToml for OptionTable {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        options(toml, mistakes).map(Self)
+    }
+}
+
+/// Of what has no lists: the drive's jobs have names of their own.
+impl FromToml for Options {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut plain = Vec::new();
+        for (name, axis) in options(toml, mistakes)? {
+            match axis {
+                Axis::One(value) => plain.push((name, value)),
+                Axis::Many(_) => {
+                    let message = format!("option `{}` is a list", name.value);
+                    let mistake = mistakes.at(&name.span, message);
+                    mistake.label("expected one value here; write a job for each");
+                }
+            }
+        }
+        Some(Self(plain))
+    }
+}
+
+fn options(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Vec<(At<String>, Axis<Given>)>> {
+    let mut fields = Fields::of(toml, "[engine.options]", mistakes)?;
+    let mut options = Vec::new();
+    for (name, toml) in fields.rest() {
+        if let Some(axis) = Axis::from_toml(toml, fields.mistakes) {
+            options.push((name, axis));
+        }
+    }
+    Some(options)
+}
+
+impl<T: FromToml> FromToml for Axis<T> {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        if toml.get_ref().is_array() {
+            return OneOrMany::from_toml(toml, mistakes).map(|values| Self::Many(values.0));
+        }
+        At::from_toml(toml, mistakes).map(Self::One)
+    }
+}
