@@ -7,7 +7,7 @@
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 22] = [
+pub const NEEDS: [(&str, &str); 23] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -29,6 +29,7 @@ pub const NEEDS: [(&str, &str); 22] = [
     ("fio", "fio, beside the drive's own jobs"),
     ("tools", "losetup, blkid and blkdiscard"),
     ("engines", "workers beside the program: `make engines`"),
+    ("rocksdb", "a library of RocksDB: `kvdyno engines get rocksdb`"),
     ("chromium", "Node.js and Chromium, for the page"),
 ];
 

@@ -3,6 +3,7 @@
 //! The program looks for workers beside itself first. So that a test decides which it finds, the
 //! program is run from a folder of its own.
 
+use kvdyno_record::engine::library;
 pub(crate) use kvdyno_testing::{is_asked_for, needs_root, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,6 +88,10 @@ pub(crate) fn needs(engine: &str, test: &str) -> bool {
     let found = find(engine).is_some();
     if !found {
         skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
+    }
+    if found && engine == "rocksdb" && library::installed(engine).is_empty() {
+        skipped("rocksdb", test, "no library of RocksDB is installed");
+        return false;
     }
     found
 }
