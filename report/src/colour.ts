@@ -11,6 +11,9 @@ export interface Theme {
   line: string;
   grid: string;
   harness: string;
+  /** Of a difference: orange and blue, which no kind of colour blindness confuses. */
+  better: string;
+  worse: string;
   engines: readonly string[];
   /** From few to many. */
   heat: readonly string[];
@@ -24,6 +27,8 @@ const LIGHT: Theme = {
   line: "#b9c1ca",
   grid: "#e9edf1",
   harness: "#8b949e",
+  better: "#0069a8",
+  worse: "#b8470a",
   engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e"],
   heat: ["#eaf2f9", "#b7d6ec", "#7ab3dc", "#3f87bd", "#1a5c93", "#0b3560"],
 };
@@ -36,6 +41,8 @@ const DARK: Theme = {
   line: "#4a535e",
   grid: "#272d35",
   harness: "#79828d",
+  better: "#58aef0",
+  worse: "#f58d4c",
   engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684"],
   heat: ["#1c2a38", "#1d4468", "#22659c", "#3f8fcc", "#85bfea", "#dcf0ff"],
 };

@@ -2,10 +2,10 @@
 // is missing, never zero.
 
 import type { Hiccups } from "./hiccups";
-import type { TimeLine } from "./overtime";
+import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search";
 
-export type { EventKind, Mark, MarkTotal, TimeLine } from "./overtime";
+export type { Cause, EventKind, Mark, MarkTotal, TimeLine, Written } from "./overtime";
 export type Direction = "higher" | "lower" | "neither";
 export type Verdict = "base" | "different" | "not_distinguishable" | "spread_unknown";
 export type Severity = "invalid" | "warning" | "info";
@@ -232,9 +232,11 @@ export interface Heat {
   columns: number;
   rows_per_decade: number;
   cells: [column: number, row: number, count: number][];
+  /** Of each column p50, p99 and p99.9; null: too few samples beyond. */
+  tails: [p50: number | null, p99: number | null, p999: number | null][];
 }
 
-export type BlockHeat = Omit<Heat, "role" | "kind"> & { kind: string; owner: string };
+export type BlockHeat = Omit<Heat, "role" | "kind" | "tails"> & { kind: string; owner: string };
 
 /** A case of the bare drive, as the limit of engines. */
 export interface Ceiling {
@@ -254,12 +256,14 @@ export interface PageData {
   program: string;
   answers: { workload: string; sentence: string }[];
   header: [word: string, text: string][];
+  workloads: { group: number; phase: string; title: string }[];
   summary: Summary;
   definitions: Definition[];
   curves: Curve[];
   heats: Heat[];
   block_heats: BlockHeat[];
   time_lines: TimeLine[];
+  written: Written[];
   ceilings: Ceiling[];
   suite: string;
   /** Null: the page is a file, and nobody can be asked. */
@@ -306,6 +310,9 @@ export interface RunEntry {
   message: string | null;
   suite: string;
   title: string;
+  called: string | null;
+  note: string | null;
+  data: { records: number; record_bytes: number; ram_limit_bytes: number | null } | null;
   host: string;
   started_unix_ns: number | null;
   ended_unix_ns: number | null;

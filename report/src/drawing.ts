@@ -28,7 +28,7 @@ export interface Drawing {
 }
 
 export interface Figure {
-  number: number;
+  /** Its name in addresses: it stays, whatever number the figure has on a page. */
   name: string;
   /** It says something of a bare drive, too. */
   drive?: boolean;
@@ -51,6 +51,9 @@ export function control(
 
 export const better = (direction: string): string =>
   direction === "higher" ? "higher is better" : direction === "lower" ? "lower is better" : "neither way is better";
+
+/** What is drawn beside a median. */
+export const RANGES = "each trial a dot, the whisker its interval (below six trials from least to most)";
 
 export function trialsNote(view: View): string {
   const counts = [...new Set(view.cases.filter((one) => !one.engine.harness).map((one) => one.group.trials.length))];

@@ -1,18 +1,17 @@
 // The parts of ECharts that the figures use.
 
-import { BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
+import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import {
-  AxisPointerComponent, GridComponent, MarkAreaComponent, MarkLineComponent, TitleComponent,
-  TooltipComponent, VisualMapComponent,
+  AxisPointerComponent, GraphicComponent, GridComponent, MarkAreaComponent, MarkLineComponent, TitleComponent,
+  TooltipComponent,
 } from "echarts/components";
 import { init, use, type EChartsCoreOption, type EChartsType } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { SVGRenderer } from "echarts/renderers";
 
 use([
-  AxisPointerComponent, BarChart, CustomChart, GridComponent, HeatmapChart, LabelLayout, LineChart,
+  AxisPointerComponent, BarChart, CustomChart, GraphicComponent, GridComponent, LabelLayout, LineChart,
   MarkAreaComponent, MarkLineComponent, ScatterChart, SVGRenderer, TitleComponent, TooltipComponent,
-  VisualMapComponent,
 ]);
 
 export { init };

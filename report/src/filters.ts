@@ -21,15 +21,15 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
       key: engine.name, label: [legendMark(engine, theme), engine.name],
     })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
     model.works.length < 2 ? null : group("Workloads", model.works.map((work) => ({
-      key: work.name, label: [work.name],
+      key: work.key, label: [work.name],
     })), choice.works, (chosen) => changed({ ...choice, works: chosen })),
     model.threads.length < 2 ? null : group("Threads", model.threads.map((count) => ({
       key: String(count), label: [String(count)],
     })), choice.threads.map(String), (chosen) => changed({ ...choice, threads: chosen.map(Number) })),
   ];
   const harness = model.engines.find((engine) => engine.harness);
-  const floor = harness ? h("span", { class: "floor", title: "The null engine: what the harness alone costs. No competitor." },
-    legendMark(harness, theme), "harness") : null;
+  const floor = harness ? h("span", { class: "floor", title: "The null engine: the overhead of the load generator. No competitor." },
+    legendMark(harness, theme), "load generator") : null;
   return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
 }
 
@@ -46,7 +46,7 @@ export function group(name: string, items: Item[], chosen: string[], changed: (c
     h("button", {
       type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.key,
       click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
-    }, ...item.label)));
+    }, ...item.label.map((part) => (typeof part === "string" ? h("span", {}, part) : part)))));
 }
 
 /** The choice after a click: from all to all but this one; all again when it is complete or empty. */

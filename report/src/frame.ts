@@ -5,7 +5,7 @@ import { THEMES, type Theme } from "./colour";
 import { h } from "./dom";
 import type { Control, Drawing, Figure } from "./drawing";
 import { init, type Chart } from "./echarts";
-import { spreadLabels } from "./labels";
+import { placeLabels, spreadLabels } from "./labels";
 import { savePng, saveSvg } from "./save";
 import { table } from "./table";
 import type { View } from "./view";
@@ -27,12 +27,15 @@ export class Frame {
   private readonly controls = h("div", { class: "controls" });
   private readonly details = h("details", {}, h("summary", {}, "Table"));
   private readonly note = h("p", { class: "note" });
+  private readonly heading = h("span");
 
   constructor(
     private readonly figure: Figure,
     drawing: Drawing,
     private view: View,
     private readonly stage: Stage,
+    /** Its number on this page: what it is cited by. */
+    private readonly ordinal: number,
   ) {
     this.drawing = drawing;
     const tool = (label: string, save: () => void) =>
@@ -42,12 +45,13 @@ export class Frame {
         tool("SVG", () => saveSvg(this.picture(), this.naming(), stage.theme())),
         tool("PNG", () => savePng(this.picture(), this.naming(), stage.theme())))
       : null;
-    this.element = h("figure", { class: "figure", id: `figure-${figure.number}-${view.model.works.indexOf(view.work)}` },
+    this.element = h("figure", { class: "figure", id: `figure-${ordinal}` },
       h("figcaption", {},
-        h("h3", {}, h("span", { class: "ordinal" }, `Figure ${figure.number}`), drawing.title),
+        h("h3", {}, h("a", { class: "ordinal", href: `#figure-${ordinal}`, click: (event) => { event.preventDefault(); this.element.scrollIntoView(); } }, `Figure ${ordinal}`), " ", this.heading),
         tools, this.note),
       this.controls, this.body, this.details);
-    this.element.dataset["figure"] = String(figure.number);
+    this.element.dataset["figure"] = figure.name;
+    this.element.dataset["ordinal"] = String(ordinal);
     this.prepare();
     frames.add(this);
     observer.observe(this.element);
@@ -58,7 +62,7 @@ export class Frame {
       .map((control) => `${control.label} ${control.options.find((option) => option.value === control.value)?.label ?? ""}`);
     const work = this.drawing.title.startsWith(this.view.work.name) ? [] : [this.view.work.name];
     const context = [...work, ...chosen].join(", ");
-    return `Figure ${this.figure.number}: ${this.drawing.title}${context ? ` (${context})` : ""}`;
+    return `Figure ${this.ordinal}: ${this.drawing.title}${context ? ` (${context})` : ""}`;
   }
 
   private naming(): { title: string; source: string } {
@@ -72,6 +76,7 @@ export class Frame {
   /** All that needs no drawing: so that the page does not jump when it is drawn. */
   private prepare(): void {
     this.note.textContent = this.drawing.note;
+    this.heading.textContent = this.drawing.title;
     this.controls.replaceChildren(...(this.drawing.controls ?? [])
       .filter((control) => control.options.length > 1)
       .map((control) => this.select(control)));
@@ -111,6 +116,7 @@ export class Frame {
       this.chart ??= init(this.body, null, { renderer: "svg", width, height });
       this.chart.setOption({ animation: false, textStyle: { fontFamily: "inherit" }, ...option }, { notMerge: true });
       spreadLabels(this.chart);
+      placeLabels(this.chart);
       const picture = this.body.querySelector("svg");
       picture?.setAttribute("role", "img");
       picture?.setAttribute("aria-label", `${this.name()}. ${this.drawing.note}. The table below holds its figures.`);

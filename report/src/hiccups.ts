@@ -1,4 +1,4 @@
-// What the idle machine alone did to a thread: a line below every figure of latencies.
+// What the idle machine alone did to a thread: said once on a page, below its first figure of latencies.
 
 import { duration, grouped, inUnit } from "./format";
 
@@ -20,5 +20,5 @@ export function hiccupNote(hiccups: Hiccups | null | undefined): string {
     .flatMap(([name, ns]) => (ns == null ? [] : [`${name} ${duration(ns)}`]));
   const long = hiccups.long === 0 ? "none of 10 µs or more"
     : `${grouped(hiccups.long)} of 10 µs or more, ${inUnit(hiccups.long_share * 100, "%")} of the time`;
-  return `Hiccups of this machine, ${duration(hiccups.length_ns)} idle: ${named.join(", ")}; ${long}: tails below that are the machine's.`;
+  return `Scheduling jitter of this machine, idle for ${duration(hiccups.length_ns)}: ${named.join(", ")}; ${long}. Latencies below this are noise.`;
 }

@@ -64,3 +64,89 @@ export function spreadLabels(chart: Chart): void {
   }
   chart.setOption({ series: changes });
 }
+
+export interface Box {
+  left: number;
+  top: number;
+  width: number;
+  height: number;
+}
+
+const touch = (a: Box, b: Box): boolean =>
+  a.left < b.left + b.width && b.left < a.left + a.width && a.top < b.top + b.height && b.top < a.top + a.height;
+
+/** A mark with words that are to stand beside it; names give way to nothing, numbers to all. */
+export interface Spot {
+  x: number;
+  y: number;
+  text: string;
+  name: boolean;
+}
+
+const MARK = 13, LINE = 14, LETTER = 6.7, AWAY = 3;
+
+/** Where words stand so that they lie on no mark and on no other words: the corner of each; null: nowhere. */
+export function placed(spots: Spot[], bounds: Box): ([left: number, top: number] | null)[] {
+  const taken: Box[] = spots.map(({ x, y }) => ({ left: x - MARK / 2, top: y - MARK / 2, width: MARK, height: MARK }));
+  const places: ([number, number] | null)[] = spots.map(() => null);
+  const order = spots.map((spot, at) => ({ spot, at })).sort((a, b) => Number(b.spot.name) - Number(a.spot.name));
+  for (const { spot, at } of order) {
+    if (spot.text === "") continue;
+    const width = spot.text.length * LETTER, far = MARK / 2 + AWAY;
+    const { x, y } = spot;
+    const across = [x - width / 2, x + far, x - far - width], down = [y - far - LINE, y + far - 1, y - LINE / 2];
+    const tries: [number, number][] = [
+      [across[0]!, down[0]!], [across[1]!, down[2]!], [across[0]!, down[1]!], [across[2]!, down[2]!],
+      [across[1]!, down[0]!], [across[2]!, down[0]!], [across[1]!, down[1]!], [across[2]!, down[1]!],
+    ];
+    const box = ([left, top]: [number, number]): Box => ({ left, top, width, height: LINE });
+    const inside = (one: Box) => one.left >= bounds.left && one.top >= bounds.top
+      && one.left + one.width <= bounds.left + bounds.width && one.top + one.height <= bounds.top + bounds.height;
+    const free = tries.filter((one) => inside(box(one)));
+    const clear = free.find((one) => !taken.some((other) => touch(box(one), other)));
+    // A name may lie on a mark, if need be, but on no other words.
+    const words = taken.slice(spots.length);
+    const place = clear ?? (spot.name ? free.find((one) => !words.some((other) => touch(box(one), other))) ?? free[0] : undefined);
+    if (!place) continue;
+    places[at] = place;
+    taken.push(box(place));
+  }
+  return places;
+}
+
+interface Scatter {
+  type?: string;
+  xAxisIndex?: number;
+  yAxisIndex?: number;
+  data?: { value: [number, number]; text?: string; name?: boolean }[];
+}
+
+/** Words beside the marks of scatter plots, once it is known where those are. */
+export function placeLabels(chart: Chart): void {
+  const series = (chart.getOption()["series"] ?? []) as Scatter[];
+  const grids = (chart.getOption()["grid"] ?? []) as Box[];
+  const changes: object[] = series.map(() => ({}));
+  const labelled = series.flatMap((one, index) => (one.type === "scatter" && one.data?.some((item) => item.text != null) ? [index] : []));
+  if (labelled.length === 0) return;
+  for (const panel of new Set(labelled.map((index) => series[index]?.yAxisIndex ?? 0))) {
+    const grid = grids[panel];
+    if (!grid) continue;
+    const items = labelled.filter((index) => (series[index]?.yAxisIndex ?? 0) === panel)
+      .flatMap((index) => (series[index]?.data ?? []).map((item, at) => ({ index, at, item })));
+    const spots = items.map(({ item }): Spot => {
+      const [x = 0, y = 0] = chart.convertToPixel({ xAxisIndex: panel, yAxisIndex: panel }, item.value) as number[];
+      return { x, y, text: item.text ?? "", name: item.name === true };
+    });
+    const places = placed(spots, { left: grid.left + 2, top: grid.top - 12, width: grid.width + 18, height: grid.height + 12 });
+    for (const index of new Set(items.map((one) => one.index))) {
+      const data = (series[index]?.data ?? []).map((item, at) => {
+        const which = items.findIndex((one) => one.index === index && one.at === at), place = places[which], spot = spots[which];
+        if (!place || !spot) return { ...item, label: { show: false } };
+        // From the corner of the mark, which is 11 pixels wide.
+        return { ...item, label: { show: true, position: [place[0] - spot.x + 5.5, place[1] - spot.y + 5.5] } };
+      });
+      changes[index] = { data };
+    }
+  }
+  chart.setOption({ series: changes });
+}

@@ -19,7 +19,12 @@ export interface Engine {
 /** The same work on the same data with the same RAM, whoever does it with however many threads. */
 export interface Work {
   id: string;
+  /** What it does, in the words of a heading. */
   name: string;
+  /** That without what sets it apart from others of the run. */
+  title: string;
+  /** In addresses: short, and the same as long as the suite is. */
+  key: string;
   phase: string;
   load: boolean;
   /** The bare drive's jobs. */
@@ -65,16 +70,28 @@ export function model(data: PageData): Model {
     if (!engine) return;
     for (const part of workParts(group)) {
       if (isLost(part, parts)) continue;
-      const work = works.get(part.id) ?? makeWork(part, parts);
+      const work = works.get(part.id) ?? makeWork(part, parts, titleOf(data, index, part.phase));
       works.set(part.id, work);
       const threads = part.load ? null : group.threads;
       cases.push({ index, group, engine, work, threads, load: part.load, run: part.run });
     }
   });
-  const sorted = [...works.values()].sort((a, b) => Number(a.drive) - Number(b.drive) || Number(b.load) - Number(a.load));
-  const threads = unique(cases.flatMap((one) => (one.threads == null ? [] : [one.threads])));
+  const sorted = [...works.values()].sort((a, b) => Number(a.drive) - Number(b.drive) || Number(a.load) - Number(b.load));
+  // A drive's jobs have threads of their own: beside engines they are not what is swept.
+  const alone = engines.every((engine) => engine.drive || engine.harness);
+  const threads = unique(cases.flatMap((one) => (one.threads == null || (one.engine.drive && !alone) ? [] : [one.threads])));
   return { data, engines, works: sorted, cases, threads: threads.sort((a, b) => a - b) };
 }
+
+/** What a phase does; its name too where whoever wrote the suite chose one. */
+function titleOf(data: PageData, group: number, phase: string): string {
+  const title = data.workloads?.find((workload) => workload.group === group && workload.phase === phase)?.title;
+  if (!title) return phase;
+  return GENERIC.includes(phase) ? title : `${phase}: ${title[0]?.toLowerCase()}${title.slice(1)}`;
+}
+
+/** Names that phases have where nobody gave them one. */
+const GENERIC = ["load", "measure"];
 
 const engineId = (of: { label: string; durability: string }): string => `${of.label}/${of.durability}`;
 
@@ -99,7 +116,7 @@ function enginesOf(data: PageData): Engine[] {
     const name = title && info.label === info.engine ? title : info.label;
     return {
       id: engineId(info),
-      name: isHarness ? "harness" : several && !isDrive ? `${name} (${info.durability})` : name,
+      name: isHarness ? "load generator" : several && !isDrive ? `${name} (${info.durability})` : name,
       durability: info.durability,
       harness: isHarness,
       drive: isDrive,
@@ -148,7 +165,7 @@ function isLost(part: Part, all: Part[]): boolean {
   return open === true && part.rate == null && all.some((other) => other.family === part.family && other.rate != null);
 }
 
-function makeWork(part: Part, all: Part[]): Work {
+function makeWork(part: Part, all: Part[], title: string): Work {
   const group = part.group;
   const engines = all.filter((other) => !other.drive);
   if (part.drive) {
@@ -158,10 +175,10 @@ function makeWork(part: Part, all: Part[]): Work {
     const phases = unique(all.filter((other) => other.drive).map((other) => other.phase));
     const volumes = unique(all.filter((other) => other.drive).map((other) => other.group.volume));
     const name = ["the drive", ...(phases.length < 2 ? [] : [part.phase]), ...(volumes.length < 2 ? [] : [`on ${group.volume}`])].join(", ");
-    return { id: part.id, name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, rate: null, roles };
+    return { id: part.id, name: name.replace("the drive", "Device limits"), title, key: name, phase: part.phase, load: false, drive: true, family: part.family, means: "", volume: part.volume, rate: null, roles };
   }
   const varies = (read: (group: Group) => unknown) => engines.some((other) => read(other.group) !== read(group));
-  const names = [part.phase];
+  const names: string[] = [];
   if (varies((g) => `${g.records} ${g.key_bytes} ${g.value_bytes_mean}`)) {
     names.push(`${si(group.records)} × ${group.key_bytes}+${group.value_bytes_mean} B`);
   }
@@ -171,10 +188,10 @@ function makeWork(part: Part, all: Part[]): Work {
   if (group.tier && varies((g) => g.tier)) names.push(`with ${group.tier}`);
   if (group.volume && varies((g) => g.volume)) names.push(`on ${group.volume}`);
   if (part.rate != null && all.some((other) => other.family === part.family && other.rate !== part.rate)) {
-    names.push(`${si(part.rate)}/s offered`);
+    names.push(`target rate ${si(part.rate)}/s`);
   }
   const roles = part.run ? part.run.roles.map((role) => role.role) : ["load"];
-  return { id: part.id, name: names.join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, rate: part.rate, roles };
+  return { id: part.id, name: [title, ...names].join(", "), title, key: [part.phase, ...names].join(", "), phase: part.phase, load: part.load != null, drive: false, family: part.family, means: part.means, volume: part.volume, rate: part.rate, roles };
 }
 
 export const unique = <T>(items: T[]): T[] => [...new Set(items)];

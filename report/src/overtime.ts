@@ -32,6 +32,8 @@ export interface TimeLine {
     cpu_percent: Line;
     read_mb_per_s: Line;
     write_mb_per_s: Line;
+    read_iops: Line;
+    write_iops: Line;
     read_us: Line;
     write_us: Line;
     flush_us: Line;
@@ -42,3 +44,15 @@ export interface TimeLine {
   marks: Mark[];
   mark_totals: MarkTotal[];
 }
+
+/** What an engine says it wrote for what, in a phase of a trial. */
+export interface Written {
+  group: number;
+  trial: number;
+  phase: string;
+  bytes: [cause: Cause, bytes: number][];
+  user_bytes: number;
+  sources: string[];
+}
+
+export type Cause = "wal" | "flush" | "compaction";

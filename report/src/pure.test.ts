@@ -4,8 +4,8 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { binaryStep, tipLines } from "./figures/bars";
 import { limitWord } from "./figures/efficiency";
-import { columnsOf } from "./figures/heat";
-import { bar, besideBase, cellsOf, sure } from "./figures/board";
+import { columnsOf, roundStep } from "./figures/heat";
+import { bar, besideBase, cellsOf, inWords, sure } from "./figures/board";
 import type { Engine } from "./model";
 import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
@@ -13,12 +13,13 @@ import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
-import { spread } from "./labels";
+import { placed, spread } from "./labels";
 import { panels } from "./layout";
 import { unpack } from "./load";
-import type { Combine, Efficiency, Limit, Metric } from "./data";
+import type { Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
-import { quoted } from "./sections";
+import { counted, quoted } from "./sections";
+import { stateOf } from "./state";
 import { parse, write } from "./view";
 
 describe("a search", () => {
@@ -65,18 +66,18 @@ describe("numbers", () => {
   });
 });
 
-test("hiccups of the idle machine are said where the run listened", () => {
+test("scheduling jitter of the idle machine is said where the run listened", () => {
   expect(hiccupNote(null)).toBe("");
   const heard = { length_ns: 2e9, n: 80e6, p999_ns: 24, p9999_ns: null, max_ns: 13.4e6, long: 1000, long_share: 0.0157 };
-  expect(hiccupNote(heard)).toBe("Hiccups of this machine, 2.00 s idle: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time: tails below that are the machine's.");
-  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more: tails");
+  expect(hiccupNote(heard)).toBe("Scheduling jitter of this machine, idle for 2.00 s: p99.9 24 ns, max 13.4 ms; 1,000 of 10 µs or more, 1.57 % of the time. Latencies below this are noise.");
+  expect(hiccupNote({ ...heard, long: 0 })).toContain("none of 10 µs or more. Latencies");
 });
 
 describe("the address", () => {
   test("holds what is chosen, whatever it is called", () => {
     const choice = {
       engines: ["LMDB (commit)", "a&b=c#d"], works: ["load, RAM 1 GiB"], threads: [1, 64],
-      theme: "dark" as const, inside: { "3.threads": "4" },
+      theme: "dark" as const, inside: { "percentiles.threads": "4" },
     };
     expect(parse(write(choice))).toEqual(choice);
   });
@@ -106,6 +107,28 @@ describe("the scoreboard", () => {
     expect(bar(0.5, 1, "lower", 2)).toBe(0.5);
     expect(bar(100, 1, "higher", 2)).toBe(1);
     expect(bar(0, 1, "higher", 2)).toBe(0);
+  });
+
+  test("says which way a figure goes by a factor that is never below one", () => {
+    expect(inWords(0.027, 1, "ns")).toBe("37x lower");
+    expect(inWords(1, 0.027, "ns")).toBe("37x higher");
+    expect(inWords(2300, 1000, "1/s")).toBe("2.3x more");
+    expect(inWords(1000, 20_000, "1/s")).toBe("20x fewer");
+    expect(inWords(1000, 1370, "B")).toBe("1.37x less");
+    expect(inWords(1001, 1000, "B/B")).toBe("equal");
+    expect(inWords(3e6, 1, "1/s")).toBe("3.00 Mx more");
+  });
+
+  test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
+    const engine = (id: string): Engine => ({ id, name: id, durability: "async", harness: false, drive: false, place: 0 });
+    const engines = [engine("a"), engine("b")];
+    const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
+      cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
+    expect(row("lower", metric(5, 4, 6))).toMatchObject({ worth: "better", words: "2.0x fewer" });
+    expect(row("higher", metric(5, 4, 6))).toMatchObject({ worth: "worse", words: "2.0x fewer" });
+    expect(row("higher", metric(12, 10, 13))).toMatchObject({ worth: "same", words: "~1.20x more" });
+    expect(row("higher", metric(5, 4, 6, 3))).toMatchObject({ worth: "unsure", words: "2.0x fewer?" });
+    expect(row("lower", metric(5, 4, 6), "other mixes")).toMatchObject({ worth: "none", words: "", length: 0, absolute: "5/s" });
   });
 
   test("ranges that touch are not told apart, and below four trials nothing is sure", () => {
@@ -142,7 +165,7 @@ test("writes that promise different things have no ratio", () => {
   const engines = [engine("a", "commit"), engine("b", "async"), engine("c", "commit"), engine("d", "commit")];
   const metrics = new Map([["a", value(2)], ["b", value(20)], ["c", value(4)]]);
   const [row] = cellsOf(engines, [{ name: "ops/s", metrics }], engines[0]!);
-  expect(row?.cells.map((cell) => cell.ratio)).toEqual(["1.00", "", "2.00", ""]);
+  expect(row?.cells.map((cell) => cell.words)).toEqual(["", "", "2.0x more", ""]);
   expect(row?.cells.map((cell) => cell.missing)).toEqual([null, null, null, NONE]);
 });
 
@@ -172,8 +195,37 @@ describe("drawing", () => {
       .toEqual(["flush, seconds", NONE, NONE, NONE, "1"]);
   });
 
+  test("marks on an axis of time are round, and few", () => {
+    expect([0.6, 3, 30, 100, 600, 7200].map((end) => roundStep(end, 6))).toEqual([0.1, 0.5, 5, 20, 120, 1200].map((value) => expect.closeTo(value, 9)));
+    expect(roundStep(300, 6)).toBe(60);
+  });
+
+  test("words beside marks lie on no mark and on no other words", () => {
+    const bounds = { left: 0, top: 0, width: 300, height: 300 };
+    const spots = [
+      { x: 100, y: 100, text: "1", name: false }, { x: 112, y: 100, text: "2", name: false }, { x: 124, y: 100, text: "RocksDB 4", name: true },
+      { x: 290, y: 5, text: "LMDB 4", name: true },
+    ];
+    const places = placed(spots, bounds);
+    const boxes = places.map((place, at) => ({ left: place?.[0] ?? 0, right: (place?.[0] ?? 0) + spots[at]!.text.length * 6.7, top: place?.[1] ?? 0 }));
+    expect(places.every((place) => place !== null)).toBe(true);
+    for (const [at, box] of boxes.entries()) {
+      expect(box.left).toBeGreaterThanOrEqual(0);
+      expect(box.right).toBeLessThanOrEqual(300);
+      for (const spot of spots) {
+        const apart = box.right <= spot.x - 6.5 || box.left >= spot.x + 6.5 || box.top + 14 <= spot.y - 6.5 || box.top >= spot.y + 6.5;
+        expect(apart, `${spots[at]!.text} on the mark at ${spot.x}`).toBe(true);
+      }
+      for (const other of boxes.slice(at + 1)) {
+        expect(box.right <= other.left || other.right <= box.left || box.top + 14 <= other.top || other.top + 14 <= box.top).toBe(true);
+      }
+    }
+    // Where there is no room a number gives way.
+    expect(placed([{ x: 5, y: 5, text: "1", name: false }], { left: 0, top: 0, width: 10, height: 10 })).toEqual([null]);
+  });
+
   test("a map's columns in numbers", () => {
-    const heat = { group: 0, trial: 1, phase: "", role: "", kind: "service" as const, column_s: 1, columns: 2, rows_per_decade: 8,
+    const heat = { tails: [], group: 0, trial: 1, phase: "", role: "", kind: "service" as const, column_s: 1, columns: 2, rows_per_decade: 8,
       cells: [[0, 3, 90], [0, 9, 10]] as [number, number, number][] };
     expect(columnsOf(heat)).toEqual([
       { at: 0, count: 100, low: 3, middle: 3, high: 9 }, { at: 1, count: 0, low: null, middle: null, high: null },
@@ -202,6 +254,18 @@ describe("drawing", () => {
   });
 });
 
+test("warnings are folded to a line that says what they are about", () => {
+  const finding = (id: string): Finding => ({ id, severity: "warning", evidence: "", advice: "", cases: [] });
+  const list = ["cpu-stolen", "busy-host", "swap-on", "foreign-io", "not-steady", "writers-unequal", "ram-limit-not-held"].map(finding);
+  expect(counted(list, "warning")).toBe("7 warnings: 3 machine, 2 workload, 1 CPU, 1 method");
+  expect([counted(list.slice(0, 1), "warning"), counted([], "warning")]).toEqual(["1 warning: 1 CPU", "No warnings"]);
+});
+
+test("a run with cases undone never says complete", () => {
+  const run = (state: "complete" | "running", cases_done: number) => stateOf({ state, cases_planned: 48, cases_done });
+  expect([run("complete", 48), run("complete", 32), run("running", 3)]).toEqual([["complete", "complete"], ["ended: 16 not done", "partial"], ["running", "running"]]);
+});
+
 test("a command line can be copied into a shell", () => {
   expect(["kvdyno", "run", "a b", "it's", "--set=x=1"].map(quoted).join(" ")).toBe(`kvdyno run 'a b' 'it'\\''s' --set=x=1`);
 });
@@ -215,7 +279,7 @@ describe("where the time went", () => {
   test("parts add up, and say what fits into them", () => {
     const of = (name: string): number => ({ user: 10, system: 5, runqueue: 5, device: 60, device_read: 10, device_write: 20, device_sync: 25, lock: 20 })[name] ?? 0;
     expect(PARTS.map((part) => part.read(of)).reduce((sum, value) => sum + value, 0)).toBe(100);
-    expect([label("no CPU", 12.4, 80), label("no CPU", 12.4, 30), label("no CPU", 12.4, 10)]).toEqual(["no CPU 12", "12", ""]);
+    expect([label("wait CPU", 12.4, 90), label("wait CPU", 12.4, 30), label("wait CPU", 12.4, 10)]).toEqual(["wait CPU 12", "12", ""]);
     expect([readable("#0069a8"), readable("#e8b84a"), readable("#000000")]).toEqual(["#ffffff", "#000000", "#ffffff"]);
   });
 });

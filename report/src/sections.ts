@@ -1,54 +1,120 @@
 // The parts of the page that are words: title, answers, findings, host, engines, method, suite.
 
-import type { EngineInfo, PageData, Severity } from "./data";
+import type { Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
 import { h, type Child } from "./dom";
 import { date, duration } from "./format";
-import { table } from "./table";
+import type { Model } from "./model";
+import { stacked, table } from "./table";
 
 export const section = (id: string, heading: string, ...children: Child[]): HTMLElement =>
   h("section", { id, "aria-label": heading }, h("h2", {}, heading), ...children);
 
+/** What a run is called: by whoever ran it, else by its suite. */
+export const titleOf = (data: PageData): string => {
+  const { run } = data.summary;
+  return run.name || run.title || run.suite;
+};
+
 export function head(data: PageData, home: Child = null): HTMLElement {
   const { run } = data.summary;
-  const state = run.complete ? `${run.cases_done} of ${run.cases_planned} cases done`
-    : `${data.live?.state === "running" ? "at work" : "not complete"}: ${run.cases_recorded} of ${run.cases_planned} cases`;
+  const undone = run.cases_planned - run.cases_done;
+  const state = run.complete ? `${run.cases_done} of ${run.cases_planned} cases done${undone > 0 ? `, ${undone} not` : ""}`
+    : `${data.live?.state === "running" ? "running" : "partial"}: ${run.cases_recorded} of ${run.cases_planned} cases`;
+  const title = titleOf(data);
+  const suite = run.title && run.title !== title ? `${run.suite}: ${run.title}` : run.suite;
   return h("header", { class: "head" },
-    h("p", { class: "kicker" }, home, `kvdyno · ${run.suite} · ${date(run.started_unix_ns)} · ${state}`),
-    h("h1", {}, run.title || run.suite),
-    notHeld(data) ? h("p", { class: "broken" }, "Its RAM limit was not held: what the title says of RAM is not so.") : null);
+    h("p", { class: "kicker" }, home, `kvdyno · ${suite} · ${date(run.started_unix_ns)} · ${state}`),
+    h("h1", {}, title),
+    run.note ? h("p", { class: "remark" }, run.note) : null,
+    h("p", { class: "setting" }, setting(data)),
+    notHeld(data) ? h("p", { class: "broken" }, "The RAM limit was not held: what the title says of RAM is not so.") : null);
+}
+
+/** Engines with their versions, the data, and the machine: one line each. */
+function setting(data: PageData): string {
+  const drive = (info: EngineInfo) => info.worker?.bare_drive === true || info.worker?.measures_the_harness === true;
+  const engines = data.summary.engines.filter((info) => !drive(info)).map((info) => {
+    const title = info.worker?.title ?? info.label;
+    const name = info.label === info.engine || info.label === title ? title : `${info.label} (${title})`;
+    return `${name} ${info.worker?.version ?? ""}, ${info.durability}`.replace(" ,", ",");
+  });
+  const words = data.header.filter(([word]) => word === "data").map(([, text]) => text);
+  return [...engines, ...words].join(" · ");
 }
 
 const notHeld = (data: PageData): boolean => data.summary.groups.some((group) => group.ram_limit_held === false);
 
 function ramWords(data: PageData): string {
-  if (notHeld(data)) return "; its RAM limit was not held";
+  if (notHeld(data)) return "; the RAM limit was not held";
   const limited = data.summary.groups.some((group) => group.ram_limit_bytes != null);
   return limited ? ", within a RAM limit that holds its page cache as well" : ", without a RAM limit";
 }
 
-export function answers(data: PageData): HTMLElement | null {
-  if (data.answers.length === 0) return null;
-  return h("dl", { class: "answers" }, ...data.answers.flatMap(({ workload, sentence }) =>
-    [h("dt", {}, workload), h("dd", {}, sentence)]));
+/** What came out, and how far to trust it. */
+export function answers(data: PageData, whole: Model): HTMLElement | null {
+  const { confidence } = data.summary;
+  if (data.answers.length === 0 && !confidence) return null;
+  const works = whole.works.filter((work) => !work.drive);
+  const at = (workload: string) => works.findIndex((work) => workload === work.phase || workload.startsWith(`${work.phase},`) || workload.startsWith(`${work.phase} `));
+  // What was measured comes before what it was measured on.
+  const told = data.answers.map((answer) => ({ ...answer, at: at(answer.workload) })).sort((a, b) => (a.at < 0 ? 0 : a.at) - (b.at < 0 ? 0 : b.at));
+  const named = ({ workload, at }: { workload: string; at: number }) => {
+    const work = works[at];
+    if (!work) return workload;
+    return workload === work.phase ? work.name.split(", RAM ")[0] ?? work.name : work.title + workload.slice(work.phase.length);
+  };
+  return h("div", { class: "result-top" },
+    data.answers.length > 0 ? h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)])) : null,
+    confidence ? trust(confidence) : null);
+}
+
+/** The causes that are said at once; the others open. */
+const CAUSES = 4;
+
+function trust({ level, reasons }: Confidence): HTMLElement {
+  const items = reasons.map((reason) => h("li", {}, reason.text));
+  return h("div", { class: `confidence ${level}`, role: "note", "aria-label": `Confidence: ${level}` },
+    h("p", { class: "level" }, h("span", { class: "meter", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Confidence: ", h("strong", {}, level)),
+    items.length > 0 ? h("ul", {}, ...items.slice(0, CAUSES)) : null,
+    items.length > CAUSES ? h("details", {}, h("summary", {}, `${items.length - CAUSES} more`), h("ul", {}, ...items.slice(CAUSES))) : null);
 }
 
 const WORDS: Record<Severity, string> = { invalid: "invalid", warning: "warning", info: "note" };
 
+/** What findings are about, in the order in which they are counted; all others: method. */
+const ABOUT: [about: string, ids: RegExp][] = [
+  ["CPU", /^(cpu-|bound-by-cpu|harness-share|tail-below-harness|assertions-on|debug-build)/],
+  ["machine", /^(place-|drive-|readahead-|busy-host|run-beside|foreign-io|swap-on|damon-on|memory-limit|io-limit|discard-|clock-|slow-clock|small-against)/],
+  ["workload", /^(writers-|writes-|not-steady|not-settled|open-loop|operations-|cases-|does-not-fit|commit-|above-ceiling|bound-by|database-|keys-|values-|verify-|data-)/],
+];
+
+const aboutOf = (finding: Finding): string => ABOUT.find(([, ids]) => ids.test(finding.id))?.[0] ?? "method";
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+/** `10 warnings: 4 machine, 4 workload, 2 CPU`. */
+export function counted(list: Finding[], word: string): string {
+  const counts = new Map<string, number>();
+  for (const finding of list) counts.set(aboutOf(finding), (counts.get(aboutOf(finding)) ?? 0) + 1);
+  const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([about, count]) => `${count} ${about}`);
+  return list.length === 0 ? `No ${word}s` : `${plural(list.length, word)}: ${parts.join(", ")}`;
+}
+
+/** One line that opens; what voids figures is never folded. */
 export function findings(data: PageData): HTMLElement {
   const list = data.summary.findings;
-  if (list.length === 0) return section("findings", "Findings", h("p", {}, "Nothing was found that would spoil the figures."));
-  const item = (severity: Severity) => list.filter((finding) => finding.severity === severity).map((finding) =>
-    h("li", { class: `finding ${severity}` },
-      h("span", { class: "severity" }, WORDS[severity]),
-      h("div", {},
-        h("p", {}, h("code", {}, finding.id), " ", finding.evidence, finding.cases.length > 1 ? ` (${finding.cases.length} cases)` : ""),
-        h("p", { class: "advice" }, finding.advice))));
-  const grave = [...item("invalid"), ...item("warning")], notes = item("info");
-  return section("findings", "Findings",
-    grave.length > 0 ? h("ul", { class: "findings" }, ...grave) : h("p", {}, "Nothing that would spoil the figures."),
-    notes.length > 0 ? h("details", { class: "notes" },
-      h("summary", {}, `${notes.length} note${notes.length === 1 ? "" : "s"} on what the figures hold for`),
-      h("ul", { class: "findings" }, ...notes)) : null);
+  const of = (severity: Severity) => list.filter((finding) => finding.severity === severity);
+  const item = (finding: Finding) => h("li", { class: `finding ${finding.severity}` },
+    h("span", { class: "severity" }, WORDS[finding.severity]),
+    h("div", {},
+      h("p", {}, h("code", {}, finding.id), " ", finding.evidence, finding.cases.length > 1 ? ` (${finding.cases.length} cases)` : ""),
+      h("p", { class: "advice" }, finding.advice)));
+  const [invalid, warnings, notes] = [of("invalid"), of("warning"), of("info")];
+  const fold = (name: string, list: Finding[], word: string) => list.length === 0 ? h("p", { class: name }, `No ${word}s.`)
+    : h("details", { class: name }, h("summary", {}, counted(list, word)), h("ul", { class: "findings" }, ...list.map(item)));
+  return h("section", { id: "findings", "aria-label": "Findings" },
+    invalid.length > 0 ? h("ul", { class: "findings grave" }, ...invalid.map(item)) : null,
+    fold("warnings", warnings, "warning"), notes.length > 0 ? fold("notes", notes, "note") : null);
 }
 
 /** As the terminal says it; engines have a table of their own. */
@@ -72,7 +138,7 @@ const once = (list: EngineInfo[]): EngineInfo[] => list.filter((info, at) =>
 function engines(all: EngineInfo[]): HTMLElement {
   const list = once(all);
   const build = (info: EngineInfo) => Object.entries(info.worker?.build ?? {}).map(([name, value]) => `${name} ${value}`).join(", ");
-  return table({
+  return stacked({
     head: ["engine", "version", "durability", "what that means", "options changed", "build"],
     words: 6,
     rows: list.map((info) => [
@@ -91,8 +157,8 @@ export function method(data: PageData): HTMLElement {
   return section("method", "Method and limits",
     h("p", {}, `Each case is a process of its own${ramWords(data)}. Values are medians over trials; `
       + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are read from the "
-      + "histograms of all trials together, and only where at least 10 samples lie beyond them. Two figures whose ranges overlap are not told apart. "
-      + `Nothing of the harness's own cost is subtracted${summary.harness ? ` (${summary.harness.ns_per_op.toFixed(1)} ns an operation here${summary.harness.max_ns == null ? "" : `, at most ${duration(summary.harness.max_ns)}`})` : ""}. `
+      + "histograms of all trials together, and only where at least 10 samples lie beyond them. Between two figures whose ranges overlap there is no significant difference. "
+      + `The overhead of the load generator is not subtracted${summary.harness ? ` (${summary.harness.ns_per_op.toFixed(1)} ns an operation here${summary.harness.max_ns == null ? "" : `, at most ${duration(summary.harness.max_ns)}`})` : ""}. `
       + `Method version ${summary.method_version}, record format ${summary.run.format}, measured by kvdyno ${summary.run.program}, page by ${data.program}.`),
     missing.length > 0 ? h("div", {}, h("h3", {}, "Not enforced or not measured"), h("ul", {}, ...missing.map((text) => h("li", {}, text)))) : null,
     cases.length > 0 ? h("div", {}, h("h3", {}, "Cases that did not run to their end"),

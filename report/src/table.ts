@@ -9,6 +9,16 @@ export interface TableData {
   words?: number;
 }
 
+/** A table that on a narrow screen becomes a card for each row: nothing lies outside of it. */
+export function stacked(data: TableData, caption: string): HTMLElement {
+  const element = table(data, caption);
+  element.classList.add("stacked");
+  for (const row of element.querySelectorAll("tbody tr")) {
+    [...row.children].forEach((cell, at) => cell.setAttribute("data-head", data.head[at] ?? ""));
+  }
+  return element;
+}
+
 export function table(data: TableData, caption: string): HTMLElement {
   const words = data.words ?? 1;
   const side = (at: number) => (at < words ? "" : "number");

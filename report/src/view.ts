@@ -52,7 +52,7 @@ export interface View {
 }
 
 export function chosenWorks(model: Model, choice: Choice): Work[] {
-  const chosen = model.works.filter((work) => choice.works.includes(work.name));
+  const chosen = model.works.filter((work) => choice.works.includes(work.key));
   return chosen.length > 0 ? chosen : model.works;
 }
 

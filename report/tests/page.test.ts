@@ -45,8 +45,9 @@ async function scroll(page: Page): Promise<void> {
   }
 }
 
-const numbers = (page: Page): Promise<number[]> => page.$$eval(".figure", (figures) =>
-  [...new Set(figures.map((figure) => Number((figure as HTMLElement).dataset["figure"])))].sort((a, b) => a - b));
+/** Which figures there are, each once, in the order of the page. */
+const names = (page: Page): Promise<string[]> => page.$$eval(".figure", (figures) =>
+  [...new Set(figures.map((figure) => (figure as HTMLElement).dataset["figure"] ?? ""))]);
 
 describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   beforeAll(async () => {
@@ -65,14 +66,19 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("draws every figure, each with its table, and fetches nothing", async () => {
     const { page, wrong } = await open(pages.rich);
     await scroll(page);
-    expect(await numbers(page)).toEqual([1, 2, 3, 4, 5, 6, 7, 11, 12, 13]);
+    expect(await names(page)).toEqual([
+      "overview", "scoreboard", "throughput", "latency", "percentiles", "tails", "heat", "time", "timeline", "amplification", "cost", "tradeoff", "blockio",
+    ]);
+    // Each has a number of its own, in the order of the page.
+    const numbers = await page.$$eval(".figure .ordinal", (all) => all.map((one) => one.textContent));
+    expect(numbers).toEqual(numbers.map((_, at) => `Figure ${at + 1}`));
     const empty = await page.$$eval(".figure", (figures) => figures
       .filter((figure) => !figure.querySelector(".drawing svg path, .drawing svg text, .scoreboard td") || !figure.querySelector("details tbody tr"))
       .map((figure) => figure.id));
     expect(empty).toEqual([]);
     const named = await page.$$eval(".drawing > div > svg, .drawing svg[role]", (pictures) => pictures.every((picture) => picture.getAttribute("aria-label")));
     expect(named).toBe(true);
-    expect(await page.locator(".figure[data-figure='5'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
+    expect(await page.locator(".figure[data-figure='timeline'] svg", { hasText: "compaction" }).count()).toBeGreaterThan(0);
     expect(wrong).toEqual([]);
   });
 
@@ -82,10 +88,10 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { groups, explained } = dataOf(pages.rich).summary;
     const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.measures_the_harness);
     expect(told.map((one) => one.cause)).toContain("flushes");
-    const figures = page.locator(".figure[data-figure='13']");
-    // One of the load, of the process alone; one of the measured phase, role by role.
+    const figures = page.locator(".figure[data-figure='time']");
+    // One of the measured phase, role by role; one of the load, of the process alone.
     expect(await figures.count()).toBe(2);
-    const measured = figures.last();
+    const measured = figures.first();
     expect(await measured.locator("svg", { hasText: "writer" }).locator("text", { hasText: /^sync \d+$/ }).count()).toBeGreaterThan(0);
     const rows = await measured.locator("details tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     const writers = rows.filter((row) => row[1] === "writer");
@@ -93,36 +99,36 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(writers[0]?.[2]).toBe("flushes");
     expect(writers[0]?.slice(4, 16)).toEqual(["10.0 %", "10.0 %", "0 %", "0 %", "16.0 %", "64.0 %", "0 %", "0 %", "0 %", "0 %", "0 %", "0 %"]);
     // What was not measured is no zero.
-    const loads = await figures.first().locator("details tbody tr").first().locator("td, th").allTextContents();
+    const loads = await figures.last().locator("details tbody tr").first().locator("td, th").allTextContents();
     expect(loads[6]).toBe(NONE);
     expect(await measured.locator(".note").allTextContents()).toEqual([expect.stringContaining("flushes a write")]);
-    const panes = page.locator(".figure[data-figure='5'] svg");
-    for (const pane of ["time of a read at the drive", "time of a flush of the drive", "in flight at the drive"]) {
+    const panes = page.locator(".figure[data-figure='timeline'] svg");
+    for (const pane of ["latency of a device read", "latency of a device flush", "device queue depth", "device reads, IOPS"]) {
       expect(await panes.filter({ hasText: pane }).count()).toBeGreaterThan(0);
     }
     expect(wrong).toEqual([]);
   });
 
   test("shows rates and sizes of RAM where a run has several", async () => {
-    for (const [path, number] of [[pages.sizes, 10], [pages.rates, 9]] as const) {
+    for (const [path, number] of [[pages.sizes, "memory"], [pages.rates, "rate"]] as const) {
       const { page, wrong } = await open(path);
       await scroll(page);
-      expect(await numbers(page)).toContain(number);
+      expect(await names(page)).toContain(number);
       expect(await page.locator(`.figure[data-figure='${number}']`).count()).toBe(1);
       expect(wrong).toEqual([]);
     }
   });
 
   test("shows what a search was after, and where that stops being met", async () => {
-    for (const [path, number, answer] of [[pages.sizes, 10, "LMDB meets `readers.ops > 15k/s` with 56 MiB of RAM"], [pages.rates, 9, "LMDB meets `readers.p99 < 50ms` at 2.00 k/s"]] as const) {
+    for (const [path, number, answer] of [[pages.sizes, "memory", "LMDB meets `readers.ops > 15k/s` with 56 MiB of RAM"], [pages.rates, "rate", "LMDB meets `readers.p99 < 50ms` at 2.00 k/s"]] as const) {
       const { page, wrong } = await open(path);
       await scroll(page);
       expect(await page.locator("body").innerText()).toContain(answer);
       const figure = page.locator(`.figure[data-figure='${number}']`);
       expect(await figure.innerText()).toContain("where it stops being met");
-      expect(await figure.locator("svg text", { hasText: "target" }).count()).toBe(1);
+      expect(await figure.locator("svg text", { hasText: /^target$/ }).count()).toBe(1);
       // The area between the two sides of the edge, where there is an edge.
-      expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === 10 ? 2 : 0);
+      expect(await figure.locator("svg path[fill-opacity='0.18']").count()).toBe(number === "memory" ? 2 : 0);
       expect(wrong).toEqual([]);
     }
     const { page } = await open(pages.plain);
@@ -132,8 +138,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("shows each engine on each volume where a run has several", async () => {
     const { page, wrong } = await open(pages.volumes);
     await scroll(page);
-    const figure = page.locator("section[aria-label='measure, on ext4'] .figure[data-figure='14']");
-    expect(await page.locator(".figure[data-figure='14']").count()).toBe(2);
+    const figure = page.locator("section[data-work='measure, on ext4'] .figure[data-figure='volumes']");
+    expect(await page.locator(".figure[data-figure='volumes']").count()).toBe(2);
     const rows = await figure.locator("details tbody tr").evaluateAll((rows) =>
       rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     const readers = rows.filter((row) => row[2] === "1" && row[3] === "readers");
@@ -145,22 +151,22 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("shows how far engines are from the drive, and the drive by itself", async () => {
     const { page, wrong } = await open(pages.drive);
     await scroll(page);
-    expect(await numbers(page)).toContain(8);
+    expect(await names(page)).toContain("efficiency");
     const data = dataOf(pages.drive);
     const shares = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => {
       if (!run.efficiency) return [];
       const share = run.metrics.find((metric) => metric.name === "ceiling_share_percent")?.value;
       return [share == null ? NONE : inUnit(share, "%")];
     }));
-    const rows = await page.$$eval(".figure[data-figure='8'] details tbody tr", (rows) =>
+    const rows = await page.$$eval(".figure[data-figure='efficiency'] details tbody tr", (rows) =>
       rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     expect(rows.map((row) => row[7])).toEqual(shares);
     expect(rows[0]?.slice(0, 3)).toEqual(["LMDB", "CPU+drive", "psync × 2"]);
     // The bare drive's line in the throughput of readers, and nowhere among the engines.
-    expect(await page.locator(".figure[data-figure='2'] svg", { hasText: "bare drive" }).count()).toBe(1);
+    expect(await page.locator(".figure[data-figure='throughput'] svg", { hasText: "bare drive" }).count()).toBe(1);
     expect(await page.locator(".scoreboard thead th").allTextContents()).not.toContain("psync-1");
-    expect(await page.locator("#figures h2").allTextContents()).toEqual(["Scoreboard", "Load", "Measure", "The drive"]);
-    const jobs = await page.locator("section[aria-label='the drive'] .load table").first().locator("tbody th").allTextContents();
+    expect(await page.locator("#figures h2").allTextContents()).toEqual(["Random reads while one thread updates", "Load in key order", "Device limits"]);
+    const jobs = await page.locator("section[data-work='the drive'] .load table").first().locator("tbody th").allTextContents();
     expect(jobs).toEqual(["mix-70-30", "uring-32 *", "psync-1 *", "psync-2 *"]);
     expect(wrong).toEqual([]);
   });
@@ -168,9 +174,9 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("of the drive alone has its tables and its times", async () => {
     const { page, wrong } = await open(pages.alone);
     await scroll(page);
-    expect(await numbers(page)).toEqual([3, 5]);
-    expect(await page.locator("#figures h2").allTextContents()).toEqual(["The drive"]);
-    expect(await page.locator("section[aria-label='the drive'] .load table").nth(1).textContent()).toContain("clat");
+    expect(await names(page)).toEqual(["percentiles", "timeline"]);
+    expect(await page.locator("#figures h2").allTextContents()).toEqual(["Device limits"]);
+    expect(await page.locator("section[data-work='the drive'] .load table").nth(1).textContent()).toContain("clat");
     expect(wrong).toEqual([]);
   });
 
@@ -178,7 +184,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const data = dataOf(pages.plain);
     const { page } = await open(pages.plain);
     await scroll(page);
-    const rows = await page.$$eval(".figure[data-figure='2'] details tbody tr", (rows) =>
+    const rows = await page.$$eval(".figure[data-figure='throughput'] details tbody tr", (rows) =>
       rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")));
     const expected = data.summary.groups.flatMap((group) => group.runs.flatMap((run) => run.roles.map((role) => {
       const rate = role.metrics.find((metric) => metric.name === "ops_per_s");
@@ -186,7 +192,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     })));
     expect(rows.map((row) => row[3])).toEqual(expected);
     const answers = await page.locator(".answers dd").allTextContents();
-    expect(answers).toEqual(data.answers.map((answer) => answer.sentence));
+    // What was measured, before what it was measured on.
+    expect(answers).toEqual(data.answers.map((answer) => answer.sentence).reverse());
   });
 
   test("keeps filters in its address, over a reload", async () => {
@@ -201,8 +208,8 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       await expect.poll(() => new URL(page.url()).hash).toBe("#engine=RocksDB&workload=measure&threads=1");
       expect(await page.locator("[data-filter='LMDB']").getAttribute("aria-pressed")).toBe("false");
       await scroll(page);
-      expect(await page.locator(".scoreboard thead th").allTextContents()).toEqual(["", "RocksDB"]);
-      expect(await page.locator("#figures h2").allTextContents()).toEqual(["Scoreboard", "Measure"]);
+      expect(await page.locator(".scoreboard thead th").allTextContents()).toEqual(["figure", "RocksDB"]);
+      expect(await page.locator("#figures h2").allTextContents()).toEqual(["Random reads while one thread updates"]);
     };
     await check();
     await page.reload();
@@ -214,12 +221,12 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("keeps a choice inside a figure, too", async () => {
     const { page } = await open(pages.plain);
     await scroll(page);
-    await page.locator(".figure[data-figure='3'] select").last().selectOption("1");
-    await expect.poll(() => new URL(page.url()).hash).toBe("#f.3.threads=1");
+    await page.locator(".figure[data-figure='percentiles'] select").last().selectOption("1");
+    await expect.poll(() => new URL(page.url()).hash).toBe("#f.percentiles.threads=1");
     await page.reload();
     await scroll(page);
-    expect(await page.locator(".figure[data-figure='3'] select").last().inputValue()).toBe("1");
-    expect(await page.locator(".figure[data-figure='3'] details").last().textContent()).toContain("RocksDB");
+    expect(await page.locator(".figure[data-figure='percentiles'] select").last().inputValue()).toBe("1");
+    expect(await page.locator(".figure[data-figure='percentiles'] details").last().textContent()).toContain("RocksDB");
   });
 
   test("is dark where the reader's system is, and by its button", async () => {
@@ -256,16 +263,16 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   test("saves figures and the data", async () => {
     const { page, wrong } = await open(pages.plain);
     await scroll(page);
-    const figure = page.locator(".figure[data-figure='2']");
+    const figure = page.locator(".figure[data-figure='throughput']");
     const saved = async (label: string): Promise<Buffer> => {
-      const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: label }).and(page.locator(".figure[data-figure='2'] button, .raw")).first().click()]);
+      const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: label }).and(page.locator(".figure[data-figure='throughput'] button, .raw")).first().click()]);
       return readFileSync(await file.path());
     };
     expect(await figure.count()).toBe(1);
     const svg = (await saved("SVG")).toString("utf8");
     expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
     expect(svg).toContain("Throughput against threads");
-    const board = page.locator(".figure[data-figure='1'] button").first();
+    const board = page.locator(".figure[data-figure='scoreboard'] button").first();
     const [file] = await Promise.all([page.waitForEvent("download"), board.click()]);
     expect(readFileSync(await file.path(), "utf8")).toContain("RocksDB");
     expect((await saved("PNG")).subarray(1, 4).toString()).toBe("PNG");
@@ -277,7 +284,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.evil);
     await scroll(page);
     expect(await page.locator("h1").textContent()).toBe(HOSTILE);
-    for (const number of [2, 3, 5, 6, 11]) {
+    for (const number of ["throughput", "percentiles", "timeline", "amplification", "tradeoff"]) {
       const picture = page.locator(`.figure[data-figure='${number}'] .drawing`).last();
       const box = await picture.boundingBox();
       if (!box) continue;
@@ -296,7 +303,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const { page, wrong } = await open(pages.bare);
     await scroll(page);
     expect(await page.locator("#host").textContent()).toContain("no drive known");
-    expect(await page.locator(".head").textContent()).toContain("Its RAM limit was not held");
+    expect(await page.locator(".head").textContent()).toContain("The RAM limit was not held");
     expect(await page.locator("#page").textContent()).not.toMatch(/NaN|undefined|Infinity|\[object/);
     expect(wrong).toEqual([]);
   });

@@ -162,8 +162,8 @@ fn read_about(folder: &Path) -> About {
     serde_json::from_slice(&text).unwrap_or_default()
 }
 
-/// By number, `9.10.0` after `9.9.1`; the plain one is newer than one with a word behind it, so that
-/// what runs by default does not depend on who has built what.
+/// By number, `9.10.0` after `9.9.1`; the plain one is newer than one with a word behind it, so
+/// that what runs by default does not depend on who has built what.
 fn by_version(one: &str, other: &str) -> Ordering {
     let parts = |version: &str| {
         let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());

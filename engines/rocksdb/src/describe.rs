@@ -1,22 +1,31 @@
 //! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
 
+use crate::library::RocksLibrary;
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, Error, ErrorClass, OptionKind, OptionSpec,
     Options, PlaceKind, Planning, Result, Value,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read;
 
-pub(crate) fn description() -> Description {
-    let (version, build) = linked();
+/// Of the library that runs; `Err`: of none, why.
+pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
+    let (version, build, lacks) = match library {
+        Ok(library) => {
+            let facts = library.facts();
+            (facts.version.clone(), facts.build.clone(), lacks(library))
+        }
+        Err(error) => {
+            let why = BTreeMap::from([("library".to_owned(), error.message)]);
+            ("unknown".to_owned(), why, Vec::new())
+        }
+    };
     Description {
         name: "rocksdb".to_owned(),
         title: "RocksDB".to_owned(),
         version,
         build,
         capabilities: capabilities(),
-        options: OPTIONS.iter().map(Entry::spec).collect(),
+        options: OPTIONS.iter().map(|entry| entry.spec(&lacks)).collect(),
         // Random load of 1 M x 16/100 bytes, no compression: the files peak at 2.25 times the data
         // while compacting, and with buffers so small that there are five levels 5.6 times the data
         // is written. A level that is ten times the one above adds up to ten, on average half.
@@ -60,10 +69,22 @@ fn capabilities() -> Capabilities {
         numbered_keys_only: false,
         pipelined: false,
         bare_drive: false,
-        library: false,
+        library: true,
         key_bytes_max: None,
         value_bytes_max: Some(u64::from(u32::MAX)),
     }
+}
+
+/// Words of options that the library does not know: a suite that asks for one is refused before it
+/// begins.
+fn lacks(library: &RocksLibrary) -> Vec<&'static str> {
+    let known = &library.facts().compressions;
+    // Of a library that does not tell, all is tried.
+    let compressions = ["snappy", "lz4", "zstd"].into_iter();
+    let mut lacks: Vec<_> =
+        compressions.filter(|name| !known.is_empty() && !known.contains(name)).collect();
+    lacks.extend(library.api.cache_create_hyper_clock.is_none().then_some("hyper_clock_cache"));
+    lacks
 }
 
 /// Where `RocksDB` keeps an option.
@@ -88,7 +109,7 @@ enum Default {
 struct Entry(&'static str, Home, Default, &'static str);
 
 impl Entry {
-    fn spec(&self) -> OptionSpec {
+    fn spec(&self, lacks: &[&str]) -> OptionSpec {
         let Self(name, _, default, help) = self;
         let (kind, value) = match default {
             Default::Flag(on) => (OptionKind::Boolean, Value::Boolean(*on)),
@@ -96,17 +117,20 @@ impl Entry {
             Default::Count(count) => {
                 (OptionKind::Integer { min: 0, max: i32::MAX as u64 }, Value::Integer(*count))
             }
-            Default::Words(words) => (
-                OptionKind::Choice { of: words.iter().map(ToString::to_string).collect() },
-                Value::Text(words[0].to_owned()),
-            ),
+            Default::Words(words) => {
+                let known = words.iter().filter(|word| !lacks.contains(word));
+                let of: Vec<String> = known.map(ToString::to_string).collect();
+                let first = of.first().cloned().unwrap_or_default();
+                (OptionKind::Choice { of }, Value::Text(first))
+            }
             Default::Text => (OptionKind::Text, Value::Text(String::new())),
         };
         OptionSpec::new(name, kind, value, help)
     }
 }
 
-/// Defaults are `RocksDB`'s own.
+/// Defaults are `RocksDB`'s own of the 11 line, for every version: versions are compared at the
+/// same settings, and what a version chose for itself is one more option to give.
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
@@ -160,8 +184,8 @@ pub(crate) fn own_options(options: &Options) -> Result<&str> {
     }
 }
 
-/// `RocksDB`'s string form of all options but the block cache, the statistics, what only the adapter
-/// knows, and the user's own string.
+/// `RocksDB`'s string form of all options but the block cache, the statistics, what only the
+/// adapter knows, and the user's own string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
     let mut table = Vec::new();
@@ -197,52 +221,4 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
     });
     parts.push(format!("block_based_table_factory={{{}}}", table.join(";")));
     Ok(parts.join(";"))
-}
-
-/// Version and build of the library as found in the running program: `RocksDB`'s C API has no call
-/// for either, and a library that was built with assertions is several times slower and must not
-/// pass for the real one.
-fn linked() -> (String, BTreeMap<String, String>) {
-    // Written backwards, or they would be found where they stand here: in this very program.
-    const TAG: &str = "v:gat_tig_dliub_bdskcor";
-    // `assert` leaves the names of the functions it stands in; without it, this one appears nowhere.
-    const ASSERTS: &str = "::lpmIBD::bdskcor sutatS::bdskcor";
-    let image = library_image();
-    let find = |backwards: &str| {
-        let needle: Vec<u8> = backwards.bytes().rev().collect();
-        memchr::memmem::find(&image, &needle)
-    };
-    let version = find(TAG).map(|at| {
-        let tag = image[at + TAG.len()..].iter().take_while(|byte| byte.is_ascii_graphic());
-        String::from_utf8(tag.copied().collect()).unwrap_or_default()
-    });
-    let assertions = if find(ASSERTS).is_some() { "on: figures are not RocksDB's" } else { "off" };
-    let features = [
-        ("sse4.2", cfg!(target_feature = "sse4.2")),
-        ("pclmulqdq", cfg!(target_feature = "pclmulqdq")),
-        ("avx2", cfg!(target_feature = "avx2")),
-        ("aarch64 crc", cfg!(all(target_feature = "crc", target_feature = "aes"))),
-    ];
-    let features: Vec<_> = features.iter().filter(|(_, on)| *on).map(|&(name, _)| name).collect();
-    let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let build = BTreeMap::from([
-        fact("crate", "rocksdb 0.25, librocksdb-sys 0.19"),
-        fact("assertions", assertions),
-        fact("target_features", &features.join(" ")),
-        fact("compression", "snappy lz4 zstd"),
-        fact("allocator", "the system's malloc"),
-    ]);
-    (version.unwrap_or_else(|| "unknown".to_owned()), build)
-}
-
-/// The file `RocksDB`'s code is in: a shared library where one is mapped, else this program.
-fn library_image() -> Vec<u8> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let shared = maps.lines().filter_map(|line| line.split_ascii_whitespace().nth(5));
-    let path = shared.into_iter().find(|path| path.contains("/librocksdb"));
-    let mut image = Vec::new();
-    // An image that cannot be read leaves the version unknown, and that is said.
-    let _ = File::open(path.unwrap_or("/proc/self/exe"))
-        .and_then(|mut file| file.read_to_end(&mut image));
-    image
 }

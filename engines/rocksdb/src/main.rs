@@ -1,9 +1,15 @@
 //! `kvdyno-rocksdb`: the worker of engine `rocksdb`.
 
+mod api;
+mod database;
 mod describe;
 mod engine;
 mod events;
-mod raw;
+mod facts;
+mod library;
+mod limit;
+mod log;
+mod session;
 
 use std::process::ExitCode;
 
@@ -14,9 +20,12 @@ fn main() -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::engine::RocksDb;
+    use super::log::Log;
     use kvdyno_engine::{
-        DataShape, Durability, Engine, Options, Place, Session, Value, conformance,
+        DataShape, Durability, Edge, Engine, EngineEvent, EventKind, Options, Place, Session,
+        Value, conformance,
     };
+    use std::time::Duration;
 
     const SHAPE: DataShape = DataShape {
         records: 10,
@@ -64,5 +73,31 @@ mod tests {
             let refused = RocksDb::open(&place, &options, &SHAPE).err().unwrap();
             assert!(refused.message.contains("outside the database's folder"), "{refused}");
         }
+    }
+
+    /// How versions without a listener tell their events; every version writes the same LOG.
+    #[test]
+    fn the_log_tells_of_flushes() {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = Place::Directory(scratch.path().to_owned());
+        let options = Options::defaults(&RocksDb::describe(), Durability::Async);
+        let mut log = Log::of(scratch.path());
+        let engine = RocksDb::open(&place, &options, &SHAPE).unwrap();
+        engine.session().unwrap().put(b"k", b"v").unwrap();
+        assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
+        let flushes = |events: Vec<EngineEvent>| -> Vec<(Edge, u64)> {
+            let flushes = events.iter().filter(|event| event.kind == EventKind::Flush);
+            flushes.map(|event| (event.edge, event.at_unix_ns / 1_000_000_000)).collect()
+        };
+        let (logged, told) = (flushes(log.take()), flushes(engine.events()));
+        assert_eq!(logged.len(), 2, "{logged:?}");
+        assert_eq!(
+            logged.iter().map(|flush| flush.0).collect::<Vec<_>>(),
+            [Edge::Begin, Edge::End]
+        );
+        for (logged, told) in logged.iter().zip(&told) {
+            assert!(logged.0 == told.0 && logged.1.abs_diff(told.1) <= 60, "{logged:?} {told:?}");
+        }
+        assert_eq!(flushes(log.take()), []);
     }
 }

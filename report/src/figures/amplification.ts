@@ -1,4 +1,4 @@
-// Figure 6: how much more the drive wrote, read and holds than keys and values.
+// How much more the drive wrote, read and holds than keys and values.
 
 import { better, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE } from "../format";
@@ -7,12 +7,12 @@ import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
 
-export const amplification: Figure = { number: 6, name: "amplification", draw };
+export const amplification: Figure = { name: "amplification", draw };
 
 const KINDS = [["write_amplification", "write"], ["read_amplification", "read"], ["space_amplification", "space"]] as const;
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "6");
+  const threads = threadsControl(view, "amplification");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = KINDS.map(([name, title]) => ({
     title: `${title} amplification`,
@@ -31,7 +31,7 @@ function draw(view: View): Drawing | null {
   });
   return {
     title: "Amplification",
-    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}. ${help.filter(Boolean).join(" ")} Sources: kernel and block device over what the harness counted.`,
+    note: `Bytes over bytes, ${better("lower")}; median of ${trialsNote(view)}. ${help.filter(Boolean).join(" ")} Sources: kernel and block device over what the load generator counted.`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

@@ -37,7 +37,7 @@ export function binaryStep(most: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(Math.max(1, most) / 3)));
 }
 
-function binaryScale(most: number): { interval: number; max: number } {
+export function binaryScale(most: number): { interval: number; max: number } {
   const interval = binaryStep(most);
   return { interval, max: Math.max(1, Math.ceil(most / interval)) * interval };
 }

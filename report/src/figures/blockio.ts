@@ -1,4 +1,4 @@
-// Figure 12: how long the device took, over time, as the kernel saw it: a map for each engine.
+// How long the device took, over time, as the kernel saw it: a map for each engine.
 
 import { control, type Drawing, type Figure } from "../drawing";
 import { duration, grouped, NONE } from "../format";
@@ -6,20 +6,20 @@ import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 import { chart, columnsOf, fromRow } from "./heat";
 
-export const blockio: Figure = { number: 12, name: "blockio", drive: true, draw };
+export const blockio: Figure = { name: "blockio", drive: true, draw };
 
 const OWNERS: Record<string, string> = {
   ours: "by the engine", kernel: "by the kernel (writeback, journals, flushes)", foreign: "by other processes",
 };
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "12");
+  const threads = threadsControl(view, "blockio");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const here = view.model.data.block_heats.filter((heat) =>
     heat.phase === view.work.phase && heat.columns > 2 && cases.some((one) => one.index === heat.group));
   const choose = (name: "kind" | "owner", from: typeof here) => {
     const values = [...new Set(from.map((heat) => heat[name]))];
-    return control(view, `12.${name}`, name === "kind" ? "I/O" : "by", values.map((value) => ({ value, label: value })), values[0] ?? "");
+    return control(view, `blockio.${name}`, name === "kind" ? "I/O" : "by", values.map((value) => ({ value, label: value })), values[0] ?? "");
   };
   const kind = choose("kind", here);
   const owner = choose("owner", here.filter((heat) => heat.kind === kind.value));
@@ -29,7 +29,7 @@ function draw(view: View): Drawing | null {
   if (maps.length === 0) return null;
   return {
     title: "Device latency over time",
-    note: `How many ${kind.value} requests ${OWNERS[owner.value] ?? ""} (darker: more, by factors) the device took how long for, from its driver to their completion; lower is better. One trial each: the nearest to the median.`,
+    note: `How many ${kind.value} requests ${OWNERS[owner.value] ?? ""} took the device how long, from its driver to their completion; lower is better. One trial each: the nearest to the median.`,
     controls: [threads, kind, owner],
     chart: (width, theme) => chart(maps, width, theme, "requests"),
     table: () => ({

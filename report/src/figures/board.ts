@@ -1,32 +1,38 @@
 // The scoreboard's cells, as a table and as a picture to save.
 
 import type { Beside, Metric } from "../data";
-import { colourOf, type Theme } from "../colour";
+import type { Theme } from "../colour";
 import { h, svg } from "../dom";
-import { inUnit, NONE, ratio } from "../format";
+import { inUnit, NONE, ratio, si } from "../format";
 import { cut } from "../layout";
 import { rangeOf, type Engine } from "../model";
 
 export interface Row {
   name: string;
   metrics: Map<string, Metric | null>;
+  /** Why these figures are not to be held against each other; null: they may be. */
+  apart?: string | null;
 }
+
+/** What a difference is worth; `unsure`: of too few trials; `none`: nothing is compared. */
+export type Worth = "better" | "worse" | "same" | "unsure" | "none";
 
 /** One engine's figure in one row. */
 export interface Cell {
   engine: Engine;
-  /** `2.31`, `~1.02`, `1.4?`; empty: nothing to compare with. */
-  ratio: string;
+  /** `37x lower`, `~1.1x more`, `1.4x more?`; empty: nothing to compare with. */
+  words: string;
+  worth: Worth;
   absolute: string;
   /** -1 to 1: to the right is better. */
   length: number;
-  sure: boolean;
   /** Why there is no figure. */
   missing: string | null;
 }
 
 export interface BoardRow {
   name: string;
+  apart: string | null;
   cells: Cell[];
 }
 
@@ -43,7 +49,7 @@ export function bar(value: number, base: number, direction: string, most: number
 /** Below so many trials equal engines look different too often. */
 const TRIALS_MIN = 4;
 
-/** Whether two figures cannot be told apart, as the program decides it. */
+/** Whether two figures differ significantly, as the program decides it. */
 export function sure(own: Metric, base: Metric): "" | "~" | "?" {
   const a = rangeOf(own), b = rangeOf(base);
   if (!a || !b) return "?";
@@ -61,77 +67,103 @@ const MARKS = { base: "", different: "", not_distinguishable: "~", spread_unknow
 export const besideBase = (beside: Beside | null): string =>
   beside ? marked(ratio(beside.ratio), MARKS[beside.verdict]) : NONE;
 
+/** What more of it is called: of counts, of sizes, of all else. */
+const WORDS: Record<string, [more: string, less: string]> = {
+  "1/s": ["more", "fewer"], "1/op": ["more", "fewer"], "1/record": ["more", "fewer"], "": ["more", "fewer"],
+  B: ["more", "less"], "B/op": ["more", "less"],
+};
+
+/** `37x lower`: a factor that is never below one, and which way it goes. */
+export function inWords(value: number, base: number, unit: string): string {
+  const factor = value >= base ? value / base : base / value;
+  const times = factor < 1.995 ? factor.toFixed(2) : factor < 9.95 ? factor.toFixed(1) : factor < 999.5 ? factor.toFixed(0) : si(factor);
+  if (times === "1.00") return "equal";
+  const [more, less] = WORDS[unit] ?? ["higher", "lower"];
+  return `${times}x ${value >= base ? more : less}`;
+}
+
 export function cellsOf(engines: Engine[], rows: Row[], base: Engine): BoardRow[] {
   const factors = rows.flatMap((row) => {
     const of = row.metrics.get(base.id)?.value;
-    return [...row.metrics.values()].flatMap((metric) => (metric?.value && of ? [Math.abs(Math.log2(metric.value / of))] : []));
+    return row.apart ? [] : [...row.metrics.values()].flatMap((metric) => (metric?.value && of ? [Math.abs(Math.log2(metric.value / of))] : []));
   });
   const most = Math.min(DOUBLINGS_MAX, Math.max(1, ...factors));
-  return rows.map((row) => ({ name: row.name + way(row), cells: engines.map((engine) => cellOf(row, engine, base, most)) }));
-}
-
-function way(row: Row): string {
-  const direction = [...row.metrics.values()].find((metric) => metric)?.direction;
-  return direction === "higher" ? " ↑" : direction === "lower" ? " ↓" : "";
+  return rows.map((row) => ({ name: row.name, apart: row.apart ?? null, cells: engines.map((engine) => cellOf(row, engine, base, most)) }));
 }
 
 function cellOf(row: Row, engine: Engine, base: Engine, most: number): Cell {
   const metric = row.metrics.get(engine.id), of = row.metrics.get(base.id);
-  if (metric?.value == null) {
-    return { engine, ratio: "", absolute: "", length: 0, sure: false, missing: metric?.missing ?? NONE };
-  }
+  const nothing = { engine, words: "", worth: "none", absolute: "", length: 0, missing: null } as const;
+  if (metric?.value == null) return { ...nothing, missing: metric?.missing ?? NONE };
   // The row says what it is per.
-  const absolute = inUnit(metric.value, metric.unit).replace(/\/op$/, "");
-  // Writes that promise different things are not compared.
-  const comparable = of?.value != null && of.value > 0 && engine.durability === base.durability;
-  if (!comparable || of.value == null) return { engine, ratio: "", absolute, length: 0, sure: false, missing: null };
-  const mark = engine.id === base.id ? "" : sure(metric, of);
-  const times = ratio(metric.value / of.value);
-  return {
-    engine, absolute, missing: null, sure: mark === "",
-    ratio: marked(times, mark),
-    length: bar(metric.value, of.value, metric.direction, most),
-  };
+  const absolute = inUnit(metric.value, metric.unit).replace(/\/op$/, "") + (metric.unit === "B/B" ? "×" : "");
+  // Writes that promise different things are not compared, nor what is per operation of other mixes.
+  const comparable = of?.value != null && of.value > 0 && metric.value > 0 && engine.durability === base.durability && !row.apart;
+  if (!comparable || of.value == null || engine.id === base.id) return { ...nothing, absolute };
+  const mark = sure(metric, of), words = inWords(metric.value, of.value, metric.unit);
+  const length = bar(metric.value, of.value, metric.direction, most);
+  if (metric.direction === "neither") return { ...nothing, absolute, words };
+  const worth: Worth = mark === "~" || words === "equal" ? "same" : mark === "?" ? "unsure" : length > 0 ? "better" : "worse";
+  return { engine, absolute, missing: null, worth, length, words: words === "equal" ? words : marked(words, mark) };
 }
 
-export function boardElement(engines: Engine[], rows: BoardRow[], theme: Theme): HTMLElement {
-  const head = h("tr", {}, h("th", { scope: "col" }, ""), ...engines.map((engine) => h("th", { scope: "col" }, engine.name)));
-  const body = rows.map((row) => h("tr", {}, h("th", { scope: "row" }, row.name), ...row.cells.map((cell) => cellElement(cell, theme))));
+/** Said to those who see neither colour nor bar. */
+const ALOUD: Record<Worth, string> = {
+  better: "better: ", worse: "worse: ", same: "no significant difference: ", unsure: "too few trials: ", none: "",
+};
+
+/** Which side of the middle a bar is on, as a mark: to the right is better. */
+const SIGNS: Record<Worth, string> = { better: "▶", worse: "◀", same: "", unsure: "", none: "" };
+
+export function boardElement(engines: Engine[], rows: BoardRow[], base: Engine): HTMLElement {
+  const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "hidden" }, "figure")), ...engines.map((engine) =>
+    h("th", { scope: "col", class: engine.id === base.id ? "base" : "" }, engine.name, engine.id !== base.id && engines.length > 1 ? h("span", { class: "versus" }, ` vs. ${base.name}`) : null)));
+  const body = rows.map((row) => h("tr", {},
+    h("th", { scope: "row", ...(row.apart ? { title: row.apart } : {}) }, row.name, row.apart ? h("span", { class: "apart" }, " not comparable") : null),
+    ...row.cells.map((cell) => cellElement(cell, cell.engine.id === base.id))));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scoreboard" },
-    h("table", { class: engines.length > 5 ? "scoreboard many" : "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
+    h("table", { class: engines.length > 4 ? "scoreboard many" : "scoreboard" }, h("thead", {}, head), h("tbody", {}, ...body)));
 }
 
-function cellElement(cell: Cell, theme: Theme): HTMLElement {
-  if (cell.missing != null) return h("td", { class: "missing", title: cell.missing }, cut(cell.missing, 18));
+function cellElement(cell: Cell, isBase: boolean): HTMLElement {
+  const label = { "data-engine": cell.engine.name };
+  if (cell.missing != null) return h("td", { ...label, class: "missing", title: cell.missing }, cut(cell.missing, 24));
+  const absolute = h("span", { class: "absolute" }, cell.absolute);
+  if (isBase || cell.words === "") return h("td", { ...label, class: isBase ? "base" : "plain" }, absolute);
   const left = 50 + Math.min(0, cell.length) * 50;
-  const style = `left:${left}%;width:${Math.abs(cell.length) * 50}%;background:${colourOf(cell.engine, theme)};opacity:${cell.sure ? 1 : 0.45}`;
-  return h("td", {},
-    h("span", { class: "ratio" }, cell.ratio), h("span", { class: "absolute" }, cell.absolute),
-    h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", style })));
+  return h("td", { ...label, class: cell.worth },
+    absolute,
+    h("span", { class: "track", "aria-hidden": "true" }, h("span", { class: "bar", style: `left:${left}%;width:${Math.abs(cell.length) * 50}%` })),
+    h("span", { class: "sign", "aria-hidden": "true" }, SIGNS[cell.worth]),
+    h("span", { class: "hidden" }, ALOUD[cell.worth]),
+    h("span", { class: "words" }, cell.words));
 }
 
-const NAME = 190, COLUMN = 150, ROW = 34, HEAD = 30;
+const NAME = 220, COLUMN = 270, FIRST = 110, ROW = 28, HEAD = 30;
 
-export function boardPicture(engines: Engine[], rows: BoardRow[], theme: Theme): SVGElement {
-  const width = NAME + engines.length * COLUMN, height = HEAD + rows.length * ROW + 8;
+export function boardPicture(engines: Engine[], rows: BoardRow[], base: Engine, theme: Theme): SVGElement {
+  const columns: number[] = [];
+  const width = engines.reduce((left, engine) => (columns.push(left), left + (engine.id === base.id ? FIRST : COLUMN)), NAME);
+  const height = HEAD + rows.length * ROW + 8;
   const text = (x: number, y: number, words: string, more: Record<string, string> = {}) =>
     svg("text", { x: String(x), y: String(y), fill: theme.text, "font-size": "13", ...more }, words);
-  const rule = (y: number) => svg("rect", { x: "8", y: String(y), width: String(width - 16), height: "1", fill: theme.line });
-  const cells = rows.flatMap((row, at) => {
-    const y = HEAD + at * ROW;
-    return [rule(y), text(8, y + 19, row.name), ...row.cells.flatMap((cell, column) => {
-      const x = NAME + column * COLUMN, room = COLUMN - 22, middle = x + room / 2;
-      if (cell.missing != null) return [text(x, y + 19, cut(cell.missing, 18), { fill: theme.faint })];
-      const length = (cell.length * room) / 2;
+  const rect = (x: number, y: number, width: number, height: number, fill: string) =>
+    svg("rect", { x: String(x), y: String(y), width: String(width), height: String(height), fill });
+  const colours: Record<Worth, string> = { better: theme.better, worse: theme.worse, same: theme.faint, unsure: theme.faint, none: theme.text };
+  const drawn = rows.flatMap((row, at) => {
+    const y = HEAD + at * ROW, line = y + 19;
+    return [rect(8, y, width - 16, 1, theme.line), text(8, line, row.name + (row.apart ? " (not comparable)" : "")), ...row.cells.flatMap((cell, column) => {
+      const x = columns[column] ?? 0;
+      if (cell.missing != null) return [text(x, line, cut(cell.missing, 24), { fill: theme.faint })];
+      const absolute = text(x + 62, line, cell.absolute, { "text-anchor": "end" });
+      if (cell.engine.id === base.id || cell.words === "") return [absolute];
+      const room = 70, left = x + 74, middle = left + room / 2, length = (cell.length * room) / 2;
       return [
-        text(x, y + 17, cell.ratio, { "font-weight": "600" }),
-        text(x + room, y + 17, cell.absolute, { fill: theme.faint, "text-anchor": "end" }),
-        svg("rect", { x: String(x), y: String(y + 23), width: String(room), height: "5", fill: theme.grid }),
-        svg("rect", { x: String(Math.min(middle, middle + length)), y: String(y + 23), width: String(Math.abs(length)), height: "5", fill: colourOf(cell.engine, theme), opacity: cell.sure ? "1" : "0.45" }),
-        svg("rect", { x: String(middle), y: String(y + 23), width: "1", height: "5", fill: theme.faint }),
+        absolute, rect(left, y + 11, room, 8, theme.grid), rect(Math.min(middle, middle + length), y + 11, Math.abs(length), 8, colours[cell.worth]), rect(middle, y + 9, 1, 12, theme.faint),
+        text(left + room + 8, line, `${SIGNS[cell.worth]} ${cell.words}`.trim(), { fill: colours[cell.worth], "font-weight": cell.worth === "better" || cell.worth === "worse" ? "600" : "400" }),
       ];
     })];
   });
-  const names = engines.map((engine, at) => text(NAME + at * COLUMN, 20, cut(engine.name, 20), { "font-weight": "600" }));
-  return svg("svg", { width: String(width), height: String(height) }, ...names, ...cells);
+  const names = engines.map((engine, at) => text((columns[at] ?? 0) + (engine.id === base.id ? 0 : 18), 20, cut(engine.name, 24), { "font-weight": "600" }));
+  return svg("svg", { width: String(width), height: String(height) }, ...names, ...drawn);
 }

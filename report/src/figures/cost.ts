@@ -1,4 +1,4 @@
-// Figure 7: what one operation costs: CPU, I/Os, bytes, context switches.
+// What one operation costs: CPU, I/Os, bytes, context switches.
 
 import { better, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, duration, inUnit, NONE, si } from "../format";
@@ -6,9 +6,9 @@ import { costOf, rangeOf, type Case } from "../model";
 import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
-import { mixWords } from "./mixes";
+import { apartOf, mixWords } from "./mixes";
 
-export const cost: Figure = { number: 7, name: "cost", draw };
+export const cost: Figure = { name: "cost", draw };
 
 type Figures = Pick<Bar, "parts" | "range" | "combine">;
 type Read = (one: Case) => Figures | null;
@@ -56,7 +56,7 @@ const PANELS: { title: string; read: Read; format: (value: number) => string; bi
 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
-  const threads = threadsControl(view, "7");
+  const threads = threadsControl(view, "cost");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = PANELS.map(({ title, read, format, binary }) => ({
     title, format, binary: binary ?? false,
@@ -66,12 +66,12 @@ function draw(view: View): Drawing | null {
     }),
   })).filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
-  const mixes = mixWords(cases);
+  const mixes = mixWords(cases), apart = apartOf(cases);
   return {
     title: "Cost of an operation",
     note: "What process and drive did, over the operations of all roles, background work included; "
-      + `${better("lower")}; median of ${trialsNote(view)}. Bytes and I/Os are the drive's, writes `
-      + `counted up to the end of a sync.${mixes && ` Operations here: ${mixes}.`}`,
+      + `${apart ? "" : `${better("lower")}; `}median of ${trialsNote(view)}. Bytes and I/Os are the whole device's, not this process's; writes `
+      + `counted up to the end of a sync.${apart ? ` Not comparable between engines, since their operations were not the same: ${mixes}.` : mixes && ` Operations here: ${mixes}.`}`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({

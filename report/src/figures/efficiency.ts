@@ -1,4 +1,4 @@
-// Figure 8: how far an engine is from the bare drive: its I/Os a second against what the drive gives
+// How far an engine is from the bare drive: its I/Os a second against what the drive gives
 // as many in flight, what limits it, and how many I/Os an operation takes. Shown where a run
 // measured the drive itself.
 
@@ -10,7 +10,7 @@ import type { View } from "../view";
 import { barChart, type Bar, type BarPanel } from "./bars";
 import { atThreads, threadsControl } from "./choices";
 
-export const efficiency: Figure = { number: 8, name: "efficiency", draw };
+export const efficiency: Figure = { name: "efficiency", draw };
 
 export const LIMITS: Record<Limit, string> = {
   drive: "drive", cpu: "CPU", lock: "lock", turns: "CPU+drive", rate: "rate",
@@ -24,23 +24,23 @@ export function limitWord(standing: Efficiency): string {
 
 function draw(view: View): Drawing | null {
   if (view.work.load || view.model.data.ceilings.length === 0) return null;
-  const threads = threadsControl(view, "8");
+  const threads = threadsControl(view, "efficiency");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const list: BarPanel[] = [
-    { title: "share of the ceiling", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
-    { title: "share of the drive's most", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
+    { title: "share of the raw-device baseline", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
+    { title: "share of peak IOPS", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
     { title: "I/Os an operation", format: si, bars: cases.flatMap((one) => ios(one)) },
   ].filter((panel) => panel.bars.length > 0);
   if (list.length === 0) return null;
   return {
     title: "How far from the drive",
-    note: "Device I/Os a second over those of the bare drive with as many in flight, and over the most it did in this run; neither way is better: it says how full the drive is. "
-      + "Behind it, what limits: the drive, which gives no more; the CPU; lock: both are idle; CPU+drive: by turns; cached: memory was measured. "
+    note: "Device IOPS over those of the bare drive with as many requests in flight (raw-device baseline), and over the peak IOPS of this run; neither way is better: it says how full the drive is. "
+      + "Behind it, what limits: the drive, which gives no more; the CPU; lock: both are idle; CPU+drive: mixed; cached: memory was measured. "
       + `I/Os an operation: pale are writes. ${alone(cases)}${why(cases)}${trialsNote(view)}.`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "limit", "ceiling", "threads", "ceiling, I/Os/s", "reads/s", "writes/s", "share", "range", "of the most", "I/Os/op", "CPU", "queue", "why no share"],
+      head: ["engine", "limit", "baseline", "threads", "baseline, IOPS", "reads/s", "writes/s", "share", "range", "of peak", "I/Os/op", "CPU", "queue", "why no share"],
       words: 3,
       rows: view.cases.filter((one) => !one.engine.harness).map((one) => row(one)),
     }),
@@ -76,7 +76,7 @@ function ios(one: Case): Bar[] {
 /** Whose writes no ceiling covers. */
 function alone(cases: Case[]): string {
   const engines = cases.filter((one) => one.run?.efficiency?.reads_alone && one.run.efficiency.ceiling).map((one) => one.engine.name);
-  return engines.length > 0 ? `Of ${engines.join(", ")} reads alone are held against it: no ceiling here covers its writes. ` : "";
+  return engines.length > 0 ? `Of ${engines.join(", ")} reads alone are held against it: no baseline here covers its writes. ` : "";
 }
 
 /** Why engines have no share, each reason once. */

@@ -1,17 +1,16 @@
-// Figure 4: how long operations took, over time: a map for each engine.
+// How long operations took, over time: a map for each engine.
 
 import type { Heat } from "../data";
 import type { Theme } from "../colour";
 import { control, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
-import { clock, duration, grouped, NONE } from "../format";
-import { hiccupNote } from "../hiccups";
-import { axis, axisLabel, panels, tip, title, tooltip } from "../layout";
+import { clock, duration, grouped, NONE, si } from "../format";
+import { axis, axisLabel, FONT, panels, tip, title, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, roleControl, threadsControl } from "./choices";
 
-export const heat: Figure = { number: 4, name: "heat", drive: true, draw };
+export const heat: Figure = { name: "heat", drive: true, draw };
 
 /** What is drawn of a map, whatever its counts are of. */
 type Cells = Pick<Heat, "column_s" | "columns" | "rows_per_decade" | "cells">;
@@ -22,9 +21,9 @@ interface Map {
 }
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "4"), role = roleControl(view, "4");
+  const threads = threadsControl(view, "heat"), role = roleControl(view, "heat");
   const kinds = [...new Set(view.model.data.heats.filter((heat) => heat.phase === view.work.phase).map((heat) => heat.kind))];
-  const kind = control(view, "4.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
+  const kind = control(view, "heat.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
   const maps = atThreads(view, threads).filter((one) => !one.engine.harness).flatMap((one) =>
     view.model.data.heats
       .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)
@@ -32,7 +31,7 @@ function draw(view: View): Drawing | null {
   if (maps.length === 0) return null;
   return {
     title: "Latency over time",
-    note: `How many operations of ${role.value} (darker: more, by factors) took how long, over the time of the phase; lower is better. One trial each: the nearest to the median. ${hiccupNote(view.model.data.summary.hiccups)}`.trim(),
+    note: `How many operations of ${role.value} took how long, over the time of the phase; lower is better. One trial each: the nearest to the median.`,
     controls: [threads, role, kind],
     chart: (width, theme) => chart(maps, width, theme, "operations"),
     table: () => ({
@@ -66,36 +65,74 @@ export function columnsOf(heat: Cells): Column[] {
   });
 }
 
+/** Round numbers of seconds between an axis's marks. */
+export function roundStep(length: number, most: number): number {
+  const least = Math.max(length / most, 1e-3), power = 10 ** Math.floor(Math.log10(least));
+  const seconds = [1, 2, 5, 10].map((n) => n * power).find((step) => step >= least - 1e-12) ?? least;
+  // Past half a minute clocks have other round numbers.
+  return seconds < 30 ? seconds : [30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 21600, 43200, 86400].find((step) => step >= least) ?? 86400 * Math.ceil(least / 86400);
+}
+
+/** The colour of a count: by factors. */
+function shade(count: number, most: number, theme: Theme): string {
+  const share = Math.log10(Math.max(1, count)) / Math.log10(Math.max(10, most));
+  return theme.heat[Math.min(theme.heat.length - 1, Math.floor(share * theme.heat.length))] ?? theme.ground;
+}
+
+const KEY = 30;
+
+/** What the colours stand for: from one to the most, by factors. */
+function scale(most: number, of: string, theme: Theme): object[] {
+  const wide = 30, steps = theme.heat.length;
+  const edge = (at: number) => Math.max(1, Math.max(10, most) ** (at / steps));
+  const label = (text: string, left: number) => ({ type: "text", silent: true, left, top: 5, style: { text, fill: theme.faint, font: `11px ${FONT}` } });
+  const words = `${of} in a cell:`, begin = words.length * 6 + 10;
+  const squares = theme.heat.map((colour, at) => ({ type: "rect", silent: true, left: begin + at * (wide + 1) + 20, top: 5, shape: { width: wide, height: 12 }, style: { fill: colour, stroke: theme.line, lineWidth: 0.5 } }));
+  return [label(words, 2), label("1", begin + 6), ...squares, label(si(edge(steps)), begin + steps * (wide + 1) + 26)];
+}
+
+interface Api {
+  value: (dimension: number) => number;
+  coord: (point: [number, number]) => [number, number];
+}
+
 export function chart(maps: Map[], width: number, theme: Theme, of: string): { height: number; option: Option } {
-  const space = { height: 190, least: 250, left: 58, right: 16, bottom: 30, most: 3 };
+  const space = { height: 190, least: 250, left: 58, right: 16, bottom: 34, most: 3 };
   const place = panels(maps.length, width, space);
+  const places = place.panels.map((panel) => ({ ...panel, top: panel.top + KEY }));
   const rows = maps.flatMap(({ heat }) => heat.cells.map(([, row]) => row));
-  const low = Math.min(...rows), high = Math.max(...rows);
+  const each = maps[0]?.heat.rows_per_decade ?? 8;
+  const low = Math.min(...rows), high = Math.max(...rows) + 1;
   const most = Math.max(...maps.flatMap(({ heat }) => heat.cells.map(([, , n]) => n)));
+  const end = Math.max(...maps.map(({ heat }) => heat.columns * heat.column_s));
   const option: Option = {
-    title: maps.map(({ engine }, at) => title(engine.name, place.panels[at]!, space.left, theme)),
-    grid: place.panels,
-    xAxis: maps.map(({ heat }, at) => axis(theme, at, {
-      type: "category", data: Array.from({ length: heat.columns }, (_, column) => (column * heat.column_s).toFixed(1)),
-      splitLine: { show: false },
-      axisLabel: axisLabel(theme, (text) => clock(Number(text)), { interval: Math.ceil(heat.columns / 6) - 1 }),
+    title: maps.map(({ engine }, at) => title(engine.name, places[at]!, space.left, theme)),
+    graphic: { elements: scale(most, of, theme) },
+    grid: places,
+    xAxis: maps.map((_, at) => axis(theme, at, {
+      type: "value", min: 0, max: end, interval: roundStep(end, Math.max(2, Math.floor((places[at]?.width ?? 300) / 60))), splitLine: { show: false },
+      axisLabel: axisLabel(theme, clock, { showMaxLabel: Number.isInteger(end) ? null : false }),
     })),
-    yAxis: maps.map(({ heat }, at) => axis(theme, at, {
-      type: "category", data: Array.from({ length: high - low + 1 }, (_, row) => String(row + low)), splitLine: { show: false },
-      axisLabel: { ...axisLabel(theme, (row) => duration(10 ** (Number(row) / heat.rows_per_decade))),
-        interval: (_: number, row: string) => Number(row) % heat.rows_per_decade === 0 },
+    // By decades: each has as many rows.
+    yAxis: maps.map((_, at) => axis(theme, at, {
+      type: "value", min: Math.floor(low / each), max: Math.ceil(high / each), interval: 1, splitLine: { show: false }, axisLine: { show: false },
+      axisLabel: axisLabel(theme, (decade) => duration(10 ** decade)),
     })),
-    visualMap: { show: false, min: 0, max: Math.log10(Math.max(10, most)), dimension: 2, inRange: { color: [...theme.heat] } },
     tooltip: tooltip(theme, { trigger: "item" }),
     series: maps.map(({ engine, heat }, at) => ({
-      type: "heatmap", name: engine.name, xAxisIndex: at, yAxisIndex: at, progressive: 0, emphasis: { disabled: true },
-      data: heat.cells.map(([column, row, n]) => [column, row - low, Math.log10(Math.max(1, n)), n]),
-      tooltip: { formatter: (item: { value: [number, number, number, number] }) => {
-        const [column, row, , n] = item.value;
-        const edge = (row: number) => duration(10 ** ((row + low) / heat.rows_per_decade));
-        return tip(`${engine.name}, ${(column * heat.column_s).toFixed(1)} s`, [[`${edge(row)} to ${edge(row + 1)}`, `about ${grouped(n)} ${of}`]]);
+      type: "custom", name: engine.name, xAxisIndex: at, yAxisIndex: at, progressive: 0, encode: { x: 0, y: 1 },
+      data: heat.cells.map(([column, row, n]) => [column * heat.column_s, row / each, n]),
+      renderItem: (_: unknown, api: Api) => {
+        const [x, y] = api.coord([api.value(0), api.value(1)]);
+        const [right, top] = api.coord([api.value(0) + heat.column_s, api.value(1) + 1 / each]);
+        return { type: "rect", shape: { x, y: top, width: Math.max(1, right - x - 0.5), height: Math.max(1, y - top - 0.5) }, style: { fill: shade(api.value(2), most, theme) } };
+      },
+      tooltip: { formatter: (item: { value: [number, number, number] }) => {
+        const [from, decade, n] = item.value;
+        const edge = (of: number) => duration(10 ** of);
+        return tip(`${engine.name}, ${clock(Number(from.toFixed(2)))}`, [[`${edge(decade)} to ${edge(decade + 1 / each)}`, `about ${grouped(n)} ${of}`]]);
       } },
     })),
   };
-  return { height: place.height, option };
+  return { height: place.height + KEY, option };
 }

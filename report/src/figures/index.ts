@@ -1,4 +1,4 @@
-// The figures, in the order of their numbers.
+// The figures of a workload, in the order in which they stand.
 
 import type { Figure } from "../drawing";
 import { amplification } from "./amplification";
@@ -6,19 +6,23 @@ import { blockio } from "./blockio";
 import { cost } from "./cost";
 import { efficiency } from "./efficiency";
 import { heat } from "./heat";
+import { latency } from "./latency";
 import { memory } from "./memory";
+import { overview } from "./overview";
 import { percentiles } from "./percentiles";
 import { rate } from "./rate";
 import { scoreboard } from "./scoreboard";
+import { tails } from "./tails";
 import { throughput } from "./throughput";
 import { time } from "./time";
 import { timeline } from "./timeline";
 import { tradeoff } from "./tradeoff";
 import { volumes } from "./volumes";
+import { written } from "./written";
 
-export { scoreboard };
+export { overview, scoreboard };
 
 export const FIGURES: Figure[] = [
-  throughput, percentiles, heat, time, timeline, amplification, cost, efficiency, rate, memory, tradeoff, blockio,
-  volumes,
+  rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, efficiency,
+  tradeoff, blockio,
 ];

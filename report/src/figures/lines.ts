@@ -3,13 +3,16 @@
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
 import type { Option } from "../echarts";
 import { axis, axisLabel, cut, FONT, nameWidth, panels, tip, title, tooltip } from "../layout";
-import { unique, type Engine } from "../model";
+import type { Metric } from "../data";
+import { rangeOf, unique, type Engine } from "../model";
 import type { Marks } from "../search";
 
 export interface Point {
   x: number;
   y: number;
   range: [low: number, high: number] | null;
+  /** What each trial gave: a dot each. */
+  trials?: (number | null)[];
   /** What else a tooltip says. */
   detail: string;
 }
@@ -26,16 +29,25 @@ export interface LinePanel {
   title: string;
   lines: Line[];
   marks?: Marks;
+  /** Where panels beside each other are of different figures. */
+  y?: Axes["y"];
 }
+
+/** How large panels are: as a figure of its own, or as one of several on the first screen. */
+const SIZES = {
+  figure: { height: 230, least: 230, most: 2 },
+  small: { height: 82, least: 150, most: 3, bottom: 24, top: 36 },
+};
 
 export interface Axes {
   x: { name: string; type: "category" | "log" | "value"; format: (value: number) => string; values?: number[] };
   y: { name: string; type: "log" | "value"; format: (value: number) => string };
 }
 
-export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: Theme): { height: number; option: Option } {
+export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: Theme, size: keyof typeof SIZES = "figure"): { height: number; option: Option } {
   const names = list.flatMap((panel) => panel.lines.map((line) => nameOf(line)));
-  const space = { height: 230, least: 230, left: 58, right: nameWidth(names), most: 2 };
+  const space = { ...SIZES[size], left: 58, right: nameWidth(names) };
+  const yOf = (panel: LinePanel) => panel.y ?? axes.y;
   const place = panels(list.length, width, space);
   const categories = axes.x.values ?? [];
   const category = axes.x.type === "category";
@@ -45,27 +57,30 @@ export function lineChart(list: LinePanel[], axes: Axes, width: number, theme: T
     xAxis: list.map((_, at) => axis(theme, at, {
       type: axes.x.type,
       ...(category ? { data: categories.map(String), boundaryGap: true } : { scale: true }),
-      name: axes.x.name,
-      nameGap: 26,
+      ...(size === "small" ? {} : { name: axes.x.name, nameGap: 26 }),
       splitLine: { show: false },
       axisLabel: axisLabel(theme, (value) => axes.x.format(Number(value))),
     })),
     yAxis: list.map((panel, at) => axis(theme, at, {
-      type: axes.y.type,
+      type: yOf(panel).type,
       axisLine: { show: false },
-      splitNumber: 4,
-      ...(axes.y.type === "log" ? { min: floorOf(panel) } : {}),
+      splitNumber: size === "small" ? 3 : 4,
+      ...(yOf(panel).type === "log" ? { min: floorOf(panel) } : {}),
       ...(panel.marks?.bound ? { max: (drawn: { max: number }) => Math.max(drawn.max, panel.marks?.bound?.y ?? 0) } : {}),
-      axisLabel: axisLabel(theme, axes.y.format),
+      axisLabel: axisLabel(theme, yOf(panel).format),
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
     series: list.flatMap((panel, at) => [
-      ...panel.lines.flatMap((line) => seriesOf(line, at, axes, categories, theme)),
+      ...panel.lines.flatMap((line) => seriesOf(line, at, { ...axes, y: yOf(panel) }, categories, theme)),
       ...(panel.marks ? [marksSeries(panel.marks, at, categories, theme)] : []),
     ]),
   };
   return { height: place.height, option };
 }
+
+/** What a figure's trials gave, as a point of a line. */
+export const pointOf = (x: number, metric: Metric, value: number): Point =>
+  ({ x, y: value, range: rangeOf(metric), trials: metric.per_trial, detail: metric.n === 1 ? "1 trial" : `${metric.n} trials` });
 
 /** All places along the axis, ascending: a sweep's points are chosen by factors, and stand apart
  * equally. */
@@ -131,6 +146,9 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
       fontSize: 12,
       fontWeight: 600,
       distance: 8,
+      // Legible where it lies on a line that goes further.
+      textBorderColor: theme.ground,
+      textBorderWidth: 3,
     },
     z: line.engine.harness ? 1 : 3,
     tooltip: {
@@ -143,7 +161,16 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
       },
     },
   };
-  return [drawn, whiskers(line, at, position, colour)];
+  return [drawn, whiskers(line, at, position, colour), dots(line, at, position, colour)];
+}
+
+/** Each trial by itself, a little beside its median. */
+function dots(line: Line, at: number, position: (point: Point) => number, colour: string): object {
+  const data = line.points.flatMap((point) => (point.trials ?? []).flatMap((value) => (value == null ? [] : [[position(point), value]])));
+  return {
+    type: "scatter", silent: true, xAxisIndex: at, yAxisIndex: at, data, symbol: "circle", symbolSize: 4.5, symbolOffset: [7, 0], z: 2,
+    itemStyle: { color: colour, opacity: 0.55 }, tooltip: { show: false },
+  };
 }
 
 interface Api {

@@ -1,14 +1,14 @@
-// Figure 10: throughput against how much larger than its RAM the data is. Shown where a run has
+// Throughput against how much larger than its RAM the data is. Shown where a run has
 // several sizes of either.
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { bytes, NONE, ratio, si } from "../format";
-import { costOf, opsOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
+import { costOf, opsOf, rateOf, unique, type Case, type Work } from "../model";
 import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
-import { lineChart, valuesOf, type LinePanel } from "./lines";
+import { lineChart, pointOf, valuesOf, type LinePanel } from "./lines";
 
-export const memory: Figure = { number: 10, name: "memory", draw };
+export const memory: Figure = { name: "memory", draw };
 
 /** Of a limit that was not held nothing is known. */
 const dataToRam = (one: Case): number | null => one.group.ram_limit_held === false ? null :
@@ -23,7 +23,7 @@ function draw(view: View): Drawing | null {
   const names = new Set(view.engines.map((engine) => engine.id));
   const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
-  const threads = control(view, "10.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
+  const threads = control(view, "memory.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   if (unique(chosen.map(dataToRam).filter((value) => value != null)).length < 2) return null;
   const search = searchAt(view.model.data.summary.search, view.work.phase);
@@ -34,7 +34,7 @@ function draw(view: View): Drawing | null {
       engine,
       points: chosen.filter((one) => one.engine.id === engine.id).flatMap((one) => {
         const metric = rateOf(one, role), x = dataToRam(one);
-        return metric?.value == null || x == null ? [] : [{ x, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
+        return metric?.value == null || x == null ? [] : [pointOf(x, metric, metric.value)];
       }).sort((a, b) => a.x - b.x),
     })).filter((line) => line.points.length > 0),
   })).filter((panel) => panel.lines.length > 0);

@@ -36,6 +36,14 @@ export function mixDifference(cases: Case[]): number {
   return Math.max(0, ...differences);
 }
 
+/** Why costs over the operations of all roles are not to be held against each other; null: they may.
+ * As the program says it; where it says nothing, by the same rule. */
+export function apartOf(cases: Case[]): string | null {
+  const told = cases.flatMap((one) => (one.engine.harness ? [] : one.run?.different_mix ?? []))[0];
+  if (told) return told;
+  return mixDifference(cases) > MIX_DIFFERENCE_MAX ? `per operation of different mixes: ${mixWords(cases.filter((one) => !one.engine.harness))}` : null;
+}
+
 /** `LMDB 44 % update, 56 % get; RocksDB 84 % update, 16 % get`; empty: the plan decides it. */
 export function mixWords(cases: Case[]): string {
   const words = cases.flatMap((one) => {

@@ -1,4 +1,4 @@
-// Figure 3: latency by percentile. The line stops where fewer than 10 samples stand behind it.
+// Latency by percentile. The line stops where fewer than 10 samples stand behind it.
 
 import type { Clock, Curve } from "../data";
 import { colourOf, dashOf, markerOf, type Theme } from "../colour";
@@ -11,7 +11,7 @@ import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const percentiles: Figure = { number: 3, name: "percentiles", drive: true, draw };
+export const percentiles: Figure = { name: "percentiles", drive: true, draw };
 
 interface Drawn {
   engine: Engine;
@@ -21,14 +21,14 @@ interface Drawn {
 const CLOCKS: Clock[] = ["service", "response", "submit", "completion"];
 const TIMES: Record<Clock, string> = {
   service: "service time", response: "response time",
-  submit: "until handed over (slat)", completion: "from there to the answer (clat)",
+  submit: "submission latency (slat)", completion: "completion latency (clat)",
 };
 
 /** What a percentile is called and how many nines it has. */
 const NAMED = [["p50", 0.301], ["p90", 1], ["p99", 2], ["p99.9", 3], ["p99.99", 4], ["p99.999", 5]] as const;
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "3");
+  const threads = threadsControl(view, "percentiles");
   const cases = atThreads(view, threads);
   const curvesOf = (kind: string, op: string): Drawn[] => cases.flatMap((one) =>
     view.model.data.curves
@@ -37,7 +37,7 @@ function draw(view: View): Drawing | null {
   const all = curvesOf("service", "");
   if (all.every((drawn) => drawn.engine.harness || drawn.curve.points.length === 0)) return null;
   const ops = [...new Set(view.model.data.curves.filter((curve) => curve.phase === view.work.phase).flatMap((curve) => curve.op ?? []))];
-  const op = control(view, "3.op", "operation",
+  const op = control(view, "percentiles.op", "operation",
     [{ value: "", label: "all" }, ...ops.map((name) => ({ value: name, label: name }))], "");
   const clocks = CLOCKS.map((kind) => [kind, curvesOf(kind, op.value)] as const);
   const several = (role: string) => clocks.filter(([, drawn]) => drawn.some((one) => one.curve.role === role)).length > 1;
@@ -47,12 +47,17 @@ function draw(view: View): Drawing | null {
       drawn: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
     }))).filter((panel) => panel.drawn.some((one) => !one.engine.harness));
   if (list.length === 0) return null;
+  // A time that one engine alone has is in the table: a panel with one line compares nothing.
+  const most = Math.max(...list.map((panel) => panel.drawn.length));
+  const worth = list.filter((panel) => panel.drawn.length > 1 || most === 1);
+  // Said once on a page.
+  const isFirst = view.model.works[0]?.id === view.work.id;
   return {
     title: "Latency by percentile",
     note: `Lower is better; all trials' samples together. A line ends where fewer than 10 samples are slower. ${[
-      floorNote(list.flatMap((panel) => panel.drawn)), hiccupNote(view.model.data.summary.hiccups)].filter(Boolean).join(" ")}`,
+      floorNote(worth.flatMap((panel) => panel.drawn)), isFirst ? hiccupNote(view.model.data.summary.hiccups) : ""].filter(Boolean).join(" ")}`,
     controls: [threads, op],
-    chart: (width, theme) => chart(list, width, theme),
+    chart: (width, theme) => chart(worth, width, theme),
     table: () => tableOf(list.flatMap((panel) => panel.drawn)),
   };
 }
@@ -62,7 +67,7 @@ function floorNote(drawn: Drawn[]): string {
   const floor = drawn.find((one) => one.engine.harness)?.curve.points;
   const at = (nines: number) => floor?.find(([other]) => Math.abs(other - nines) < 1e-3)?.[1];
   const said = NAMED.slice(0, 4).flatMap(([name, nines]) => { const ns = at(nines); return ns == null ? [] : [`${name} ${duration(ns)}`]; });
-  return said.length > 0 ? `Grey, where it comes near: the harness alone (${said.join(", ")}).` : "";
+  return said.length > 0 ? `Grey, where it comes near: the load generator alone (${said.join(", ")}).` : "";
 }
 
 function tableOf(drawn: Drawn[]) {

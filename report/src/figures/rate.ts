@@ -1,14 +1,13 @@
-// Figure 9: latency against the rate that was asked for. Shown where a workload has several.
+// Latency against the rate that was asked for. Shown where a workload has several.
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { duration, NONE, si } from "../format";
-import { hiccupNote } from "../hiccups";
-import { metricOf, opsOf, rangeOf, roleOf, unique, type Case, type Work } from "../model";
+import { metricOf, opsOf, roleOf, unique, type Case, type Work } from "../model";
 import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
-import { lineChart, valuesOf, type LinePanel } from "./lines";
+import { lineChart, pointOf, valuesOf, type LinePanel } from "./lines";
 
-export const rate: Figure = { number: 9, name: "rate", draw };
+export const rate: Figure = { name: "rate", draw };
 
 const TAILS = [["response_ns_p50", "p50"], ["response_ns_p99", "p99"], ["response_ns_p99_9", "p99.9"]] as const;
 
@@ -23,7 +22,7 @@ function draw(view: View): Drawing | null {
   const engines = new Set(view.engines.map((engine) => engine.id));
   const all = view.model.cases.filter((one) => sibling(one.work) && engines.has(one.engine.id));
   const counts = unique(all.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
-  const threads = control(view, "9.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
+  const threads = control(view, "rate.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(counts.at(-1) ?? ""));
   const cases = all.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const roles = view.work.roles.filter((role) => unique(cases.map((one) => offered(one, role)).filter((value) => value != null)).length > 1);
   if (roles.length === 0) return null;
@@ -35,21 +34,21 @@ function draw(view: View): Drawing | null {
       engine,
       points: cases.filter((one) => one.engine.id === engine.id).flatMap((one) => {
         const metric = metricOf(roleOf(one, role)?.metrics, name), x = offered(one, role);
-        return metric?.value == null || x == null ? [] : [{ x, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
+        return metric?.value == null || x == null ? [] : [pointOf(x, metric, metric.value)];
       }).sort((a, b) => a.x - b.x),
     })).filter((line) => line.points.length > 0),
   }))).filter((panel) => panel.lines.length > 0);
   if (list.length === 0) return null;
   return {
-    title: "Latency against offered rate",
-    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}. ${hiccupNote(view.model.data.summary.hiccups)}${searchNote(search)}`.trim(),
+    title: "Latency against target rate",
+    note: `Time from an operation's scheduled start to its end, ${better("lower")}; ${trialsNote(view)}, each a dot.${searchNote(search)}`,
     controls: [threads],
     chart: (width, theme) => lineChart(list, {
-      x: { name: "offered operations a second", type: "category", format: si, values: valuesOf(list) },
+      x: { name: "target rate, operations a second", type: "category", format: si, values: valuesOf(list) },
       y: { name: "response time", type: "log", format: duration },
     }, width, theme),
     table: () => ({
-      head: ["engine", "role", "threads", "offered/s", "done/s", ...TAILS.map(([, title]) => title)],
+      head: ["engine", "role", "threads", "target/s", "achieved/s", ...TAILS.map(([, title]) => title)],
       words: 2,
       rows: all.flatMap((one) => roles.map((role) => {
         const metrics = roleOf(one, role)?.metrics;

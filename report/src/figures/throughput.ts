@@ -1,13 +1,13 @@
-// Figure 2: throughput against threads, a panel for each role.
+// Throughput against threads, a panel for each role.
 
-import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
+import { better, control, RANGES, trialsNote, type Drawing, type Figure } from "../drawing";
 import { inUnit, NONE, si } from "../format";
 import { rangeOf, rateOf, type Engine } from "../model";
 import { threadsOf, type View } from "../view";
 import { besideBase } from "./board";
-import { lineChart, type Line, type LinePanel } from "./lines";
+import { lineChart, pointOf, type Line, type LinePanel } from "./lines";
 
-export const throughput: Figure = { number: 2, name: "throughput", draw };
+export const throughput: Figure = { name: "throughput", draw };
 
 function draw(view: View): Drawing | null {
   const threads = threadsOf(view);
@@ -16,21 +16,21 @@ function draw(view: View): Drawing | null {
   if (list.length === 0) return null;
   const values = list.flatMap((panel) => panel.lines.flatMap((line) => line.points.map((point) => point.y))).filter((value) => value > 0);
   const far = Math.max(...values) > 30 * Math.min(...values);
-  const scale = control(view, "2.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
+  const scale = control(view, "throughput.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
   const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
-    ? " Dotted grey: reads a second of the bare drive by as many threads that wait for each; an operation that needs one read cannot go above it." : "";
+    ? " Dotted grey: raw-device baseline, reads a second of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
   const harness = view.model.data.summary.harness;
-  const floor = harness ? ` The harness alone needs ${harness.ns_per_op.toFixed(1)} ns an operation.` : "";
+  const floor = harness ? ` Overhead of the load generator: ${harness.ns_per_op.toFixed(1)} ns an operation.` : "";
   return {
     title: "Throughput against threads",
-    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, whiskers over trials.${drive}${floor}`,
+    note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, ${RANGES}.${drive}${floor}`,
     controls: [scale],
     chart: (width, theme) => lineChart(list, {
       x: { name: "threads", type: "category", format: String, values: threads },
       y: { name: "operations a second", type: scale.value === "log" ? "log" : "value", format: si },
     }, width, theme),
     table: () => ({
-      head: ["engine", "role", "threads", "ops/s", "range", "trials", "beside the base"],
+      head: ["engine", "role", "threads", "ops/s", "range", "trials", "vs. first engine"],
       words: 2,
       rows: [...view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => {
         const metric = rateOf(one, row.role);
@@ -63,29 +63,31 @@ function panel(view: View, role: string): LinePanel {
       .flatMap((one) => {
         const metric = rateOf(one, role);
         if (metric?.value == null || one.threads == null) return [];
-        return [{ x: one.threads, y: metric.value, range: rangeOf(metric), detail: `${metric.n} trials` }];
+        return [pointOf(one.threads, metric, metric.value)];
       }),
   }));
   const shown = lines.filter((line) => line.points.length > 0);
-  const drive = shown.length > 0 && reads(view, role) ? driveLine(view) : null;
+  const drive = shown.length > 0 && readsOnly(view, role) ? driveLine(view) : null;
   return { title: role, lines: drive ? [...shown, drive] : shown };
 }
 
 /** Its operations are reads of single keys: of those a drive has its own figure. */
-const reads = (view: View, role: string): boolean =>
+export const readsOnly = (view: View, role: string): boolean =>
   view.cases.every((one) => (one.run?.roles ?? []).every((row) => row.role !== role || row.mix === "get"));
 
 const DRIVE: Engine = { id: "bare drive", name: "bare drive", durability: "", harness: true, drive: true, place: -1 };
 
-/** The best that waiting threads get of the drive itself, at the numbers of threads shown. */
-function driveLine(view: View): Line | null {
-  const here = view.model.data.ceilings.filter((ceiling) => (ceiling.volume ?? null) === view.work.volume);
-  const waiting = here.filter((ceiling) => ceiling.blocking && ceiling.reads_share > 0.9);
+/** What engines are held against at each number of threads: the bare drive with as many requests in
+ * flight as they have threads in all (a role that is not swept has threads, too). */
+export function driveLine(view: View): Line | null {
   const points = threadsOf(view).flatMap((threads) => {
-    const [best] = waiting.filter((ceiling) => ceiling.in_flight === threads).sort((a, b) => b.ios_per_s - a.ios_per_s);
+    const standings = view.cases.flatMap((one) => (one.threads === threads ? one.run?.efficiency ?? [] : []));
+    const [best] = standings
+      .flatMap(({ ceiling, in_flight }) => (ceiling && ceiling.reads_share > 0.9 && ceiling.in_flight === in_flight ? [ceiling] : []))
+      .sort((a, b) => b.ios_per_s - a.ios_per_s);
     if (!best) return [];
     const range: [number, number] | null = best.n < 2 ? null : [best.ios_per_s_low, best.ios_per_s_high];
-    return [{ x: threads, y: best.ios_per_s, range, detail: `${best.method}, ${best.n} trials` }];
+    return [{ x: threads, y: best.ios_per_s, range, detail: `${best.method || best.job} × ${best.in_flight}, ${best.n} trials` }];
   });
   return points.length > 0 ? { engine: DRIVE, points } : null;
 }

@@ -1,4 +1,4 @@
-// Figure 13: where the time of each role's threads went: on a CPU, waiting for one, for the device,
+// Where the time of each role's threads went: on a CPU, waiting for one, for the device,
 // for others, idle. A bar for each engine, a panel for each role.
 
 import type { Explained } from "../data";
@@ -11,7 +11,7 @@ import { metricOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
 
-export const time: Figure = { number: 13, name: "time", draw };
+export const time: Figure = { name: "time", draw };
 
 interface Part {
   name: string;
@@ -28,7 +28,7 @@ const faded = (at: number) => (theme: Theme): string => pale(engine(at)(theme), 
 export const PARTS: Part[] = [
   { name: "computing, user mode", short: "user", colour: engine(0), read: (of) => of("user") },
   { name: "computing, kernel", short: "sys", colour: faded(0), read: (of) => of("system") },
-  { name: "ready, no CPU free", short: "no CPU", colour: engine(6), read: (of) => of("runqueue") },
+  { name: "runnable, waiting for CPU", short: "wait CPU", colour: engine(6), read: (of) => of("runqueue") },
   { name: "device: reads", short: "read", colour: engine(2), read: (of) => of("device_read") },
   { name: "device: writes", short: "write", colour: faded(2), read: (of) => of("device_write") },
   { name: "device: syncs", short: "sync", colour: engine(7), read: (of) => of("device_sync") },
@@ -55,7 +55,7 @@ interface Panel {
 }
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "13");
+  const threads = threadsControl(view, "time");
   const all = rowsOf(view, view.cases.filter((one) => !one.engine.harness));
   const chosen = new Set(atThreads(view, threads));
   const list = panelsOf(all.filter((row) => chosen.has(row.one)));
@@ -63,11 +63,11 @@ function draw(view: View): Drawing | null {
   return {
     title: "Where the time went",
     note: `Share of the time of each role's threads, mean of ${trialsNote(view)}; neither way is better. CPU time and the wait for a CPU are counted by the kernel; `
-      + `what threads waited for is a sample of twenty looks a second. ${list.flatMap((panel) => panel.rows.flatMap(sentence)).join(" ")}`,
+      + `what threads waited for is from 20 wait-state samples a second. ${list.flatMap((panel) => panel.rows.flatMap(sentence)).join(" ")}`,
     controls: [threads],
     chart: (width, theme) => chart(list, width, theme),
     table: () => ({
-      head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "looks", "in words", "not known"],
+      head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "samples", "in words", "not known"],
       words: 3,
       rows: all.map(({ one, told, values }) => [
         one.engine.name, roleOf(told), told.cause?.replaceAll("_", " ") ?? NONE, String(one.threads ?? told.threads),

@@ -1,4 +1,4 @@
-// Figure 5: what happened over time: operations with stalls shaded, what engines did inside, and
+// What happened over time: operations with stalls shaded, what engines did inside, and
 // below them CPU, drive (bytes, latency, depth), memory and size, all on one time axis.
 
 import type { EventKind, Mark, MarkTotal, TimeLine } from "../data";
@@ -10,8 +10,9 @@ import { axis, axisLabel, cut, FONT, nameWidth, tip, tooltip } from "../layout";
 import type { Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
+import { roundStep } from "./heat";
 
-export const timeline: Figure = { number: 5, name: "timeline", drive: true, draw };
+export const timeline: Figure = { name: "timeline", drive: true, draw };
 
 interface Drawn {
   engine: Engine;
@@ -37,22 +38,22 @@ const LANES: Record<EventKind, string> = {
 };
 
 function draw(view: View): Drawing | null {
-  const threads = threadsControl(view, "5");
+  const threads = threadsControl(view, "timeline");
   const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
   const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
   const lines = cases.flatMap((one) => view.model.data.time_lines
     .filter((line) => line.group === one.index && phases.includes(line.phase))
     .map((line) => ({ engine: one.engine, line })));
-  const phase = control(view, "5.phase", "phase",
+  const phase = control(view, "timeline.phase", "phase",
     phases.filter((name) => lines.some(({ line }) => line.phase === name)).map((name) => ({ value: name, label: name })), view.work.phase);
   const trials = [...new Set(lines.map(({ line }) => line.trial))].sort((a, b) => a - b);
-  const trial = control(view, "5.trial", "trial", trials.map((n) => ({ value: String(n), label: String(n) })), String(trials[0] ?? ""));
+  const trial = control(view, "timeline.trial", "trial", trials.map((n) => ({ value: String(n), label: String(n) })), String(trials[0] ?? ""));
   const drawn = lines.filter(({ line }) => line.phase === phase.value && String(line.trial) === trial.value);
   const panes = panesOf(drawn, view.work.load);
   if (panes.length === 0) return null;
   return {
     title: "Throughput and the machine over time",
-    note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, drive (its bytes, how long a request took and how many were in flight), memory and space.",
+    note: "One trial. Operations a second, higher is better; shaded: the engine stalled its writers. Marks: what it did inside. Below: what that took of CPU, device (IOPS, bytes, latency and queue depth: whole device, not this process), memory and space.",
     controls: [threads, phase, trial],
     chart: (width, theme) => chart(drawn, panes, width, theme),
     table: () => tableOf(drawn, panes),
@@ -62,7 +63,7 @@ function draw(view: View): Drawing | null {
 function panesOf(drawn: Drawn[], load: boolean): Pane[] {
   const roles = [...new Set(drawn.flatMap(({ line }) => line.roles.map((role) => role.role)))];
   const panes: Pane[] = roles.map((name) => ({
-    title: `${name}, ${load ? "calls (batches)" : "operations"} a second`, height: 130, shaded: true, mean: true,
+    title: `${name}, ${load ? "batches" : "operations"} a second`, height: 130, shaded: true, mean: true,
     points: (line) => {
       const role = line.roles.find((role) => role.role === name);
       return line.end_s.map((end, at) => [end, role?.ops_per_s[at] ?? null]);
@@ -74,12 +75,14 @@ function panesOf(drawn: Drawn[], load: boolean): Pane[] {
   });
   panes.push(
     machine("CPU, % of one processor", true, (line) => line.machine.cpu_percent),
-    machine("read at the drive, MB/s", true, (line) => line.machine.read_mb_per_s),
-    machine("written at the drive, MB/s", true, (line) => line.machine.write_mb_per_s),
-    machine("time of a read at the drive", true, (line) => line.machine.read_us, microseconds),
-    machine("time of a write at the drive", true, (line) => line.machine.write_us, microseconds),
-    machine("time of a flush of the drive", true, (line) => line.machine.flush_us, microseconds),
-    machine("in flight at the drive", true, (line) => line.machine.queue_depth),
+    machine("device reads, IOPS", true, (line) => line.machine.read_iops ?? []),
+    machine("device reads, MB/s", true, (line) => line.machine.read_mb_per_s),
+    machine("device writes, IOPS", true, (line) => line.machine.write_iops ?? []),
+    machine("device writes, MB/s", true, (line) => line.machine.write_mb_per_s),
+    machine("latency of a device read", true, (line) => line.machine.read_us, microseconds),
+    machine("latency of a device write", true, (line) => line.machine.write_us, microseconds),
+    machine("latency of a device flush", true, (line) => line.machine.flush_us, microseconds),
+    machine("device queue depth", true, (line) => line.machine.queue_depth),
     machine("resident memory, MiB", false, (line) => line.machine.rss_mib),
     machine("size of the database, MiB", false, (line) => line.machine.database_mib),
   );
@@ -114,6 +117,7 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
   const left = 58, right = nameWidth([...drawn.map(({ engine }) => engine.name), ...lanesOf(drawn).map((lane) => LANES[lane.kind])]), gap = 38;
   const lanes = lanesOf(drawn);
   const end = Math.max(...drawn.map(({ line }) => Math.max(line.wall_s, line.end_s.at(-1) ?? 0)));
+  const step = roundStep(end, Math.max(2, Math.floor((width - left - right) / 70)));
   let top = 30;
   const places = panes.map((pane) => {
     const place = { left, top, width: width - left - right, height: pane.height };
@@ -134,8 +138,8 @@ function chart(drawn: Drawn[], panes: Pane[], width: number, theme: Theme): { he
     grid: places,
     axisPointer: { link: [{ xAxisIndex: "all" }], lineStyle: { color: theme.line } },
     xAxis: places.map((_, at) => axis(theme, at, {
-      type: "value", min: 0, max: end, splitLine: { show: false }, axisPointer: { label: { show: false } },
-      axisLabel: { ...axisLabel(theme, clock), show: at === last },
+      type: "value", min: 0, max: end, interval: step, splitLine: { show: false }, axisPointer: { label: { show: false } },
+      axisLabel: { ...axisLabel(theme, clock), show: at === last, showMaxLabel: Math.abs(end / step - Math.round(end / step)) < 1e-6 },
     })),
     yAxis: places.map((_, at) => at < panes.length
       ? axis(theme, at, { type: "value", min: 0, splitNumber: 2, axisLine: { show: false }, axisLabel: axisLabel(theme, formatOf(panes[at])) })

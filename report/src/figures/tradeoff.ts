@@ -1,4 +1,4 @@
-// Figure 11: what throughput is paid for with: space, tail, CPU. The front joins the points that no
+// What throughput is paid for with: space, tail, CPU. The front joins the points that no
 // other beats in both.
 
 import { colourOf, markerOf, type Theme } from "../colour";
@@ -9,9 +9,9 @@ import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layo
 import { costOf, metricOf, rateOf, roleOf, type Case } from "../model";
 import type { View } from "../view";
 import { roleControl } from "./choices";
-import { MIX_DIFFERENCE_MAX, mixDifference } from "./mixes";
+import { apartOf } from "./mixes";
 
-export const tradeoff: Figure = { number: 11, name: "tradeoff", draw };
+export const tradeoff: Figure = { name: "tradeoff", draw };
 
 interface Spot {
   one: Case;
@@ -50,7 +50,7 @@ export function front<P extends { x: number; y: number }>(points: P[]): P[] {
 
 /** What throughput can be held against, and why something was left out. */
 export function pricesOf(cases: Case[]): { prices: Price[]; why: string } {
-  if (mixDifference(cases) <= MIX_DIFFERENCE_MAX) return { prices: PRICES, why: "" };
+  if (apartOf(cases) == null) return { prices: PRICES, why: "" };
   const left = PRICES.filter((price) => price.allRoles).map((price) => price.title).join(", ");
   return {
     prices: PRICES.filter((price) => !price.allRoles),
@@ -61,7 +61,7 @@ export function pricesOf(cases: Case[]): { prices: Price[]; why: string } {
 
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
-  const role = roleControl(view, "11");
+  const role = roleControl(view, "tradeoff");
   const cases = view.cases.filter((one) => !one.engine.harness);
   const { prices, why } = pricesOf(cases);
   const list = prices.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
@@ -93,7 +93,7 @@ function draw(view: View): Drawing | null {
 }
 
 function chart(list: { price: Price; spots: Spot[] }[], width: number, theme: Theme): { height: number; option: Option } {
-  const space = { height: 230, least: 200, left: 58, right: 22, most: 3 };
+  const space = { height: 230, least: 200, left: 58, right: 26, most: 3 };
   const place = panels(list.length, width, space);
   const option: Option = {
     title: list.map(({ price }, at) => title(price.title, place.panels[at]!, space.left, theme)),
@@ -123,18 +123,18 @@ function scatters(price: Price, spots: Spot[], at: number, theme: Theme): object
   return engines.map((engine) => {
     const own = spots.filter((spot) => spot.one.engine === engine);
     const rightmost = own.reduce((best, spot) => (spot.x > best.x ? spot : best));
+    const words = (spot: Spot): string => {
+      const threads = spot.one.threads == null ? "" : String(spot.one.threads);
+      return spot === rightmost ? `${cut(engine.name, 16)} ${threads}`.trim() : threads;
+    };
     return {
       type: "scatter", name: engine.name, xAxisIndex: at, yAxisIndex: at, symbol: markerOf(engine), symbolSize: 11, z: 3, emphasis: { disabled: true },
       itemStyle: { color: colourOf(engine, theme), opacity: 1 },
-      data: own.map((spot) => ({ value: [spot.x, spot.y], spot, ...(spot === rightmost ? { label: { position: "bottom", align: "right", fontWeight: 600 } } : {}) })),
-      label: { show: true, position: "top", distance: 5, color: colourOf(engine, theme), fontFamily: FONT, fontSize: 11,
-        formatter: (item: { dataIndex: number }) => {
-          const spot = own[item.dataIndex];
-          const threads = spot?.one.threads == null ? "" : String(spot.one.threads);
-          return spot === rightmost ? `${cut(engine.name, 16)} ${threads}`.trim() : threads;
-        } },
-      // The engine's name stays, whatever else gives way.
-      labelLayout: (label: { dataIndex?: number }) => ({ hideOverlap: own[label.dataIndex ?? -1] !== rightmost }),
+      // Where the words stand is known when the marks are drawn: placeLabels.
+      data: own.map((spot) => ({ value: [spot.x, spot.y], spot, text: words(spot), name: spot === rightmost })),
+      label: { show: false, color: colourOf(engine, theme), fontFamily: FONT, fontSize: 11, fontWeight: 600, align: "left", verticalAlign: "top",
+        textBorderColor: theme.ground, textBorderWidth: 2,
+        formatter: (item: { data: { text: string } }) => item.data.text },
       tooltip: { formatter: (item: { data: { spot: Spot } }) => {
         const { spot } = item.data;
         return tip(`${engine.name}, ${spot.one.threads ?? 1} threads`, [["operations a second", si(spot.x), colourOf(engine, theme)], [price.title, price.format(spot.y)]]);

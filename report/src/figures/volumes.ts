@@ -1,4 +1,4 @@
-// Figure 14: each engine on each volume: what the filesystem, or its absence, makes of it. Shown
+// Each engine on each volume: what the filesystem, or its absence, makes of it. Shown
 // where a suite names several volumes.
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
@@ -8,7 +8,7 @@ import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 import { besideBase } from "./board";
 
-export const volumes: Figure = { number: 14, name: "volumes", draw };
+export const volumes: Figure = { name: "volumes", draw };
 
 /** The rate of a load, or of a role. */
 const figure = (one: Case, role: string) =>
@@ -33,12 +33,12 @@ function draw(view: View): Drawing | null {
   const names = new Set(view.engines.filter((engine) => !engine.harness).map((engine) => engine.id));
   const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
-  const role = control(view, "14.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");
+  const role = control(view, "volumes.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");
   // The most threads that the most volumes have figures for.
   const figures = (n: number) => cases.filter((one) => one.threads === n && figure(one, role.value)?.value != null);
   const reached = (n: number) => unique(figures(n).map((one) => one.work.volume)).length;
   const most = counts.reduce((best, n) => (reached(n) >= reached(best) ? n : best), counts[0] ?? 0);
-  const threads = control(view, "14.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(most || ""));
+  const threads = control(view, "volumes.threads", "threads", counts.map((n) => ({ value: String(n), label: String(n) })), String(most || ""));
   const chosen = cases.filter((one) => one.threads == null || String(one.threads) === threads.value);
   const end = roundUp(Math.max(1, ...chosen.map((one) => figure(one, role.value)?.value ?? 0)));
   const list: BarPanel[] = named.map((volume) => ({
@@ -57,7 +57,7 @@ function draw(view: View): Drawing | null {
     controls: view.work.load ? [] : [threads, role],
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
-      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `beside ${named[0]}`],
+      head: ["engine", "volume", "threads", "role", view.work.load ? "records/s" : "ops/s", `vs. ${named[0]}`],
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
         const value = figure(one, name)?.value;

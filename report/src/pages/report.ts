@@ -7,13 +7,44 @@ import { h } from "../dom";
 import { drawAll, Frame, refreshFrames, removeFrames, updateFrames } from "../frame";
 import { filters } from "../filters";
 import { home, watch } from "../live";
-import { FIGURES, scoreboard } from "../figures";
+import type { Figure } from "../drawing";
+import { FIGURES, overview, scoreboard } from "../figures";
 import { driveTables } from "../drives";
 import { loadTable } from "../loads";
-import { model } from "../model";
+import { model, type Model } from "../model";
 import { download } from "../save";
 import * as sections from "../sections";
-import { chosenWorks, parse, viewOf, write, type Choice } from "../view";
+import { chosenWorks, parse, viewOf, write, type Choice, type View } from "../view";
+
+/** On the first screen, of the first workload. */
+const TOP = [overview, scoreboard];
+
+const keyOf = (view: View, figure: Figure): string => `${figure.name} ${view.work.id}`;
+
+/** What the first screen is about: what was measured, else the load; nothing is compared with a bare drive. */
+const firstOf = (views: View[]): View | null => views.find((view) => !view.work.drive) ?? null;
+
+const capital = (text: string): string => (text[0]?.toUpperCase() ?? "") + text.slice(1);
+
+/** The figures of a workload's own section. */
+const figuresOf = (view: View, isFirst: boolean): Figure[] =>
+  view.work.drive ? FIGURES.filter((figure) => figure.drive) : isFirst ? FIGURES : [scoreboard, ...FIGURES];
+
+/** Numbers in the order of the whole page: a filter takes figures away, and leaves the others theirs. */
+function numbering(whole: Model): Map<string, number> {
+  const views = whole.works.map((work) => viewOf(whole, work, parse("")));
+  const first = firstOf(views);
+  const order = [
+    ...(first ? TOP.map((figure) => [first, figure] as const) : []),
+    ...views.flatMap((view) => figuresOf(view, view === first).map((figure) => [view, figure] as const)),
+  ];
+  const numbers = new Map<string, number>();
+  for (const [view, figure] of order) {
+    const key = keyOf(view, figure);
+    if (!numbers.has(key) && figure.draw(view)) numbers.set(key, numbers.size + 1);
+  }
+  return numbers;
+}
 
 export function report(root: HTMLElement, first: PageData, text: string): void {
   let data = first, json = text;
@@ -34,6 +65,8 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
 
   const bar = h("div", { class: "filterbar" });
   const figures = h("div", { id: "figures" });
+  let warnings = sections.findings(data);
+  const top = h("section", { id: "overview", "aria-label": "At a glance" });
   const stage = {
     theme,
     choose: (name: string, value: string) => {
@@ -59,23 +92,32 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     refreshFrames();
   } }, theme().name === "dark" ? "light" : "dark");
 
+  let numbers = numbering(whole);
+  const number = (view: View, figure: Figure): number => {
+    const key = keyOf(view, figure);
+    // What only a filter brings forth comes after all others.
+    if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
+    return numbers.get(key) ?? 0;
+  };
+  const frame = (view: View, figure: Figure): HTMLElement | null => {
+    const drawing = figure.draw(view);
+    return drawing ? new Frame(figure, drawing, view, stage, number(view, figure)).element : null;
+  };
+
   const show = (): void => {
     removeFrames();
     drawBar();
     const views = chosenWorks(whole, choice).map((work) => viewOf(whole, work, choice));
-    const frame = (view: (typeof views)[number], figure: (typeof FIGURES)[number]): HTMLElement | null => {
-      const drawing = figure.draw(view);
-      return drawing ? new Frame(figure, drawing, view, stage).element : null;
-    };
-    // Nothing is compared with a bare drive.
-    const scores = views.filter((view) => !view.work.drive).map((view) => frame(view, scoreboard)).filter((one) => one !== null);
-    figures.replaceChildren(
-      scores.length > 0 ? sections.section("scoreboard", "Scoreboard", ...scores) : "",
-      ...views.map((view) => h("section", { "aria-label": view.work.name },
-        h("h2", {}, view.work.name[0]?.toUpperCase() + view.work.name.slice(1)),
-        view.work.load ? loadTable(view) : null,
-        ...(view.work.drive ? driveTables(view) : []),
-        ...FIGURES.filter((figure) => figure.drive || !view.work.drive).map((figure) => frame(view, figure)))));
+    const first = firstOf(views);
+    // Few engines: charts and scoreboard side by side, both on the first screen.
+    top.className = (first?.engines.length ?? 0) <= 3 ? "beside" : "";
+    const [charts, scores] = first ? TOP.map((figure) => frame(first, figure)) : [];
+    top.replaceChildren(charts ?? "", h("div", {}, scores, warnings));
+    figures.replaceChildren(...views.map((view) => h("section", { "aria-label": view.work.name, "data-work": view.work.key },
+      h("h2", {}, capital(view.work.name)),
+      ...(view.work.drive ? driveTables(view) : []),
+      ...figuresOf(view, view === first).map((figure) => frame(view, figure)),
+      view.work.load ? loadTable(view) : null)));
   };
 
   const raw = (): HTMLElement => h("button", { type: "button", class: "raw", click: () =>
@@ -84,13 +126,14 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
 
   const panel = h("div", { id: "live" });
   const build = (): void => {
-    document.title = `${data.summary.run.title || data.summary.run.suite}: kvdyno`;
+    document.title = `${sections.titleOf(data)}: kvdyno`;
     // Before its first case is done a run has nothing to show but how it gets on.
     const begun = data.summary.run.cases_recorded > 0;
+    warnings = sections.findings(data);
     root.replaceChildren(...[
-      sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data),
-      begun ? sections.findings(data) : null, sections.host(data), begun ? bar : null, figures,
-      sections.method(data), sections.again(data), sections.section("raw", "Raw data", raw()),
+      sections.head(data, data.live ? home(choice.theme) : null), panel, sections.answers(data, whole),
+      begun ? top : null, begun ? bar : null, figures,
+      sections.method(data), sections.host(data), sections.again(data), sections.section("raw", "Raw data", raw()),
     ].filter((part) => part !== null));
     show();
   };
@@ -100,9 +143,10 @@ export function report(root: HTMLElement, first: PageData, text: string): void {
     json = fresh;
     data = JSON.parse(fresh) as PageData;
     whole = model(data);
-    const top = scrollY;
+    numbers = numbering(whole);
+    const at = scrollY;
     build();
-    scrollTo(0, top);
+    scrollTo(0, at);
   });
 
   const repaint = (): void => {

@@ -1,12 +1,12 @@
 // The list of runs: which there are, how they stand, and two of them to be compared.
 
 import { appearance, linked, part, type Shade } from "../appearance";
-import type { RunEntry, RunsData, State } from "../data";
+import type { RunEntry, RunsData } from "../data";
 import { h, type Child } from "../dom";
-import { date, duration } from "../format";
+import { bytes, date, duration, grouped, si } from "../format";
 import { poll } from "../poll";
+import { stateOf } from "../state";
 
-const WORDS: Record<State, string> = { complete: "complete", running: "at work", partial: "partial", unreadable: "cannot be read" };
 const EVERY_MS = { running: 2000, idle: 6000 };
 
 interface Choice {
@@ -122,15 +122,24 @@ function row(run: RunEntry, choice: Choice, choose: (name: string, on: boolean) 
   return h("tr", { class: chosen ? "chosen" : "", "data-name": run.name, "data-state": run.state },
     cell("choose", readable ? box : null),
     h("th", { scope: "row", class: "run" },
-      readable ? h("a", { href: linked(`/runs/${part(run.name)}`, choice.theme) }, run.title || run.suite) : h("span", {}, run.name),
+      readable ? h("a", { href: linked(`/runs/${part(run.name)}`, choice.theme) }, run.called || run.title || run.suite) : h("span", {}, run.name),
+      run.note ? h("span", { class: "sub remark" }, run.note) : null,
+      readable ? h("span", { class: "sub" }, [run.called ? run.suite : "", sizeOf(run)].filter(Boolean).join(" · ")) : null,
       h("span", { class: "sub" }, readable ? run.name : run.message ?? "")),
     cell("began", run.started_unix_ns == null ? "" : date(run.started_unix_ns).replace(" UTC", ""), run.host ? h("span", { class: "sub" }, run.host) : null),
     cell("took number", took(run)),
     cell("engines", run.engines.join(", ")),
     cell("cases number", readable ? `${run.cases_done}/${run.cases_planned}` : ""),
     cell("findings", ...findings(run)),
-    cell("state", h("span", { class: `state ${run.state}` }, WORDS[run.state]),
+    cell("state", h("span", { class: `state ${stateOf(run)[1]}` }, stateOf(run)[0]),
       run.state === "running" ? h("progress", { max: String(Math.max(1, run.cases_planned)), value: String(run.cases_recorded), "aria-label": "Cases done" }) : null));
+}
+
+/** `1.06 M × 1,016 B = 1.00 GiB, RAM limit 256 MiB`. */
+function sizeOf({ data }: RunEntry): string {
+  if (!data) return "";
+  const size = `${si(data.records)} × ${grouped(data.record_bytes)} B = ${bytes(data.records * data.record_bytes)}`;
+  return data.ram_limit_bytes == null ? size : `${size}, RAM limit ${bytes(data.ram_limit_bytes)}`;
 }
 
 /** Of a run at work, how long it has been; of a killed one nobody knows. */

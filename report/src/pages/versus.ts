@@ -108,7 +108,7 @@ function result(versus: Versus): HTMLElement {
     ? `None of ${all} figures has trials enough to be judged.`
     : counts.improved + counts.regressed + counts.changed === 0
       ? `None of ${counts.judged} judged figures differs by more than noise.`
-      : `Of ${counts.judged} judged figures ${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.within_noise || "none"} cannot be told apart.`;
+      : `Of ${counts.judged} judged figures ${counts.regressed || "none"} got worse and ${counts.improved || "none"} got better${counts.changed > 0 ? `, ${counts.changed} changed` : ""}; ${counts.within_noise || "none"} with no significant difference.`;
   return h("div", { class: "result" },
     h("ul", { class: "counts" }, ...JUDGEMENTS.filter((verdict) => counts[verdict] > 0 || verdict === "improved" || verdict === "regressed").map((verdict) =>
       h("li", { class: verdict }, verdictMark(verdict), h("strong", {}, String(counts[verdict])), ` ${WORDS[verdict]}`))),
@@ -207,7 +207,7 @@ function leftOut(versus: Versus): HTMLElement | null {
 
 const AID = "Base and new are medians over trials (of percentiles, too, each trial's own); the ratio is new over base, with the 95 % interval of its bootstrap. "
   + "Improved and regressed: the interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. "
-  + "Within noise: cannot be told apart, which is not the same as equal; the interval says how far apart they may be.";
+  + "Within noise: no significant difference, which is not the same as equal; the interval says how far apart they may be.";
 
 function remarks(data: VersusData): HTMLElement {
   let before = "";

@@ -4,6 +4,7 @@ use super::thin::{rounded, stride};
 use crate::report::catalogue as c;
 use crate::report::evidence::CaseEvidence;
 use crate::report::group::Group;
+use crate::stats::SAMPLES_BEYOND;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};
 use schemars::JsonSchema;
@@ -35,7 +36,12 @@ pub struct Heat {
     pub rows_per_decade: f64,
     /// Column, row and how many operations, to two digits.
     pub cells: Vec<(usize, u32, u64)>,
+    /// Of each column p50, p99 and p99.9 in nanoseconds; null: fewer than 10 were slower.
+    pub tails: Vec<[Option<u64>; 3]>,
 }
+
+/// Shares of the operations that are faster.
+const TAILS: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// Whether a case is the one of its group that is nearest to the median, by its first role's rate
 /// (a load's: its records a second).
@@ -89,10 +95,11 @@ pub(super) fn read(
         role,
         kind: kind.as_str(),
         column_s: map.column_s(),
-        columns: map.cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
+        columns: map.columns(),
         rows_per_decade: ROWS_PER_DECADE,
+        tails: (0..map.columns()).map(|column| tails(map.values.get(&column))).collect(),
         cells: map
-            .cells
+            .cells()
             .into_iter()
             .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
             .collect(),
@@ -109,8 +116,12 @@ struct Map {
     length: Duration,
     /// Slices to a column.
     stride: usize,
-    cells: BTreeMap<(usize, u32), u64>,
+    /// What is in each column: a histogram without room for what is not there.
+    values: BTreeMap<usize, Values>,
 }
+
+/// How often each value came.
+type Values = BTreeMap<u64, u64>;
 
 impl Map {
     fn widen(&mut self, start: Duration, length: Duration) {
@@ -130,16 +141,74 @@ impl Map {
     }
 
     fn add(&mut self, start: Duration, counts: &[(u64, u64)]) {
-        let column = self.slice(start) / self.stride;
+        let column = self.values.entry(self.slice(start) / self.stride).or_default();
         for (value, count) in counts {
-            let ns = (*value).max(1) as f64;
-            let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
-            let cell = self.cells.entry((column, row)).or_insert(0);
-            *cell = cell.saturating_add(*count);
+            let all = column.entry(*value).or_insert(0);
+            *all = all.saturating_add(*count);
         }
+    }
+
+    fn columns(&self) -> usize {
+        self.values.keys().next_back().map_or(0, |column| column + 1)
+    }
+
+    fn cells(&self) -> BTreeMap<(usize, u32), u64> {
+        let mut cells = BTreeMap::new();
+        for (column, values) in &self.values {
+            for (value, count) in values {
+                let ns = (*value).max(1) as f64;
+                let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
+                let cell: &mut u64 = cells.entry((*column, row)).or_insert(0);
+                *cell = cell.saturating_add(*count);
+            }
+        }
+        cells
     }
 
     fn column_s(&self) -> f64 {
         rounded(self.length.as_secs_f64() * self.stride as f64, 4)
+    }
+}
+
+/// What a column's percentiles are; none of a column without samples.
+fn tails(values: Option<&Values>) -> [Option<u64>; 3] {
+    let Some(values) = values else { return [None; 3] };
+    let all = values.values().fold(0_u64, |all, count| all.saturating_add(*count));
+    TAILS.map(|share| {
+        // To the thousandth: 1 - 0.99 is not quite a hundredth.
+        if (all as f64 * (1.0 - share) * 1e3).round() / 1e3 < SAMPLES_BEYOND {
+            return None;
+        }
+        let wanted = (all as f64 * share).ceil() as u64;
+        let mut below = 0_u64;
+        let reached = |(_, count): &(&u64, &u64)| {
+            below = below.saturating_add(**count);
+            below >= wanted
+        };
+        values.iter().find(reached).map(|(value, _)| rounded(*value as f64, 3) as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_exact_and_only_where_samples_stand_behind_them() {
+        let up_to = |most| (1..=most).map(|value| (value, 1)).collect::<Values>();
+        assert_eq!(tails(Some(&up_to(1000))), [Some(500), Some(990), None]);
+        assert_eq!(tails(Some(&up_to(10_000))), [Some(5000), Some(9900), Some(9990)]);
+        assert_eq!(tails(Some(&Values::from([(7, 5)]))), [None; 3]);
+        assert_eq!(tails(None), [None; 3]);
+    }
+
+    #[test]
+    fn a_value_is_in_the_row_that_begins_below_it() {
+        let second = Duration::from_secs(1);
+        let mut map = Map::default();
+        map.widen(second, second);
+        map.divide(10);
+        map.add(second, &[(1000, 2), (1001, 3)]);
+        assert_eq!((map.columns(), map.cells()), (1, BTreeMap::from([((0, 24), 5)])));
     }
 }

@@ -14,6 +14,8 @@ mod mark;
 mod thin;
 mod time_line;
 mod versus;
+mod workload;
+mod written;
 
 pub use block_heat::BlockHeat;
 pub use curve::Curve;
@@ -24,6 +26,8 @@ pub use live::{InFlight, Live, State};
 pub use mark::{Mark, MarkTotal};
 pub use time_line::{MachineLine, RoleLine, TimeLine};
 pub use versus::{Between, Refused, VersusData};
+pub use workload::Workload;
+pub use written::{Cause, Written};
 
 use super::answer::{self, Answer};
 use super::catalogue;
@@ -60,6 +64,8 @@ pub struct PageData {
     pub answers: Vec<Answer>,
     /// What was measured where, as the terminal says it: a word, and what it stands for.
     pub header: Vec<(String, String)>,
+    /// What each timed phase does, in the words of a heading.
+    pub workloads: Vec<Workload>,
     /// All figures.
     pub summary: Summary,
     /// What each figure is.
@@ -72,6 +78,8 @@ pub struct PageData {
     pub block_heats: Vec<BlockHeat>,
     /// What operations and machine did over time, each trial.
     pub time_lines: Vec<TimeLine>,
+    /// What engines say they wrote for what, each trial.
+    pub written: Vec<Written>,
     /// What the drive itself can do.
     pub ceilings: Vec<Against>,
     /// The suite's text.
@@ -108,6 +116,8 @@ impl PageData {
         let mut heats = Vec::new();
         let mut block_heats = Vec::new();
         let mut time_lines = Vec::new();
+        let mut workloads: Vec<Workload> = Vec::new();
+        let mut written = Vec::new();
         let budget = thin::Budget::of(&summary);
         for (at, group) in summary.groups.iter().enumerate() {
             let trials = evidence.cases.iter().filter(|case| case.case.key == group.key);
@@ -115,23 +125,29 @@ impl PageData {
         }
         for case in &evidence.cases {
             let Some(group) = group_of(&summary.groups, case) else { continue };
+            if !workloads.iter().any(|known| known.group == group) {
+                workloads.extend(workload::of(group, case));
+            }
             let Some(folder) = case.folder() else { continue };
             if heat::is_typical(&summary.groups[group], case) {
                 heats.extend(heat::read(group, case, folder, budget.heat_columns)?);
                 block_heats.extend(block_heat::read(group, case, folder, budget.heat_columns)?);
             }
             time_lines.extend(time_line::read(group, case, folder, budget.slices)?);
+            written.extend(written::read(group, case, folder)?);
         }
         Ok(Self {
             kind: Kind::Report,
             program: crate::cli::VERSION.to_owned(),
             answers: answer::answers(&summary),
+            workloads,
             header: header(&summary),
             definitions: definitions(),
             curves,
             heats,
             block_heats,
             time_lines,
+            written,
             ceilings: efficiency::ceilings(&summary.groups),
             suite: String::from_utf8_lossy(&suite).into_owned(),
             live: None,

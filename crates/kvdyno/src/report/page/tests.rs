@@ -49,6 +49,12 @@ fn a_page_holds_all_of_a_frozen_record() {
     }
     // Loads settle as well.
     assert_eq!(data.time_lines.iter().filter(|line| line.kind == "measure").count(), 10);
+    // Headings say the workload.
+    let titles: Vec<&str> = data.workloads.iter().map(|work| work.title.as_str()).collect();
+    assert!(titles.contains(&"Random reads while one thread updates"), "{titles:?}");
+    assert!(data.heats.iter().all(|heat| heat.tails.len() == heat.columns));
+    // The fixture's engines tell nothing of what they wrote for what.
+    assert_eq!(data.written, []);
     assert_eq!(data.suite, "name = \"fixture\"\n");
     assert_eq!(data.definitions.len(), crate::report::catalogue::ALL.len());
 }
@@ -87,6 +93,7 @@ fn machine_and_engine_stand_on_the_time_line() {
         let mut reading = measure.before.clone();
         reading.at_unix_ns = began + at * second;
         reading.device.as_mut().unwrap().write_bytes += 5_000_000 * at;
+        reading.device.as_mut().unwrap().writes += 7 * at;
         let process = reading.process.as_mut().unwrap();
         process.user_ns += at * second / 2;
         let line = MachineReading {
@@ -112,6 +119,7 @@ fn machine_and_engine_stand_on_the_time_line() {
     assert_eq!(line.machine.at_s, [1.0, 2.0]);
     assert_eq!(line.machine.cpu_percent, [Some(50.0), Some(50.0)]);
     assert_eq!(line.machine.write_mb_per_s, [Some(5.0), Some(5.0)]);
+    assert_eq!(line.machine.write_iops, [Some(7.0), Some(7.0)]);
     assert_eq!(line.machine.rss_mib, [Some(3.0), Some(3.0)]);
     assert_eq!(line.machine.database_mib, [None, None]);
     assert_eq!(line.marks.len(), 1);

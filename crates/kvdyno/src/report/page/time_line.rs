@@ -64,6 +64,10 @@ pub struct MachineLine {
     pub read_mb_per_s: Vec<Option<f64>>,
     /// Written at the device, in 10^6 bytes.
     pub write_mb_per_s: Vec<Option<f64>>,
+    /// Reads a second at the device.
+    pub read_iops: Vec<Option<f64>>,
+    /// Writes a second at the device.
+    pub write_iops: Vec<Option<f64>>,
     /// Mean time of a read at the device; null: it did none.
     pub read_us: Vec<Option<f64>>,
     /// Mean time of a write at the device.
@@ -296,6 +300,8 @@ pub(super) fn readings_of<'r>(
         line.cpu_percent.push(rate(cpu_ns, 1e7));
         line.read_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.read_bytes), 1e6));
         line.write_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.write_bytes), 1e6));
+        line.read_iops.push(rate(|s| Some(s.device.as_ref()?.reads), 1.0));
+        line.write_iops.push(rate(|s| Some(s.device.as_ref()?.writes), 1.0));
         line.read_us.push(mean_us(before, now, |d| Some((d.read_ns, d.reads))));
         line.write_us.push(mean_us(before, now, |d| Some((d.write_ns, d.writes))));
         line.flush_us.push(mean_us(before, now, |d| Some((d.flush_ns?, d.flushes?))));

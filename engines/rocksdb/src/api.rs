@@ -1,0 +1,171 @@
+//! The functions of `RocksDB`'s C API that this adapter calls, by name and type, as in `c.h`.
+//!
+//! Their types are the same from 6.29 to 11.8, which was checked against the headers of both and of
+//! the versions between. Those not in every version are optional; what is done without one is its
+//! caller's matter.
+
+#![expect(unsafe_code, reason = "the types of C functions, and looking them up")]
+
+use libloading::Library;
+use std::ffi::{c_char, c_int, c_uchar, c_void};
+
+/// Types whose insides only `RocksDB` knows.
+macro_rules! opaque {
+    ($($name:ident)*) => { $(#[repr(C)] pub(crate) struct $name { _inside: [u8; 0] })* };
+}
+
+opaque! {
+    Db Family Options Table Cache ReadOptions WriteOptions FlushOptions CompactOptions WaitOptions
+    Pinned Cursor Batch Listener FlushInfo CompactionInfo StallInfo Unused
+}
+
+macro_rules! functions {
+    (
+        required { $(fn $name:ident($($type:ty),*) $(-> $gives:ty)?;)* }
+        optional { $(fn $maybe:ident($($maybe_type:ty),*) $(-> $maybe_gives:ty)?;)* }
+    ) => {
+        /// The functions, without the `rocksdb_` before each name.
+        #[expect(non_snake_case, reason = "the C API's own names")]
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
+            $(
+                pub(crate) $maybe:
+                    Option<unsafe extern "C" fn($($maybe_type),*) $(-> $maybe_gives)?>,
+            )*
+        }
+
+        impl Api {
+            /// Finds them in `library`. `Err`: the name of one that is not there and has to be.
+            pub(crate) fn of(library: &Library) -> Result<Self, &'static str> {
+                // SAFETY: the fields have the types that `c.h` gives these names.
+                unsafe {
+                    Ok(Self {
+                        $($name: {
+                            let name = concat!("rocksdb_", stringify!($name));
+                            *library.get(name).map_err(|_| name)?
+                        },)*
+                        $($maybe: {
+                            let name = concat!("rocksdb_", stringify!($maybe));
+                            library.get(name).ok().map(|function| *function)
+                        },)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+/// What a call of the API failed with: null, or a message from malloc that is ours.
+type Failure = *mut *mut c_char;
+type Bytes = *const c_char;
+type TellFlush = unsafe extern "C" fn(*mut c_void, *mut Db, *const FlushInfo);
+type TellCompaction = unsafe extern "C" fn(*mut c_void, *mut Db, *const CompactionInfo);
+type TellUnused = unsafe extern "C" fn(*mut c_void, *const Unused);
+type TellIngestion = unsafe extern "C" fn(*mut c_void, *mut Db, *const Unused);
+type TellError = unsafe extern "C" fn(*mut c_void, u32, *mut Unused);
+type TellStall = unsafe extern "C" fn(*mut c_void, *const StallInfo);
+
+functions! {
+    required {
+        fn options_create() -> *mut Options;
+        fn options_destroy(*mut Options);
+        fn get_options_from_string(*const Options, Bytes, *mut Options, Failure);
+        fn options_set_block_based_table_factory(*mut Options, *mut Table);
+        fn options_get_disable_auto_compactions(*mut Options) -> c_uchar;
+        fn options_enable_statistics(*mut Options);
+        fn options_statistics_get_string(*mut Options) -> *mut c_char;
+        fn block_based_options_create() -> *mut Table;
+        fn block_based_options_destroy(*mut Table);
+        fn block_based_options_set_block_cache(*mut Table, *mut Cache);
+        fn cache_create_lru(usize) -> *mut Cache;
+        fn cache_destroy(*mut Cache);
+
+        fn open_column_families(
+            *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family,
+            Failure
+        ) -> *mut Db;
+        fn column_family_handle_destroy(*mut Family);
+        fn cancel_all_background_work(*mut Db, c_uchar);
+        fn close(*mut Db);
+        fn free(*mut c_void);
+
+        fn readoptions_create() -> *mut ReadOptions;
+        fn readoptions_destroy(*mut ReadOptions);
+        fn get_pinned(*mut Db, *const ReadOptions, Bytes, usize, Failure) -> *mut Pinned;
+        fn pinnableslice_value(*const Pinned, *mut usize) -> Bytes;
+        fn pinnableslice_destroy(*mut Pinned);
+        fn multi_get(
+            *mut Db, *const ReadOptions, usize, *const Bytes, *const usize,
+            *mut *mut c_char, *mut usize, *mut *mut c_char
+        );
+        fn create_iterator(*mut Db, *const ReadOptions) -> *mut Cursor;
+        fn iter_seek(*mut Cursor, Bytes, usize);
+        fn iter_seek_for_prev(*mut Cursor, Bytes, usize);
+        fn iter_valid(*const Cursor) -> c_uchar;
+        fn iter_next(*mut Cursor);
+        fn iter_prev(*mut Cursor);
+        fn iter_key(*const Cursor, *mut usize) -> Bytes;
+        fn iter_value(*const Cursor, *mut usize) -> Bytes;
+        fn iter_get_error(*const Cursor, Failure);
+        fn iter_destroy(*mut Cursor);
+
+        fn writeoptions_create() -> *mut WriteOptions;
+        fn writeoptions_destroy(*mut WriteOptions);
+        fn writeoptions_set_sync(*mut WriteOptions, c_uchar);
+        fn writeoptions_disable_WAL(*mut WriteOptions, c_int);
+        fn put(*mut Db, *const WriteOptions, Bytes, usize, Bytes, usize, Failure);
+        fn delete(*mut Db, *const WriteOptions, Bytes, usize, Failure);
+        fn write(*mut Db, *const WriteOptions, *mut Batch, Failure);
+        fn writebatch_create() -> *mut Batch;
+        fn writebatch_destroy(*mut Batch);
+        fn writebatch_clear(*mut Batch);
+        fn writebatch_put(*mut Batch, Bytes, usize, Bytes, usize);
+        fn writebatch_delete(*mut Batch, Bytes, usize);
+
+        fn flushoptions_create() -> *mut FlushOptions;
+        fn flushoptions_destroy(*mut FlushOptions);
+        fn flush(*mut Db, *const FlushOptions, Failure);
+        fn flush_wal(*mut Db, c_uchar, Failure);
+        fn compactoptions_create() -> *mut CompactOptions;
+        fn compactoptions_destroy(*mut CompactOptions);
+        fn compactoptions_set_bottommost_level_compaction(*mut CompactOptions, c_uchar);
+        fn compact_range_opt(*mut Db, *mut CompactOptions, Bytes, usize, Bytes, usize);
+        fn property_int(*mut Db, Bytes, *mut u64) -> c_int;
+        fn property_value(*mut Db, Bytes) -> *mut c_char;
+    }
+    optional {
+        fn cache_create_hyper_clock(usize, usize) -> *mut Cache;
+        fn get_into_buffer(
+            *mut Db, *const ReadOptions, Bytes, usize, *mut c_char, usize,
+            *mut usize, *mut c_uchar, Failure
+        ) -> c_uchar;
+        fn batched_multi_get_cf(
+            *mut Db, *const ReadOptions, *mut Family, usize, *const Bytes, *const usize,
+            *mut *mut Pinned, *mut *mut c_char, bool
+        );
+        fn disable_manual_compaction(*mut Db);
+        fn enable_manual_compaction(*mut Db);
+        fn wait_for_compact(*mut Db, *mut WaitOptions, Failure);
+        fn wait_for_compact_options_create() -> *mut WaitOptions;
+        fn wait_for_compact_options_destroy(*mut WaitOptions);
+        fn wait_for_compact_options_set_timeout(*mut WaitOptions, u64);
+
+        fn eventlistener_create(
+            *mut c_void, unsafe extern "C" fn(*mut c_void), TellFlush, TellFlush, TellCompaction,
+            TellCompaction, TellUnused, TellUnused, TellIngestion, TellError, TellStall, TellUnused
+        ) -> *mut Listener;
+        fn options_add_eventlistener(*mut Options, *mut Listener);
+        fn flushjobinfo_job_id(*const FlushInfo) -> c_int;
+        fn flushjobinfo_triggered_writes_slowdown(*const FlushInfo) -> c_uchar;
+        fn flushjobinfo_triggered_writes_stop(*const FlushInfo) -> c_uchar;
+        fn compactionjobinfo_job_id(*const CompactionInfo) -> c_int;
+        fn compactionjobinfo_base_input_level(*const CompactionInfo) -> c_int;
+        fn compactionjobinfo_output_level(*const CompactionInfo) -> c_int;
+        fn compactionjobinfo_compaction_reason(*const CompactionInfo) -> u32;
+        fn compactionjobinfo_num_input_files(*const CompactionInfo) -> usize;
+        fn compactionjobinfo_total_input_bytes(*const CompactionInfo) -> u64;
+        fn compactionjobinfo_total_output_bytes(*const CompactionInfo) -> u64;
+        fn writestallinfo_cur(*const StallInfo) -> *const i32;
+        fn writestallinfo_prev(*const StallInfo) -> *const i32;
+    }
+}

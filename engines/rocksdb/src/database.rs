@@ -1,0 +1,339 @@
+//! An open database of `RocksDB`'s, and everything about it but the operations of a session.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use crate::api::{self, Api};
+use kvdyno_engine::{Error, ErrorClass, Result};
+use std::ffi::{CStr, CString, c_char};
+use std::path::Path;
+use std::ptr::{null, null_mut};
+use std::time::{Duration, Instant};
+
+/// The family of those who use none; named, because a multiget asks for it.
+const FAMILY: &CStr = c"default";
+
+/// Something of `RocksDB`'s that is ours to destroy.
+pub(crate) struct Owned<T> {
+    raw: *mut T,
+    destroy: unsafe extern "C" fn(*mut T),
+}
+
+impl<T> Owned<T> {
+    /// # Safety
+    /// `raw` came from the API, is not null, and `destroy` is what ends it.
+    #[inline]
+    pub(crate) unsafe fn new(raw: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Self {
+        Self { raw, destroy }
+    }
+
+    #[inline]
+    pub(crate) fn raw(&self) -> *mut T {
+        self.raw
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the promise of `new`; once, since the value is gone after it.
+        unsafe { (self.destroy)(self.raw) };
+    }
+}
+
+/// The cache of blocks, as the options say.
+pub(crate) struct CacheSize {
+    pub(crate) bytes: usize,
+    /// What an entry takes about: the hyper clock cache is asked for, which wants to know.
+    pub(crate) entry_bytes: Option<usize>,
+}
+
+/// Options of the database and its one family.
+pub(crate) struct OpenOptions {
+    api: &'static Api,
+    options: Owned<api::Options>,
+}
+
+impl OpenOptions {
+    /// `RocksDB`'s defaults, with a cache.
+    pub(crate) fn new(api: &'static Api, cache: Option<&CacheSize>) -> Result<Self> {
+        // SAFETY: constructors that do not fail; the options keep the table's, those the cache.
+        unsafe {
+            let options = Owned::new((api.options_create)(), api.options_destroy);
+            let create = api.block_based_options_create;
+            let table = Owned::new(create(), api.block_based_options_destroy);
+            if let Some(cache) = cache {
+                let cache = match (cache.entry_bytes, api.cache_create_hyper_clock) {
+                    (None, _) => (api.cache_create_lru)(cache.bytes),
+                    (Some(entry), Some(create)) => create(cache.bytes, entry),
+                    (Some(_), None) => {
+                        let what = "this version of RocksDB has no hyper clock cache";
+                        return Err(Error::new(ErrorClass::Invalid, what));
+                    }
+                };
+                let cache = Owned::new(cache, api.cache_destroy);
+                (api.block_based_options_set_block_cache)(table.raw(), cache.raw());
+            }
+            (api.options_set_block_based_table_factory)(options.raw(), table.raw());
+            Ok(Self { api, options })
+        }
+    }
+
+    /// The same, changed by `RocksDB`'s own string form.
+    pub(crate) fn with(&self, text: &str) -> Result<Self> {
+        let text = c_string(text)?;
+        let mut error = null_mut();
+        // SAFETY: both options are live, `text` is a C string, and `error` is an out parameter.
+        let options = unsafe {
+            let options = Owned::new((self.api.options_create)(), self.api.options_destroy);
+            let parse = self.api.get_options_from_string;
+            parse(self.options.raw(), text.as_ptr(), options.raw(), &raw mut error);
+            options
+        };
+        taken(self.api, error).map(|()| Self { api: self.api, options })
+    }
+
+    pub(crate) fn enable_statistics(&self) {
+        // SAFETY: the options are live.
+        unsafe { (self.api.options_enable_statistics)(self.options.raw()) };
+    }
+
+    pub(crate) fn raw(&self) -> *mut api::Options {
+        self.options.raw()
+    }
+}
+
+/// An open database. Any thread may use it.
+pub(crate) struct Database {
+    pub(crate) api: &'static Api,
+    pub(crate) db: *mut api::Db,
+    pub(crate) family: *mut api::Family,
+    /// Kept for the statistics, which hang on it.
+    options: OpenOptions,
+}
+
+// SAFETY: RocksDB's database is for all threads at once; options and family are only read.
+unsafe impl Send for Database {}
+// SAFETY: as above.
+unsafe impl Sync for Database {}
+
+impl Database {
+    /// Opens the database in `folder`, or makes one.
+    pub(crate) fn open(options: OpenOptions, folder: &Path) -> Result<Self> {
+        let api = options.api;
+        let folder = c_string(&folder.to_string_lossy())?;
+        let (mut family, mut error) = (null_mut(), null_mut());
+        let all = options.raw().cast_const();
+        // SAFETY: one family: one name, one set of options, room for one handle.
+        let db = unsafe {
+            let open = api.open_column_families;
+            let name = FAMILY.as_ptr();
+            open(
+                all,
+                folder.as_ptr(),
+                1,
+                &raw const name,
+                &raw const all,
+                &raw mut family,
+                &raw mut error,
+            )
+        };
+        taken(api, error)?;
+        Ok(Self { api, db, family, options })
+    }
+
+    pub(crate) fn flush(&self) -> Result<()> {
+        let mut error = null_mut();
+        // SAFETY: the database is live; flush options wait for the flush by default.
+        unsafe {
+            let create = self.api.flushoptions_create;
+            let options = Owned::new(create(), self.api.flushoptions_destroy);
+            (self.api.flush)(self.db, options.raw(), &raw mut error);
+        }
+        taken(self.api, error)
+    }
+
+    pub(crate) fn sync_log(&self) -> Result<()> {
+        let mut error = null_mut();
+        // SAFETY: the database is live.
+        unsafe { (self.api.flush_wal)(self.db, 1, &raw mut error) };
+        taken(self.api, error)
+    }
+
+    /// Ends flushes and compactions, for good.
+    pub(crate) fn cancel_background_work(&self) {
+        // SAFETY: the database is live.
+        unsafe { (self.api.cancel_all_background_work)(self.db, 1) };
+    }
+
+    /// Whether background work came to rest in time.
+    pub(crate) fn wait_for_compact(&self, deadline: Instant) -> Result<bool> {
+        let api = self.api;
+        let (Some(wait), Some(create), Some(destroy), Some(set_timeout)) = (
+            api.wait_for_compact,
+            api.wait_for_compact_options_create,
+            api.wait_for_compact_options_destroy,
+            api.wait_for_compact_options_set_timeout,
+        ) else {
+            return Ok(self.poll_until_idle(deadline));
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let mut error = null_mut();
+        // SAFETY: database and options are live.
+        unsafe {
+            let options = Owned::new(create(), destroy);
+            // Zero would mean no limit.
+            set_timeout(options.raw(), left.as_micros().max(1) as u64);
+            wait(self.db, options.raw(), &raw mut error);
+        }
+        match taken(api, error) {
+            Err(error) if error.message.starts_with("Operation timed out") => Ok(false),
+            other => other.map(|()| true),
+        }
+    }
+
+    /// What a wait for background work is, in a word.
+    pub(crate) fn wait_name(&self) -> &'static str {
+        if self.api.wait_for_compact.is_some() {
+            "WaitForCompact"
+        } else {
+            "polling num-running-compactions and its kin"
+        }
+    }
+
+    /// For versions without a call that waits.
+    fn poll_until_idle(&self, deadline: Instant) -> bool {
+        const EVERY: Duration = Duration::from_millis(5);
+        // A job may be between two states for a moment: one look is not enough.
+        const LOOKS: u32 = 3;
+        // SAFETY: the options are live.
+        let disabled =
+            unsafe { (self.api.options_get_disable_auto_compactions)(self.options.raw()) };
+        let work = [
+            c"rocksdb.num-running-compactions",
+            c"rocksdb.num-running-flushes",
+            c"rocksdb.mem-table-flush-pending",
+            // Last: where compactions are disabled it stays on and means nothing.
+            c"rocksdb.compaction-pending",
+        ];
+        let work = &work[..work.len() - usize::from(disabled != 0)];
+        let mut idle = 0;
+        loop {
+            let busy = work.iter().any(|name| self.number(name).is_none_or(|jobs| jobs > 0));
+            idle = if busy { 0 } else { idle + 1 };
+            if idle == LOOKS {
+                return true;
+            }
+            if Instant::now() >= deadline {
+                return false;
+            }
+            std::thread::sleep(EVERY);
+        }
+    }
+
+    /// Compacts everything, as `db_bench`'s `compact`; returns when it is done or called off.
+    pub(crate) fn compact_everything(&self) {
+        /// `BottommostLevelCompaction::kForceOptimized` in `options.h`.
+        const FORCE_OPTIMIZED: u8 = 3;
+        let api = self.api;
+        // SAFETY: the database is live; two nulls: from the first key to the last.
+        unsafe {
+            let options = Owned::new((api.compactoptions_create)(), api.compactoptions_destroy);
+            let set = api.compactoptions_set_bottommost_level_compaction;
+            set(options.raw(), FORCE_OPTIMIZED);
+            (api.compact_range_opt)(self.db, options.raw(), null(), 0, null(), 0);
+        }
+    }
+
+    /// Ends a manual compaction that runs in another thread, and refuses the next until
+    /// [`Self::allow_manual_compaction`]. False: this version cannot.
+    pub(crate) fn cancel_manual_compaction(&self) -> bool {
+        let both = self.api.disable_manual_compaction.zip(self.api.enable_manual_compaction);
+        // SAFETY: the database is live.
+        both.map(|(disable, _)| unsafe { disable(self.db) }).is_some()
+    }
+
+    /// The counterpart of [`Self::cancel_manual_compaction`].
+    pub(crate) fn allow_manual_compaction(&self) {
+        if let Some(enable) = self.api.enable_manual_compaction {
+            // SAFETY: the database is live.
+            unsafe { enable(self.db) };
+        }
+    }
+
+    /// A property that is a number.
+    pub(crate) fn number(&self, name: &CStr) -> Option<u64> {
+        let mut value = 0;
+        // SAFETY: the database is live, the name a C string, the value an out parameter.
+        let known = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut value) == 0 };
+        known.then_some(value)
+    }
+
+    /// A property that is a text.
+    pub(crate) fn text(&self, name: &CStr) -> Option<String> {
+        // SAFETY: as in `number`; what comes back is null or ours.
+        let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
+        owned_text(self.api, text)
+    }
+
+    /// Tickers and histograms, where they are on.
+    pub(crate) fn statistics(&self) -> Option<String> {
+        // SAFETY: the options are live; what comes back is null or ours.
+        let text = unsafe { (self.api.options_statistics_get_string)(self.options.raw()) };
+        owned_text(self.api, text)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // SAFETY: the family before its database, and each once; sessions borrow the database.
+        unsafe {
+            (self.api.column_family_handle_destroy)(self.family);
+            (self.api.close)(self.db);
+        }
+    }
+}
+
+fn c_string(text: &str) -> Result<CString> {
+    CString::new(text).map_err(|_| {
+        Error::new(ErrorClass::Invalid, "an option or the database's folder holds a zero byte")
+    })
+}
+
+/// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.
+#[inline]
+pub(crate) fn taken(api: &Api, error: *mut c_char) -> Result<()> {
+    if error.is_null() { Ok(()) } else { Err(failure(api, error)) }
+}
+
+#[cold]
+fn failure(api: &Api, error: *mut c_char) -> Error {
+    classified(&owned_text(api, error).unwrap_or_default())
+}
+
+fn owned_text(api: &Api, text: *mut c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: not null, from RocksDB's malloc, and freed here once.
+    unsafe {
+        let words = CStr::from_ptr(text).to_string_lossy().into_owned();
+        (api.free)(text.cast());
+        Some(words)
+    }
+}
+
+/// `RocksDB` says the class of an error in the first words of its message.
+fn classified(message: &str) -> Error {
+    let class = match message.split(':').next().unwrap_or_default() {
+        _ if message.contains("No space left") => ErrorClass::Full,
+        _ if message.contains("Cannot allocate memory") => ErrorClass::Memory,
+        "IO error" => ErrorClass::Io,
+        "Corruption" => ErrorClass::Corrupt,
+        "Invalid argument" => ErrorClass::Invalid,
+        "Not implemented" => ErrorClass::Unsupported,
+        "Operation timed out" => ErrorClass::Unavailable,
+        "Resource busy" | "Operation failed. Try again." => ErrorClass::Conflict,
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, message)
+}

@@ -1,0 +1,246 @@
+//! What a library of `RocksDB` is: its version, and what decides its speed. The C API has no call
+//! for any of it, so it is read out of the file and asked of functions beside the API.
+
+#![expect(unsafe_code, reason = "calls of functions that are not in the C API")]
+
+use crate::api::Api;
+use kvdyno_engine::library;
+use libloading::Library;
+use memchr::memmem;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_char, c_void};
+use std::path::Path;
+
+/// What a library is.
+pub(crate) struct Facts {
+    pub(crate) version: String,
+    pub(crate) build: BTreeMap<String, String>,
+    /// What it can compress with, by the words of option `compression`; empty: not known.
+    pub(crate) compressions: Vec<&'static str>,
+}
+
+/// Of the loaded library at `path`.
+pub(crate) fn of(library: &Library, path: &Path, api: &Api) -> Facts {
+    // A file that cannot be read leaves these facts out, and that is said.
+    let image = std::fs::read(path).unwrap_or_default();
+    let about = library::about(path);
+    let compressions = compressions(library);
+    let mut build = BTreeMap::new();
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            build.insert(name.to_owned(), value);
+        }
+    };
+    fact("build", about.build.as_str().to_owned());
+    fact("library", path.display().to_string());
+    fact("sha256", about.sha256);
+    fact("source", about.source);
+    fact("git_sha", property(&image, "rocksdb_build_git_sha:"));
+    fact("built_on", property(&image, "rocksdb_build_date:"));
+    fact("assertions", assertions(&image).to_owned());
+    fact("crc32", crc32(library).unwrap_or_else(|| "unknown".to_owned()));
+    let known = if compressions.is_empty() { "unknown".to_owned() } else { compressions.join(" ") };
+    fact("compression", known);
+    fact("allocator", allocator(library).to_owned());
+    fact("events", events(api).to_owned());
+    fact("short_gets", short_gets(api).to_owned());
+    let version = version(library, path).unwrap_or_else(|| "unknown".to_owned());
+    Facts { version, build, compressions }
+}
+
+/// The version: as the Java side of the official libraries is told it, as C++ is told it, by the
+/// tag it was built from, by the name of its file.
+pub(crate) fn version(library: &Library, path: &Path) -> Option<String> {
+    let image = || std::fs::read(path).unwrap_or_default();
+    version_for_java(library)
+        .or_else(|| version_for_cpp(library))
+        .or_else(|| numbers(&property(&image(), "rocksdb_build_git_tag:")))
+        .or_else(|| numbers(&path.file_name()?.to_string_lossy()))
+}
+
+fn version_for_java(library: &Library) -> Option<String> {
+    type Version = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
+    // SAFETY: the function's type in RocksJava; it uses neither argument.
+    let encoded = unsafe {
+        let version = library.get::<Version>("Java_org_rocksdb_RocksDB_version").ok()?;
+        version(std::ptr::null_mut(), std::ptr::null_mut())
+    };
+    let [_, major, minor, patch] = encoded.to_be_bytes();
+    Some(format!("{major}.{minor}.{patch}"))
+}
+
+fn version_for_cpp(library: &Library) -> Option<String> {
+    type Version = unsafe extern "C" fn(bool) -> CppString;
+    // SAFETY: `std::string rocksdb::GetRocksVersionAsString(bool)`: a value of this size is
+    // returned in memory of the caller's by C and by C++ alike. The few bytes are never freed.
+    unsafe {
+        let name = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+        let version = library.get::<Version>(name).ok()?;
+        Some(version(true).text())
+    }
+}
+
+/// A `std::string` of libstdc++ since 2015.
+#[repr(C)]
+struct CppString {
+    bytes: *const c_char,
+    length: usize,
+    inside: [u8; 16],
+}
+
+impl CppString {
+    fn text(&self) -> String {
+        // Inside there is a zero byte behind it.
+        let short = self.length < self.inside.len();
+        let bytes = match self.inside.get(..self.length).filter(|_| short) {
+            // Here `bytes` points to where it was made, and it may have been moved.
+            Some(inside) => inside,
+            // SAFETY: a longer one is on the heap, and never freed.
+            None => unsafe { std::slice::from_raw_parts(self.bytes.cast(), self.length) },
+        };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+}
+
+/// Whether checksums use the processor's instructions, in the library's own words.
+fn crc32(library: &Library) -> Option<String> {
+    // SAFETY: `std::string rocksdb::crc32c::IsFastCrc32Supported()`; where the name has no `cxx11`
+    // its strings are as before 2015: a pointer to bytes that end with a zero.
+    unsafe {
+        let new = called::<CppString>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedB5cxx11Ev");
+        let old = called::<*const c_char>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedEv");
+        match (new, old) {
+            (Some(text), _) => Some(text.text()),
+            (None, Some(text)) if !text.is_null() => {
+                Some(CStr::from_ptr(*text).to_string_lossy().into_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `CompressionType` in `compression_type.h`.
+const COMPRESSIONS: [(u8, &str); 5] =
+    [(1, "snappy"), (2, "zlib"), (3, "bzip2"), (4, "lz4"), (7, "zstd")];
+
+fn compressions(library: &Library) -> Vec<&'static str> {
+    /// A `std::vector` of bytes.
+    #[repr(C)]
+    struct CppVector {
+        begin: *const u8,
+        end: *const u8,
+        room: *const u8,
+    }
+    // SAFETY: `std::vector<CompressionType> rocksdb::GetSupportedCompressions()`, a reference to
+    // one in the 10 line and later; its elements are bytes.
+    let found = unsafe {
+        match called::<CppVector>(library, "_ZN7rocksdb24GetSupportedCompressionsEv") {
+            Some(found) if !found.begin.is_null() && found.begin < found.end => {
+                let length = found.end.offset_from_unsigned(found.begin);
+                std::slice::from_raw_parts(found.begin, length)
+            }
+            _ => return Vec::new(),
+        }
+    };
+    let known = COMPRESSIONS.iter().filter(|(code, _)| found.contains(code));
+    known.map(|(_, name)| *name).collect()
+}
+
+/// What a C++ function without arguments gives, which then lives for ever. What it gives by value
+/// it puts where the first argument points, which it also returns; of a reference it returns the
+/// address: in the calling convention of x86-64 both are the same call.
+///
+/// # Safety
+/// The function `name` gives a `T` by value or by reference, of which a destructor is left out.
+#[cfg(target_arch = "x86_64")]
+unsafe fn called<T>(library: &Library, name: &str) -> Option<&'static T> {
+    type Function<T> = unsafe extern "C" fn(*mut T) -> *const T;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let function = library.get::<Function<T>>(name).ok()?;
+        let room = Box::leak(Box::new(std::mem::MaybeUninit::<T>::uninit()));
+        function(room.as_mut_ptr()).as_ref()
+    }
+}
+
+/// Elsewhere the place is given in a register that Rust cannot name: not known.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn called<T>(_library: &Library, _name: &str) -> Option<&'static T> {
+    None
+}
+
+/// A library with assertions is several times slower and must not pass for the real one. `assert`
+/// leaves the names of the functions it stands in; without it, this one appears nowhere.
+fn assertions(image: &[u8]) -> &'static str {
+    if image.is_empty() {
+        "unknown: its file cannot be read"
+    } else if memmem::find(image, b"rocksdb::Status rocksdb::DBImpl::").is_some() {
+        "on: figures are not RocksDB's"
+    } else {
+        "off"
+    }
+}
+
+fn allocator(library: &Library) -> &'static str {
+    // SAFETY: only looked up, never called.
+    let jemalloc = unsafe { library.get::<*const c_void>("mallctl").is_ok() };
+    if jemalloc { "jemalloc" } else { "the system's malloc" }
+}
+
+fn events(api: &Api) -> &'static str {
+    if api.eventlistener_create.is_some() {
+        "RocksDB's listener"
+    } else {
+        "RocksDB's LOG: this version's C API has no listener; the end of a write stall is not told"
+    }
+}
+
+fn short_gets(api: &Api) -> &'static str {
+    if api.get_into_buffer.is_some() {
+        "rocksdb_get_into_buffer"
+    } else {
+        "rocksdb_get_pinned: this version has no rocksdb_get_into_buffer"
+    }
+}
+
+/// What stands behind `name` in the file: `rocksdb_build_date:2026-10-09 07:58:10`.
+fn property(image: &[u8], name: &str) -> String {
+    let Some(at) = memmem::find(image, name.as_bytes()) else { return String::new() };
+    let rest = &image[at + name.len()..];
+    let text = rest.iter().take_while(|byte| byte.is_ascii_graphic() || **byte == b' ');
+    String::from_utf8(text.copied().collect()).unwrap_or_default()
+}
+
+/// The first `1.2.3` in a text.
+fn numbers(text: &str) -> Option<String> {
+    let candidates = text.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let mut versions = candidates.map(|word| word.trim_matches('.'));
+    let found = versions.find(|word| word.split('.').filter(|n| !n.is_empty()).count() == 3)?;
+    Some(found.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_three_numbers_in_a_tag_or_a_name() {
+        let found = |text| numbers(text);
+        assert_eq!(found("v9.10.0").as_deref(), Some("9.10.0"));
+        assert_eq!(found("eb/hotfix/java-v11.8.1").as_deref(), Some("11.8.1"));
+        assert_eq!(found("librocksdb.so.8.9.1").as_deref(), Some("8.9.1"));
+        assert_eq!(found("librocksdb.so.11"), None);
+        assert_eq!(found(""), None);
+    }
+
+    #[test]
+    fn facts_stand_in_the_file() {
+        let image = b"\0..rocksdb_build_date:2026-10-09 07:58:10\0rocksdb_build_git_tag:\0";
+        assert_eq!(property(image, "rocksdb_build_date:"), "2026-10-09 07:58:10");
+        assert_eq!(property(image, "rocksdb_build_git_tag:"), "");
+        assert_eq!(assertions(image), "off");
+        let asserting = b"\0rocksdb::Status rocksdb::DBImpl::Put(const rocksdb::Slice&)\0";
+        assert!(assertions(asserting).starts_with("on"));
+        assert!(assertions(b"").starts_with("unknown"));
+    }
+}

@@ -1,0 +1,152 @@
+//! Flushes, compactions and write stalls out of `RocksDB`'s LOG, for libraries without a listener.
+//!
+//! Jobs stand there as JSON with the time of the event; that writers are slowed or stopped is a
+//! sentence, repeated while it lasts, and that they no longer are is not told.
+
+#![expect(unsafe_code, reason = "buffered output and local time are the C library's")]
+
+use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Value};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// What stands before the JSON of an event.
+const EVENT: &str = "EVENT_LOG_v1 ";
+
+/// The LOG of an open database, read as far as it was looked at.
+pub(crate) struct Log {
+    path: PathBuf,
+    read_bytes: u64,
+}
+
+impl Log {
+    /// Of the database that is about to be opened in `folder`: it begins a new LOG.
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self { path: folder.join("LOG"), read_bytes: 0 }
+    }
+
+    /// What was added since the last look.
+    pub(crate) fn take(&mut self) -> Vec<EngineEvent> {
+        // RocksDB writes out its LOG every five seconds; the stream is one of this process.
+        // SAFETY: null means every output stream; each is locked while it is written out.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        let mut text = Vec::new();
+        // A LOG that cannot be read has no events.
+        let _ = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(self.read_bytes))?;
+            file.read_to_end(&mut text)
+        });
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.read_bytes += whole as u64;
+        let text = String::from_utf8_lossy(&text[..whole]);
+        let mut events: Vec<_> = text.lines().filter_map(event).collect();
+        events.sort_by_key(|event| event.at_unix_ns);
+        events
+    }
+}
+
+fn event(line: &str) -> Option<EngineEvent> {
+    match line.split_once(EVENT) {
+        Some((_, json)) => job(json),
+        None => stall(line),
+    }
+}
+
+/// `{"time_micros": 1732249445123456, "job": 7, "event": "flush_started", ...}`
+fn job(json: &str) -> Option<EngineEvent> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).ok()?;
+    let micros = fields.remove("time_micros")?.as_u64()?;
+    let (kind, edge) = match fields.remove("event")?.as_str()? {
+        "flush_started" => (EventKind::Flush, Edge::Begin),
+        "flush_finished" => (EventKind::Flush, Edge::End),
+        "compaction_started" => (EventKind::Compaction, Edge::Begin),
+        "compaction_finished" => (EventKind::Compaction, Edge::End),
+        _ => return None,
+    };
+    let detail = fields.into_iter().filter_map(|(name, value)| {
+        // By this name the listener of later versions tells it.
+        let name = if name == "job" { "job_id".to_owned() } else { name };
+        // Lists are of files and levels, as long as the database is large.
+        Some((name, serde_json::from_value::<Value>(value).ok()?))
+    });
+    let detail: Counters = detail.collect();
+    Some(EngineEvent { at_unix_ns: micros * 1000, kind, edge, detail })
+}
+
+/// `2026/11/22-04:34:55.123456 140 [WARN] [/column_family.cc:1018] [default] Stalling writes
+/// because we have 20 level-0 files rate 16777216`
+fn stall(line: &str) -> Option<EngineEvent> {
+    let told = [("Stalling writes because", "delayed"), ("Stopping writes because", "stopped")];
+    let (at, condition) =
+        told.iter().find_map(|(words, condition)| Some((line.find(words)?, condition)))?;
+    let text = |text: &str| Value::Text(text.to_owned());
+    let detail = [("cur", text(condition)), ("reason", text(&line[at..]))];
+    Some(EngineEvent {
+        at_unix_ns: unix_micros(line.split_ascii_whitespace().next()?)? * 1000,
+        kind: EventKind::Stall,
+        edge: Edge::Point,
+        detail: detail.map(|(name, value)| (name.to_owned(), value)).into(),
+    })
+}
+
+/// The local time at the head of a line of the LOG: `2026/11/22-04:34:55.123456`.
+fn unix_micros(stamp: &str) -> Option<u64> {
+    let numbers: Option<Vec<i32>> =
+        stamp.split(['/', '-', ':', '.']).map(|number| number.parse().ok()).collect();
+    let [year, month, day, hour, minute, second, micros] = numbers?.try_into().ok()?;
+    // SAFETY: all of it is plain numbers, for which zero is a value.
+    let mut time: libc::tm = unsafe { std::mem::zeroed() };
+    (time.tm_year, time.tm_mon, time.tm_mday) = (year - 1900, month - 1, day);
+    (time.tm_hour, time.tm_min, time.tm_sec) = (hour, minute, second);
+    // Whether it was summer time is not told: the C library decides.
+    time.tm_isdst = -1;
+    // SAFETY: `time` is live and only this thread's.
+    let seconds = unsafe { libc::mktime(&raw mut time) };
+    u64::try_from(seconds).ok().map(|seconds| seconds * 1_000_000 + micros as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_and_stalls_are_read_once_and_only_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = Log::of(folder.path());
+        assert_eq!(log.take(), []);
+        let head = "2022/03/30-13:41:11.000005 7f";
+        let (begun, rest) = (
+            format!(
+                "{head} EVENT_LOG_v1 {{\"time_micros\": 1648647671000000, \"job\": 7, \
+                 \"event\": \"flush_started\", \"lsm_state\": [1], \"flush_reason\": \"Full\"}}\n"
+            ),
+            format!(
+                "{head} [WARN] [/column_family.cc:1018] [default] Stopping writes because we have \
+                 36 level-0 files\n{head} EVENT_LOG_v1 {{\"time_micros\": 1, \"event\": \
+                 \"table_file_creation\"}}\n"
+            ),
+        );
+        let (half, other_half) = rest.split_at(40);
+        std::fs::write(folder.path().join("LOG"), format!("{begun}{half}")).unwrap();
+        let found = log.take();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].kind, found[0].edge), (EventKind::Flush, Edge::Begin));
+        assert_eq!(found[0].at_unix_ns, 1_648_647_671_000_000_000);
+        let named: Vec<_> = found[0].detail.keys().map(String::as_str).collect();
+        assert_eq!(named, ["flush_reason", "job_id"]);
+        std::fs::write(folder.path().join("LOG"), format!("{begun}{half}{other_half}")).unwrap();
+        let found = log.take();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].kind, found[0].edge), (EventKind::Stall, Edge::Point));
+        assert_eq!(found[0].detail["cur"], Value::Text("stopped".to_owned()));
+        assert_eq!(log.take(), []);
+    }
+
+    #[test]
+    fn a_stamp_is_local_time() {
+        let (one, later) =
+            (unix_micros("2026/11/22-04:34:55.123456"), "2026/11/22-05:34:56.123457");
+        assert_eq!(unix_micros(later).unwrap() - one.unwrap(), 3_601_000_001);
+        assert_eq!(unix_micros("2026/11/22"), None);
+    }
+}

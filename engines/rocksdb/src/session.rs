@@ -1,0 +1,339 @@
+//! One thread's handle: options and buffers that are made once instead of for each call.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use crate::api::{self, Api};
+use crate::database::{Database, Owned, taken};
+use kvdyno_engine::{Direction, Durability, Result, Session, Write};
+use std::ffi::c_char;
+use std::ptr::null_mut;
+
+/// Values up to here are copied rather than pinned: a pinned value is a heap object for each call,
+/// made and destroyed, which is 3 % of a get from the cache; copying a short value is less.
+const SHORT_BYTES: u64 = 4096;
+
+/// A session of `RocksDB`.
+pub(crate) struct RocksDbSession<'e> {
+    database: &'e Database,
+    read: Owned<api::ReadOptions>,
+    write: Owned<api::WriteOptions>,
+    /// Keeps its memory from one batch to the next.
+    batch: Owned<api::Batch>,
+    /// Where values are short; empty: they are not, or the library has no such call.
+    short: Vec<u8>,
+    many: Many,
+}
+
+/// What a lookup into the buffer came to.
+enum Short {
+    Missing,
+    /// A value of this length is in the buffer.
+    Found(usize),
+    /// It is to be pinned: there is no such call, or the value is longer than was promised, which
+    /// is not copied in part.
+    Otherwise,
+}
+
+/// Room for the arguments and answers of a multiget.
+#[derive(Default)]
+struct Many {
+    keys: Vec<*const c_char>,
+    key_lengths: Vec<usize>,
+    errors: Vec<*mut c_char>,
+    pinned: Vec<*mut api::Pinned>,
+    values: Vec<*mut c_char>,
+    value_lengths: Vec<usize>,
+}
+
+impl<'e> RocksDbSession<'e> {
+    /// `value_bytes_max`: what was promised of the values.
+    pub(crate) fn new(
+        database: &'e Database,
+        durability: Durability,
+        value_bytes_max: u64,
+    ) -> Self {
+        let api = database.api;
+        // SAFETY: constructors that do not fail, and what ends their values.
+        let (read, write, batch) = unsafe {
+            (
+                Owned::new((api.readoptions_create)(), api.readoptions_destroy),
+                Owned::new((api.writeoptions_create)(), api.writeoptions_destroy),
+                Owned::new((api.writebatch_create)(), api.writebatch_destroy),
+            )
+        };
+        // SAFETY: the write options are live.
+        unsafe {
+            (api.writeoptions_set_sync)(write.raw(), u8::from(durability == Durability::Commit));
+            let no_log = i32::from(durability == Durability::None);
+            (api.writeoptions_disable_WAL)(write.raw(), no_log);
+        }
+        let short = api.get_into_buffer.filter(|_| value_bytes_max <= SHORT_BYTES);
+        // At least a byte, so that there is a buffer where every value is empty.
+        let short = short.map(|_| vec![0; value_bytes_max.max(1) as usize]).unwrap_or_default();
+        Self { database, read, write, batch, short, many: Many::default() }
+    }
+
+    /// Looks `key` up into the buffer.
+    #[inline]
+    fn get_short(&mut self, key: &[u8]) -> Result<Short> {
+        let api = self.database.api;
+        let Some(get) = api.get_into_buffer.filter(|_| !self.short.is_empty()) else {
+            return Ok(Short::Otherwise);
+        };
+        let (mut length, mut found, mut error) = (0, 0, null_mut());
+        // SAFETY: database and options are live; the key is only read; RocksDB writes at most
+        // `short.len()` bytes into the buffer, and the rest are out parameters.
+        let fits = unsafe {
+            get(
+                self.database.db,
+                self.read.raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                self.short.as_mut_ptr().cast(),
+                self.short.len(),
+                &raw mut length,
+                &raw mut found,
+                &raw mut error,
+            )
+        };
+        taken(api, error)?;
+        Ok(match (fits, found) {
+            (_, 0) => Short::Missing,
+            (0, _) => Short::Otherwise,
+            _ => Short::Found(length),
+        })
+    }
+
+    fn multiget_pinned(
+        &mut self,
+        get: BatchedMultiGet,
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let (api, many) = (self.database.api, &mut self.many);
+        let count = many.keys.len();
+        many.pinned.clear();
+        many.pinned.resize(count, null_mut());
+        // SAFETY: database, options and family are live; each array has `count` elements.
+        unsafe {
+            get(
+                self.database.db,
+                self.read.raw(),
+                self.database.family,
+                count,
+                many.keys.as_ptr(),
+                many.key_lengths.as_ptr(),
+                many.pinned.as_mut_ptr(),
+                many.errors.as_mut_ptr(),
+                false,
+            );
+        }
+        let mut outcome = Ok(());
+        for (index, (&pinned, &error)) in many.pinned.iter().zip(&many.errors).enumerate() {
+            outcome = outcome.and(taken(api, error));
+            let pinned = pinned_value(api, pinned);
+            if outcome.is_ok() {
+                seen(index, pinned.as_ref().map(|pinned| value_of(api, pinned)));
+            }
+        }
+        outcome
+    }
+
+    fn multiget_copied(&mut self, mut seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+        let (api, many) = (self.database.api, &mut self.many);
+        let count = many.keys.len();
+        many.values.clear();
+        many.values.resize(count, null_mut());
+        many.value_lengths.clear();
+        many.value_lengths.resize(count, 0);
+        // SAFETY: database and options are live; each array has `count` elements.
+        unsafe {
+            (api.multi_get)(
+                self.database.db,
+                self.read.raw(),
+                count,
+                many.keys.as_ptr(),
+                many.key_lengths.as_ptr(),
+                many.values.as_mut_ptr(),
+                many.value_lengths.as_mut_ptr(),
+                many.errors.as_mut_ptr(),
+            );
+        }
+        let mut outcome = Ok(());
+        let values = many.values.iter().zip(&many.value_lengths).zip(&many.errors);
+        for (index, ((&value, &length), &error)) in values.enumerate() {
+            outcome = outcome.and(taken(api, error));
+            if outcome.is_ok() {
+                // SAFETY: null, or so many bytes.
+                seen(index, unsafe { bytes(value, length) });
+            }
+            // SAFETY: null, or from RocksDB's malloc and freed here once.
+            unsafe { (api.free)(value.cast()) };
+        }
+        outcome
+    }
+}
+
+/// `rocksdb_batched_multi_get_cf`.
+type BatchedMultiGet = unsafe extern "C" fn(
+    *mut api::Db,
+    *const api::ReadOptions,
+    *mut api::Family,
+    usize,
+    *const *const c_char,
+    *const usize,
+    *mut *mut api::Pinned,
+    *mut *mut c_char,
+    bool,
+);
+
+/// What a lookup found, unpinned when it is dropped.
+#[inline]
+fn pinned_value(api: &Api, pinned: *mut api::Pinned) -> Option<Owned<api::Pinned>> {
+    // SAFETY: null, or ours.
+    (!pinned.is_null()).then(|| unsafe { Owned::new(pinned, api.pinnableslice_destroy) })
+}
+
+#[inline]
+fn value_of<'p>(api: &Api, pinned: &'p Owned<api::Pinned>) -> &'p [u8] {
+    let mut length = 0;
+    // SAFETY: the value lives as long as it is pinned.
+    unsafe {
+        let value = (api.pinnableslice_value)(pinned.raw(), &raw mut length);
+        bytes(value, length).unwrap_or_default()
+    }
+}
+
+/// # Safety
+/// `start` is null, or the first of `length` bytes that live for `'b`.
+#[inline]
+unsafe fn bytes<'b>(start: *const c_char, length: usize) -> Option<&'b [u8]> {
+    // SAFETY: the caller's promise.
+    (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start.cast(), length) })
+}
+
+impl Session for RocksDbSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        match self.get_short(key)? {
+            Short::Missing => return Ok(seen(None)),
+            Short::Found(length) => return Ok(seen(Some(&self.short[..length]))),
+            Short::Otherwise => {}
+        }
+        let api = self.database.api;
+        let mut error = null_mut();
+        // SAFETY: database and options are live; the key is only read.
+        let pinned = unsafe {
+            let (db, options) = (self.database.db, self.read.raw());
+            (api.get_pinned)(db, options, key.as_ptr().cast(), key.len(), &raw mut error)
+        };
+        taken(api, error)?;
+        let pinned = pinned_value(api, pinned);
+        Ok(seen(pinned.as_ref().map(|pinned| value_of(api, pinned))))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let api = self.database.api;
+        let mut error = null_mut();
+        // SAFETY: database and options are live; key and value are only read.
+        unsafe {
+            (api.put)(
+                self.database.db,
+                self.write.raw(),
+                key.as_ptr().cast(),
+                key.len(),
+                value.as_ptr().cast(),
+                value.len(),
+                &raw mut error,
+            );
+        }
+        taken(api, error)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let api = self.database.api;
+        let mut error = null_mut();
+        // SAFETY: database and options are live; the key is only read.
+        unsafe {
+            let (db, options) = (self.database.db, self.write.raw());
+            (api.delete)(db, options, key.as_ptr().cast(), key.len(), &raw mut error);
+        }
+        taken(api, error)
+    }
+
+    fn scan(
+        &mut self,
+        from: &[u8],
+        direction: Direction,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]),
+    ) -> Result<u64> {
+        let api = self.database.api;
+        let (seek, step) = match direction {
+            Direction::Forward => (api.iter_seek, api.iter_next),
+            Direction::Reverse => (api.iter_seek_for_prev, api.iter_prev),
+        };
+        let (mut shown, mut error) = (0, null_mut());
+        // SAFETY: the iterator is live and was sought before it is read; key and value live until
+        // it moves.
+        unsafe {
+            let raw = (api.create_iterator)(self.database.db, self.read.raw());
+            let iterator = Owned::new(raw, api.iter_destroy);
+            seek(raw, from.as_ptr().cast(), from.len());
+            while shown < limit && (api.iter_valid)(iterator.raw()) != 0 {
+                let (mut key_length, mut value_length) = (0, 0);
+                let key = (api.iter_key)(raw, &raw mut key_length);
+                let value = (api.iter_value)(raw, &raw mut value_length);
+                let shows = |start, length| bytes(start, length).unwrap_or_default();
+                seen(shows(key, key_length), shows(value, value_length));
+                shown += 1;
+                // Not past the last record asked for: its step would be paid for nothing.
+                if shown < limit {
+                    step(raw);
+                }
+            }
+            (api.iter_get_error)(raw, &raw mut error);
+        }
+        taken(api, error)?;
+        Ok(shown)
+    }
+
+    fn multiget(&mut self, keys: &[&[u8]], seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
+        let many = &mut self.many;
+        many.keys.clear();
+        many.keys.extend(keys.iter().map(|key| key.as_ptr().cast::<c_char>()));
+        many.key_lengths.clear();
+        many.key_lengths.extend(keys.iter().map(|key| key.len()));
+        many.errors.clear();
+        many.errors.resize(keys.len(), null_mut());
+        match self.database.api.batched_multi_get_cf {
+            Some(get) => self.multiget_pinned(get, seen),
+            None => self.multiget_copied(seen),
+        }
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        let (api, batch) = (self.database.api, self.batch.raw());
+        let mut error = null_mut();
+        // SAFETY: database, options and batch are live; keys and values are only read.
+        unsafe {
+            (api.writebatch_clear)(batch);
+            for write in writes {
+                match *write {
+                    Write::Put { key, value } => (api.writebatch_put)(
+                        batch,
+                        key.as_ptr().cast(),
+                        key.len(),
+                        value.as_ptr().cast(),
+                        value.len(),
+                    ),
+                    Write::Delete { key } => {
+                        (api.writebatch_delete)(batch, key.as_ptr().cast(), key.len());
+                    }
+                }
+            }
+            (api.write)(self.database.db, self.write.raw(), batch, &raw mut error);
+        }
+        taken(api, error)
+    }
+}

@@ -1,0 +1,109 @@
+// The first screen's three small charts: what was delivered, and how long the slowest of a hundred
+// took, by threads where a run has several numbers of those.
+
+import { trialsNote, type Drawing, type Figure } from "../drawing";
+import { duration, inUnit, NONE, si } from "../format";
+import { costOf, rangeOf, rateOf, unique, type Case } from "../model";
+import type { Metric } from "../data";
+import { threadsOf, type View } from "../view";
+import { barChart } from "./bars";
+import { tailOf } from "./latency";
+import { lineChart, pointOf, type LinePanel } from "./lines";
+import { driveLine, readsOnly } from "./throughput";
+
+export const overview: Figure = { name: "overview", draw };
+
+interface Shown {
+  title: string;
+  read: (one: Case) => Metric | null;
+  format: (value: number) => string;
+  /** The role whose rate it is. */
+  rate: string | null;
+}
+
+/** `Reads a second` of a role that does but one thing. */
+export function rateWords(view: View, role: string): string {
+  const mixes = unique(view.cases.flatMap((one) => (one.run?.roles ?? []).filter((row) => row.role === role).map((row) => row.mix)));
+  const [mix] = mixes;
+  const noun = mixes.length === 1 && mix ? NOUNS[mix] : undefined;
+  return noun ? `${noun} a second` : `${role}: operations a second`;
+}
+
+const NOUNS: Record<string, string> = {
+  get: "Reads", update: "Updates", insert: "Inserts", delete: "Deletes", scan: "Range scans", multiget: "Multigets",
+  rmw: "Read-modify-writes", batch: "Batches",
+};
+
+function shownOf(view: View): Shown[] {
+  const cost = (title: string, name: string, format: Shown["format"]): Shown => ({ title, read: (one) => costOf(one, name), format, rate: null });
+  if (view.work.load) {
+    return [
+      { title: "Records loaded a second", read: (one) => rateOf(one, "load"), format: si, rate: null },
+      cost("Write amplification", "write_amplification", (value) => `${inUnit(value, "B/B")}×`),
+      cost("Space amplification", "space_amplification", (value) => `${inUnit(value, "B/B")}×`),
+    ];
+  }
+  const rate = (role: string): Shown => ({ title: rateWords(view, role), read: (one) => rateOf(one, role), format: si, rate: role });
+  const tail = (role: string, name: string, called: string): Shown =>
+    ({ title: view.work.roles.length > 1 ? `${called} of ${role}` : `${called} latency`, read: (one) => tailOf(one, role, name), format: duration, rate: null });
+  const [first = "", second] = view.work.roles;
+  return second == null
+    ? [rate(first), tail(first, "p99", "p99"), tail(first, "p99_9", "p99.9")]
+    : [rate(first), rate(second), tail(first, "p99", "p99")];
+}
+
+function draw(view: View): Drawing | null {
+  const counts = threadsOf(view);
+  const cases = view.cases.filter((one) => !one.engine.harness);
+  const shown = shownOf(view).filter((one) => cases.some((each) => one.read(each)?.value != null));
+  if (shown.length === 0 || view.work.drive) return null;
+  const several = counts.length > 1;
+  return {
+    title: several ? "At a glance, by threads" : "At a glance",
+    note: `Rates: higher is better; ${view.work.load ? "amplification" : "latency"}: lower is better. ${trialsNote(view)}${several ? ", each a dot" : ""}.`,
+    chart: (width, theme) => {
+      if (several) return lineChart(shown.map((one) => panel(view, one, cases, counts)), { ...AXES, x: { ...AXES.x, values: counts } }, width, theme, "small");
+      return barChart(shown.map((one) => ({
+        title: one.title, format: one.format,
+        bars: cases.flatMap((each) => {
+          const metric = one.read(each);
+          if (metric?.value == null) return [];
+          return [{ engine: each.engine, parts: [{ name: one.title, value: metric.value }], range: rangeOf(metric), combine: metric.combine }];
+        }),
+      })), width, theme);
+    },
+    table: () => ({
+      head: ["engine", "threads", ...shown.flatMap(({ title }) => [title, "range", "n"])],
+      rows: cases.map((one) => [one.engine.name, String(one.threads ?? NONE), ...shown.flatMap(({ read, format }) => {
+        const metric = read(one), range = rangeOf(metric);
+        return [metric?.value == null ? metric?.missing ?? NONE : format(metric.value), range ? `${format(range[0])} to ${format(range[1])}` : NONE, String(metric?.n ?? 0)];
+      })]),
+    }),
+  };
+}
+
+const AXES = {
+  x: { name: "threads", type: "category", format: String },
+  y: { name: "", type: "value", format: si },
+} as const;
+
+function panel(view: View, shown: Shown, cases: Case[], counts: number[]): LinePanel {
+  const lines = view.engines.map((engine) => ({
+    engine,
+    points: counts.flatMap((threads) => {
+      const one = cases.find((each) => each.engine.id === engine.id && each.threads === threads);
+      const metric = one ? shown.read(one) : null;
+      return metric?.value == null ? [] : [pointOf(threads, metric, metric.value)];
+    }),
+  })).filter((line) => line.points.length > 0);
+  const drive = shown.rate != null && readsOnly(view, shown.rate) ? driveLine(view) : null;
+  const values = lines.flatMap((line) => line.points.map((point) => point.y)).filter((value) => value > 0);
+  const far = Math.max(...values) > 30 * Math.min(...values);
+  // A baseline far above what engines do would press their lines together.
+  const near = drive && drive.points.every((point) => point.y <= 4 * Math.max(...values));
+  return {
+    title: shown.title,
+    lines: drive && near ? [...lines, drive] : lines,
+    y: { name: shown.title, type: far || shown.format === duration ? "log" : "value", format: shown.format },
+  };
+}
