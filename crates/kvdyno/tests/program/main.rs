@@ -20,6 +20,7 @@ mod figures;
 mod given;
 mod interrupts;
 mod kills;
+mod libraries;
 mod limits;
 mod locks;
 mod loops;
