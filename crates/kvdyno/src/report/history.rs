@@ -156,7 +156,7 @@ impl History {
             let Ok(versus) = Versus::of(&sides, &question) else { continue };
             history.false_alarms_expected += versus.false_alarms_expected;
             for pair in versus.pairs {
-                let case = pair.name.strip_prefix(pair.base_label.as_str());
+                let case = pair.name.strip_prefix(pair.new_label.as_str());
                 let case = case.unwrap_or(&pair.name).trim().to_owned();
                 for row in pair.rows {
                     history.file(at, &case, &row);
