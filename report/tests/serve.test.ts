@@ -62,6 +62,11 @@ describe.skipIf(executablePath === "")("the server", { timeout: 90_000 }, () => 
   test("lists the runs, the newest first, and compares two of them", async () => {
     const { page, wrong } = await open("");
     expect(await page.$$eval(".runs tbody tr", (rows) => rows.map((row) => (row as HTMLElement).dataset["name"]))).toEqual([NEW, OLD, BAD]);
+    // Told apart by their data and engines; what did not all end well is not complete.
+    const row = page.locator(`tr[data-name="${OLD}"]`);
+    expect(await row.locator(".run").textContent()).toContain("1.00 M × 116 B = 111 MiB, RAM limit");
+    expect(await row.locator(".engines").textContent()).toBe("LMDB, RocksDB");
+    expect(await row.locator(".state").last().textContent()).toMatch(/^ended: \d+ not done$/);
     expect(await page.locator(".go").count()).toBe(0);
     await box(page, NEW).focus();
     await page.keyboard.press("Space");

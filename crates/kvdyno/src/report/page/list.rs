@@ -2,6 +2,7 @@
 
 use super::{Kind, State};
 use crate::findings::Severity;
+use crate::report::about;
 use crate::report::evidence::Evidence;
 use crate::report::summary::Summary;
 use schemars::JsonSchema;
@@ -34,13 +35,19 @@ pub struct RunEntry {
     pub suite: String,
     /// One line about the suite.
     pub title: String,
+    /// What whoever ran it calls it; null: nothing.
+    pub called: Option<String>,
+    /// What they wrote beside it.
+    pub note: Option<String>,
+    /// Records of the largest data set, the bytes of a key and a mean value, and the RAM limit.
+    pub data: Option<RunSize>,
     /// The host's name.
     pub host: String,
     /// When it began; null: not known.
     pub started_unix_ns: Option<u64>,
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
-    /// Labels of the engines under test, the harness's left out.
+    /// Labels of the engines under test; bare drives and the harness's are left out.
     pub engines: Vec<String>,
     /// Cases in the plan.
     pub cases_planned: usize,
@@ -50,6 +57,30 @@ pub struct RunEntry {
     pub cases_done: usize,
     /// How many findings there are of each weight.
     pub findings: FindingCounts,
+}
+
+/// How much data a run has, and how much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunSize {
+    /// Records.
+    pub records: u64,
+    /// Bytes of a key and of a mean value together.
+    pub record_bytes: f64,
+    /// Bytes that an engine and the page cache of its files may use; null: no limit.
+    pub ram_limit_bytes: Option<u64>,
+}
+
+impl RunSize {
+    /// Of the engines under test; none where only drives are measured, or nothing is recorded yet.
+    fn of(summary: &Summary) -> Option<Self> {
+        let groups = summary.groups.iter().filter(|group| group.competes());
+        let largest = groups.max_by_key(|group| group.user_bytes)?;
+        Some(Self {
+            records: largest.records,
+            record_bytes: largest.user_bytes as f64 / largest.records.max(1) as f64,
+            ram_limit_bytes: largest.ram_limit_bytes,
+        })
+    }
 }
 
 /// How many findings there are of each weight.
@@ -81,10 +112,13 @@ impl RunEntry {
             message: None,
             suite: run.suite.clone(),
             title: run.title.clone(),
+            called: run.name.clone(),
+            note: run.note.clone(),
+            data: RunSize::of(summary),
             host: summary.host.hostname.clone(),
             started_unix_ns: Some(run.started_unix_ns),
             ended_unix_ns: run.ended_unix_ns,
-            engines: engines(evidence),
+            engines: about::engines(evidence),
             cases_planned: run.cases_planned,
             cases_recorded: run.cases_recorded,
             cases_done: run.cases_done,
@@ -100,6 +134,9 @@ impl RunEntry {
             message: Some(message.to_owned()),
             suite: String::new(),
             title: String::new(),
+            called: None,
+            note: None,
+            data: None,
             host: String::new(),
             started_unix_ns: None,
             ended_unix_ns: None,
@@ -123,17 +160,4 @@ impl FindingCounts {
             info: count(Severity::Info),
         }
     }
-}
-
-/// In the order of the plan. Where nothing but the harness was run, that is what it is about.
-fn engines(evidence: &Evidence) -> Vec<String> {
-    let (mut engines, mut harness): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-    for case in &evidence.cases {
-        let list = if case.measures_the_harness() { &mut harness } else { &mut engines };
-        if !list.contains(&case.case.label) {
-            list.push(case.case.label.clone());
-        }
-    }
-    engines.retain(|label| !harness.contains(label));
-    if engines.is_empty() { harness } else { engines }
 }

@@ -21,7 +21,7 @@ pub use block_heat::BlockHeat;
 pub use curve::Curve;
 pub use heat::Heat;
 pub use html::{TEMPLATE, html};
-pub use list::{FindingCounts, RunEntry, RunsData};
+pub use list::{FindingCounts, RunEntry, RunSize, RunsData};
 pub use live::{InFlight, Live, State};
 pub use mark::{Mark, MarkTotal};
 pub use time_line::{MachineLine, RoleLine, TimeLine};
