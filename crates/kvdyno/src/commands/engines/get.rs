@@ -54,7 +54,7 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// `official, 14.3 MiB, /home/me/.cache/...`.
 fn words(library: &Installed) -> String {
-    let bytes = library.path.metadata().map(|meta| meta.len()).unwrap_or(0);
+    let bytes = library.path.metadata().map_or(0, |meta| meta.len());
     let (build, path) = (library.build.as_str(), library.path.display());
     format!("{build}, {}, {path}", units::bytes(bytes))
 }

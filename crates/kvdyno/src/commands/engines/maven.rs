@@ -77,7 +77,8 @@ fn progress(line: &str) -> Option<(u64, u64)> {
         "kB" | "KB" => 1e3,
         _ => 1.0,
     };
-    let bytes = |text: &str| text.trim().parse::<f64>().ok().map(|number| (number * unit) as u64);
+    let bytes =
+        |text: &str| text.trim().parse::<f64>().ok().map(|number| (number * unit).round() as u64);
     Some((bytes(done)?, bytes(all)?))
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::report::fixture::Fixture;
 
-/// The fixture's LMDB and RocksDB as two versions of one engine.
+/// The fixture's LMDB and `RocksDB` as two versions of one engine.
 fn versions() -> Fixture {
     let mut fixture = Fixture::new();
     let rename = |label: &str| match label {
