@@ -5,6 +5,7 @@ mod block_io;
 mod cost;
 mod drive;
 mod efficiency;
+mod history;
 mod load;
 pub(super) mod number;
 mod run;
@@ -53,7 +54,10 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         drive::rates(summary, wide),
         drive::times(summary),
     ];
-    let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
+    let tables = tables
+        .into_iter()
+        .chain(history::history(summary, wide))
+        .filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
 }
 
