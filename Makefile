@@ -59,6 +59,11 @@ $(ENGINES): setup
 		echo "compiling RocksDB's C++, once a machine: 10 to 20 minutes of two cores"
 	cargo build --release -p kvdyno-$@
 
+# RocksDB from source for this machine's processor, beside the official library.
+.PHONY: rocksdb-native
+rocksdb-native:
+	@scripts/rocksdb-native.sh
+
 test-tools:
 	@scripts/test-tools.sh
 
