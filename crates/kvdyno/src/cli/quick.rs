@@ -1,6 +1,6 @@
 //! `kvdyno quick`: what can be typed.
 
-use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs};
+use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs, ViewArgs};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -82,12 +82,12 @@ pub struct QuickArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,
-    /// The summary as JSON in place of tables
+    /// The summary as JSON in place of the screen
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub io: IoArgs,

@@ -1,6 +1,6 @@
 //! `versus`: what can be typed.
 
-use super::{RunsArgs, SuiteName};
+use super::{PlaceArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -65,9 +65,9 @@ pub struct VersusArgs {
     /// Scale records, RAM and operation counts, as `1/10`
     #[arg(long, value_name = "RATIO")]
     pub scale: Option<String>,
-    /// The folder in which databases are made; emptied of them afterwards
-    #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    /// Where databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub no_ram_limit: bool,

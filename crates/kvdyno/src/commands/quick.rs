@@ -49,7 +49,7 @@ pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     prepared.named.clone_from(&args.named);
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-    finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
+    finish::show(&folder, ended, &Shown { json: args.json, view: args.view.clone() }, printer)
 }
 
 /// What the text comes to here.

@@ -89,7 +89,7 @@ fn prepared(args: &VersusArgs, builds: &[Build; 2]) -> anyhow::Result<Prepared> 
         set: args.set.clone(),
         scale: args.scale.clone(),
         trials: args.trials,
-        place: args.place.clone(),
+        at: args.at.clone(),
         no_ram_limit: args.no_ram_limit,
         ..SuiteArgs::default()
     };

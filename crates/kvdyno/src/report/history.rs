@@ -1,8 +1,9 @@
-//! One engine over its versions: what each did, and which step from one to the next changed a figure
-//! by more than noise.
+//! One engine over its versions: what each did, and which step from one to the next changed a
+//! figure by more than noise.
 //!
-//! Steps are judged as `kvdyno compare` judges two engines of a run: trial by trial, by interval and
-//! rank test. A calibration of the machine is not asked for: figures are a function of the record.
+//! Steps are judged as `kvdyno compare` judges two engines of a run: trial by trial, by interval
+//! and rank test. A calibration of the machine is not asked for: figures are a function of the
+//! record.
 
 use super::evidence::Evidence;
 use super::summary::Summary;

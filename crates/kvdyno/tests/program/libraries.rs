@@ -4,7 +4,8 @@
 
 use super::scratch::{Scratch, record, records};
 use super::suites::{GET, Suite, suite};
-use super::workers;
+use super::workers::{self, needs, skipped};
+use kvdyno_record::case::CaseRecord;
 use kvdyno_record::files::RunFolder;
 use std::fs;
 use std::path::PathBuf;
@@ -169,7 +170,7 @@ fn a_file_that_is_not_the_one_that_was_installed_is_refused() {
         &format!("{{\"engine\":\"lib\",\"version\":\"1.0.0\",\"sha256\":\"{sum}\"}}"),
     );
     scratch.write("s.toml", &short().engine("lib").text());
-    run(&scratch, &["run", "s.toml"]).assert_code(2).assert_says("is not the file that was");
+    run(&scratch, &["run", "s.toml"]).assert_code(2).assert_says("SHA-256").assert_says(&sum);
 }
 
 #[test]
@@ -206,4 +207,51 @@ fn versus_runs_both_builds_in_one_run_and_compares_them() {
     assert_eq!(records(&scratch.only_run()).len(), 8);
     let differs = json["differences"].to_string();
     assert!(differs.contains("1.0.0") && differs.contains("2.0.0"), "{differs}");
+}
+
+/// RocksDB's own libraries, where two versions of it are installed.
+#[test]
+fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
+    const TEST: &str = "two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself";
+    if !needs("rocksdb", TEST) {
+        return;
+    }
+    let scratch = Scratch::new();
+    let listed = scratch.run(&["engines", "list", "--json"]).json();
+    let libraries = listed["libraries"].as_array().unwrap().iter();
+    let rocksdb: Vec<_> = libraries
+        .filter(|row| row["engine"] == "rocksdb" && row["build"] == "official")
+        .map(|row| (row["version"].as_str().unwrap(), row["path"].as_str().unwrap()))
+        .collect();
+    let (Some((newest, file)), Some((oldest, _))) = (rocksdb.first(), rocksdb.last()) else {
+        return skipped(TEST, "no library of RocksDB is installed");
+    };
+    if newest == oldest {
+        return skipped(TEST, "one version of RocksDB is installed, and two are needed");
+    }
+    let versions = format!("engine.rocksdb.versions=[\"{oldest}\", \"{newest}\"]");
+    scratch.write("s.toml", &short().engine("rocksdb").text());
+    scratch.run(&["run", "s.toml", "--set", &versions]).assert_ok();
+    let cases = records(&scratch.only_run());
+    let ran = |version: &str| {
+        let of = |case: &&CaseRecord| case.case.label == format!("rocksdb-{version}");
+        cases.values().find(of).unwrap().worker.clone().unwrap().description.engine.version
+    };
+    assert_eq!((ran(oldest).as_str(), ran(newest).as_str()), (*oldest, *newest));
+
+    // Two copies of one file are two builds with equal checksums.
+    let copies = ["a.so", "b.so"].map(|name| {
+        fs::copy(file, scratch.path(name)).unwrap();
+        name
+    });
+    let arguments = ["versus", "--library", copies[0], "--library", copies[1], "--json"];
+    let more = ["--suite", "s.toml", "--trials", "4", "--figures", "records_per_s"];
+    let done = scratch.run(&[&arguments[..], &more[..]].concat());
+    assert!(matches!(done.code, Some(0 | 4)), "{:?}", done.code);
+    let json = done.json();
+    assert_eq!((&json["base"]["label"], &json["new"]["label"]), (&"base".into(), &"new".into()));
+    let differences = json["differences"].as_array().unwrap().iter();
+    let what: Vec<_> = differences.map(|found| found["what"].as_str().unwrap()).collect();
+    assert!(!what.iter().any(|what| ["engine", "library"].contains(what)), "{what:?}");
+    scratch.assert_nothing_left();
 }

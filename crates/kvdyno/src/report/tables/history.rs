@@ -33,7 +33,12 @@ fn titled(history: &History, wide: bool) -> Titled {
         let what = [course.place(), course.figure.to_owned()];
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
-    Titled { title: "Versions: what each step changed", table, aid: aid(history) }
+    Titled {
+        name: "history",
+        title: "Versions: what each step changed",
+        table,
+        aid: aid(history),
+    }
 }
 
 /// ` +8%` where the step changed the figure by more than noise.

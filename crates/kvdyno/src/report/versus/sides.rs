@@ -125,17 +125,17 @@ impl<'r> Sides<'r> {
         }
     }
 
+    /// The machine that the new side was measured on.
+    pub fn host(&self) -> &'r Host {
+        &self.records().1.evidence.run.host_before
+    }
+
     /// What two groups are called beside each other: by their engines, of two runs by their sides.
     pub(super) fn names(&self, base: &Group, new: &Group) -> [String; 2] {
         match self {
             Self::Runs { .. } => ["BASE".to_owned(), "NEW".to_owned()],
             Self::Engines { .. } => [base.label.clone(), new.label.clone()],
         }
-    }
-
-    /// The machine that the new side was measured on.
-    pub fn host(&self) -> &'r Host {
-        &self.records().1.evidence.run.host_before
     }
 
     fn records(&self) -> (&'r Record, &'r Record) {
