@@ -7,7 +7,7 @@
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 23] = [
+pub const NEEDS: [(&str, &str); 24] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -30,6 +30,7 @@ pub const NEEDS: [(&str, &str); 23] = [
     ("tools", "losetup, blkid and blkdiscard"),
     ("engines", "workers beside the program: `make engines`"),
     ("rocksdb", "a library of RocksDB: `kvdyno engines get rocksdb`"),
+    ("rocksdb-older", "a second version of it: `kvdyno engines get rocksdb 9.10.0`"),
     ("chromium", "Node.js and Chromium, for the page"),
 ];
 

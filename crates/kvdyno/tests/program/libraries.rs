@@ -224,10 +224,11 @@ fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
         .map(|row| (row["version"].as_str().unwrap(), row["path"].as_str().unwrap()))
         .collect();
     let (Some((newest, file)), Some((oldest, _))) = (rocksdb.first(), rocksdb.last()) else {
-        return skipped(TEST, "no library of RocksDB is installed");
+        return skipped("rocksdb", TEST, "no library of RocksDB is installed");
     };
     if newest == oldest {
-        return skipped(TEST, "one version of RocksDB is installed, and two are needed");
+        let why = "one version of RocksDB is installed, and two are needed";
+        return skipped("rocksdb-older", TEST, why);
     }
     let versions = format!("engine.rocksdb.versions=[\"{oldest}\", \"{newest}\"]");
     scratch.write("s.toml", &short().engine("rocksdb").text());
