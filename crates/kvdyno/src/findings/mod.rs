@@ -14,6 +14,7 @@ mod integrity;
 mod machine;
 mod memory;
 mod method;
+mod portable;
 mod steady;
 
 use crate::report::evidence::{CaseEvidence, Evidence};
@@ -176,6 +177,8 @@ kinds! {
     BoundByCpu = Info;
     /// Most of the time went into waiting for other threads.
     BoundByLock = Info;
+    /// An engine built for any processor is compared where the CPU decides.
+    PortableBuild = Info;
 }
 
 impl Id {
@@ -258,6 +261,7 @@ pub fn judge(
     findings.extend(method::findings(evidence, groups, harness)?);
     findings.extend(steady::findings(evidence, groups)?);
     findings.extend(explain::findings(groups, explained));
+    findings.extend(portable::findings(evidence, groups, explained));
     findings.extend(database::findings(evidence));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)

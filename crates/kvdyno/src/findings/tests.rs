@@ -192,6 +192,25 @@ fn builds_clocks_and_machines_are_named() {
         let worker = fixture.case("lmdb_t1_r1").record.worker.as_mut().unwrap();
         worker.description.engine.build.insert("assertions".to_owned(), "on".to_owned());
     });
+    let portable = |builds: [&'static str; 2]| {
+        move |fixture: &mut Fixture| {
+            for (engine, build) in ["rocksdb", "lmdb"].into_iter().zip(builds) {
+                for case in ["load", "t1", "t2"] {
+                    for trial in [1, 2] {
+                        let case = fixture.case(&format!("{engine}_{case}_r{trial}"));
+                        let worker = case.record.worker.as_mut().unwrap();
+                        let fact = ("build".to_owned(), build.to_owned());
+                        worker.description.engine.build.extend([fact]);
+                    }
+                }
+            }
+        }
+    };
+    let found_portable = found(Id::PortableBuild, portable(["official", "native"]));
+    assert!(found_portable.evidence.contains("LMDB was built for this one"), "{found_portable:?}");
+    assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1"]);
+    let alike = findings(portable(["official", "official"]));
+    assert!(alike.iter().all(|finding| finding.id != Id::PortableBuild));
     found(Id::SlowClock, |fixture| {
         let clock = fixture.case("lmdb_t1_r1").record.clock.as_mut().unwrap();
         (clock.kind, clock.note) = ("monotonic".to_owned(), "kvm-clock".to_owned());
