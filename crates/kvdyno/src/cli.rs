@@ -15,7 +15,7 @@ pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use named::NamedArgs;
 pub use search::{CapacityArgs, SearchArgs, SizeArgs};
-pub use show::{ReportArgs, ServeArgs, ShowArgs};
+pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 
 use crate::printer::Color;
 use crate::suite;
@@ -36,7 +36,7 @@ Examples:
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
   kvdyno drive /mnt/nvme                   the bare drive below it, without any engine
-  kvdyno show                              the tables of the latest run
+  kvdyno show                              the latest run on one screen; --full: all its tables
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno serve                             all runs in a browser, one at work as it gets on
   kvdyno check latest                      read its record a second time, independently
@@ -76,7 +76,7 @@ pub struct Cli {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Run a suite, keep a record, show the tables
+    /// Run a suite, keep a record, show it
     Run(RunArgs),
     /// Measure the bare drive below a folder, or a block device
     Drive(Box<DriveArgs>),
@@ -86,7 +86,7 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List the runs
     List(ListArgs),
-    /// Show a run's tables
+    /// Show a run on one screen, or its tables
     Show(ShowArgs),
     /// Write a run's report: one HTML file with figures, tables and raw data
     Report(ReportArgs),
@@ -231,9 +231,9 @@ pub struct RunArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub io: IoArgs,
@@ -297,9 +297,9 @@ pub struct ResumeArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// `kvdyno list`.

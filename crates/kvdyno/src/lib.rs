@@ -16,6 +16,7 @@ pub mod report;
 pub mod runner;
 pub mod search;
 pub mod stats;
+pub mod steps;
 pub mod suite;
 pub mod units;
 pub mod workers;

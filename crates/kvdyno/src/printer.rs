@@ -8,7 +8,7 @@
 mod plain;
 mod progress;
 
-pub use plain::{one_line, plain};
+pub use plain::{one_line, plain, steers};
 pub use progress::Progress;
 
 use indicatif::{MultiProgress, ProgressDrawTarget};

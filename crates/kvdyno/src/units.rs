@@ -256,6 +256,11 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// A number of cases: `1 case`, `12 cases`.
+pub fn files(number: usize) -> String {
+    format!("{number} file{}", if number == 1 { "" } else { "s" })
+}
+
+/// `1 case`, `2 cases`.
 pub fn cases(number: usize) -> String {
     format!("{number} case{}", if number == 1 { "" } else { "s" })
 }

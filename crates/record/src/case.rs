@@ -148,11 +148,12 @@ impl Outcome {
     }
 
     /// A resumed run leaves this case alone: it says something about the engine and would end the
-    /// same way again. Interrupted and not-run cases are tried again, and those that somebody
-    /// killed. An engine that crashed (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
+    /// same way again. Interrupted and not-run cases are tried again, those that somebody killed,
+    /// and those that found the volume full: there may be room by then. An engine that crashed
+    /// (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
     pub fn is_final(&self) -> bool {
         match self {
-            Self::Interrupted { .. } | Self::NotRun { .. } => false,
+            Self::Interrupted { .. } | Self::NotRun { .. } | Self::DiskFull { .. } => false,
             Self::Killed { signal, .. } => !SENT_FROM_OUTSIDE.contains(signal),
             _ => true,
         }

@@ -169,17 +169,30 @@ impl RunFolder {
         write_atomic(&self.path.join("complete"), b"")
     }
 
-    /// Files whose contents are no longer what was sealed, or are gone; of a partial run none.
+    /// Files whose contents are no longer what was sealed, are gone, or came after; of a partial
+    /// run none.
     pub fn changed_since_sealed(&self) -> Result<Vec<String>> {
         let path = self.path.join("SHA256SUMS");
-        if !path.is_file() {
+        if !self.is_complete() {
             return Ok(Vec::new());
+        }
+        if !path.is_file() {
+            return Ok(vec!["SHA256SUMS".to_owned()]);
         }
         let sums = fs::read_to_string(&path).map_err(io_error(&path))?;
         let differs = |(sum, name): (&str, &str)| {
             sha256(&self.path.join(name)).map_or(true, |now| now != sum).then(|| name.to_owned())
         };
-        Ok(sums.lines().filter_map(|line| line.split_once("  ")).filter_map(differs).collect())
+        let sealed: Vec<(&str, &str)> =
+            sums.lines().filter_map(|line| line.split_once("  ")).collect();
+        let mut changed: Vec<String> = sealed.iter().copied().filter_map(differs).collect();
+        for path in files_below(&self.path)? {
+            let name = path.strip_prefix(&self.path).unwrap_or(&path).display().to_string();
+            if !sealed.iter().any(|(_, known)| *known == name) {
+                changed.push(name);
+            }
+        }
+        Ok(changed)
     }
 }
 

@@ -130,6 +130,9 @@ pub struct Estimate {
     pub write_bytes: u64,
     /// Most bytes on the volume at one time.
     pub space_bytes: u64,
+    /// Bytes of the record, which grows with its slices; 0: made by a program that did not tell.
+    #[serde(default)]
+    pub record_bytes: u64,
     /// What the estimate rests on, in words.
     pub assumptions: Vec<String>,
     /// Space by database id.

@@ -1,6 +1,6 @@
 //! `drive`: what can be typed.
 
-use super::{IoArgs, NamedArgs, RunsArgs};
+use super::{IoArgs, NamedArgs, RunsArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -102,9 +102,9 @@ pub struct DriveArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub watched: IoArgs,

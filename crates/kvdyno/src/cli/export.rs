@@ -1,6 +1,6 @@
 //! `export`, `bundle` and `rerun`: what can be typed.
 
-use super::{RunName, RunsArgs};
+use super::{RunName, RunsArgs, ViewArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -100,7 +100,7 @@ pub struct RerunArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }

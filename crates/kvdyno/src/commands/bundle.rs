@@ -22,6 +22,16 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     // A run that is at work changes under our hands.
     let _alone = runs::take(&folder)?;
+    let changed = folder.changed_since_sealed()?;
+    if let Some(first) = changed.first() {
+        let message = format!(
+            "{} was altered: {first} is not what was sealed ({} in all)",
+            folder.path.display(),
+            units::files(changed.len())
+        );
+        let hint = "`kvdyno check` says what contradicts what; a bundle would pass it on as whole";
+        return Err(Complaint::usage(message).hint(hint).into());
+    }
     let reading = || format!("failed to read the run in `{}`", folder.path.display());
     let summary = Summary::read(&folder).with_context(reading)?;
     let path =

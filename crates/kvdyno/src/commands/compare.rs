@@ -114,7 +114,7 @@ fn print(versus: &Versus, printer: &Printer) {
     lines(text::header(versus));
     printer.data("");
     printer.data(&text::table(versus).text());
-    printer.data(text::aid());
+    printer.data(&wrap(&text::aid(versus).replace('\n', " "), 0));
     printer.data("");
     lines(text::footer(versus));
 }

@@ -18,7 +18,7 @@ use std::thread::available_parallelism;
 
 /// Measures a drive.
 pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let shown = Shown { json: args.json, wide: args.wide };
+    let shown = Shown { json: args.json, view: args.view.clone() };
     if let Some(file) = &args.import_fio {
         let folder = import::import(file, &args.runs.runs, &args.named)?;
         return finish::show(&folder, Ended::Complete, &shown, printer);

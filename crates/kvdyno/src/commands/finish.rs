@@ -1,12 +1,13 @@
 //! What `run` and `resume` share: the cases that are still to be done, the end of the record, and
 //! the tables.
 
-use crate::cli::{RunName, RunsArgs, ShowArgs};
+use crate::cli::{RunName, RunsArgs, ShowArgs, ViewArgs};
 use crate::exit::Exit;
 use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::{Printer, Progress};
 use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
+use crate::steps::passed;
 use crate::units;
 use crate::workers::Workers;
 use kvdyno_record::files::RunFolder;
@@ -17,10 +18,10 @@ use std::time::Duration;
 
 /// How a run is to be shown.
 pub struct Shown {
-    /// The summary as JSON in place of tables.
+    /// The summary as JSON in place of the screen.
     pub json: bool,
-    /// More columns.
-    pub wide: bool,
+    /// What is shown in place of the screen.
+    pub view: ViewArgs,
 }
 
 /// A run at work: all that it holds until it is closed.
@@ -94,6 +95,7 @@ impl AtWork {
         if let Err(error) = volumes.release() {
             printer.warning(&format!("the place was not given back: {error}"));
         }
+        passed("released");
         let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
         drop(alone);
         let ended = ended?;
@@ -111,8 +113,8 @@ pub fn show(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
-    let verdict =
-        super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
+    let shown = ShowArgs { name, json: shown.json, view: shown.view.clone() };
+    let verdict = super::show::run(&shown, printer)?;
     // A case that does not fit its RAM or its time is an answer, not a failure: the verdict knows.
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }
@@ -126,8 +128,10 @@ fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::R
     run.ended_unix_ns = Some(meter::unix_ns());
     run.host_after = Some(facts::read(root, place));
     folder.write_run(&run)?;
+    passed("ended");
     if ended == Ended::Complete {
         folder.seal()?;
+        passed("sealed");
     }
     Ok(())
 }

@@ -1,12 +1,13 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
-use super::prepare::{check_space, prepare, refused, tell};
+use super::prepare::{check_space, check_threads, prepare, refused, tell};
 use crate::cli::PlanArgs;
-use crate::exit::Exit;
+use crate::exit::{Complaint, Exit};
 use crate::host::{Place, Root};
 use crate::printer::Printer;
 use crate::report::table::{Side, Table};
 use crate::report::wrap::wrap;
+use crate::runner::{check_tiers, check_volumes};
 use crate::units;
 use kvdyno_record::plan::{Case, Copying, Plan};
 use std::path::Path;
@@ -31,7 +32,15 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
         printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
     }
     check_space(&prepared)?;
+    check_threads(&root, &prepared.plan)?;
+    check_volumes(&prepared.plan).map_err(|error| would_be_refused(&error))?;
+    check_tiers(&root, &prepared.plan).map_err(|error| would_be_refused(&error))?;
     Ok(Exit::Ok)
+}
+
+/// What this machine lacks: the plan is told all the same, as another one may have it.
+fn would_be_refused(error: &impl std::fmt::Display) -> Complaint {
+    Complaint::usage(format!("a run would be refused: {error}"))
 }
 
 fn table(plan: &Plan) -> String {

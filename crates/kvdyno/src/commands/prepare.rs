@@ -6,13 +6,13 @@ use crate::exit::Complaint;
 use crate::host::raw::{self, Consent};
 use crate::host::{PlaceError, Root, Volume, facts, place};
 use crate::report::wrap::wrap;
-use crate::runner::check_tiers;
 use crate::suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
 use crate::workers::{self, Workers};
 use crate::{libraries, units};
 use anyhow::Context as _;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// A suite that is ready to be run.
@@ -101,7 +101,7 @@ fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
 }
 
 /// The null engine measures what the harness costs, whether or not it is tested.
-fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
+pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
         let wanted = Wanted { engine: "null".to_owned(), pick: Pick::Newest };
         let (_, found) = look_for(vec![wanted])?;
@@ -146,17 +146,24 @@ pub fn refused(error: &PlaceError) -> Complaint {
     Complaint::usage(error.to_string())
 }
 
+/// Records below this are in nobody's way.
+const LARGE_RECORD: u64 = 64 << 20;
+
 /// Says what a plan does and needs, and what will probably not work out.
 pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
     let plan = &prepared.plan;
     say(&outline(plan));
     say(&format!("  place {}", prepared.lies_on));
+    let record = plan.estimate.record_bytes;
+    if record >= LARGE_RECORD {
+        say(&format!(
+            "  the record takes about {}: longer slices ([run] slice) would make it smaller",
+            units::bytes(record)
+        ));
+    }
     plan.warnings.iter().for_each(|warning| warn(warning));
     if let Some(warning) = limit_not_held(plan, &prepared.host) {
         warn(&warning);
-    }
-    if let Err(error) = check_tiers(&Root::system(), plan) {
-        warn(&format!("a run would be refused: {error}"));
     }
 }
 
@@ -194,6 +201,33 @@ fn outline(plan: &Plan) -> String {
     lines.join("\n")
 }
 
+/// Pieces of its address space that a thread takes: its stack, that of its signals, and what guards
+/// each; one more for what it allocates.
+const MAPS_PER_THREAD: u64 = 5;
+/// What the kernel lets a process have of them where it does not say.
+const MAPS_USUAL: u64 = 65_530;
+
+/// Refuses a plan with more threads in a worker than this machine lets a process have: it would be
+/// aborted in the middle of its case.
+pub fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+    let maps = root.number::<u64>("/proc/sys/vm/max_map_count").unwrap_or(MAPS_USUAL);
+    let system = root.number::<u64>("/proc/sys/kernel/threads-max").unwrap_or(u64::MAX);
+    let most = (maps / MAPS_PER_THREAD).min(system / 2);
+    let threads = |case| u64::from(suite::threads_of(case));
+    let Some(case) = plan.cases.iter().max_by_key(|case| threads(case)) else { return Ok(()) };
+    if threads(case) <= most {
+        return Ok(());
+    }
+    let message = format!(
+        "{} asks for {} threads in one process, and this machine lets one have about {most} \
+         (vm.max_map_count is {maps})",
+        case.id,
+        units::grouped(threads(case))
+    );
+    let hint = "fewer threads; or `sysctl vm.max_map_count=1000000`";
+    Err(Complaint::usage(message).hint(hint))
+}
+
 /// Refuses a plan that the volume has no room for.
 pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
     if prepared.place.as_deref().is_some_and(raw::is_device) {
@@ -209,7 +243,7 @@ pub fn read(name: &str) -> anyhow::Result<(String, String)> {
     if let Some((_, text)) = suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
-    match std::fs::read_to_string(name) {
+    match read_suite(Path::new(name)) {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(error) => {
             let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
@@ -221,6 +255,25 @@ pub fn read(name: &str) -> anyhow::Result<(String, String)> {
                 .into())
         }
     }
+}
+
+/// A suite has some KiB; a list of a thousand engines has less than this.
+const SUITE_MAX: u64 = 4 << 20;
+
+/// The text of a suite's file, or of what is piped in: a device has no end.
+fn read_suite(path: &Path) -> std::io::Result<String> {
+    use std::io::{Error, Read as _};
+    let kind = std::fs::metadata(path)?.file_type();
+    let standard = path == Path::new("/dev/stdin");
+    if !(kind.is_file() || kind.is_fifo() || standard) {
+        return Err(Error::other("it is neither a file nor a pipe"));
+    }
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(SUITE_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > SUITE_MAX {
+        return Err(Error::other("it is larger than 4 MiB, and no suite is"));
+    }
+    Ok(text)
 }
 
 fn overrides(args: &SuiteArgs) -> anyhow::Result<Overrides> {

@@ -46,7 +46,7 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
         (prepared, recorded.run.block_io)
     };
     let (folder, ended) = run::keep(&prepared, runs, block_io, printer)?;
-    let shown = Shown { json: args.json, wide: args.wide };
+    let shown = Shown { json: args.json, view: args.view.clone() };
     let exit = finish::show(&folder, ended, &shown, printer)?;
     compare(&old, &folder, args, printer);
     Ok(exit)

@@ -1,8 +1,8 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
 use super::finish::{self, AtWork, Shown};
-use super::prepare::{limit_not_held, refused};
-use super::run::{no_tier, no_volume};
+use super::prepare::{add_null, limit_not_held, refused};
+use super::run::{look_first, no_tier, no_volume};
 use super::{runs, search};
 use crate::cli::ResumeArgs;
 use crate::exit::{Complaint, Exit};
@@ -53,13 +53,19 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     run.ended_unix_ns = None;
     args.named.rename(&mut run);
     folder.write_run(&run)?;
+    if run.hiccups.is_none() && folder.cases()?.is_empty() {
+        // It was killed before it had looked at the idle machine.
+        let mut null = Workers::default();
+        add_null(&mut null)?;
+        look_first(&folder, &mut run, &plan, null.plain("null"), &root, printer)?;
+    }
     for line in to_do(&Evidence::read(&folder)?, &left_behind) {
         printer.note(&line);
     }
     if let Some(warning) = limit_not_held(&plan, &facts::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let shown = Shown { json: args.json, wide: args.wide };
+    let shown = Shown { json: args.json, view: args.view.clone() };
     let databases = Databases::default();
     let work = AtWork { folder, tiers, volumes, workers, interrupt, alone, databases };
     if plan.search.is_some() {

@@ -2,11 +2,46 @@
 
 use super::{Finding, Id, Measured, below, measured};
 use crate::report::evidence::Evidence;
+use crate::units::bytes;
 use kvdyno_record::plan::Copying;
-use kvdyno_record::workload::{Drive, Work};
+use kvdyno_record::workload::{self, Drive, Work};
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    [shared(evidence), reflinked(evidence)].into_iter().flatten().collect()
+    let all = [shared(evidence), reflinked(evidence), too_small(evidence)];
+    all.into_iter().flatten().collect()
+}
+
+/// A store may pack better than what its values are made to compress to, but not twice.
+const PACKS_AT_MOST: u64 = 2;
+/// Less may well be in a log or in memory.
+const SMALL_DATA: u64 = 1 << 20;
+
+/// Files that somebody removed under an engine that has them open: what is read of them no limit
+/// and no eviction concerns.
+fn too_small(evidence: &Evidence) -> Option<Finding> {
+    let small = engines(evidence).filter_map(|at| {
+        let database = at.phase.database?;
+        let case = &at.case.case;
+        let (put_in, packed) = (case.shape.user_bytes(), case.data.value.compress_to);
+        let least = (put_in as f64 * packed.min(1.0)) as u64 / PACKS_AT_MOST;
+        let there = database.allocated_bytes.max(database.apparent_bytes);
+        let deletes = workload::deletes(&case.phases);
+        (put_in >= SMALL_DATA && !deletes && there < least).then(|| {
+            let words = format!(
+                "{} were put into its database, of which {} are files at the end of phase {}",
+                bytes(put_in),
+                bytes(there),
+                at.phase.name
+            );
+            (at.id(), words)
+        })
+    });
+    Finding::of_cases(
+        Id::DatabaseTooSmall,
+        small.collect::<Vec<_>>(),
+        "the rest is in memory, or in files that were removed while the engine had them open: \
+         residency, eviction, space and reads from the drive are not those of its data",
+    )
 }
 
 fn writes(drive: &Drive) -> bool {

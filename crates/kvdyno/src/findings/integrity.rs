@@ -1,8 +1,8 @@
 //! Whether the engines gave back what they were given, and whether the cases came to their end.
 
 use super::{Finding, Id, measured};
-use crate::report::evidence::Evidence;
-use crate::units::{grouped, percent};
+use crate::report::evidence::{Evidence, outcome_words};
+use crate::units::{self, grouped, percent};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::workload::{Op, Work};
@@ -21,11 +21,52 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
         ),
         open_loop_behind(evidence),
         cases_not_done(evidence),
+        failed_before(evidence),
         does_not_fit(evidence),
         not_verified(evidence),
         partial(evidence),
     ];
     all.into_iter().flatten().collect()
+}
+
+/// What was written after the seal was nobody's measurement.
+pub(super) fn altered(files: &[String]) -> Option<Finding> {
+    let first = files.first()?;
+    let more = match files.len() - 1 {
+        0 => String::new(),
+        more => format!(", nor {} more", units::files(more)),
+    };
+    Some(Finding::of_run(
+        Id::RecordAltered,
+        format!("the record was altered: {first} is not what was sealed when the run ended{more}"),
+        "its figures may not be those that were measured: take the record from where it came from, \
+         or run it again; `kvdyno check` says what contradicts what",
+    ))
+}
+
+/// A case that is done now: what it had come to before would not be seen anywhere. What a user
+/// stopped says nothing of the engine.
+fn failed_before(evidence: &Evidence) -> Option<Finding> {
+    let failed = |outcome: &Outcome| {
+        !matches!(outcome, Outcome::Done | Outcome::Interrupted { .. } | Outcome::NotRun { .. })
+    };
+    let cases = evidence.cases.iter().filter_map(|case| {
+        let earlier: Vec<_> = case.earlier.iter().filter(|one| failed(&one.outcome)).collect();
+        let last = earlier.last()?;
+        let tries = match earlier.len() + 1 {
+            2 => "twice".to_owned(),
+            n => format!("{n} times"),
+        };
+        let why = outcome_words(&last.outcome);
+        let message = last.outcome.message().unwrap_or_default();
+        Some((case.case.id.clone(), format!("was tried {tries}: {why}: {message}")))
+    });
+    Finding::of_cases(
+        Id::TriedAgain,
+        cases,
+        "its figures are of the last try; log.txt of the earlier ones has the engine's words: an \
+         engine that fails now and then is one that fails",
+    )
 }
 
 /// Keys that were never there, or are gone by design, are looked up only where keys are deleted.

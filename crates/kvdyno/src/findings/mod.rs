@@ -73,6 +73,8 @@ kinds! {
     VerifyFailed = Invalid;
     /// The engine said that its data is damaged.
     DataDamaged = Invalid;
+    /// The record is not what was sealed when the run ended.
+    RecordAltered = Invalid;
     /// A worker was built without optimisation.
     DebugBuild = Invalid;
     /// The RAM limit was in force, and the data was cached outside it.
@@ -83,6 +85,8 @@ kinds! {
     PlaceInMemory = Warning;
     /// Cases did not run to their end.
     CasesNotDone = Warning;
+    /// A case that came to its end had failed before.
+    TriedAgain = Warning;
     /// An engine does not fit its RAM limit.
     DoesNotFit = Info;
     /// The run is not complete.
@@ -151,6 +155,8 @@ kinds! {
     WritesThrottled = Info;
     /// Loaded data was not verified.
     NotVerified = Info;
+    /// Far less of a database is on the drive than was put into it.
+    DatabaseTooSmall = Warning;
     /// Cases worked on a database that others had written to before.
     DatabaseShared = Info;
     /// Cases wrote to databases that shared their blocks with what they were copied from.
@@ -249,6 +255,7 @@ pub fn judge(
     explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
+    findings.extend(integrity::altered(&evidence.altered()?));
     findings.extend(integrity::findings(evidence));
     // What the host of the record says of itself is no evidence of a machine elsewhere.
     if !evidence.is_imported() {

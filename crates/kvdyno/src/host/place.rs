@@ -95,6 +95,19 @@ pub enum PlaceError {
         /// Its process.
         pid: u32,
     },
+    /// Another run is at work in a directory above it.
+    #[error("{} is inside of {}, the place of run {run} (process {pid}); wait for its end, or \
+        name another place", inside.display(), place.display())]
+    Inside {
+        /// The path.
+        inside: PathBuf,
+        /// The other's.
+        place: PathBuf,
+        /// Whose.
+        run: String,
+        /// Its process.
+        pid: u32,
+    },
     /// Another run died there.
     #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
         or remove them: rm -r {removal}", place.display())]
@@ -178,6 +191,7 @@ impl Place {
         let volume = Volume::at(root, &path).map_err(PlaceError::io("look at", &path))?;
         check_keeps_files(&path, &volume)?;
         check_writable(&path, &volume)?;
+        check_above(&path, resuming)?;
         if exists {
             check_unclaimed(&path)?;
             check_contents(&path, resuming)?;
@@ -255,6 +269,24 @@ fn check_writable(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
     let directory = volume.directory.clone();
     accessat(CWD, &directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
         .map_err(|cause| PlaceError::NotWritable { place, directory, cause })
+}
+
+/// A place inside of another run's place would be there when that run is to give its own back.
+fn check_above(path: &Path, own: Option<&str>) -> Result<(), PlaceError> {
+    let there = path.ancestors().find_map(|above| above.canonicalize().ok());
+    let Some(there) = there else { return Ok(()) };
+    let exact = path.canonicalize().is_ok();
+    for above in there.ancestors().skip(usize::from(exact)) {
+        if !ledger::is_held(above) {
+            continue;
+        }
+        let ledger = Ledger::read(above).ok().flatten().unwrap_or_default();
+        if own != Some(ledger.run.as_str()) {
+            let (inside, run, pid) = (path.to_owned(), ledger.run, ledger.pid);
+            return Err(PlaceError::Inside { inside, place: above.to_owned(), run, pid });
+        }
+    }
+    Ok(())
 }
 
 fn check_unclaimed(path: &Path) -> Result<(), PlaceError> {

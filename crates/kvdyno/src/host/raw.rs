@@ -62,6 +62,13 @@ pub enum RawError {
         /// What it is.
         path: PathBuf,
     },
+    /// A node that somebody made elsewhere.
+    #[error("{} is a block device's node outside of /dev; name the device as the system does: \
+        `lsblk -p` lists them", path.display())]
+    NotBelowDev {
+        /// As typed, links followed.
+        path: PathBuf,
+    },
     /// It was not named a second time.
     #[error("{name} is a block device, and all data on it would be lost; if that is meant, say so \
         with --destroy-data-on={}; `kvdyno drive --read-only` reads it and writes nothing",
@@ -99,6 +106,15 @@ pub enum RawError {
         name: String,
         /// What was found, and where.
         found: String,
+        /// The device.
+        path: PathBuf,
+    },
+    /// Nothing can be written to it.
+    #[error("{name} is read-only; name another device, or make it writable: blockdev --setrw {}; \
+        `kvdyno drive --read-only` reads it", path.display())]
+    ReadOnly {
+        /// As typed, with what it is.
+        name: String,
         /// The device.
         path: PathBuf,
     },
@@ -168,6 +184,9 @@ impl Raw {
         } else {
             format!("{} (which is {})", typed.display(), path.display())
         };
+        if !path.starts_with("/dev") {
+            return Err(RawError::NotBelowDev { path });
+        }
         if !typed.starts_with("/dev") || typed.components().any(|c| c.as_os_str() == "..") {
             return Err(RawError::NotInFull { typed: typed.to_owned(), path });
         }
@@ -176,6 +195,9 @@ impl Raw {
             .ok_or_else(|| io(&name)(io::Error::other("it is no block device any more")))?;
         let reading = *consent == Consent::Read;
         if !reading {
+            if root.number::<u8>(format!("{}/ro", directory(number))) == Some(1) {
+                return Err(RawError::ReadOnly { name, path });
+            }
             check_unused(root, number, &name)?;
         }
         let file = if reading { File::open(&path) } else { open_to_write(&path) };

@@ -39,7 +39,7 @@ fn shown(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
 
 /// Control characters, and the marks that change direction or are not seen at all. All of them
 /// lie in the basic plane: four hexadecimal digits are enough.
-fn steers(c: char) -> bool {
+pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

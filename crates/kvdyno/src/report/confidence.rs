@@ -20,6 +20,17 @@ pub struct Confidence {
     pub reasons: Vec<Reason>,
 }
 
+impl Confidence {
+    /// `low: 61 % CPU stolen; writers 20x unequal`.
+    pub fn words(&self) -> String {
+        let reasons: Vec<&str> = self.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        match reasons.as_slice() {
+            [] => self.level.word().to_owned(),
+            reasons => format!("{}: {}", self.level.word(), reasons.join("; ")),
+        }
+    }
+}
+
 /// A level of confidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -13,6 +13,7 @@ use kvdyno_record::protocol::NO_HARNESS;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
+use kvdyno_record::workload::Work;
 use std::collections::BTreeMap;
 
 /// A run's record.
@@ -26,6 +27,17 @@ pub struct Evidence {
     pub complete: bool,
     /// In the order of the plan.
     pub cases: Vec<CaseEvidence>,
+    /// Where it lies.
+    folder: RunFolder,
+}
+
+/// An attempt at a case that another one came after.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// Which it was, from 1.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
 }
 
 /// A planned case, and what its last attempt left behind.
@@ -39,6 +51,8 @@ pub struct CaseEvidence {
     folder: Option<CaseFolder>,
     /// Why its record cannot be read.
     pub damaged: Option<String>,
+    /// What was tried before that, in order.
+    pub earlier: Vec<Earlier>,
 }
 
 /// All samples of a case by tag: phase, role, operation, kind.
@@ -58,7 +72,13 @@ impl Evidence {
                 file_attempt(&mut cases, attempt)?;
             }
         }
-        Ok(Self { run, plan, complete: folder.is_complete(), cases })
+        let (complete, folder) = (folder.is_complete(), folder.clone());
+        Ok(Self { run, plan, complete, cases, folder })
+    }
+
+    /// Files that are not what was sealed: every byte of the record is read for it.
+    pub fn altered(&self) -> Result<Vec<String>, RecordError> {
+        self.folder.changed_since_sealed()
     }
 
     /// Whether an engine failed. One that does not fit its RAM or its time has not: that is an
@@ -119,10 +139,17 @@ fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), Re
             let earlier = |case: &CaseEvidence| {
                 case.record.as_ref().is_none_or(|known| known.attempt <= record.attempt)
             };
-            if let Some(case) = case.filter(|case| earlier(case)) {
-                case.record = Some(record);
+            let Some(case) = case else { return Ok(()) };
+            let other = if earlier(case) {
                 case.folder = Some(folder);
-            }
+                case.record.replace(record)
+            } else {
+                Some(record)
+            };
+            let other =
+                other.map(|CaseRecord { attempt, outcome, .. }| Earlier { attempt, outcome });
+            case.earlier.extend(other);
+            case.earlier.sort_by_key(|earlier| earlier.attempt);
             Ok(())
         }
         Err(error @ RecordError::Newer { .. }) => Err(error),
@@ -137,9 +164,18 @@ fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), Re
     }
 }
 
+/// `killed (9)`, `does not fit`.
+pub(crate) fn outcome_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Killed { signal, .. } => format!("killed ({signal})"),
+        outcome => outcome.word().to_owned(),
+    }
+}
+
 impl CaseEvidence {
     fn planned(case: &Case) -> Self {
-        Self { case: case.clone(), record: None, folder: None, damaged: None }
+        let case = case.clone();
+        Self { case, record: None, folder: None, damaged: None, earlier: Vec::new() }
     }
 
     /// Where it lies; none where it left no record.
@@ -150,10 +186,7 @@ impl CaseEvidence {
     /// How it ended, as a table says it: `killed (9)`, `does not fit`.
     pub fn outcome(&self) -> String {
         match (&self.record, &self.damaged) {
-            (Some(record), _) => match &record.outcome {
-                Outcome::Killed { signal, .. } => format!("killed ({signal})"),
-                outcome => outcome.word().to_owned(),
-            },
+            (Some(record), _) => outcome_words(&record.outcome),
             (None, Some(_)) => "record damaged".to_owned(),
             (None, None) => "not done yet".to_owned(),
         }
@@ -178,7 +211,7 @@ impl CaseEvidence {
 
     /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
     /// has good phases before that; of a case that failed (an engine that lost data) none counts,
-    /// and a load only counts where it loaded everything.
+    /// and a load only counts where it loaded everything, and it was all there afterwards.
     pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
         let outcome = || Why::from(self.outcome());
         let record = self.record.as_ref().ok_or_else(outcome)?;
@@ -195,7 +228,23 @@ impl CaseEvidence {
             let outcome = self.outcome();
             return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());
         }
+        if phase.kind == "load" && !self.load_is_kept(name) {
+            let why = format!("{}: the load was not seen to its end", self.outcome());
+            return Err(why.into());
+        }
         Ok(phase)
+    }
+
+    /// Whether what was loaded came to rest and was verified, as the plan has it: the case is done,
+    /// or ended only after the phases that belong to the load.
+    fn load_is_kept(&self, load: &str) -> bool {
+        let Some(record) = self.record.as_ref().filter(|_| !self.is_done()) else { return true };
+        let left = |name: &str| record.phases.iter().any(|phase| phase.name == name);
+        let mut after = self.case.phases.iter().skip_while(|phase| phase.name != load).skip(1);
+        let next = after.find(|phase| {
+            !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }) || !left(&phase.name)
+        });
+        next.is_some_and(|phase| !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }))
     }
 
     /// All samples, merged over slices.

@@ -12,6 +12,8 @@ use crate::printer::one_line;
 /// The page: what it comes to, a short header, the tables with their footnotes, the findings.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
+    let confidence = summary.confidence.words();
+    text += &format!("**Confidence {}**\n\n", escaped(&confidence));
     for answer in answers(summary) {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }

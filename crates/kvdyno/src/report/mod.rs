@@ -29,6 +29,7 @@ pub mod otava;
 pub mod page;
 mod rates;
 pub mod schemas;
+pub mod screen;
 mod spent;
 pub mod stalls;
 pub mod summary;

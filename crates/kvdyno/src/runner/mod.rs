@@ -24,6 +24,7 @@ pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
 use crate::host::{Beside, Root, raw, size};
 use crate::printer::Progress;
+use crate::steps::passed;
 use crate::units;
 use crate::workers::Workers;
 use kvdyno_record::blockio::Watch;
@@ -82,6 +83,8 @@ impl Run<'_> {
     /// Runs every case that has no final outcome yet, in the plan's order.
     pub fn run(&mut self) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
+        // There may be room by now; one that finds none again is left alone from there on.
+        done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
         let plan = self.plan;
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !is_settled(case, &done);
@@ -133,7 +136,8 @@ impl Run<'_> {
             else {
                 return self.file_not_run(case, "the plan has no case that loads it", done);
             };
-            if !is_hopeless(done.get(&loader.id)) {
+            let full = matches!(done.get(&loader.id), Some(Outcome::DiskFull { .. }));
+            if !full && !is_hopeless(done.get(&loader.id)) {
                 self.execute(loader, done)?;
             }
             if !self.databases.is_loaded(&case.database.id) {
@@ -147,6 +151,7 @@ impl Run<'_> {
 
     fn execute(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
+        passed(&format!("begun {}", case.id));
         let Some(identity) = self.workers.of(case) else {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);
             self.file(case::not_run(case, &folder, attempt, None, message)?, done);
@@ -241,6 +246,7 @@ impl Run<'_> {
     fn file(&self, record: CaseRecord, done: &mut BTreeMap<String, Outcome>) {
         let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
+        passed(&format!("filed {}", record.case.id));
         done.insert(record.case.id, record.outcome);
     }
 

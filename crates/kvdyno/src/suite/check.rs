@@ -24,6 +24,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sweep(typed, mistakes);
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
+    check_slice(typed, mistakes);
     volume::check(typed, mistakes);
     tier::check(&typed.ram, typed, mistakes);
     if let Some(drive) = &typed.drive {
@@ -31,6 +32,17 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
     if let Some(empty) = typed.place.directory.as_ref().filter(|path| path.is_empty()) {
         mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
+    }
+}
+
+/// Every slice is written down: shorter ones are of a few operations, and fill the disk.
+const SLICE_MIN_NS: u64 = 1_000_000;
+
+fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
+    let slice = typed.run.slice.as_ref();
+    if let Some(slice) = slice.filter(|slice| slice.0 < SLICE_MIN_NS) {
+        let mistake = mistakes.at(&slice.span, format!("a slice of {} ns is too short", slice.0));
+        mistake.label("expected at least 1ms: each slice is a line of the record");
     }
 }
 

@@ -5,7 +5,7 @@ use crate::units;
 use kvdyno_record::engine::Description;
 use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
-use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Work};
+use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Role, Work};
 use std::collections::BTreeMap;
 
 /// Records loaded in a second, at most.
@@ -83,6 +83,8 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         let in_place = space_in_place(case, &cost);
         estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
         estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
+        let filed = filed_bytes(case, engine);
+        estimate.record_bytes = estimate.record_bytes.saturating_add(filed);
         let database = alive.entry(&case.database.id).or_default();
         *database = in_place.max(*database);
         let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
@@ -95,6 +97,34 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
         }
     }
     estimate
+}
+
+/// Of a case's record: beside its slices; a reading of the machine; an operation's line,
+/// and each of its histograms.
+const CASE_BYTES: f64 = 16e3;
+const READING_BYTES: f64 = 1_500.0;
+const SERIES_BYTES: f64 = 130.0;
+const HISTOGRAM_BYTES: f64 = 400.0;
+
+/// Bytes of a case's record. What takes no longer than a second is read once a second all the same.
+fn filed_bytes(case: &Case, engine: &Description) -> u64 {
+    let slice_s = case.slice_ns.max(1) as f64 / 1e9;
+    let phase = |phase: &Phase| {
+        let seconds = phase_s(phase, case, engine);
+        let histograms = |role: &Role| {
+            let kinds =
+                1 + usize::from(role.rate.is_some()) + 2 * usize::from(role.depth.is_some());
+            let each = SERIES_BYTES + kinds as f64 * HISTOGRAM_BYTES;
+            role.mix.len() as f64 * each
+        };
+        let ops = match &phase.work {
+            Work::Load(_) => SERIES_BYTES + HISTOGRAM_BYTES,
+            Work::Measure(drive) => drive.roles.iter().map(histograms).sum(),
+            _ => return seconds * READING_BYTES,
+        };
+        seconds / slice_s * ops + seconds / slice_s.max(1.0) * READING_BYTES
+    };
+    (CASE_BYTES + case.phases.iter().map(phase).sum::<f64>()) as u64
 }
 
 /// Of the place: an image takes all of its space at once, what lies elsewhere none.

@@ -293,13 +293,15 @@ fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
         let caches = options::cache_bytes(setup.description, &setup.options);
         let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
         (needed > bytes).then(|| {
+            let with = match caches {
+                0 => "no cache".to_owned(),
+                bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
+            };
             format!(
-                "{} may not fit its RAM limit of {}: it needs about {}, of that {} for \
-                 caches and buffers",
+                "{} may not fit its RAM limit of {}: minimum memory {} ({with})",
                 setup.engine.label.0,
-                units::bytes(bytes),
-                units::bytes(needed),
-                units::bytes(caches)
+                units::bytes_in_words(bytes),
+                units::bytes_in_words(needed),
             )
         })
     };

@@ -1,6 +1,7 @@
 //! What is wrong with a suite: each mistake with the place it is at and what was expected there.
 
 use super::source::{Source, Span};
+use crate::printer::plain;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 use std::sync::Arc;
@@ -110,13 +111,13 @@ pub(super) struct Mistake {
 impl Mistake {
     /// The words at the caret: what was expected.
     pub(super) fn label(&mut self, label: impl Into<String>) -> &mut Self {
-        self.label = Some(label.into());
+        self.label = Some(plain(&label.into()).into_owned());
         self
     }
 
     /// The words below: what would help.
     pub(super) fn help(&mut self, help: impl Into<String>) -> &mut Self {
-        self.help = Some(help.into());
+        self.help = Some(plain(&help.into()).into_owned());
         self
     }
 }
@@ -130,12 +131,12 @@ pub(super) struct Mistakes {
 impl Mistakes {
     /// A mistake at a place in the text.
     pub(super) fn at(&mut self, span: &Span, message: impl Into<String>) -> &mut Mistake {
-        self.add(Some(span.clone()), message.into())
+        self.add(Some(span.clone()), &message.into())
     }
 
     /// A mistake that has no place in the text.
     pub(super) fn anywhere(&mut self, message: impl Into<String>) -> &mut Mistake {
-        self.add(None, message.into())
+        self.add(None, &message.into())
     }
 
     /// A name that is none of the known ones.
@@ -161,7 +162,9 @@ impl Mistakes {
         if self.found.is_empty() { Ok(()) } else { Err(SuiteError::new(source, self)) }
     }
 
-    fn add(&mut self, span: Option<Span>, message: String) -> &mut Mistake {
+    fn add(&mut self, span: Option<Span>, message: &str) -> &mut Mistake {
+        // It quotes the suite, which may be a stranger's.
+        let message = plain(message).into_owned();
         let at = self.found.len();
         self.found.push(Mistake { span, message, label: None, help: None });
         &mut self.found[at]

@@ -51,3 +51,4 @@ pub use schema::schema;
 pub use sizing::SizingHost;
 pub use space::{NoSpace, check_space};
 pub use wanted::{Engines, Found, Missing, Pick, Wanted};
+pub use workload::threads_of;

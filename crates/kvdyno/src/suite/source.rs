@@ -3,6 +3,7 @@
 //! Every argument is given a range of offsets behind the end of the file. So one kind of span
 //! serves for all, and a mistake in an argument is shown under a caret just as one in the file is.
 
+use crate::printer::{plain, steers};
 use miette::{NamedSource, SourceSpan};
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,9 +23,20 @@ struct Part {
     text: Arc<NamedSource<String>>,
 }
 
+/// The text as a terminal may be sent it, place for place: spans point into it.
+fn harmless(text: &str) -> String {
+    let stand_in = |c: char| match c.len_utf8() {
+        _ if c == '\n' || c == '\t' || c == '\r' || !steers(c) => c,
+        1 => '?',
+        2 => '\u{bf}',
+        _ => '\u{fffd}',
+    };
+    text.chars().map(stand_in).collect()
+}
+
 impl Source {
     pub(super) fn new(file: &str, text: &str) -> Self {
-        let text = Arc::new(NamedSource::new(file, text.to_owned()));
+        let text = Arc::new(NamedSource::new(plain(file), harmless(text)));
         Self { parts: vec![Part { start: 0, text }] }
     }
 
@@ -36,7 +48,7 @@ impl Source {
     /// Takes an argument in; its text begins at the offset returned.
     pub(super) fn add(&mut self, flag: &str, text: &str) -> usize {
         let start = self.end() + 1;
-        let text = Arc::new(NamedSource::new(flag, text.to_owned()));
+        let text = Arc::new(NamedSource::new(flag, harmless(text)));
         self.parts.push(Part { start, text });
         start
     }

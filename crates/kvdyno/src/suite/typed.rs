@@ -10,6 +10,7 @@ use super::read::{At, Fields, FromToml, Toml, Word};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
 use super::tier::Tier;
 use super::volume::Volume;
+use crate::printer::steers;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{KeyFormat, Size};
 use schemars::JsonSchema;
@@ -204,11 +205,22 @@ impl FromToml for Typed {
     }
 }
 
+/// Characters of a title: it stands above tables of a hundred columns.
+const TITLE_MAX: usize = 200;
+
 impl FromToml for Header {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "[suite]", mistakes)?;
         let name = fields.required("name");
-        let title = fields.optional("title");
+        let title: Option<At<String>> = fields.optional("title");
+        if let Some(title) = title.as_ref().filter(|title| title.chars().any(steers)) {
+            let mistake = fields.mistakes.at(&title.span, "a title is one line of text");
+            mistake.label("expected no line ends, control characters or marks of direction");
+        }
+        if let Some(title) = title.as_ref().filter(|title| title.chars().count() > TITLE_MAX) {
+            let mistake = fields.mistakes.at(&title.span, "the title is too long for a line");
+            mistake.label(format!("expected at most {TITLE_MAX} characters"));
+        }
         fields.finish();
         Some(Self { name: name?, title })
     }

@@ -64,6 +64,11 @@ pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     phases.iter().map(threads).max().unwrap_or(1)
 }
 
+/// The most threads that a case's worker has at one time.
+pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
+    sessions(&case.phases)
+}
+
 /// Threads of all roles.
 pub(super) fn threads(drive: &Drive) -> u32 {
     drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)

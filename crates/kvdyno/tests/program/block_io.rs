@@ -95,7 +95,7 @@ fn each_commit_of_lmdb_is_flushed() {
         return;
     }
     scratch.write("s.toml", &commits());
-    let done = scratch.run(&["run", "s.toml", "--io-latency"]);
+    let done = scratch.run(&["run", "s.toml", "--io-latency", "--full"]);
     done.assert_ok().assert_says("Block I/O, as the kernel saw it");
     let summary = scratch.run(&["show", "--json"]).json();
     assert!(!summary["findings"].to_string().contains("commit-not-flushed"), "{summary}");
@@ -121,7 +121,7 @@ fn commits_that_are_not_flushed_are_found_with_and_without_the_watch() {
         std::fs::File::create(scratch.path("image")).unwrap().set_len(256 << 20).unwrap();
         // What the filesystem is told to flush it does not.
         let mounting = "mkfs.ext4 -q -F image && mount -o loop,nobarrier image mnt";
-        let words = [&["run", "s.toml", "--place", "mnt"], watch].concat();
+        let words = [&["run", "s.toml", "--full", "--place", "mnt"], watch].concat();
         let done = scratch.start(scratch.kvdyno_after(mounting, &words)).wait();
         done.assert_says("commit-not-flushed").assert_says("2,000 commits by 1 writer, ");
     }

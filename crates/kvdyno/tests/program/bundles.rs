@@ -29,7 +29,7 @@ fn a_bundle_stands_in_for_its_run() {
     done.assert_code(0).assert_says("look through record/host before you publish it");
     assert_eq!(done.out, "test.tar.zst\n");
     scratch.run(&["check", "test.tar.zst"]).assert_code(0);
-    scratch.run(&["show", "test.tar.zst"]).assert_ok().assert_says("readers");
+    scratch.run(&["show", "test.tar.zst", "--full"]).assert_ok().assert_says("readers");
     scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("both sides are run");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));

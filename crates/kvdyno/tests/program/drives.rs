@@ -156,7 +156,7 @@ fn without_fio_it_is_said_how_to_get_it() {
 fn what_fio_reported_is_a_run_as_any() {
     let scratch = Scratch::new();
     let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json");
-    let shown = scratch.run(&["drive", "--import-fio", report]);
+    let shown = scratch.run(&["drive", "--import-fio", report, "--config", "--drive"]);
     shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
     scratch.run(&["check"]).assert_code(0);
     let exported = scratch.run(&["export", "--json"]);

@@ -12,7 +12,7 @@ use serde_json::Value;
 fn explained(suite: &Suite) -> (PhaseRecord, Value) {
     let scratch = Scratch::new();
     scratch.write("s.toml", &suite.text());
-    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("Where the time went");
+    scratch.run(&["run", "s.toml", "--full"]).assert_ok().assert_says("Where the time went");
     let summary = scratch.run(&["show", "--json"]).json();
     let all = summary["explained"].as_array().unwrap();
     assert!(all.iter().any(|one| one["load"] == true), "{all:?}");

@@ -82,7 +82,7 @@ fn markdown_goes_to_a_file_or_to_standard_output() {
     let scratch = ran();
     let page = scratch.run(&["export", "--markdown", "-"]).out;
     assert!(page.starts_with(r"## =HYPERLINK(1)\|&lt;script&gt;\`"), "{page}");
-    assert!(page.contains("### Run: what each role got"), "{page}");
+    assert!(page.contains("### Run: what each client group got"), "{page}");
     assert!(page.contains("\n    kvdyno run s.toml\n"), "{page}");
     scratch.run(&["export", "--markdown", "post.md"]).assert_code(0).assert_says("wrote post.md");
     assert_eq!(fs::read_to_string(scratch.path("post.md")).unwrap(), page);

@@ -154,7 +154,7 @@ fn counts_past_32_bits_come_through() {
     let summary = export(&scratch);
     let operations = figure(&summary, "operations").unwrap();
     assert_eq!(operations["value"], MANY as f64);
-    scratch.run(&["show"]).assert_says("readers");
+    scratch.run(&["show", "--full"]).assert_says("readers");
 }
 
 /// Bug 13: write amplification counts all that the device wrote, over keys and values.

@@ -33,7 +33,7 @@ fn slow_reads() -> Suite {
 fn assert_resumable(scratch: &Scratch, killed: &str) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
-    scratch.run(&["show"]).assert_says("killed").assert_says("tries them again");
+    scratch.run(&["show", "--full"]).assert_says("killed").assert_says("tries them again");
     scratch.run(&["list"]).assert_says("partial: `kvdyno resume` goes on");
     scratch.run(&["check"]).assert_code(0);
     let attempts = record(&run, killed).attempt;
@@ -77,6 +77,8 @@ fn a_shared_load_whose_worker_was_killed_is_done_again_for_the_next_case() {
     let first = attempts.iter().find(|r| r.case.id.contains("slow_load") && r.attempt == 1);
     assert_eq!(first.unwrap().outcome.word(), "killed");
     assert_eq!(record(&run, "slow_load").attempt, 2);
+    let told = "was tried twice: killed (9): while in `load`";
+    scratch.run(&["export", "--json"]).assert_says(told).assert_says("tried-again");
     assert!(outcomes(&run).values().all(|word| *word == "done"), "{:?}", outcomes(&run));
     assert!(run.is_complete());
     scratch.run(&["check"]).assert_code(0);
@@ -144,7 +146,7 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     assert_eq!(list(&scratch.path("place")).len(), 2, "a database and the lock are left");
     let listed = scratch.run(&["list"]);
     listed.assert_code(0).assert_says("partial").assert_says("removes 1 database it left");
-    let shown = scratch.run(&["show"]);
+    let shown = scratch.run(&["show", "--full"]);
     shown.assert_says(" of 4 cases done").assert_says("databases of this run are still in place");
     shown.assert_says("removes them and does what is left");
     scratch.run(&["check"]).assert_code(0);

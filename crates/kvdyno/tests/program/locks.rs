@@ -41,10 +41,10 @@ fn two_runs_at_once_know_of_each_other() {
     scratch.wait_for_phase("t1", "measure");
     let second = scratch.run(&["run", "short.toml", "--runs", "others"]);
     second.assert_ok().assert_says("another run is at work on this machine (process ");
-    second.assert_says("run-beside");
+    second.assert_says("another run at the same time");
     let id = second_run(&scratch);
     first.signal(Signal::INT);
-    first.wait().assert_code(130).assert_says("run-beside");
+    first.wait().assert_code(130).assert_says("another run at the same time");
     let other = kvdyno_record::files::RunFolder::open(id).unwrap();
     assert!(super::scratch::records(&other).values().all(|record| !record.beside.is_empty()));
     scratch.assert_nothing_left();

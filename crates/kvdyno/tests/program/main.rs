@@ -6,13 +6,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, its helpers too")]
 
+mod agreement;
+mod altered;
 mod block_io;
 mod bundles;
 mod compare;
 mod copies;
+mod deaths;
 mod devices;
 mod disk_full;
 mod drives;
+mod endings;
 mod explains;
 mod exports;
 mod fakes;
@@ -22,6 +26,7 @@ mod interrupts;
 mod kills;
 mod limits;
 mod locks;
+mod long_records;
 mod loops;
 mod losses;
 mod mistakes;

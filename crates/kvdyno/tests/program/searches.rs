@@ -133,7 +133,7 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     let sentence = answer["sentences"][0].as_str().unwrap();
     let words: Vec<&str> = sentence.split(' ').take(4).collect();
     scratch
-        .run(&["show"])
+        .run(&["show", "--full"])
         .assert_ok()
         .assert_says(&words.join(" "))
         .assert_says("[1] does not fit");
@@ -268,7 +268,7 @@ fn assert_goes_on(scratch: &Scratch) {
     let before = records(&run);
     let kept = "0002_slow_5-s_t1_r1";
     assert_eq!(before[kept].outcome, Outcome::Done);
-    let shown = flat(&scratch.run(&["show"]));
+    let shown = flat(&scratch.run(&["show", "--full"]));
     assert!(shown.contains("The search is not over: `kvdyno resume` goes on."), "{shown}");
     let answer = scratch.run(&["resume", "--json"]).assert_ok().json();
     assert!(run.is_complete());
@@ -356,7 +356,7 @@ fn an_engine_that_fails_ends_the_search_and_the_rest_is_kept() {
     let search = ["capacity", "s.toml", "--engine", "bad", "--target", "mean < 1h"];
     let done = scratch.run(&[&search[..], &["--between", "100..2k"]].concat());
     done.assert_code(3).assert_says("had to stop").assert_says("failed");
-    scratch.run(&["show"]).assert_code(3).assert_says("had to stop");
+    scratch.run(&["show", "--full"]).assert_code(3).assert_says("had to stop");
     scratch.assert_nothing_left();
 }
 

@@ -122,7 +122,7 @@ fn what_a_host_does_not_have_is_refused() {
     write("kind = \"node\"\nnode = 1000");
     let words = ["NUMA node 1000 has no memory here", "daxctl reconfigure-device"];
     refused(scratch.run(&["run", "s.toml"]), words);
-    scratch.run(&["plan", "s.toml"]).assert_code(0).assert_says("a run would be refused: memory");
+    scratch.run(&["plan", "s.toml"]).assert_code(2).assert_says("a run would be refused: memory");
     let test = "what_a_host_does_not_have_is_refused";
     let Some(_alone) = can_swap(test).filter(|_| can_mount(test)) else { return };
     let hiding = |path: &str| {

@@ -16,7 +16,7 @@ fn known(kind: FilesystemKind) -> &'static [&'static str] {
 }
 
 /// Beginnings of values that name another device or file.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 11] = [
     "device",
     "journal_dev",
     "journal_path",
@@ -27,6 +27,26 @@ const ELSEWHERE: [&str; 10] = [
     "label",
     "uuid",
     "usrjquota",
+    "offset",
+];
+
+/// Mount options that are no properties of a filesystem, but do something else than mount this one.
+const NO_MOUNT: [&str; 15] = [
+    "bind",
+    "rbind",
+    "remount",
+    "move",
+    "ro",
+    "loop",
+    "sizelimit",
+    "shared",
+    "rshared",
+    "slave",
+    "rslave",
+    "private",
+    "rprivate",
+    "unbindable",
+    "runbindable",
 ];
 
 /// Refuses what is not known to stay on the device.
@@ -47,9 +67,15 @@ pub(super) fn check(format: &Format) -> Result<(), FreshError> {
             None => return Err(refused(&format!("{option} without its value"))),
         }
     }
-    match mount.iter().find(|option| !stays(option)) {
+    let mounts = |option: &str| {
+        let name = |part: &str| part.split('=').next().unwrap_or_default().to_lowercase();
+        !option.split(',').any(|part| NO_MOUNT.contains(&name(part).as_str()))
+    };
+    match mount.iter().find(|option| !stays(option) || !mounts(option)) {
         Some(word) => {
-            let expected = "a mount option that names no other device".to_owned();
+            let expected = "an option of this filesystem, mounted to be written, that names no \
+                            other device"
+                .to_owned();
             Err(FreshError::Word { word: word.clone(), expected })
         }
         None => Ok(()),
@@ -108,6 +134,10 @@ mod tests {
             (Ext4, "", "journal_dev=0x801"),
             (Ext4, "", "noatime,journal_path=/dev/sdb"),
             (Btrfs, "", "device=/dev/sdb"),
+            (Ext4, "-E offset=4096", ""),
+            (Ext4, "", "remount,bind"),
+            (Ext4, "", "noatime,ro"),
+            (Xfs, "", "loop=/dev/loop7"),
         ];
         for (kind, mkfs, mount) in cases {
             assert!(refused(kind, mkfs, mount).is_some(), "{mkfs} {mount}");

@@ -1,5 +1,6 @@
 //! Which cases stand against each other, and when a comparison is refused.
 
+use super::super::comparable;
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
 use super::super::metric::{Metric, Metrics};
 use super::Question;
@@ -249,6 +250,7 @@ fn compared(
     let mut rows = Rows {
         question,
         paired: sides.side_by_side(),
+        labels: sides.names(base.group, new.group),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
         made: Vec::new(),
         figures,
@@ -283,6 +285,8 @@ fn compared(
 struct Rows<'q> {
     question: &'q Question,
     paired: bool,
+    /// What the sides are called where their mixes differ.
+    labels: [String; 2],
     /// The trial behind each value, of both sides.
     numbers: [Vec<u32>; 2],
     made: Vec<Row>,
@@ -303,7 +307,15 @@ impl Rows<'_> {
             }
         }
         let spot = Spot { phase: &base.phase, role: None, op: None };
+        let labels = &self.labels;
+        let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
+        let before = self.made.len();
         self.add(spot, Seat::Phase, &base.metrics, &new.metrics);
+        if let Some(why) = different {
+            let rows = self.made[before..].iter_mut();
+            rows.filter(|row| comparable::is_per_operation(row.figure))
+                .for_each(|row| row.part(&why));
+        }
     }
 
     fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {

@@ -125,6 +125,14 @@ impl<'r> Sides<'r> {
         }
     }
 
+    /// What two groups are called beside each other: by their engines, of two runs by their sides.
+    pub(super) fn names(&self, base: &Group, new: &Group) -> [String; 2] {
+        match self {
+            Self::Runs { .. } => ["BASE".to_owned(), "NEW".to_owned()],
+            Self::Engines { .. } => [base.label.clone(), new.label.clone()],
+        }
+    }
+
     fn records(&self) -> (&'r Record, &'r Record) {
         match *self {
             Self::Runs { base, new } => (base, new),

@@ -1,0 +1,19 @@
+//! The steps of a run, for the one test that kills the program at each of them. A release build
+//! knows nothing of it.
+
+/// In the environment: the step at which the program kills itself as `kill -9` would.
+#[cfg(debug_assertions)]
+pub const DIE_AT: &str = "KVDYNO_DIE_AT";
+
+/// A step is done.
+#[cfg(debug_assertions)]
+pub(crate) fn passed(step: &str) {
+    if std::env::var_os(DIE_AT).is_some_and(|wanted| wanted == step) {
+        let _ =
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    }
+}
+
+/// A step is done.
+#[cfg(not(debug_assertions))]
+pub(crate) fn passed(_: &str) {}

@@ -1,0 +1,46 @@
+//! A record that was altered after its seal: everything that shows its figures says so.
+
+use super::scratch::{Scratch, files_below};
+use super::suites::reads;
+use std::fs;
+
+const SAYS: &str = "is not what was sealed";
+
+#[test]
+fn every_command_says_that_a_record_was_altered() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    for _ in 0..2 {
+        scratch.run(&["run", "s.toml"]).assert_ok();
+    }
+    let run = &scratch.runs()[1];
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let case = files_below(run)
+        .into_iter()
+        .find(|path| path.ends_with("case.json") && path.to_string_lossy().contains("_t1_"));
+    let case = case.unwrap();
+    let text = fs::read_to_string(&case).unwrap();
+    let count = text.find("\"count\": ").unwrap() + "\"count\": ".len();
+    fs::write(&case, format!("{}1{}", &text[..count], &text[count..])).unwrap();
+
+    for arguments in [
+        &["show", name][..],
+        &["export", name, "--json"],
+        &["export", name, "--markdown", "/dev/stdout"],
+        &["compare", "latest", &scratch.runs()[0].to_string_lossy()],
+    ] {
+        let done = scratch.run(arguments);
+        let said = format!("{} {}", done.out, done.err);
+        // A terminal's lines are wrapped.
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(SAYS) || said.contains("record-altered"), "{arguments:?}: {said}");
+    }
+    scratch.run(&["check", name]).assert_code(4);
+    scratch.run(&["show", name]).assert_code(4);
+    let refused = scratch.run(&["bundle", name, "--output", "b.tar.zst"]);
+    refused.assert_code(2).assert_says(SAYS);
+    assert!(!scratch.path("b.tar.zst").exists());
+    scratch.run(&["export", name, "--xlsx", "book.xlsx"]);
+    scratch.run(&["report", name, "--output", "report.html"]).assert_says("record-altered");
+    scratch.run(&["show", &scratch.runs()[0].to_string_lossy()]).assert_ok();
+}

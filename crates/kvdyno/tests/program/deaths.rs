@@ -1,0 +1,69 @@
+//! The program killed at each step of a run: it leaves a run that `resume` brings to its end, or
+//! nothing.
+
+use super::scratch::{Scratch, list, outcomes, wait_until};
+use super::suites::reads;
+
+/// Every step there is: see `steps::passed` in the program.
+const STEPS: [&str; 14] = [
+    "folder",
+    "filed",
+    "named",
+    "claimed",
+    "evidence",
+    "harness",
+    "looked",
+    "begun 0001_null_load_r1",
+    "filed 0001_null_load_r1",
+    "begun 0002_null_t1_r1",
+    "filed 0002_null_t1_r1",
+    "released",
+    "ended",
+    "sealed",
+];
+
+#[test]
+fn killed_at_any_step_it_leaves_a_run_that_goes_on() {
+    for place in [&[][..], &["--place", "place"]] {
+        for step in STEPS {
+            killed_at(step, place);
+        }
+    }
+}
+
+fn killed_at(step: &str, place: &[&str]) {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &reads().engine("null").text());
+    let arguments = [&["run", "s.toml"], place].concat();
+    let mut command = scratch.kvdyno(&arguments);
+    command.env("KVDYNO_DIE_AT", step);
+    let done = scratch.start(command).wait();
+    assert_eq!(done.signal, Some(9), "{step}: it was not killed, {:?}", done.code);
+    wait_until("its worker is gone", || scratch.processes().is_empty());
+    let seen: Vec<String> =
+        list(&scratch.path("runs")).into_iter().filter(|name| !name.starts_with('.')).collect();
+    if ["folder", "filed"].contains(&step) {
+        assert!(seen.is_empty(), "{step}: {seen:?}");
+        // What nobody sees is gone with the next run.
+        scratch.run(&arguments).assert_ok();
+        assert_eq!(list(&scratch.path("runs")).len(), 1, "{step}");
+    } else {
+        assert_eq!(seen.len(), 1, "{step}: {seen:?}");
+        scratch.run(&["list"]).assert_code(0).assert_says(&seen[0]);
+        scratch.run(&["show", &seen[0]]).assert_says("test");
+        if step == "sealed" {
+            scratch.run(&["resume"]).assert_code(2).assert_says("is complete");
+        } else {
+            scratch.run(&["resume"]).assert_ok();
+        }
+    }
+    let run = scratch.only_run();
+    assert!(run.is_complete(), "{step}");
+    let outcomes = outcomes(&run);
+    assert_eq!(outcomes.len(), 2, "{step}: {outcomes:?}");
+    assert!(outcomes.values().all(|word| *word == "done"), "{step}: {outcomes:?}");
+    assert!(run.run().unwrap().hiccups.is_some(), "{step}: the idle machine was looked at");
+    scratch.run(&["check"]).assert_code(0);
+    assert!(!scratch.path("place").exists(), "{step}");
+    scratch.assert_nothing_left();
+}
