@@ -14,7 +14,7 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup fetch demo run-demo build program library page test test-tools check-style build-tests \
+.PHONY: help setup fetch demo run-demo build engines program library page test test-tools check-style build-tests \
 	test-rust test-engines test-page bench dist try-dist clean
 
 help:
@@ -42,7 +42,7 @@ fetch:
 
 # One command for all: what they share is compiled once. The two LMDBs have the same symbols, and
 # never meet: each worker is a program of its own.
-build:
+build engines:
 	cargo build --release --workspace --locked
 
 program:

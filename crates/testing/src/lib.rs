@@ -1,8 +1,8 @@
 //! What tests need of a machine: those that do not find it are skipped in sight, or fail where
 //! `KVDYNO_REQUIRE` says that it must be there. How each thing is looked for is the tests' affair.
 //!
-//! `KVDYNO_REQUIRE` is a list with commas: names of [`NEEDS`], `all`, and `-name` for what a machine
-//! cannot have: `all,-numa`. A machine that is tested on by chance sets nothing.
+//! `KVDYNO_REQUIRE` is a list with commas: names of [`NEEDS`], `all`, and `-name` for what a
+//! machine cannot have: `all,-numa`. A machine that is tested on by chance sets nothing.
 
 use std::io::Write as _;
 
