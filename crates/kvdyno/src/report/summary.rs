@@ -189,14 +189,16 @@ impl Summary {
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
+        let engines = engines(&evidence.cases);
         let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
+        let confidence = confidence::judge(&groups, &findings, &engines);
         let mut summary = Self {
             history: Vec::new(),
             method_version: METHOD_VERSION,
             run: run_info(evidence),
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
-            engines: engines(&evidence.cases),
+            engines,
             harness,
             volumes: volumes(evidence),
             tiers: tiers(evidence),
@@ -207,13 +209,21 @@ impl Summary {
             search: search::answer(evidence)?,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
-            confidence: confidence::judge(&groups, &findings),
+            confidence,
             groups,
             findings,
         };
         summary.history = history::of(evidence, &summary);
         Ok(summary)
     }
+}
+
+/// As people call a group's engine, where the suite gave it no label of its own.
+pub(super) fn title<'s>(engines: &'s [EngineInfo], group: &'s Group) -> &'s str {
+    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
+    let info = engines.iter().find(own).filter(|_| group.label == group.engine);
+    let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
+    title.unwrap_or(&group.label)
 }
 
 /// How a program that shows `summary` ends: 4 where a finding makes figures invalid, else 3 where

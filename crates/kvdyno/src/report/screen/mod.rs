@@ -15,6 +15,7 @@ mod list;
 mod tests;
 
 use super::group::Group;
+use super::metric::Metrics;
 use super::summary::Summary;
 use crate::printer::Tone;
 pub use foot::Ending;
@@ -84,6 +85,9 @@ fn body(summary: &Summary, room: usize) -> Part {
         return list::search(answer, room);
     }
     let contest = Contest::of(summary);
+    if !contest.has_figures() && !contest.groups.is_empty() {
+        return list::fates(&contest, room);
+    }
     if contest.groups.is_empty() {
         return list::drives(summary, room);
     }
@@ -122,6 +126,15 @@ impl<'s> Contest<'s> {
             }
         }
         Self { summary, groups, labels }
+    }
+
+    /// Anything came to its end.
+    fn has_figures(&self) -> bool {
+        let rows = self.groups.iter().flat_map(|group| {
+            let runs = group.runs.iter().flat_map(|run| &run.roles).map(|role| &role.metrics);
+            runs.chain(group.load.iter().map(|load| &load.metrics))
+        });
+        rows.into_iter().any(Metrics::any)
     }
 
     /// As people call the engine of a label.
