@@ -37,8 +37,8 @@ pub struct Titled {
 }
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 9] =
-    ["search", "load", "run", "cost", "time", "io", "baseline", "drive", "drive-times"];
+pub const NAMES: [&str; 10] =
+    ["search", "load", "run", "cost", "time", "io", "baseline", "drive", "drive-times", "history"];
 
 /// Every table that has rows.
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
