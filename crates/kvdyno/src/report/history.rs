@@ -87,6 +87,12 @@ impl Step {
         }
     }
 
+    /// ` +8%` where it changed the figure by more than noise; else nothing.
+    pub fn mark(&self) -> String {
+        let Some(ratio) = self.ratio.filter(|_| self.is_change()) else { return String::new() };
+        format!(" {:+.0}%", 100.0 * (ratio - 1.0))
+    }
+
     /// It changed the figure by more than noise.
     pub fn is_change(&self) -> bool {
         matches!(self.verdict, Verdict::Improved | Verdict::Regressed | Verdict::Changed)

@@ -2,14 +2,19 @@
 
 use super::*;
 use crate::report::fixture::Fixture;
+use crate::report::screen;
 
 /// The fixture's LMDB and `RocksDB` as two versions of one engine.
 fn versions() -> Fixture {
+    versions_of(&["LMDB", "RocksDB"])
+}
+
+/// Engines of the fixture as versions of one: 1.0, 2.0, ...
+fn versions_of(labels: &[&str]) -> Fixture {
     let mut fixture = Fixture::new();
-    let rename = |label: &str| match label {
-        "LMDB" => Some(("engine-1.0", "1.0")),
-        "RocksDB" => Some(("engine-2.0", "2.0")),
-        _ => None,
+    let rename = |label: &str| {
+        let at = labels.iter().position(|known| *known == label)?;
+        Some((format!("engine-{}.0", at + 1), format!("{}.0", at + 1)))
     };
     let library = |version: &str| Library {
         version: version.to_owned(),
@@ -20,10 +25,10 @@ fn versions() -> Fixture {
     };
     let change = |case: &mut Case| {
         if let Some((label, version)) = rename(&case.label) {
-            case.label = label.to_owned();
             case.engine = "engine".to_owned();
-            case.library = Some(library(version));
+            case.library = Some(library(&version));
             case.key = format!("{label} {}", case.key);
+            case.label = label;
         }
     };
     fixture.plan.cases.iter_mut().for_each(change);
@@ -60,6 +65,19 @@ fn versions_stand_in_the_order_of_the_suite_with_a_step_between() {
     let step = load.steps[0].as_ref().unwrap();
     assert_eq!(step.verdict, Verdict::TooFewTrials);
     assert_eq!(history.changes(), Vec::<String>::new());
+}
+
+#[test]
+fn more_than_two_versions_are_what_the_screen_shows() {
+    let summary = versions_of(&["LMDB", "RocksDB", "null"]).summary();
+    let lines = screen::lines(&summary, &screen::Ending::default());
+    let text: Vec<String> = lines.iter().map(screen::Line::whole).collect();
+    assert!(text.len() <= screen::LINES_MAX, "{text:?}");
+    for version in ["1.0 ", "2.0 ", "3.0 "] {
+        assert!(text.iter().any(|line| line.starts_with(version)), "{version}: {text:#?}");
+    }
+    assert!(text.iter().any(|line| line.starts_with("No step")), "{text:#?}");
+    assert!(text.iter().all(|line| line.chars().count() <= screen::COLUMNS_MAX), "{text:#?}");
 }
 
 #[test]
@@ -103,4 +121,6 @@ fn a_change_is_told_with_its_interval_and_the_largest_first() {
         "1 -> 2: a readers ops_per_s x 1.30 (1.20 to 1.40), better",
     ];
     assert_eq!(history.changes(), expected);
+    let steps = history.figures.iter().flat_map(|course| course.steps.iter().flatten());
+    assert_eq!(steps.map(Step::mark).collect::<Vec<_>>(), [" +30%", "", " -50%"]);
 }

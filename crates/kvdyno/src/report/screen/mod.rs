@@ -10,6 +10,7 @@ mod cost;
 mod engines;
 mod foot;
 mod head;
+mod history;
 mod list;
 #[cfg(test)]
 mod tests;
@@ -83,6 +84,10 @@ pub fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
 fn body(summary: &Summary, room: usize) -> Part {
     if let Some(answer) = &summary.search {
         return list::search(answer, room);
+    }
+    // Two versions beside each other are two engines; more are a history.
+    if let Some(history) = summary.history.first().filter(|history| history.versions.len() > 2) {
+        return history::part(history, room);
     }
     let contest = Contest::of(summary);
     if !contest.has_figures() && !contest.groups.is_empty() {

@@ -28,23 +28,13 @@ fn titled(history: &History, wide: bool) -> Titled {
         let steps = std::iter::once(None).chain(course.steps.iter().map(Option::as_ref));
         let cells = course.values.iter().zip(steps).map(|(value, step)| {
             let Some(median) = value.and_then(|value| value.median) else { return "-".to_owned() };
-            format!("{}{}", figure(course.unit, median), step.map_or_else(String::new, mark))
+            format!("{}{}", figure(course.unit, median), step.map_or_else(String::new, Step::mark))
         });
         let what = [course.place(), course.figure.to_owned()];
         table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
     }
-    Titled {
-        name: "history",
-        title: "Versions: what each step changed",
-        table,
-        aid: aid(history),
-    }
-}
-
-/// ` +8%` where the step changed the figure by more than noise.
-fn mark(step: &Step) -> String {
-    let Some(ratio) = step.ratio.filter(|_| step.is_change()) else { return String::new() };
-    format!(" {:+.0}%", 100.0 * (ratio - 1.0))
+    let title = "Versions: what each step changed";
+    Titled { name: "history", title, table, aid: aid(history) }
 }
 
 fn aid(history: &History) -> String {
