@@ -82,15 +82,15 @@ pub struct QuickArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,
-    /// The summary as JSON in place of the screen
+    /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// What of it is shown.
-    #[command(flatten)]
-    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub io: IoArgs,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// `95` or `95%`.

@@ -32,11 +32,6 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What this machine lacks: the plan is told all the same, as another one may have it.
-fn would_be_refused(error: &impl std::fmt::Display) -> Complaint {
-    Complaint::usage(format!("a run would be refused: {error}"))
-}
-
 /// What would be done: outline, cases, and what the estimate rests on.
 pub(super) fn show(prepared: &Prepared, printer: &Printer) {
     printer.heading(&prepared.plan.title);
@@ -46,6 +41,11 @@ pub(super) fn show(prepared: &Prepared, printer: &Printer) {
     let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
     let assumptions = assumptions.join("\n  - ");
     printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
+}
+
+/// What this machine lacks: the plan is told all the same, as another one may have it.
+fn would_be_refused(error: &impl std::fmt::Display) -> Complaint {
+    Complaint::usage(format!("a run would be refused: {error}"))
 }
 
 fn table(plan: &Plan) -> String {

@@ -12,8 +12,8 @@ use crate::{libraries, units};
 use anyhow::Context as _;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
-use std::os::unix::fs::FileTypeExt as _;
 use std::io::ErrorKind;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// A suite that is ready to be run.

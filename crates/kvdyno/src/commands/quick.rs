@@ -49,7 +49,8 @@ pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     prepared.named.clone_from(&args.named);
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-    finish::show(&folder, ended, &Shown { json: args.json, view: args.view.clone() }, printer)
+    let shown = Shown { json: args.json, view: args.view.clone() };
+    finish::show(&folder, ended, &shown, printer)
 }
 
 /// What the text comes to here.

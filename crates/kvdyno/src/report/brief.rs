@@ -12,6 +12,10 @@ use super::table::{Side, Table};
 use super::tables::{data, several};
 use crate::units;
 
+/// How to read the last column.
+const VERSUS: &str = "vs. first: operations per second over those of the first engine of the same \
+                      durability class (\\~ no significant difference, ? too few trials to say).";
+
 /// The lines.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
@@ -22,7 +26,7 @@ pub fn page(summary: &Summary) -> String {
     let rows = roles(summary);
     let figures = if rows.is_empty() { loads(summary) } else { rows };
     text += &table(&figures);
-    format!("{text}\n{}\n", escaped(&measured_on(summary)))
+    format!("{text}\n{VERSUS} {}\n", escaped(&measured_on(summary)))
 }
 
 fn confidence(summary: &Summary) -> String {
@@ -95,7 +99,7 @@ fn roles(summary: &Summary) -> Table {
         ("p50 us", Right),
         ("p99 us", Right),
         ("p99.9 us", Right),
-        ("x base", Right),
+        ("vs. first", Right),
     ]);
     let mut table = Table::new(columns);
     for group in summary.groups.iter().filter(|group| group.competes()) {
@@ -138,7 +142,7 @@ fn line(axes: &Axes, group: &Group, run: &RunRow, role: &RoleRow) -> Vec<String>
 fn loads(summary: &Summary) -> Table {
     let axes = Axes::of(summary);
     let mut columns = axes.columns();
-    columns.extend([("records/s", Side::Right), ("x base", Side::Right)]);
+    columns.extend([("records/s", Side::Right), ("vs. first", Side::Right)]);
     let mut table = Table::new(columns);
     for group in summary.groups.iter().filter(|group| group.competes()) {
         let Some(load) = &group.load else { continue };
