@@ -5,19 +5,23 @@
 
 mod compare;
 mod drive;
+mod engines;
 mod export;
 mod named;
 mod quick;
 mod search;
 mod show;
+mod versus;
 
 pub use compare::{CalibrateArgs, CompareArgs};
 pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
+pub use engines::{EnginesAction, EnginesArgs, GetArgs};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use named::NamedArgs;
 pub use quick::QuickArgs;
 pub use search::{CapacityArgs, SearchArgs, SizeArgs};
 pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub use versus::VersusArgs;
 
 use crate::printer::Color;
 use crate::suite;
@@ -105,6 +109,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Compare two runs, or two engines of one: what differs, and how sure that is
     Compare(CompareArgs),
+    /// Run two builds or versions of an engine side by side: what differs, and how sure that is
+    Versus(Box<VersusArgs>),
     /// Measure the smallest difference that this machine can resolve
     Calibrate(CalibrateArgs),
     /// Find the least memory with which an engine meets a target
@@ -117,7 +123,7 @@ pub enum Command {
     Bundle(BundleArgs),
     /// Repeat a recorded run on this host
     Rerun(RerunArgs),
-    /// List the engines found, or one engine's options
+    /// List the engines found, or one engine's options; fetch libraries of them
     Engines(EnginesArgs),
     /// Say what this machine can enforce and measure, and what will distort
     Doctor(DoctorArgs),
@@ -366,24 +372,6 @@ pub struct CheckArgs {
     pub all: bool,
 }
 
-/// `kvdyno engines`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno engines                    all that are found, and where
-  kvdyno engines rocksdb            its options with defaults, and what each durability class means
-  KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
-
-An engine is a program `kvdyno-NAME`. It is looked for next to kvdyno, in the folders of
-KVDYNO_ENGINE_PATH, then in those of PATH.")]
-pub struct EnginesArgs {
-    /// Only this engine, with its options
-    pub name: Option<String>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// `kvdyno doctor`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
@@ -474,6 +462,9 @@ mod tests {
         let mut lines = examples(Cli::command().get_after_help());
         for command in Cli::command().get_subcommands() {
             lines.extend(examples(command.get_after_help()));
+            for below in command.get_subcommands() {
+                lines.extend(examples(below.get_after_help()));
+            }
         }
         assert!(lines.len() > 20, "{lines:?}");
         for line in lines {

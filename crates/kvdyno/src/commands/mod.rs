@@ -27,3 +27,4 @@ pub mod show;
 pub mod size;
 pub mod suites;
 pub mod undertaker;
+pub mod versus;

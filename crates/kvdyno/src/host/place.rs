@@ -423,7 +423,11 @@ mod tests {
         let shm = Path::new("/dev/shm");
         let new = shm.join(format!("kvdyno-test-{}", std::process::id()));
         if !shm.is_dir() || examine(&new).is_err() {
-            super::super::testing::skipped("memory_is_a_place_with_a_warning", "no /dev/shm");
+            super::super::testing::skipped(
+                "shm",
+                "memory_is_a_place_with_a_warning",
+                "no /dev/shm",
+            );
             return;
         }
         let place = examine(&new).unwrap();

@@ -133,6 +133,9 @@ impl<'p> Progress<'p> {
 
     /// `, 3m20s left`.
     fn left(&self, state: &State) -> String {
+        if state.finished >= state.cases {
+            return String::new();
+        }
         let left = time_left(self.begun.elapsed(), state.estimate, share_done(state));
         format!(", {} left", units::duration(left.as_secs() * 1_000_000_000))
     }

@@ -12,7 +12,7 @@ mod words;
 use super::catalogue as c;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
-use super::summary::{EngineInfo, Summary};
+use super::summary::Summary;
 use crate::units;
 use clause::Standing;
 use schemars::JsonSchema;
@@ -217,10 +217,7 @@ impl<'s> Setting<'s> {
 }
 
 pub(super) fn title<'s>(summary: &'s Summary, group: &'s Group) -> &'s str {
-    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
-    let info = summary.engines.iter().find(own).filter(|_| group.label == group.engine);
-    let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
-    title.unwrap_or(&group.label)
+    super::summary::title(&summary.engines, group)
 }
 
 fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {

@@ -309,5 +309,16 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
         [] => String::new(),
         changed => format!("; {}", changed.join(", ")),
     };
-    format!("{name} {}; durability {durability}: {means}{changed}", worker.version)
+    let library = match &worker.library {
+        Some(library) => {
+            format!(
+                " ({} library {}, {})",
+                library.build,
+                library.path.display(),
+                library.checksum()
+            )
+        }
+        None => String::new(),
+    };
+    format!("{name} {}{library}; durability {durability}: {means}{changed}", worker.version)
 }

@@ -21,6 +21,7 @@ pub mod footnotes;
 pub mod group;
 pub mod header;
 pub mod hiccups;
+pub mod history;
 pub mod inert;
 pub mod job;
 pub mod long;

@@ -5,6 +5,7 @@ mod block_io;
 mod cost;
 mod drive;
 mod efficiency;
+mod history;
 mod load;
 pub(super) mod number;
 mod run;
@@ -36,8 +37,8 @@ pub struct Titled {
 }
 
 /// The names of all tables, in their order.
-pub const NAMES: [&str; 9] =
-    ["search", "load", "run", "cost", "time", "io", "baseline", "drive", "drive-times"];
+pub const NAMES: [&str; 10] =
+    ["search", "load", "run", "cost", "time", "io", "baseline", "drive", "drive-times", "history"];
 
 /// Every table that has rows.
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
@@ -53,7 +54,10 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         drive::rates(summary, wide),
         drive::times(summary),
     ];
-    let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
+    let tables = tables
+        .into_iter()
+        .chain(history::history(summary, wide))
+        .filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
 }
 

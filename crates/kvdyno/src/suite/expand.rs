@@ -95,6 +95,13 @@ fn find_engines<'a>(
         let name = &engine.name;
         match engines.get(&name.0, &engine.pick) {
             Some(Ok(worker)) => found.push((engine, worker)),
+            Some(Err(Missing::NotInstalled { installed })) => {
+                let versions = not_installed(suite, engines, &name.0);
+                // All of an engine at once, so that one command fetches them.
+                if versions.first().is_some_and(|first| first.pick.value == engine.pick.value) {
+                    tell_not_installed(&versions, installed, mistakes);
+                }
+            }
             Some(Err(missing)) => tell_missing(engine, missing, mistakes),
             None => {
                 let message = format!("there is no worker `kvdyno-{}`", name.0);
@@ -113,6 +120,30 @@ fn find_engines<'a>(
     found
 }
 
+/// Those of one engine whose versions are not installed.
+fn not_installed<'a>(suite: &'a Suite, engines: &Engines, name: &str) -> Vec<&'a Engine> {
+    let missing = |engine: &&Engine| {
+        let found = engines.get(name, &engine.pick);
+        engine.name.0 == name && matches!(found, Some(Err(Missing::NotInstalled { .. })))
+    };
+    suite.typed.engine.iter().filter(missing).collect()
+}
+
+fn tell_not_installed(engines: &[&Engine], installed: &[String], mistakes: &mut Mistakes) {
+    let Some(first) = engines.first() else { return };
+    let name = &first.name.0;
+    let mut versions: Vec<String> = engines.iter().map(|engine| engine.pick.words()).collect();
+    // With lists of options each version is there several times.
+    versions.dedup();
+    let (and, get) = (versions.join(", "), versions.join(" "));
+    let are = if versions.len() == 1 { "is" } else { "are" };
+    let installed = if installed.is_empty() { "nothing".to_owned() } else { installed.join(", ") };
+    mistakes
+        .at(&first.pick.span, format!("{name} {and} {are} not installed"))
+        .label("not installed")
+        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
+}
+
 /// Why an engine cannot be loaded, where that was asked for, and what gets it.
 fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
     let (name, span) = (&engine.name.0, &engine.pick.span);
@@ -123,18 +154,7 @@ fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
                  alone"
             ));
         }
-        Missing::NotInstalled { installed } => {
-            let version = engine.pick.words();
-            let mistake = mistakes.at(span, format!("{name} {version} is not installed"));
-            mistake.label("not installed");
-            let installed = match installed.as_slice() {
-                [] => "nothing".to_owned(),
-                versions => versions.join(", "),
-            };
-            mistake.help(format!(
-                "`kvdyno engines get {name} {version}` fetches it; installed: {installed}"
-            ));
-        }
+        Missing::NotInstalled { installed } => tell_not_installed(&[engine], installed, mistakes),
         Missing::TakesNone { version } => {
             let what = format!("{name} is part of its worker, and loads no library");
             let mistake = mistakes.at(span, what);

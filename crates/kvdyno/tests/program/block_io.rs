@@ -1,21 +1,15 @@
 //! Block I/O watched in the kernel, and commits held against what was flushed.
 
+use super::limits::doctor_finds;
 use super::places::can_mount;
 use super::scratch::{Scratch, record, records};
 use super::suites::{UPDATE, reads, suite};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root};
 use kvdyno_record::blockio::IoKind;
 
 /// Whether block I/O can be watched here, as `doctor` says.
 fn can_watch(scratch: &Scratch, test: &str) -> bool {
-    let checks = scratch.run(&["doctor", "--json"]).json();
-    let checks = checks.as_array().unwrap().clone();
-    let check = checks.iter().find(|check| check["id"] == "block_io").unwrap();
-    let can = check["severity"] == "ok";
-    if !can {
-        skipped(test, check["value"].as_str().unwrap());
-    }
-    can
+    doctor_finds(scratch, "block_io", "blockio", test)
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
 fn fio_is_here(test: &str) -> bool {
     let here = std::process::Command::new("fio").arg("--version").output().is_ok();
     if !here {
-        super::workers::skipped(test, "no fio (apt install fio)");
+        super::workers::skipped("fio", test, "no fio (apt install fio)");
     }
     here && needs("drive", test) && needs("fio", test)
 }

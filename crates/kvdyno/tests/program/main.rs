@@ -24,6 +24,7 @@ mod figures;
 mod given;
 mod interrupts;
 mod kills;
+mod libraries;
 mod limits;
 mod locks;
 mod long_records;

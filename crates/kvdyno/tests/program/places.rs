@@ -101,7 +101,7 @@ fn a_place_in_memory_is_used_with_a_warning() {
     let test = "a_place_in_memory_is_used_with_a_warning";
     let place = format!("/dev/shm/kvdyno-program-{}", std::process::id());
     if !fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs rw") {
-        skipped(test, "/dev/shm is no writable tmpfs");
+        skipped("shm", test, "/dev/shm is no writable tmpfs");
         return;
     }
     let scratch = scratch();
@@ -127,7 +127,7 @@ fn a_place_on_an_overlay_is_used_with_a_warning() {
                     lowerdir=layers/lower,upperdir=layers/upper,workdir=layers/work layers/all";
     let possible = scratch.start(scratch.kvdyno_after(mounting, &["suites"])).wait();
     if possible.code != Some(0) {
-        skipped(test, "no overlay can be mounted");
+        skipped("overlay", test, "no overlay can be mounted");
         return;
     }
     let arguments = ["run", "s.toml", "--place", "layers/all/place", "--create-place"];
@@ -147,7 +147,7 @@ pub(crate) fn can_mount(test: &str) -> bool {
     let mounting = "mount -t tmpfs -o size=1m none volume";
     let can = scratch.start(scratch.kvdyno_after(mounting, &["suites"])).wait().code == Some(0);
     if !can {
-        skipped(test, "nothing can be mounted here");
+        skipped("mount", test, "nothing can be mounted here");
     }
     can
 }

@@ -1,10 +1,11 @@
 //! `size` and `capacity`: what they say is what their records say. Nothing here asserts how fast
 //! anything was.
 
+use super::limits::can_limit;
 use super::places::can_mount;
 use super::scratch::{Done, Scratch, list, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::workload::Work;
@@ -35,16 +36,6 @@ const GREEDY: [&str; 10] = [
     "20%",
     "--json",
 ];
-
-/// Whether RAM can be limited here.
-fn can_limit(scratch: &Scratch, test: &str) -> bool {
-    let doctor = scratch.run(&["doctor", "--json"]).json();
-    let can = doctor["host"]["ram_limit"]["available"].as_bool().unwrap_or(false);
-    if !can {
-        skipped(test, "no memory group can be made here");
-    }
-    can
-}
 
 /// What it said, on one line, however it was wrapped.
 fn flat(done: &Done) -> String {

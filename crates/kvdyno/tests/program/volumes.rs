@@ -25,7 +25,7 @@ pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
         ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
     };
     if let Some(missing) = tools.iter().find(|tool| !there(tool)) {
-        skipped(test, &format!("{missing} is not installed"));
+        skipped("mkfs", test, &format!("{missing} is not installed"));
         return false;
     }
     can_mount(test)

@@ -267,6 +267,22 @@ fn figure(
     }
 }
 
+/// What became of each engine, where none has a figure: in the words of its first case that says.
+pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
+    let line = |label: &&str| {
+        let of = |group: &&&Group| group.label == **label;
+        let own = || contest.groups.iter().filter(of);
+        let fate = own().find_map(|group| group.fate(0))?;
+        let message = own().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
+        let message = message.map_or_else(String::new, |message| format!(": {message}"));
+        Some(Line::plain(cut(&format!("{} {fate}{message}", contest.name(label)), COLUMNS_MAX)))
+    };
+    let mut lines: Vec<Line> = contest.labels.iter().filter_map(line).collect();
+    let more = lines.len().saturating_sub(room);
+    lines.truncate(room);
+    Part { lines, left_out: (more > 0).then(|| format!("{more} more engines")) }
+}
+
 /// A line for each job of a bare drive.
 pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     let jobs = drive_jobs(summary);

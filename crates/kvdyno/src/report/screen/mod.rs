@@ -10,11 +10,13 @@ mod cost;
 mod engines;
 mod foot;
 mod head;
+mod history;
 mod list;
 #[cfg(test)]
 mod tests;
 
 use super::group::Group;
+use super::metric::Metrics;
 use super::summary::Summary;
 use crate::printer::Tone;
 pub use foot::Ending;
@@ -83,7 +85,14 @@ fn body(summary: &Summary, room: usize) -> Part {
     if let Some(answer) = &summary.search {
         return list::search(answer, room);
     }
+    // Two versions beside each other are two engines; more are a history.
+    if let Some(history) = summary.history.first().filter(|history| history.versions.len() > 2) {
+        return history::part(history, room);
+    }
     let contest = Contest::of(summary);
+    if !contest.has_figures() && !contest.groups.is_empty() {
+        return list::fates(&contest, room);
+    }
     if contest.groups.is_empty() {
         return list::drives(summary, room);
     }
@@ -122,6 +131,15 @@ impl<'s> Contest<'s> {
             }
         }
         Self { summary, groups, labels }
+    }
+
+    /// Anything came to its end.
+    fn has_figures(&self) -> bool {
+        let rows = self.groups.iter().flat_map(|group| {
+            let runs = group.runs.iter().flat_map(|run| &run.roles).map(|role| &role.metrics);
+            runs.chain(group.load.iter().map(|load| &load.metrics))
+        });
+        rows.into_iter().any(Metrics::any)
     }
 
     /// As people call the engine of a label.

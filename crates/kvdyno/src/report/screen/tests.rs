@@ -163,6 +163,20 @@ fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
 }
 
 #[test]
+fn where_nothing_fitted_it_says_so() {
+    let mut fixture = distinct(4);
+    for case in &mut fixture.cases {
+        let message = "killed by the kernel for its RAM limit while in `opening`".to_owned();
+        case.record.outcome = Outcome::DoesNotFit { message };
+        case.record.phases.clear();
+    }
+    let text = screen(&fixture.summary());
+    assert!(text.contains("\nLMDB did not fit (0 of 4 trials): killed by the kernel"), "{text}");
+    assert!(text.contains("\nRocksDB did not fit (0 of 4 trials)"), "{text}");
+    assert!(!text.contains("cases not done"), "{text}");
+}
+
+#[test]
 fn a_trial_that_is_missing_is_said_beside_its_figure() {
     let mut fixture = distinct(4);
     let case = fixture.case("rocksdb_t1_r2");

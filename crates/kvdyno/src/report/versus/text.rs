@@ -311,7 +311,7 @@ fn ratio(ratio: f64) -> String {
 }
 
 /// A figure in its unit.
-fn figure(unit: &str, value: f64) -> String {
+pub fn figure(unit: &str, value: f64) -> String {
     match unit {
         "1/s" => units::grouped(value.max(0.0).round() as u64),
         "ns" => units::duration(value.max(0.0) as u64),
