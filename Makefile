@@ -1,12 +1,12 @@
 # The commands of this project. `make demo` and `make test` need nothing set up beforehand but Rust.
 #
-# Build output goes to a cache folder outside the clone: RocksDB's C++ takes about 10 minutes of two
-# cores once, and a fresh clone should not pay for it again.
+# Build output goes to a cache folder outside the clone, so that a fresh clone builds only what
+# changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
-# Each engine is built by a command of its own, always the same: asking for two packages at once may
-# choose other features for what they share, and that would build RocksDB again.
 ENGINES := null drive fio direct lmdb lmdb1 rocksdb
+# What the suite `quick` runs, and the tests.
+ROCKSDB := 11.8.1
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
@@ -14,50 +14,58 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup demo build page program engines $(ENGINES) test test-tools check-style test-rust test-page test-engines \
-	bench clean
+.PHONY: help setup fetch demo run-demo build engines program library page test test-tools check-style build-tests \
+	test-rust test-engines test-page bench dist try-dist clean
 
 help:
-	@echo "make demo    set up, build, and compare LMDB with RocksDB on this machine"
-	@echo "make test    set up, check style, run all tests"
-	@echo "make build   the program and its engines, into $(BIN)"
-	@echo "make page    the report's page, where report/ was changed (needs Node.js)"
-	@echo "make bench   the harness and the engines against their peers, as ratios"
+	@echo "make demo      set up, build, and compare LMDB with RocksDB on this machine"
+	@echo "make test      set up, check style, run all tests"
+	@echo "make build     the program and its engines, into $(BIN)"
+	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
+	@echo "make bench     the harness and the engines against their peers, as ratios"
+	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
+	@echo "make try-dist  tries that archive in a minimal Debian (root, debootstrap)"
 
-# The report is written also where an engine failed or findings void the figures: it says so itself.
-demo: build
-	@$(BIN)/kvdyno run quick; ended=$$?; \
-	case $$ended in 0|3|4) echo "The report, to open in a browser:"; $(BIN)/kvdyno report ;; esac; \
-	exit $$ended
+# Both say at their end where the time went.
+demo:
+	@scripts/parts.sh setup fetch build library run-demo
 
-build: program engines
+test:
+	@scripts/parts.sh setup test-tools fetch check-style build library build-tests test-rust test-engines test-page
 
 setup:
 	@scripts/setup.sh
 
+# Crates apart from their compilation, so that it is seen which of them takes the time.
+fetch:
+	@cargo fetch --locked --quiet --target "$$(rustc -vV | sed -n 's/^host: //p')"
+
+# One command for all: what they share is compiled once. The two LMDBs have the same symbols, and
+# never meet: each worker is a program of its own.
+build engines:
+	cargo build --release --workspace --locked
+
+program:
+	cargo build --release --locked -p kvdyno
+
+# Where it cannot be had it says why, and the demo goes without.
+library:
+	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB) || true
+
+run-demo:
+	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)
+
 # The report's page: TypeScript to one HTML file, which is kept in the repository, and which the
 # program takes in. A test says when it is older than its sources.
-PAGE := report/dist/index.html
-NPM := npm --prefix report
 NODE_MODULES := report/node_modules/.package-lock.json
 
 page: $(NODE_MODULES)
-	$(NPM) run --silent build
+	npm --prefix report run --silent build
 
 $(NODE_MODULES): report/package.json report/package-lock.json
 	@scripts/node.sh
-	$(NPM) ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	npm --prefix report ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
-
-program: setup
-	cargo build --release -p kvdyno
-
-engines: $(ENGINES)
-
-$(ENGINES): setup
-	@[ $@ != rocksdb ] || [ -e $(BIN)/kvdyno-rocksdb ] || \
-		echo "compiling RocksDB's C++, once a machine: 10 to 20 minutes of two cores"
-	cargo build --release -p kvdyno-$@
 
 # RocksDB from source for this machine's processor, beside the official library.
 .PHONY: rocksdb-native
@@ -67,35 +75,23 @@ rocksdb-native:
 test-tools:
 	@scripts/test-tools.sh
 
-test: check-style build test-rust test-page test-engines
-
-check-style: setup
+check-style:
 	cargo fmt --all --check
-	cargo clippy --all-targets -- -D warnings
-	cargo clippy --all-targets -p kvdyno-lmdb -- -D warnings
-	cargo clippy --all-targets -p kvdyno-lmdb1 -- -D warnings
-	cargo clippy --all-targets -p kvdyno-direct -- -D warnings
-	cargo clippy --release -p kvdyno-rocksdb -- -D warnings
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+build-tests:
+	cargo test --workspace --locked --no-run --quiet
 
 # The program's own tests run it with the release workers beside it.
-test-rust: build test-tools
-	KVDYNO_ENGINE_PATH=$(BIN) cargo test
+test-rust:
+	KVDYNO_ENGINE_PATH=$(BIN) cargo test --workspace --locked
 
-# In a browser, on pages of the frozen record; where there is none, only what needs none.
-test-page: program $(NODE_MODULES)
-	@cp $(PAGE) $(CARGO_TARGET_DIR)/kept-page.html
-	$(NPM) run --silent build
-	@cmp $(PAGE) $(CARGO_TARGET_DIR)/kept-page.html || \
-		{ echo "error: $(PAGE) is not what report/ builds: commit what it is now" >&2; exit 1; }
-	$(NPM) run --silent test
-	KVDYNO=$(BIN)/kvdyno KVDYNO_CHROMIUM="$$(scripts/chromium.sh)" $(NPM) run --silent test:browser
+# What is measured is built with other options than the tests: the conformance kit on just that.
+test-engines:
+	@scripts/test-engines.sh $(BIN) $(ENGINES)
 
-# Engines are tested as they are measured: optimised.
-test-engines: build
-	cargo test --release -p kvdyno-lmdb
-	cargo test --release -p kvdyno-lmdb1
-	cargo test --release -p kvdyno-rocksdb
-	cargo test --release -p kvdyno-direct
+test-page:
+	@scripts/test-page.sh $(BIN)/kvdyno
 
 # BENCH="lmdb drive" runs parts of it; `blockio` is what watching block I/O costs.
 bench: build
@@ -103,5 +99,11 @@ bench: build
 		cargo bench -p kvdyno --bench peers -- $(BENCH) --json $(CARGO_TARGET_DIR)/bench.json
 	@case " $(BENCH) " in "  "|*" blockio "*) cargo bench -p kvdyno --bench blockio ;; esac
 
+dist:
+	@scripts/dist.sh
+
+try-dist:
+	@scripts/try-dist.sh
+
 clean:
-	rm -rf runs report/node_modules
+	rm -rf runs dist report/node_modules

@@ -1,27 +1,38 @@
 #!/usr/bin/env bash
 # Installs what some tests set the program beside: fio (the drive's cross-check) and the tools that
-# make filesystems on loop devices. Where they cannot be had, those tests say that they were skipped.
+# make filesystems on loop devices. Where they cannot be had, those tests say that they were skipped;
+# where KVDYNO_REQUIRE wants them, this fails.
 set -uo pipefail
+. "$(dirname "$0")/require.sh"
+PATH="$PATH:/usr/sbin:/sbin"
 
-packages=()
-command -v fio >/dev/null || packages+=(fio)
-command -v mkfs.ext4 >/dev/null || packages+=(e2fsprogs)
-command -v mkfs.xfs >/dev/null || packages+=(xfsprogs)
-command -v mkfs.btrfs >/dev/null || packages+=(btrfs-progs)
-[ ${#packages[@]} -eq 0 ] && exit 0
-
-skip() {
-    echo "note: ${packages[*]} not installed ($1): the tests that need them will be skipped" >&2
-    exit 0
+look() {
+    packages=()
+    needs=()
+    command -v fio >/dev/null || { packages+=(fio); needs+=(fio); }
+    command -v mkfs.ext4 >/dev/null || { packages+=(e2fsprogs); needs+=(mkfs); }
+    command -v mkfs.xfs >/dev/null || { packages+=(xfsprogs); needs+=(mkfs); }
+    command -v mkfs.btrfs >/dev/null || { packages+=(btrfs-progs); needs+=(mkfs); }
 }
 
-command -v apt-get >/dev/null || skip "no apt-get here"
-sudo=
-if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null && sudo -n true 2>/dev/null || skip "that needs root"
-    sudo=sudo
-fi
-echo "installing for the tests: ${packages[*]}" >&2
-$sudo apt-get update -qq || skip "apt-get update failed"
-$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null ||
-    skip "apt-get install failed"
+# Says why they cannot be installed, where they cannot.
+install() {
+    command -v apt-get >/dev/null || { echo "no apt-get here"; return; }
+    local sudo=
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null && sudo -n true 2>/dev/null || { echo "that needs root"; return; }
+        sudo="sudo -n"
+    fi
+    echo "installing for the tests: ${packages[*]}" >&2
+    $sudo apt-get update -qq || { echo "apt-get update failed"; return; }
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null ||
+        echo "apt-get install failed"
+}
+
+look
+[ ${#packages[@]} -eq 0 ] && exit 0
+why=$(install)
+look
+for need in "${needs[@]}"; do
+    without "$need" "${packages[*]} not installed ($why)"
+done

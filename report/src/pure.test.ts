@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { binaryStep, tipLines } from "./figures/bars";
 import { limitWord } from "./figures/efficiency";
 import { columnsOf, roundStep } from "./figures/heat";
+import { mark } from "./figures/history";
 import { bar, besideBase, cellsOf, inWords, sure } from "./figures/board";
 import type { Engine } from "./model";
 import { label, PARTS, readable } from "./figures/time";
@@ -44,6 +45,15 @@ describe("a search", () => {
     expect(marksOf(search, "readers", null, []).edge).toEqual([2, 80]);
     const clear: Search = { ...search, result: { is: "between", met: 400, missed: 200, surely_missed: 100 } };
     expect(marksOf(clear, "readers", null, []).edge).toEqual([2, 8]);
+  });
+});
+
+describe("a step from a version to the next", () => {
+  const step = (ratio: number | null, verdict: string) => ({ ratio, ratio_low: null, ratio_high: null, p: null, verdict, why: null });
+
+  test("is marked where it changed the figure by more than noise, and nowhere else", () => {
+    expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(mark)).toEqual(["+8%", "-50%", "+20%"]);
+    expect([step(1.08, "within_noise"), step(2, "too_few_trials"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
   });
 });
 

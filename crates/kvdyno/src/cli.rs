@@ -5,17 +5,23 @@
 
 mod compare;
 mod drive;
+mod engines;
 mod export;
 mod named;
+mod quick;
 mod search;
 mod show;
+mod versus;
 
 pub use compare::{CalibrateArgs, CompareArgs};
 pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
+pub use engines::{EnginesAction, EnginesArgs, GetArgs};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use named::NamedArgs;
+pub use quick::QuickArgs;
 pub use search::{CapacityArgs, SearchArgs, SizeArgs};
-pub use show::{ReportArgs, ServeArgs, ShowArgs};
+pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub use versus::VersusArgs;
 
 use crate::printer::Color;
 use crate::suite;
@@ -30,13 +36,17 @@ pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
+/// Where help lists what every command takes: behind a command's own options.
+const LAST: usize = 900;
+
 const EXAMPLES: &str = "\
 Examples:
   kvdyno doctor                            what this machine can and cannot measure
   kvdyno plan quick                        the cases of a suite, the time and space they need
   kvdyno run quick --place /mnt/nvme       run it; the data goes below /mnt/nvme
+  kvdyno quick lmdb rocksdb --read 95      a question of your own, without a suite
   kvdyno drive /mnt/nvme                   the bare drive below it, without any engine
-  kvdyno show                              the tables of the latest run
+  kvdyno show                              the latest run on one screen; --full: all its tables
   kvdyno report                            a page of its figures, to open in a browser
   kvdyno serve                             all runs in a browser, one at work as it gets on
   kvdyno check latest                      read its record a second time, independently
@@ -62,11 +72,12 @@ pub struct Cli {
         value_enum,
         default_value_t,
         hide_possible_values = true,
-        value_name = "auto|always|never"
+        value_name = "auto|always|never",
+        display_order = LAST
     )]
     pub color: Color,
     /// No progress and no notes; warnings and errors stay
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = LAST)]
     pub quiet: bool,
     /// What to do.
     #[command(subcommand)]
@@ -76,8 +87,10 @@ pub struct Cli {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Run a suite, keep a record, show the tables
+    /// Run a suite, keep a record, show it
     Run(RunArgs),
+    /// Compare engines on a question typed here, without a suite
+    Quick(Box<QuickArgs>),
     /// Measure the bare drive below a folder, or a block device
     Drive(Box<DriveArgs>),
     /// Say what a run would do and need, and do nothing
@@ -86,7 +99,7 @@ pub enum Command {
     Resume(ResumeArgs),
     /// List the runs
     List(ListArgs),
-    /// Show a run's tables
+    /// Show a run on one screen, or its tables
     Show(ShowArgs),
     /// Write a run's report: one HTML file with figures, tables and raw data
     Report(ReportArgs),
@@ -96,6 +109,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Compare two runs, or two engines of one: what differs, and how sure that is
     Compare(CompareArgs),
+    /// Run two builds or versions of an engine side by side: what differs, and how sure that is
+    Versus(Box<VersusArgs>),
     /// Measure the smallest difference that this machine can resolve
     Calibrate(CalibrateArgs),
     /// Find the least memory with which an engine meets a target
@@ -108,7 +123,7 @@ pub enum Command {
     Bundle(BundleArgs),
     /// Repeat a recorded run on this host
     Rerun(RerunArgs),
-    /// List the engines found, or one engine's options
+    /// List the engines found, or one engine's options; fetch libraries of them
     Engines(EnginesArgs),
     /// Say what this machine can enforce and measure, and what will distort
     Doctor(DoctorArgs),
@@ -129,28 +144,42 @@ pub struct SuiteArgs {
     /// A built-in suite's name, or the path of a TOML file
     #[arg(value_parser = SuiteName, hide_possible_values = true, value_hint = ValueHint::FilePath)]
     pub suite: String,
-    /// Change one value of the suite, as `data.records=8M`; may be repeated
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Scale records, RAM and operation counts, as `1/1000`
-    #[arg(long, value_name = "RATIO")]
-    pub scale: Option<String>,
-    /// Only this engine, by its label or name; may be repeated
+    /// Only these engines, by label or name; one that the suite lacks is added
     #[arg(long = "engine", value_name = "NAME", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// How often to repeat each case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
+    /// Where the databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
     /// The swept numbers of threads, as `1,2,4`
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Vec<u32>,
-    /// The folder in which databases are made; emptied of them afterwards
-    #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    /// How often to repeat each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
+    /// How long each measured phase lasts, as 30s
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Scale records, RAM and operation counts, as `1/1000`
+    #[arg(long, value_name = "RATIO")]
+    pub scale: Option<String>,
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub no_ram_limit: bool,
+    /// Change one value of the suite, as `data.records=8M`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// Where databases lie.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PlaceArgs {
+    /// The folder in which databases are made; emptied of them afterwards
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub place: Option<PathBuf>,
+    /// Make the place where it does not exist, and remove it afterwards
+    #[arg(long)]
+    pub create_place: bool,
 }
 
 /// Any text; shells are told the built-in suites. What it means is found out by the command.
@@ -206,11 +235,15 @@ pub struct RunName {
 Examples:
   kvdyno run quick
   kvdyno run quick --engine lmdb,rocksdb --trials 6
+  kvdyno run quick --engine lmdb,lmdb1,direct                engines that a suite lacks are added
+  kvdyno run quick --place /mnt/nvme/kvdyno --create-place --duration 30s
   kvdyno run readwhilewriting --scale 1/1000 --threads 1,2,4 --place /mnt/nvme
   kvdyno run mine.toml --set data.records=80M --set ram.limit=64GiB
+  kvdyno run quick --set data.value_bytes=100,1000,4000      each size with data of its own
+  kvdyno run mine.toml --set phase.measure.role.readers.rate=50k
   kvdyno run quick --json > summary.json
   kvdyno run quick --io-latency
-  kvdyno run quick --name before --note 'kernel 6.12, stock'    then: kvdyno show before
+  kvdyno run quick --name before --note stock-kernel    then: kvdyno show before
 
 A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
 one ends at once.")]
@@ -231,9 +264,9 @@ pub struct RunArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub io: IoArgs,
@@ -297,9 +330,9 @@ pub struct ResumeArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// `kvdyno list`.
@@ -337,24 +370,6 @@ pub struct CheckArgs {
     /// Checks that passed, too, one by one
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
-}
-
-/// `kvdyno engines`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno engines                    all that are found, and where
-  kvdyno engines rocksdb            its options with defaults, and what each durability class means
-  KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
-
-An engine is a program `kvdyno-NAME`. It is looked for next to kvdyno, in the folders of
-KVDYNO_ENGINE_PATH, then in those of PATH.")]
-pub struct EnginesArgs {
-    /// Only this engine, with its options
-    pub name: Option<String>,
-    /// As JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// `kvdyno doctor`.
@@ -417,6 +432,7 @@ Examples:
   kvdyno completions fish > ~/.config/fish/completions/kvdyno.fish")]
 pub struct CompletionsArgs {
     /// Which shell
+    #[arg(value_name = "bash|elvish|fish|powershell|zsh", hide_possible_values = true)]
     pub shell: clap_complete::Shell,
 }
 
@@ -431,10 +447,24 @@ mod tests {
     }
 
     #[test]
+    fn a_commands_own_options_come_before_those_of_all() {
+        let mut command = Cli::command();
+        command.build();
+        let run = command.find_subcommand_mut("run").unwrap();
+        let help = run.render_help().to_string();
+        let at = |option: &str| help.find(&format!(" {option} ")).unwrap();
+        assert!(at("--engine") < at("--place") && at("--place") < at("--set"), "{help}");
+        assert!(at("--set") < at("--color"), "{help}");
+    }
+
+    #[test]
     fn every_example_of_the_help_can_be_parsed() {
         let mut lines = examples(Cli::command().get_after_help());
         for command in Cli::command().get_subcommands() {
             lines.extend(examples(command.get_after_help()));
+            for below in command.get_subcommands() {
+                lines.extend(examples(below.get_after_help()));
+            }
         }
         assert!(lines.len() > 20, "{lines:?}");
         for line in lines {

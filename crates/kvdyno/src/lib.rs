@@ -38,6 +38,7 @@ pub fn main() -> ExitCode {
 fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
     match command {
         Command::Run(args) => commands::run::run(args, printer),
+        Command::Quick(args) => commands::quick::run(args, printer),
         Command::Drive(args) => commands::drive::run(args, printer),
         Command::Plan(args) => commands::plan::run(args, printer),
         Command::Resume(args) => commands::resume::run(args, printer),
@@ -47,6 +48,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Serve(args) => commands::serve::run(args, printer),
         Command::Check(args) => commands::check::run(args, printer),
         Command::Compare(args) => commands::compare::run(args, printer),
+        Command::Versus(args) => commands::versus::run(args, printer),
         Command::Calibrate(args) => commands::calibrate::run(args, printer),
         Command::Size(args) => commands::size::run(args, printer),
         Command::Capacity(args) => commands::capacity::run(args, printer),

@@ -1,5 +1,5 @@
-//! Which library an engine is loaded from: the version or the file that a suite names, or the newest
-//! that is installed.
+//! Which library an engine is loaded from: the version or the file that a suite names, or the
+//! newest that is installed.
 //!
 //! Where libraries are kept is `kvdyno_engine::library`'s, how one is fetched the command's
 //! `engines get`, and what one can do only its worker knows, which is asked here.

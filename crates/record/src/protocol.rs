@@ -155,7 +155,37 @@ pub enum Event {
     },
 }
 
+// What a worker reads and writes as JSON, compiled here: each worker would otherwise have, and take
+// the time to compile, all of it once more.
+impl WorkerDescription {
+    /// As `describe` prints it.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+impl Job {
+    /// The job of a line.
+    pub fn from_json(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(line)
+    }
+}
+
+impl Control {
+    /// The word of a line.
+    pub fn from_json(line: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(line)
+    }
+}
+
 impl Event {
+    /// As a line, with its end.
+    pub fn to_line(&self) -> serde_json::Result<Vec<u8>> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
     /// The event of an engine's failure.
     pub fn failed(phase: Option<u32>, error: &Error) -> Self {
         Self::Failed { phase, class: error.class, message: error.message.clone() }

@@ -34,7 +34,7 @@ impl Listener {
         std::thread::spawn(move || {
             let mut line = String::new();
             while input.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-                match serde_json::from_str(&line) {
+                match Control::from_json(&line) {
                     // The receiver is gone when the worker is done.
                     Ok(Control::Go) => {
                         let _ = sender.send(());

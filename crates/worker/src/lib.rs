@@ -111,7 +111,7 @@ fn describe<E: Engine>() -> Result<ExitCode> {
         debug_build: cfg!(debug_assertions),
         engine: E::describe(),
     };
-    let text = serde_json::to_string_pretty(&description).map_err(|error| other(&error))?;
+    let text = description.to_json().map_err(|error| other(&error))?;
     writeln!(std::io::stdout(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }
@@ -133,7 +133,7 @@ fn run<E: Engine>() -> Result<ExitCode> {
     let mut input = BufReader::new(std::io::stdin());
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let job: Job = serde_json::from_str(&line).map_err(|error| other(&error))?;
+    let job = Job::from_json(&line).map_err(|error| other(&error))?;
     if job.protocol != PROTOCOL {
         let message = format!(
             "this worker speaks protocol {PROTOCOL}, the program {}: build both from one version",

@@ -14,8 +14,7 @@ use std::time::{Duration, SystemTime};
 
 /// Sends one event line to the program.
 pub(crate) fn send(event: &Event) -> Result<()> {
-    let mut line = serde_json::to_vec(event).map_err(|error| other(&error))?;
-    line.push(b'\n');
+    let line = event.to_line().map_err(|error| other(&error))?;
     std::io::stdout().lock().write_all(&line)?;
     Ok(())
 }

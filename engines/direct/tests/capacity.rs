@@ -5,6 +5,7 @@
 
 use kvdyno_direct::Direct;
 use kvdyno_engine::{DataShape, Durability, Engine, ErrorClass, Options, Place, Session, Value};
+use kvdyno_testing::skipped;
 
 const RECORDS: u64 = 137_000_000_000;
 
@@ -33,7 +34,7 @@ fn a_hundred_billion_records_in_64_mb() {
     let engine = match Direct::open(&place, &options, &shape) {
         Ok(engine) => engine,
         Err(error) if error.class == ErrorClass::Invalid => {
-            println!("skipped: {error}");
+            skipped("files", "a_hundred_billion_records_in_64_mb", &error.to_string());
             return;
         }
         Err(error) => panic!("{error}"),

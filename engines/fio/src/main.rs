@@ -47,7 +47,7 @@ fn describe() -> std::io::Result<ExitCode> {
         debug_build: false,
         engine: describe::description(),
     };
-    writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&description)?)?;
+    writeln!(std::io::stdout(), "{}", description.to_json()?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -55,6 +55,6 @@ fn run() -> std::io::Result<ExitCode> {
     talk::hello()?;
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line)?;
-    let job: Job = serde_json::from_str(&line)?;
+    let job = Job::from_json(&line)?;
     talk::run(&job)
 }

@@ -68,9 +68,7 @@ fn opened() -> Result<()> {
 }
 
 fn send(event: &Event) -> io::Result<()> {
-    let mut line = serde_json::to_vec(event)?;
-    line.push(b'\n');
-    io::stdout().lock().write_all(&line)
+    io::stdout().lock().write_all(&event.to_line()?)
 }
 
 /// A case at work.
@@ -100,7 +98,7 @@ impl<'j> Case<'j> {
         std::thread::spawn(move || {
             // The end of the program's words is the receiver's end.
             for line in io::stdin().lines().map_while(io::Result::ok) {
-                let control = serde_json::from_str(&line);
+                let control = Control::from_json(&line);
                 if control.is_ok_and(|control| sender.send(control).is_err()) {
                     return;
                 }

@@ -5,6 +5,7 @@ use crate::engine::Lmdb;
 use kvdyno_engine::{
     DataShape, Durability, Engine, ErrorClass, Options, Place, Result, Session, Value, conformance,
 };
+use kvdyno_testing::skipped;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
@@ -52,7 +53,7 @@ fn attach(bytes: u64) -> Option<(PathBuf, File)> {
     let made = Command::new("losetup").args(["--find", "--show"]).arg(image.path()).output();
     let made = made.ok().filter(|made| made.status.success());
     let Some(made) = made else {
-        println!("skipped: no loop device can be made here (not root?)");
+        skipped("loop", "a raw device", "no loop device can be made here");
         return None;
     };
     let path = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());

@@ -23,7 +23,7 @@ mod tests {
     use super::log::Log;
     use kvdyno_engine::{
         DataShape, Durability, Edge, Engine, EngineEvent, EventKind, Options, Place, Session,
-        Value, conformance,
+        Value, conformance, library,
     };
     use std::time::Duration;
 
@@ -37,8 +37,20 @@ mod tests {
         depth: 1,
     };
 
+    /// Whether there is a library to test; says so where there is none.
+    fn has_library(test: &str) -> bool {
+        let has = !library::installed("rocksdb").is_empty();
+        if !has {
+            kvdyno_testing::skipped("rocksdb", test, "no library of RocksDB is installed");
+        }
+        has
+    }
+
     #[test]
     fn conforms() {
+        if !has_library("conforms") {
+            return;
+        }
         let scratch = tempfile::tempdir().unwrap();
         let report = conformance::run::<RocksDb>(scratch.path());
         assert!(report.conforms(), "{report}");
@@ -47,6 +59,9 @@ mod tests {
     /// The conformance kit announces long values, so short ones and broken promises are for here.
     #[test]
     fn short_values_take_the_short_way_and_longer_ones_are_whole() {
+        if !has_library("short_values_take_the_short_way_and_longer_ones_are_whole") {
+            return;
+        }
         let scratch = tempfile::tempdir().unwrap();
         let place = Place::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);
@@ -65,6 +80,9 @@ mod tests {
 
     #[test]
     fn options_that_lead_out_of_its_folder_are_refused() {
+        if !has_library("options_that_lead_out_of_its_folder_are_refused") {
+            return;
+        }
         let scratch = tempfile::tempdir().unwrap();
         let place = Place::Directory(scratch.path().to_owned());
         for text in ["wal_dir=/tmp", "ttl=1; db_log_dir = /tmp", "db_paths={{path=/tmp}}"] {
@@ -78,6 +96,9 @@ mod tests {
     /// How versions without a listener tell their events; every version writes the same LOG.
     #[test]
     fn the_log_tells_of_flushes() {
+        if !has_library("the_log_tells_of_flushes") {
+            return;
+        }
         let scratch = tempfile::tempdir().unwrap();
         let place = Place::Directory(scratch.path().to_owned());
         let options = Options::defaults(&RocksDb::describe(), Durability::Async);

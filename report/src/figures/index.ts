@@ -6,6 +6,7 @@ import { blockio } from "./blockio";
 import { cost } from "./cost";
 import { efficiency } from "./efficiency";
 import { heat } from "./heat";
+import { history } from "./history";
 import { latency } from "./latency";
 import { memory } from "./memory";
 import { overview } from "./overview";
@@ -23,6 +24,6 @@ import { written } from "./written";
 export { overview, scoreboard };
 
 export const FIGURES: Figure[] = [
-  rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, efficiency,
+  history, rate, memory, volumes, throughput, latency, percentiles, tails, heat, time, timeline, written, amplification, cost, efficiency,
   tradeoff, blockio,
 ];

@@ -1,6 +1,6 @@
 //! `compare` and `calibrate`: what can be typed.
 
-use super::{RunsArgs, SuiteName};
+use super::{PlaceArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -85,9 +85,9 @@ pub struct CalibrateArgs {
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// The folder in which databases are made; emptied of them afterwards
-    #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    /// Where the databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
     pub no_ram_limit: bool,

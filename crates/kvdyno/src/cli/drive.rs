@@ -1,6 +1,6 @@
 //! `drive`: what can be typed.
 
-use super::{IoArgs, NamedArgs, RunsArgs};
+use super::{IoArgs, NamedArgs, RunsArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -26,6 +26,9 @@ pub struct DriveArgs {
     #[arg(value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
     pub place: Option<PathBuf>,
+    /// Make the folder where it does not exist, and remove it afterwards
+    #[arg(long)]
+    pub create_place: bool,
     /// Jobs that were published or are customary
     #[arg(long, value_enum, value_name = "NAME",
           conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]
@@ -102,9 +105,9 @@ pub struct DriveArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// Whether block I/O is watched.
     #[command(flatten)]
     pub watched: IoArgs,

@@ -1,6 +1,6 @@
 //! `export`, `bundle` and `rerun`: what can be typed.
 
-use super::{RunName, RunsArgs};
+use super::{PlaceArgs, RunName, RunsArgs, ViewArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -12,7 +12,8 @@ use std::path::PathBuf;
 Examples:
   kvdyno export --xlsx latest.xlsx  a workbook: the tables, charts, formulas behind what is derived
   kvdyno export --markdown post.md  tables for a blog post; `-`: on standard output
-  kvdyno export --csv figures/      figures.csv, load.csv, run.csv and cost.csv
+  kvdyno export --markdown - --brief  the answer, one table and the machine, for a message
+  kvdyno export --csv figures/      figures.csv, load.csv, run.csv, cost.csv, series.csv, ...
   kvdyno export --csv -             every figure of every trial, one a row, on standard output
   kvdyno export 2026-11-20T10 --json > summary.json
   kvdyno export quick --all-runs --otava otava/   all runs of a suite, for Apache Otava
@@ -40,6 +41,9 @@ pub struct ExportArgs {
     /// The tables in GitHub's Markdown; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
     pub markdown: Option<PathBuf>,
+    /// With --markdown: the answer, one table and the machine in a line; no path of this host
+    #[arg(long, requires = "markdown")]
+    pub brief: bool,
     /// Files for Apache Otava into this folder: a row for each run, and otava.yaml
     #[arg(long, value_name = "DIR", group = "output")]
     pub otava: Option<PathBuf>,
@@ -79,6 +83,7 @@ pub struct BundleArgs {
 #[command(after_help = "\
 Examples:
   kvdyno rerun quick.tar.zst --place /mnt/nvme
+  kvdyno rerun quick.tar.zst --plan   what differs here, what it would do; nothing is done
   kvdyno rerun 2026-11-20T10        a run of one's own, once more
   kvdyno rerun mine.tar.zst --library new=build/librocksdb.so
 
@@ -90,9 +95,12 @@ pub struct RerunArgs {
     /// The run.
     #[command(flatten)]
     pub name: RunName,
-    /// The folder in which databases are made; emptied of them afterwards
-    #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    /// Where the databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
+    /// Say what would be done, and what differs here from there, and do nothing
+    #[arg(long)]
+    pub plan: bool,
     /// The file of an engine's library, where the recorded one was its author's own build; may be
     /// repeated
     #[arg(long = "library", value_name = "LABEL=PATH")]
@@ -100,7 +108,7 @@ pub struct RerunArgs {
     /// The summary as JSON in place of tables
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }

@@ -1,6 +1,6 @@
 //! `kvdyno size` and `kvdyno capacity`.
 
-use super::{IoArgs, NamedArgs, RunsArgs, SuiteName};
+use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -40,9 +40,9 @@ pub struct SearchArgs {
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// The folder in which databases are made; emptied of them afterwards
-    #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    /// Where the databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
     /// A block device of the suite's volumes whose data is lost, in full; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,

@@ -4,12 +4,39 @@ use super::{RunName, RunsArgs};
 use clap::Args;
 use std::path::PathBuf;
 
+/// What of a run is shown in place of its screen.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "What is shown (without any of these: one screen)")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
+pub struct ViewArgs {
+    /// Everything: the machine, all tables with how to read them, the findings
+    #[arg(long, conflicts_with = "json")]
+    pub full: bool,
+    /// Single tables: search, load, run, cost, time, io, baseline, drive, drive-times
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json")]
+    pub table: Vec<String>,
+    /// More columns in the tables; alone: in all of them
+    #[arg(long, conflicts_with = "json")]
+    pub wide: bool,
+    /// The findings: what to bear in mind, with its evidence and what would help
+    #[arg(long, conflicts_with = "json")]
+    pub findings: bool,
+    /// The raw device's tables
+    #[arg(long, conflicts_with = "json")]
+    pub drive: bool,
+    /// The machine, and the engines with their options and durability class
+    #[arg(long, conflicts_with = "json")]
+    pub config: bool,
+}
+
 /// `kvdyno show`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
-  kvdyno show                       the latest run
-  kvdyno show 2026-11-20T10 --wide
+  kvdyno show                       the latest run, on one screen
+  kvdyno show --full                everything: tables, how to read them, findings
+  kvdyno show --table cost --wide   one table, with more columns
+  kvdyno show 2026-11-20T10 --findings
   kvdyno show quick                 the latest run of that suite
   kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
 pub struct ShowArgs {
@@ -19,9 +46,9 @@ pub struct ShowArgs {
     /// The summary as JSON
     #[arg(long)]
     pub json: bool,
-    /// More columns
-    #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    /// What of it is shown.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// `kvdyno report`.

@@ -93,7 +93,7 @@ fn prepared(args: &CalibrateArgs) -> anyhow::Result<Prepared> {
         suite: args.suite.clone(),
         set: args.set.clone(),
         trials: args.trials,
-        place: args.place.clone(),
+        at: args.at.clone(),
         no_ram_limit: args.no_ram_limit,
         ..SuiteArgs::default()
     };

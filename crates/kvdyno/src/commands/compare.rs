@@ -12,24 +12,58 @@ use crate::report::versus::{
 use crate::report::wrap::wrap;
 use crate::units;
 use anyhow::Context as _;
+use std::path::Path;
 
 /// How far in the text stands after the word that a line begins with.
 const INDENT: usize = 10;
 
 /// Compares, prints, and says what came of the gate.
 pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let figures = figures(args)?;
-    let gate = args.gate.as_deref().map(units::parse_share).transpose();
-    let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
+    let asked = Asked::of(&args.figures, args.all, args.gate.as_deref())?;
     let base = read(args, &args.base)?;
     let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
     let sides = sides(args, &base, new.as_ref())?;
-    let host = &new.as_ref().unwrap_or(&base).evidence.run.host_before;
-    let noise = Noise::by(newest(&args.runs.runs, host), &sides);
-    let versus = Versus::of(&sides, &Question { figures, noise, gate }).map_err(|r| refused(&r))?;
-    if args.json {
+    let shown = Shown { json: args.json, html: args.html.as_deref() };
+    answer(&sides, asked, &args.runs.runs, &shown, printer)
+}
+
+/// What is wanted of a comparison, this machine's noise aside.
+pub(super) struct Asked {
+    figures: Figures,
+    gate: Option<f64>,
+}
+
+/// How a comparison is to be shown.
+pub(super) struct Shown<'s> {
+    /// As JSON.
+    pub(super) json: bool,
+    /// As a page, into this file.
+    pub(super) html: Option<&'s Path>,
+}
+
+impl Asked {
+    /// As it was typed.
+    pub(super) fn of(names: &[String], all: bool, gate: Option<&str>) -> anyhow::Result<Self> {
+        let gate = gate.map(units::parse_share).transpose();
+        let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
+        Ok(Self { figures: figures(names, all)?, gate })
+    }
+}
+
+/// Compares two sides by what this machine can resolve, shows it, and says what came of the gate.
+pub(super) fn answer(
+    sides: &Sides<'_>,
+    asked: Asked,
+    runs: &Path,
+    shown: &Shown<'_>,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let noise = Noise::by(newest(runs, sides.host()), sides);
+    let question = Question { figures: asked.figures, noise, gate: asked.gate };
+    let versus = Versus::of(sides, &question).map_err(|r| refused(&r))?;
+    if shown.json {
         printer.json(&versus)?;
-    } else if let Some(path) = &args.html {
+    } else if let Some(path) = shown.html {
         report::write(&VersusData::of(Ok(versus.clone())), path, printer)?;
     } else {
         print(&versus, printer);
@@ -49,14 +83,14 @@ fn verdict(versus: &Versus) -> Exit {
     }
 }
 
-fn figures(args: &CompareArgs) -> anyhow::Result<Figures> {
-    if args.all {
+fn figures(names: &[String], all: bool) -> anyhow::Result<Figures> {
+    if all {
         return Ok(Figures::All);
     }
-    if args.figures.is_empty() {
+    if names.is_empty() {
         return Ok(Figures::Usual);
     }
-    Figures::named(&args.figures).map_err(|error| {
+    Figures::named(names).map_err(|error| {
         let UnknownFigure { known, .. } = &error;
         let hint = format!("one of: {}", known.join(", "));
         Complaint::usage(format!("--figures: {error}")).hint(hint).into()
@@ -114,7 +148,7 @@ fn print(versus: &Versus, printer: &Printer) {
     lines(text::header(versus));
     printer.data("");
     printer.data(&text::table(versus).text());
-    printer.data(text::aid());
+    printer.data(&wrap(&text::aid(versus).replace('\n', " "), 0));
     printer.data("");
     lines(text::footer(versus));
 }

@@ -8,7 +8,7 @@ mod text;
 use super::finish::{self, Shown};
 use super::prepare::prepare_text;
 use super::run;
-use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, SuiteArgs};
+use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, PlaceArgs, SuiteArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
 use crate::host::raw::Consent;
@@ -18,7 +18,7 @@ use std::thread::available_parallelism;
 
 /// Measures a drive.
 pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let shown = Shown { json: args.json, wide: args.wide };
+    let shown = Shown { json: args.json, view: args.view.clone() };
     if let Some(file) = &args.import_fio {
         let folder = import::import(file, &args.runs.runs, &args.named)?;
         return finish::show(&folder, Ended::Complete, &shown, printer);
@@ -35,7 +35,8 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .hint("`apt install fio` (Debian, Ubuntu), `dnf install fio` (Fedora, RHEL)")
             .into());
     }
-    let suite = SuiteArgs { place: args.place.clone(), ..SuiteArgs::default() };
+    let at = PlaceArgs { place: args.place.clone(), create_place: args.create_place };
+    let suite = SuiteArgs { at, ..SuiteArgs::default() };
     let file = "drive.toml (written by kvdyno drive)";
     let mut prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
     prepared.consent = match &args.destroy_data_on {

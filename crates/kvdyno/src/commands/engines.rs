@@ -1,6 +1,11 @@
 //! `kvdyno engines`: the engines that are found, and what each says of itself.
 
-use crate::cli::EnginesArgs;
+mod get;
+mod list;
+mod maven;
+mod releases;
+
+use crate::cli::{EnginesAction, EnginesArgs};
 use crate::exit::{Complaint, Exit};
 use crate::printer::{Printer, Tone};
 use crate::report::table::{Side, Table};
@@ -22,6 +27,11 @@ struct Found {
 
 /// Prints all engines, or one.
 pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    match &args.action {
+        Some(EnginesAction::Get(get)) => return get::run(get, printer),
+        Some(EnginesAction::List { json }) => return list::run(*json, printer),
+        None => {}
+    }
     if let Some(name) = &args.name {
         return one(name, args.json, printer);
     }
@@ -45,7 +55,10 @@ pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
             printer.warning(problem);
         }
     }
-    printer.hint("`kvdyno engines NAME` shows an engine's options");
+    printer.hint(
+        "`kvdyno engines NAME` shows an engine's options, `kvdyno engines list` the versions that \
+         are installed",
+    );
     Ok(Exit::Ok)
 }
 

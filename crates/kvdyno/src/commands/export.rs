@@ -6,9 +6,11 @@ use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
 use crate::report::evidence::Evidence;
 use crate::report::summary::Summary;
-use crate::report::{long, markdown, otava, wide, xlsx};
+use crate::report::{brief, long, markdown, otava, time_csv, wide, xlsx};
 use anyhow::Context as _;
 use kvdyno_record::files::{RunFolder, write_atomic};
+use std::fs::File;
+use std::io::BufWriter;
 use std::path::Path;
 
 /// Writes the figures.
@@ -27,14 +29,15 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         if path == Path::new("-") {
             printer.verbatim(&long::csv(&summary)?);
         } else {
-            csv_folder(&summary, path, printer)?;
+            csv_folder(&evidence, &summary, path, printer)?;
         }
     }
     if let Some(path) = &args.xlsx {
         file(path, &xlsx::workbook(&evidence, &summary)?, printer)?;
     }
     if let Some(path) = &args.markdown {
-        let page = markdown::page(&summary);
+        let of = if args.brief { brief::page } else { markdown::page };
+        let page = of(&summary);
         if path == Path::new("-") {
             printer.verbatim(page.as_bytes());
         } else {
@@ -80,14 +83,35 @@ fn read(folder: &RunFolder) -> anyhow::Result<Evidence> {
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))
 }
 
-/// The long list and a file for each table.
-fn csv_folder(summary: &Summary, folder: &Path, printer: &Printer) -> anyhow::Result<()> {
+/// The long list, a file for each table, and the time lines.
+fn csv_folder(
+    evidence: &Evidence,
+    summary: &Summary,
+    folder: &Path,
+    printer: &Printer,
+) -> anyhow::Result<()> {
     make(folder)?;
     let mut files = vec![("figures", long::csv(summary)?)];
     files.extend(wide::tables(summary)?);
     for (name, csv) in files {
         file(&folder.join(format!("{name}.csv")), &csv, printer)?;
     }
+    lines(&folder.join("series.csv"), printer, |to| time_csv::series(evidence, to))?;
+    lines(&folder.join("machine.csv"), printer, |to| time_csv::machine(evidence, to))
+}
+
+/// A file that is written line by line, and takes its name when it is whole.
+fn lines(
+    path: &Path,
+    printer: &Printer,
+    write: impl FnOnce(BufWriter<File>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let failed = || format!("failed to write `{}`", path.display());
+    let partial = path.with_extension("csv.tmp");
+    let to = File::create(&partial).with_context(failed)?;
+    write(BufWriter::new(to)).with_context(failed)?;
+    std::fs::rename(&partial, path).with_context(failed)?;
+    printer.note(&format!("wrote {}", path.display()));
     Ok(())
 }
 

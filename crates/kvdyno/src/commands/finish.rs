@@ -1,7 +1,7 @@
 //! What `run` and `resume` share: the cases that are still to be done, the end of the record, and
 //! the tables.
 
-use crate::cli::{RunName, RunsArgs, ShowArgs};
+use crate::cli::{RunName, RunsArgs, ShowArgs, ViewArgs};
 use crate::exit::Exit;
 use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
 use crate::printer::{Printer, Progress};
@@ -18,10 +18,10 @@ use std::time::Duration;
 
 /// How a run is to be shown.
 pub struct Shown {
-    /// The summary as JSON in place of tables.
+    /// The summary as JSON in place of the screen.
     pub json: bool,
-    /// More columns.
-    pub wide: bool,
+    /// What is shown in place of the screen.
+    pub view: ViewArgs,
 }
 
 /// A run at work: all that it holds until it is closed.
@@ -113,8 +113,8 @@ pub fn show(
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
-    let verdict =
-        super::show::run(&ShowArgs { name, json: shown.json, wide: shown.wide }, printer)?;
+    let shown = ShowArgs { name, json: shown.json, view: shown.view.clone() };
+    let verdict = super::show::run(&shown, printer)?;
     // A case that does not fit its RAM or its time is an answer, not a failure: the verdict knows.
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }
@@ -143,10 +143,7 @@ fn tell(folder: &RunFolder, ended: Ended, printer: &Printer) {
         Ended::Partial => {
             let left = Evidence::read(folder).map_or(0, |evidence| evidence.left().len());
             let cases = units::cases(left);
-            printer.warning(&format!(
-                "{cases} did not come to an end of {} own; the others are kept",
-                if left == 1 { "its" } else { "their" }
-            ));
+            printer.warning(&format!("{cases} did not run to the end; the others are kept"));
             printer.hint(&format!("`kvdyno resume {path}` tries {cases} again"));
         }
         Ended::Interrupted => {

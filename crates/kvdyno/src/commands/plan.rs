@@ -1,6 +1,6 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
-use super::prepare::{check_space, check_threads, prepare, refused, tell};
+use super::prepare::{Prepared, check_space, check_threads, prepare, refused, tell};
 use crate::cli::PlanArgs;
 use crate::exit::{Complaint, Exit};
 use crate::host::{Place, Root};
@@ -23,19 +23,24 @@ pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if args.json {
         printer.json(&prepared.plan)?;
     } else {
-        printer.heading(&prepared.plan.title);
-        tell(&prepared, |text| printer.data(text), |text| printer.warning(text));
-        printer.data(&table(&prepared.plan));
-        let assumptions = &prepared.plan.estimate.assumptions;
-        let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
-        let assumptions = assumptions.join("\n  - ");
-        printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
+        show(&prepared, printer);
     }
     check_space(&prepared)?;
     check_threads(&root, &prepared.plan)?;
     check_volumes(&prepared.plan).map_err(|error| would_be_refused(&error))?;
     check_tiers(&root, &prepared.plan).map_err(|error| would_be_refused(&error))?;
     Ok(Exit::Ok)
+}
+
+/// What would be done: outline, cases, and what the estimate rests on.
+pub(super) fn show(prepared: &Prepared, printer: &Printer) {
+    printer.heading(&prepared.plan.title);
+    tell(prepared, |text| printer.data(text), |text| printer.warning(text));
+    printer.data(&table(&prepared.plan));
+    let assumptions = &prepared.plan.estimate.assumptions;
+    let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
+    let assumptions = assumptions.join("\n  - ");
+    printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
 }
 
 /// What this machine lacks: the plan is told all the same, as another one may have it.

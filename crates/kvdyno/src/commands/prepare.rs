@@ -1,7 +1,7 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
-use crate::cli::{NamedArgs, SuiteArgs};
+use crate::cli::{NamedArgs, PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::host::raw::{self, Consent};
 use crate::host::{PlaceError, Root, Volume, facts, place};
@@ -12,6 +12,7 @@ use crate::{libraries, units};
 use anyhow::Context as _;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,9 @@ pub fn prepare_text(
     let place = suite.place().map(Path::to_owned);
     let at = place.as_deref().unwrap_or(default_place);
     let (volume, host) = look(at, root)?;
+    if let Some(place) = &place {
+        check_exists(place, args.at.create_place, &volume)?;
+    }
     let sizing = SizingHost {
         memory_bytes: host.machine.memory_bytes,
         memory_available_bytes: host.machine.memory_available_bytes,
@@ -79,12 +83,15 @@ pub fn prepare_plan(
     text: String,
     plan: Plan,
     mut workers: Workers,
-    place: Option<PathBuf>,
+    PlaceArgs { place, create_place }: PlaceArgs,
     default_place: &Path,
     root: &Root,
 ) -> anyhow::Result<Prepared> {
     let at = place.as_deref().unwrap_or(default_place);
     let (volume, host) = look(at, root)?;
+    if let Some(place) = &place {
+        check_exists(place, create_place, &volume)?;
+    }
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
@@ -98,6 +105,29 @@ fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
         .with_context(|| format!("failed to look at the place {}", at.display()))?;
     place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
     Ok((volume, facts::read(root, at)))
+}
+
+/// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made without
+/// being asked for, it would lie on another drive than the one that is meant.
+fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Complaint> {
+    // What is there and no directory is refused when it is looked at.
+    let not_there = || place.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+    if create || !not_there() {
+        return Ok(());
+    }
+    let device = match &volume.device {
+        Ok(device) => format!(", {}", device.name),
+        Err(_) => String::new(),
+    };
+    let under = volume.directory.display();
+    let message = format!(
+        "{} does not exist; made now, it would lie in {under} ({}{device})",
+        place.display(),
+        volume.kind()
+    );
+    Err(Complaint::usage(message).hint(
+        "`--create-place` makes it; `findmnt` says whether the drive that is meant is mounted",
+    ))
 }
 
 /// The null engine measures what the harness costs, whether or not it is tested.
@@ -247,12 +277,16 @@ pub fn read(name: &str) -> anyhow::Result<(String, String)> {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(error) => {
             let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
-            let meant = suite::closest(name, &names).filter(|_| !Path::new(name).exists());
-            let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
-            let what = "a path of a TOML file, or a built-in suite";
-            Err(Complaint::usage(format!("failed to read the suite `{name}`: {error}"))
-                .hint(format!("{meant}{what}: {}", names.join(", ")))
-                .into())
+            let hint =
+                format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
+            let message = match suite::closest(name, &names) {
+                _ if error.kind() != ErrorKind::NotFound => {
+                    format!("failed to read the suite `{name}`: {error}")
+                }
+                Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
+                None => format!("there is no suite and no file `{name}`"),
+            };
+            Err(Complaint::usage(message).hint(hint).into())
         }
     }
 }
@@ -282,8 +316,10 @@ fn overrides(args: &SuiteArgs) -> anyhow::Result<Overrides> {
         set: args.set.clone(),
         threads: args.threads.clone(),
         trials: args.trials,
-        place: args.place.clone(),
+        place: args.at.place.clone(),
         engines: args.engines.clone(),
+        installed: workers::find_all().into_keys().collect(),
+        duration: args.duration.clone(),
         no_ram_limit: args.no_ram_limit,
         scale: scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?,
     })

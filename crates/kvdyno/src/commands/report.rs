@@ -39,7 +39,7 @@ pub(super) fn write(data: &impl Serialize, path: &Path, printer: &Printer) -> an
 }
 
 /// Beside the run's folder or its bundle, not in it: a sealed record stays as it is.
-fn beside(run: &Path) -> PathBuf {
+pub(super) fn beside(run: &Path) -> PathBuf {
     let name = run.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(ENDING).unwrap_or(&name);
     run.with_file_name(format!("{name}.html"))

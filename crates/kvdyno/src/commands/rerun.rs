@@ -9,6 +9,7 @@ mod libraries;
 
 use super::compare;
 use super::finish::{self, Shown};
+use super::plan;
 use super::prepare::{Prepared, prepare_plan};
 use super::resume::check_secrets;
 use super::run;
@@ -45,8 +46,13 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
         recorded.tell(&prepared, printer);
         (prepared, recorded.run.block_io)
     };
+    if args.plan {
+        plan::show(&prepared, printer);
+        run::check(&prepared)?;
+        return Ok(Exit::Ok);
+    }
     let (folder, ended) = run::keep(&prepared, runs, block_io, printer)?;
-    let shown = Shown { json: args.json, wide: args.wide };
+    let shown = Shown { json: args.json, view: args.view.clone() };
     let exit = finish::show(&folder, ended, &shown, printer)?;
     compare(&old, &folder, args, printer);
     Ok(exit)
@@ -117,8 +123,8 @@ impl Recorded {
         // What is needed here is found out here: a stranger's plan may say anything.
         let estimate = suite::estimate(&found.cases, &workers.descriptions());
         let plan = Plan { format, sized, estimate, ..found };
-        let (text, place) = (self.text.clone(), args.place.clone());
-        prepare_plan(text, plan, workers, place, default_place, &Root::system())
+        let (text, at) = (self.text.clone(), args.at.clone());
+        prepare_plan(text, plan, workers, at, default_place, &Root::system())
     }
 
     /// Says what differs here before anything begins.

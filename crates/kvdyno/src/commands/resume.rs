@@ -65,7 +65,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(warning) = limit_not_held(&plan, &facts::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let shown = Shown { json: args.json, wide: args.wide };
+    let shown = Shown { json: args.json, view: args.view.clone() };
     let databases = Databases::default();
     let work = AtWork { folder, tiers, volumes, workers, interrupt, alone, databases };
     if plan.search.is_some() {

@@ -28,7 +28,8 @@ pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     prepared.given_up.clone_from(&args.destroy_data_on);
     prepared.named.clone_from(&args.named);
     let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-    finish::show(&folder, ended, &Shown { json: args.json, wide: args.wide }, printer)
+    let shown = Shown { json: args.json, view: args.view.clone() };
+    finish::show(&folder, ended, &shown, printer)
 }
 
 /// Runs what is prepared into a new folder below `runs`, as far as it comes.
@@ -101,7 +102,7 @@ pub(super) fn start(
 }
 
 /// Refuses what cannot be done here, before anything is touched.
-fn check(prepared: &Prepared) -> anyhow::Result<()> {
+pub(super) fn check(prepared: &Prepared) -> anyhow::Result<()> {
     check_space(prepared)?;
     check_threads(&Root::system(), &prepared.plan)?;
     check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;

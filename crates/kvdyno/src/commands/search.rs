@@ -11,7 +11,7 @@ mod points;
 use super::finish::AtWork;
 use super::prepare::{self, Prepared, check_space, limit_not_held};
 use super::run;
-use crate::cli::SearchArgs;
+use crate::cli::{PlaceArgs, SearchArgs};
 use crate::exit::{Complaint, Exit};
 use crate::findings::Severity;
 use crate::printer::Printer;
@@ -66,7 +66,7 @@ impl<'a> Query<'a> {
             text,
             making,
             trials: args.trials,
-            place: args.place.clone(),
+            at: args.at.clone(),
             runs: args.runs.runs.clone(),
         };
         let plan = maker.settle()?;
@@ -150,7 +150,7 @@ pub(super) fn resume(
     json: bool,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let search = plan.search.clone().context("the run is no search")?;
+    let search = plan.search.clone().context("the run is not a search")?;
     printer.note(&format!("then the search of `{}` goes on from its record", search.target));
     let file = work.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
@@ -162,7 +162,8 @@ pub(super) fn resume(
         making: search.making,
         trials: search.trials,
         runs: place.clone(),
-        place: Some(place),
+        // It was made for the run, and is removed when nobody is in it.
+        at: PlaceArgs { place: Some(place), create_place: true },
     };
     Searching { work, plan, maker, budget: None }.finish(json, printer)
 }
@@ -199,7 +200,9 @@ fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
             let volume = case.volume.as_ref().map(|volume| format!(" on {}", volume.name));
             let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM {}", units::bytes(bytes)));
             let (volume, ram) = (volume.unwrap_or_default(), ram.unwrap_or_default());
-            keys.push((&case.key, format!("{}{volume}{ram}", case.label)));
+            let (records, values) = (case.data.records, case.shape.value_bytes_mean);
+            let data = format!(" {} x {values} B", units::count(records));
+            keys.push((&case.key, format!("{}{data}{volume}{ram}", case.label)));
         }
     }
     if keys.len() < 2 {
@@ -303,7 +306,7 @@ impl Searching {
 
     /// Point after point, until nothing is left to be known.
     fn points(&mut self, printer: &Printer) -> anyhow::Result<Ended> {
-        let search = self.plan.search.clone().context("the run is no search")?;
+        let search = self.plan.search.clone().context("the run is not a search")?;
         let (begun, mut longest, mut asked) = (Instant::now(), Duration::ZERO, None);
         let progress = printer.progress(self.plan.cases.len(), Duration::ZERO);
         let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
@@ -332,7 +335,7 @@ impl Searching {
             // The first point's time has the load in it; of the others the longest tells.
             let later = begun.elapsed() + longest.max(Duration::from_nanos(one));
             if self.budget.is_some_and(|budget| later > budget) {
-                printer.warning("no time is left for another point: the search ends here");
+                printer.warning("stopped by its --budget: the next point would end after it");
                 printer.hint("a longer --budget, or fewer --trials, measures more points");
                 return Ok(Ended::Complete);
             }
@@ -367,7 +370,7 @@ struct Output<'a> {
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(folder)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
-    let answer = summary.search.as_ref().context("the run is no search")?;
+    let answer = summary.search.as_ref().context("the run is not a search")?;
     for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
     }

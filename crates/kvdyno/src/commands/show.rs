@@ -1,30 +1,64 @@
-//! `kvdyno show`: a run's tables.
+//! `kvdyno show`: a run on one screen, or what is asked for in place of that.
 
-use super::runs;
-use crate::cli::ShowArgs;
-use crate::exit::Exit;
+use super::{report, runs};
+use crate::cli::{RunName, ShowArgs, ViewArgs};
+use crate::exit::{Complaint, Exit};
 use crate::findings::Severity;
 use crate::host::place::left_by;
 use crate::printer::{Printer, Tone, one_line};
 use crate::report::answer::answers;
+use crate::report::screen::{self, Ending};
 use crate::report::summary::{Summary, verdict};
+use crate::report::tables::{self, Titled};
 use crate::report::wrap::wrap;
-use crate::report::{header, tables};
+use crate::report::{header, screen::Line};
+use crate::suite::closest;
 use anyhow::Context as _;
 use std::path::Path;
 
+/// The tables of a raw device.
+const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
+
 /// Prints a run that is kept.
 pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    check_tables(&args.view)?;
     let folder = runs::find(&args.name)?;
     let summary = Summary::read(&folder)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
     if args.json {
         printer.json(&summary)?;
     } else {
-        print(&summary, args.wide, printer);
+        print(&summary, &args.view, &ending(&folder), printer)?;
         tell_left_behind(&summary, printer);
     }
     Ok(verdict(&summary))
+}
+
+/// How the run is called in commands, and where its report lies or would.
+fn ending(folder: &runs::Found) -> Ending {
+    let named = folder.named();
+    let here = std::env::current_dir().unwrap_or_default();
+    let short = named.strip_prefix(&here).unwrap_or(named).display().to_string();
+    let newest = RunName { run: "latest".to_owned(), ..RunName::default() };
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_latest = runs::find(&newest)
+        .is_ok_and(|found| real(found.named()).is_some_and(|path| Some(path) == real(named)));
+    let name = if is_latest { String::new() } else { format!(" {short}") };
+    let page = report::beside(named);
+    let shown = page.strip_prefix(&here).unwrap_or(&page).display().to_string();
+    let report = if page.is_file() { shown } else { format!("kvdyno report{name} writes {shown}") };
+    Ending { show: format!("kvdyno show{name}"), report }
+}
+
+/// A table that nobody has is a mistake before anything is run.
+pub(super) fn check_tables(view: &ViewArgs) -> Result<(), Complaint> {
+    let unknown = view.table.iter().find(|name| !tables::NAMES.contains(&name.as_str()));
+    let Some(name) = unknown else { return Ok(()) };
+    let what = format!("--table: there is no table `{name}`");
+    let near = closest(name, &tables::NAMES);
+    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    let hint = format!("{near}tables: {}", tables::NAMES.join(", "));
+    Err(Complaint::usage(what).hint(hint))
 }
 
 /// What a killed run left in its place: only the machine knows, not the record.
@@ -39,11 +73,61 @@ fn tell_left_behind(summary: &Summary, printer: &Printer) {
     printer.hint(&format!("`kvdyno resume {}` removes them and does what is left", run.id));
 }
 
-/// Prints a summary: header, what it comes to, tables, findings. `kvdyno run` ends with this, too.
-pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
-    for (word, text) in header::lines(summary) {
-        printer.marked(Tone::Strong, &format!("{word:<10}"), &wrap(&text, 10));
+/// Prints a summary: its screen, or what `view` asks for. `kvdyno run` ends with this, too.
+pub fn print(
+    summary: &Summary,
+    view: &ViewArgs,
+    ending: &Ending,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let asked = !view.table.is_empty() || view.drive || view.findings || view.config;
+    if view.full || (view.wide && !asked) {
+        full(summary, view.wide, printer);
+        return Ok(());
     }
+    if !asked {
+        for Line { tone, word, text } in screen::lines(summary, ending) {
+            match tone {
+                Some(tone) => printer.marked(tone, &word, &text),
+                None => printer.data(&text),
+            }
+        }
+        return Ok(());
+    }
+    if view.config {
+        config(summary, printer);
+    }
+    let all = tables::all(summary, view.wide);
+    check_rows(summary, view, &all)?;
+    let wanted = |name: &str| {
+        view.table.iter().any(|wanted| wanted == name) || (view.drive && OF_DRIVE.contains(&name))
+    };
+    for titled in all.iter().filter(|titled| wanted(titled.name)) {
+        table(titled, printer);
+    }
+    if view.findings {
+        findings(summary, printer);
+    }
+    Ok(())
+}
+
+/// A table that is asked for and has no rows is said to be empty, with those that are not.
+fn check_rows(summary: &Summary, view: &ViewArgs, all: &[Titled]) -> Result<(), Complaint> {
+    let has = |name: &str| all.iter().any(|titled| titled.name == name);
+    let missing = view.table.iter().find(|name| !has(name)).cloned();
+    let missing = missing.or_else(|| {
+        let drive = view.drive && !OF_DRIVE.iter().any(|name| has(name));
+        drive.then(|| "drive".to_owned())
+    });
+    let Some(name) = missing else { return Ok(()) };
+    let what = format!("{} has nothing for the table `{name}`", summary.run.id);
+    let names: Vec<&str> = all.iter().map(|titled| titled.name).collect();
+    Err(Complaint::usage(what).hint(format!("it has: {}", names.join(", "))))
+}
+
+/// Header, what it comes to, all tables, findings.
+fn full(summary: &Summary, wide: bool, printer: &Printer) {
+    head(summary, printer);
     let answers = answers(summary);
     if !answers.is_empty() {
         printer.data("");
@@ -55,22 +139,50 @@ pub fn print(summary: &Summary, wide: bool, printer: &Printer) {
         printer.marked(Tone::Strong, &word, &wrap(&one_line(&answer.sentence), indent));
     }
     for titled in tables::all(summary, wide) {
-        printer.data("");
-        printer.heading(titled.title);
-        printer.data(&titled.table.text());
-        printer.data(&titled.aid);
+        table(&titled, printer);
     }
-    if !summary.findings.is_empty() {
+    findings(summary, printer);
+}
+
+fn head(summary: &Summary, printer: &Printer) {
+    for (word, text) in header::lines(summary) {
+        printer.marked(Tone::Strong, &format!("{word:<10} "), &wrap(&text, 11));
+    }
+}
+
+fn table(titled: &Titled, printer: &Printer) {
+    printer.data("");
+    printer.heading(titled.title);
+    printer.data(&titled.table.text());
+    printer.data(&titled.aid);
+}
+
+fn findings(summary: &Summary, printer: &Printer) {
+    if summary.findings.is_empty() {
+        return;
+    }
+    printer.data("");
+    printer.heading("Findings");
+    for finding in &summary.findings {
+        let tone = match finding.severity {
+            Severity::Invalid => Tone::Bad,
+            Severity::Warning => Tone::Warning,
+            Severity::Info => Tone::Good,
+        };
+        let word = format!("{:<8}", header::severity(finding.severity));
+        printer.marked(tone, &word, &header::finding(finding));
+    }
+}
+
+/// The machine, and each engine with all of its options.
+fn config(summary: &Summary, printer: &Printer) {
+    head(summary, printer);
+    for engine in summary.engines.iter().filter(|engine| !engine.options.is_empty()) {
+        let options: Vec<String> =
+            engine.options.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let class = engine.durability.as_str();
         printer.data("");
-        printer.heading("Findings");
-        for finding in &summary.findings {
-            let tone = match finding.severity {
-                Severity::Invalid => Tone::Bad,
-                Severity::Warning => Tone::Warning,
-                Severity::Info => Tone::Good,
-            };
-            let word = format!("{:<8}", header::severity(finding.severity));
-            printer.marked(tone, &word, &header::finding(finding));
-        }
+        printer.heading(&format!("Options of {}, durability {class}", one_line(&engine.label)));
+        printer.data(&wrap(&one_line(&options.join(", ")), 0));
     }
 }

@@ -18,7 +18,7 @@ const GRAIN_BYTES: u64 = 16 << 20;
 
 /// Searches.
 pub fn run(args: &SizeArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let place = args.search.place.as_deref().unwrap_or(Path::new("."));
+    let place = args.search.at.place.as_deref().unwrap_or(Path::new("."));
     let host = facts::read(&Root::system(), place);
     if !host.ram_limit.available {
         let why = format!("RAM cannot be limited here: {}", host.ram_limit.detail);

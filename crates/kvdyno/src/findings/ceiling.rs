@@ -2,12 +2,9 @@
 
 use super::{Finding, Id};
 use crate::report::catalogue as c;
-use crate::report::efficiency::ONE_IO_BYTES;
+use crate::report::efficiency::{ABOVE_PERCENT, ONE_IO_BYTES};
 use crate::report::group::Group;
 use crate::units::si;
-
-/// Trials of a drive lie this far apart; past it, more than the drive can do was counted.
-const ABOVE_PERCENT: f64 = 110.0;
 
 /// Of a bare drive's I/Os it is known how many there are: more than this of others are company.
 const OTHERS: f64 = 0.1;
@@ -44,7 +41,7 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
         let standing = run.efficiency.as_ref().filter(|standing| !standing.cached)?;
         let ceiling = standing.ceiling.as_ref()?;
         let words = format!(
-            "{} made {} I/Os a second at the device, {:.2} times what the bare drive gave {} in \
+            "{} made {} I/Os a second at the device, {:.2} times what the raw device gave {} in \
              flight ({}, {})",
             group.label,
             si(share / 100.0 * ceiling.ios_per_s),
@@ -58,9 +55,9 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
     Finding::of_cases(
         Id::AboveCeiling,
         above.collect::<Vec<_>>(),
-        "the ceiling or the count is not what it seems: readahead or background threads keep more \
-         in flight than the operations do, somebody else was at the drive (its counters count \
-         everybody's), or the drive was slower while the ceiling was taken: compare KB/op with \
-         reads/op, and take more trials",
+        "the raw-device baseline or the count is not what it seems: readahead or background \
+         threads keep more in flight than the operations do, somebody else was at the drive (its \
+         counters are of the whole device), or the drive was slower while the baseline was taken: \
+         compare KB/op with reads/op, and take more trials",
     )
 }

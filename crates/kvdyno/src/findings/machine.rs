@@ -140,8 +140,8 @@ fn slow_clock(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(
         Id::SlowClock,
         slow,
-        "each operation costs some 15 ns more than with the processor's own clock; the harness \
-         line includes it",
+        "each operation costs some 15 ns more than with the processor's own clock; the load \
+         generator's line includes it",
     )
 }
 

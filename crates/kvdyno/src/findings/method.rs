@@ -111,7 +111,7 @@ fn harness_share(groups: &[Group], harness: &Harness) -> Option<Finding> {
         let share = harness.ns_per_op / mean;
         (share > HARNESS_SHARE_MAX).then(|| {
             let words = format!(
-                "{} take {mean:.0} ns on average, of which the harness is {}",
+                "{} take {mean:.0} ns on average, of which the load generator is {}",
                 role.role,
                 percent(share.min(1.0))
             );

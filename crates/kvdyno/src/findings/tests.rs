@@ -79,7 +79,7 @@ fn at_drive(id: Id, case: &str, more_reads: u64) -> Finding {
 #[test]
 fn more_than_the_bare_drive_can_do_is_not_believed() {
     let above = at_drive(Id::AboveCeiling, "lmdb_t1", 60_000);
-    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the bare drive gave";
+    let words = "LMDB made 14.4 k I/Os a second at the device, 1.53 times what the raw device gave";
     assert!(above.evidence.contains(words), "{above:?}");
     let shared = at_drive(Id::DriveShared, "psync-2", 20_000);
     let words = "psync-2 made 9.38 k I/Os a second, and the device did 11.4 k";

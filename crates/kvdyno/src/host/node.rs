@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_is_started_takes_its_memory_from_there_and_we_go_on_as_before() {
         if let Err(unavailable) = check(&Root::system(), 0) {
-            return skipped("what_is_started_takes_its_memory", &unavailable.to_string());
+            return skipped("numa", "what_is_started_takes_its_memory", &unavailable.to_string());
         }
         let maps = || {
             let output = Command::new("cat").arg("/proc/self/numa_maps").output().unwrap();

@@ -143,7 +143,9 @@ mod tests {
             Ok(by_cachestat) => {
                 assert_eq!(by_cachestat.resident_bytes, by_mincore.resident_bytes);
             }
-            Err(error) => testing::skipped("cachestat_and_mincore_agree", &error.to_string()),
+            Err(error) => {
+                testing::skipped("cachestat", "cachestat_and_mincore_agree", &error.to_string());
+            }
         }
     }
 

@@ -39,7 +39,7 @@ pub enum PlaceError {
     #[error(transparent)]
     Raw(#[from] RawError),
     /// A file, or a link to nowhere.
-    #[error("{} is not a directory; name a directory, or a path that does not exist yet",
+    #[error("{} is not a directory; name an empty directory, or with --create-place a new one",
         place.display())]
     NotADirectory {
         /// The path.
@@ -55,7 +55,7 @@ pub enum PlaceError {
         kind: String,
     },
     /// Nothing of it is a file that could be kept.
-    #[error("{} lies on {kind}, which the kernel makes up and which keeps no files; name a \
+    #[error("{} is on {kind}, a virtual filesystem of the kernel that stores no files; name a \
         place on a drive's filesystem", place.display())]
     KeepsNoFiles {
         /// The path.
@@ -76,8 +76,8 @@ pub enum PlaceError {
         cause: rustix::io::Errno,
     },
     /// It holds what is not ours.
-    #[error("{} is not empty (it holds {held}); name an empty directory or a new one, \
-        such as {}", place.display(), place.join("kvdyno").display())]
+    #[error("{} is not empty (it holds {held}); name an empty directory, or a new one: \
+        --create-place --place {}", place.display(), place.join("kvdyno").display())]
     NotEmpty {
         /// The path.
         place: PathBuf,
@@ -423,7 +423,11 @@ mod tests {
         let shm = Path::new("/dev/shm");
         let new = shm.join(format!("kvdyno-test-{}", std::process::id()));
         if !shm.is_dir() || examine(&new).is_err() {
-            super::super::testing::skipped("memory_is_a_place_with_a_warning", "no /dev/shm");
+            super::super::testing::skipped(
+                "shm",
+                "memory_is_a_place_with_a_warning",
+                "no /dev/shm",
+            );
             return;
         }
         let place = examine(&new).unwrap();
@@ -441,7 +445,7 @@ mod tests {
     fn what_the_kernel_makes_up_is_no_place() {
         for path in ["/proc", "/proc/kvdyno", "/sys/kvdyno"] {
             let text = examine(Path::new(path)).unwrap_err().to_string();
-            assert!(text.starts_with(path) && text.contains("keeps no files"), "{text}");
+            assert!(text.starts_with(path) && text.contains("stores no files"), "{text}");
         }
     }
 

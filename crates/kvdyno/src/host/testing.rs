@@ -2,6 +2,7 @@
 
 use super::volume::Medium;
 use super::{Root, Volume};
+pub(super) use kvdyno_testing::{is_asked_for, needs_root, skipped};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +13,7 @@ pub(super) fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
     let place = Path::new("/var/tmp");
     let volume = Volume::at(&Root::system(), place).unwrap();
     if volume.medium() != Medium::Device {
-        skipped(test, &format!("/var/tmp is on {}", volume.kind()));
+        skipped("disk", test, &format!("/var/tmp is on {}", volume.kind()));
         return None;
     }
     Some(tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in(place).unwrap())
@@ -26,20 +27,6 @@ pub(super) fn write_file(path: &Path, bytes: usize) {
         file.write_all(&block).unwrap();
     }
     file.sync_all().unwrap();
-}
-
-/// Says that a test did not test, past libtest's capture of output.
-pub(super) fn skipped(test: &str, reason: &str) {
-    let _ = writeln!(std::io::stderr(), "{test}: skipped: {reason}");
-}
-
-/// Whether a test that needs root can run; says so where it cannot.
-pub(super) fn needs_root(test: &str) -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        skipped(test, "needs root");
-    }
-    root
 }
 
 /// The user that owns nothing.
@@ -64,7 +51,7 @@ pub(super) fn again_as_nobody(test: &str) -> bool {
             true
         }
         Err(error) => {
-            skipped(test, &format!("cannot be run as another user: {error}"));
+            skipped("user", test, &format!("cannot be run as another user: {error}"));
             false
         }
     }

@@ -7,8 +7,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Without a terminal, a running phase is mentioned this often.
-const PLAIN_EVERY: Duration = Duration::from_secs(30);
+/// Without a terminal there is a line for each case; one that takes long is mentioned this often.
+const PLAIN_EVERY: Duration = Duration::from_secs(300);
 
 /// The bar has this many steps for each case, so that it moves within one.
 const STEPS_A_CASE: u64 = 1000;
@@ -78,7 +78,6 @@ impl<'p> Progress<'p> {
     /// Where the running case stands: `done` of `total`, at `per_s`.
     pub fn phase(&self, name: &str, done: u64, total: Option<u64>, per_s: Option<f64>) {
         let mut state = self.lock();
-        let new = state.phase != name;
         name.clone_into(&mut state.phase);
         let share = total.filter(|total| *total > 0).map(|total| done as f64 / total as f64);
         state.part = share.unwrap_or(0.0).clamp(0.0, 1.0);
@@ -93,7 +92,7 @@ impl<'p> Progress<'p> {
         }
         if self.bar.is_some() {
             self.show(&state, &words);
-        } else if new || state.spoken.elapsed() >= PLAIN_EVERY {
+        } else if state.spoken.elapsed() >= PLAIN_EVERY {
             state.spoken = Instant::now();
             self.say(&state, &words);
         }
@@ -106,8 +105,10 @@ impl<'p> Progress<'p> {
         state.part = 0.0;
         let headline =
             if headline.is_empty() { String::new() } else { format!(": {}", one_line(headline)) };
-        let text =
-            format!("{} {} {}{headline}", counted(&state, state.finished), one_line(id), outcome);
+        let left = if self.bar.is_some() { String::new() } else { self.left(&state) };
+        let counted = counted(&state, state.finished);
+        let text = format!("{counted} {} {outcome}{headline}{left}", one_line(id));
+        state.spoken = Instant::now();
         drop(state);
         self.printer.note(&text);
     }
@@ -126,14 +127,17 @@ impl<'p> Progress<'p> {
     }
 
     fn line(&self, state: &State, words: &str) -> String {
-        let done = share_done(state);
-        let left = time_left(self.begun.elapsed(), state.estimate, done);
-        format!(
-            "{} {}: {words}, {} left",
-            counted(state, state.finished + 1),
-            state.case,
-            units::duration(left.as_secs() * 1_000_000_000)
-        )
+        let counted = counted(state, state.finished + 1);
+        format!("{counted} {}: {words}{}", state.case, self.left(state))
+    }
+
+    /// `, 3m20s left`.
+    fn left(&self, state: &State) -> String {
+        if state.finished >= state.cases {
+            return String::new();
+        }
+        let left = time_left(self.begun.elapsed(), state.estimate, share_done(state));
+        format!(", {} left", units::duration(left.as_secs() * 1_000_000_000))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -172,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_terminal_each_phase_and_case_is_a_line() {
+    fn without_a_terminal_each_case_is_a_line_with_the_time_left() {
         let (printer, captured) = Printer::captured();
         let progress = printer.progress(12, Duration::from_secs(240));
         progress.case_started(3, "0003_lmdb_t2_r1");
@@ -182,9 +186,9 @@ mod tests {
         progress.finish();
         let said = captured.err();
         let lines: Vec<&str> = said.lines().collect();
-        assert_eq!(lines.len(), 2, "{said}");
-        assert!(lines[0].starts_with("[ 3/12] 0003_lmdb_t2_r1: measure, "), "{said}");
-        assert_eq!(lines[1], "[ 3/12] 0003_lmdb_t2_r1 done: readers 750 k/s");
+        assert_eq!(lines.len(), 1, "{said}");
+        assert!(lines[0].starts_with("[ 3/12] 0003_lmdb_t2_r1 done: readers 750 k/s, "), "{said}");
+        assert!(lines[0].ends_with(" left"), "{said}");
     }
 
     #[test]

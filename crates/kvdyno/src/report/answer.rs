@@ -12,7 +12,7 @@ mod words;
 use super::catalogue as c;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
-use super::summary::{EngineInfo, Summary};
+use super::summary::Summary;
 use crate::units;
 use clause::Standing;
 use schemars::JsonSchema;
@@ -108,7 +108,7 @@ fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
     if others().any(|other| other.ram() != group.ram()) {
         text += &match group.ram_limit_bytes {
             Some(_) if group.ram_limit_held == Some(false) => {
-                format!(", RAM {} asked for and not held", group.ram())
+                format!(", RAM {} not enforced", group.ram())
             }
             None if group.tier.is_none() => ", no RAM limit".to_owned(),
             _ => format!(", RAM {}", group.ram()),
@@ -216,11 +216,8 @@ impl<'s> Setting<'s> {
     }
 }
 
-fn title<'s>(summary: &'s Summary, group: &'s Group) -> &'s str {
-    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
-    let info = summary.engines.iter().find(own).filter(|_| group.label == group.engine);
-    let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
-    title.unwrap_or(&group.label)
+pub(super) fn title<'s>(summary: &'s Summary, group: &'s Group) -> &'s str {
+    super::summary::title(&summary.engines, group)
 }
 
 fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {

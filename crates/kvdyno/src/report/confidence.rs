@@ -7,6 +7,7 @@ mod clause;
 mod read;
 
 use super::group::Group;
+use super::summary::EngineInfo;
 use crate::findings::{Finding, Id, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +19,17 @@ pub struct Confidence {
     pub level: Level,
     /// Why it is not high, the worst first.
     pub reasons: Vec<Reason>,
+}
+
+impl Confidence {
+    /// `low: 61 % CPU stolen; writers 20x unequal`.
+    pub fn words(&self) -> String {
+        let reasons: Vec<&str> = self.reasons.iter().map(|reason| reason.text.as_str()).collect();
+        match reasons.as_slice() {
+            [] => self.level.word().to_owned(),
+            reasons => format!("{}: {}", self.level.word(), reasons.join("; ")),
+        }
+    }
 }
 
 /// A level of confidence.
@@ -116,9 +128,9 @@ const FINDINGS: [(Id, Level); 18] = [
 ];
 
 /// Judges a run by its figures and findings.
-pub(super) fn judge(groups: &[Group], findings: &[Finding]) -> Confidence {
+pub(super) fn judge(groups: &[Group], findings: &[Finding], engines: &[EngineInfo]) -> Confidence {
     let graded = GRADES.iter().filter_map(|grade| {
-        let (reading, text) = read::reading(grade.id, groups, findings)?;
+        let (reading, text) = read::reading(grade.id, groups, findings, engines)?;
         let level = match (grade.low.reached(reading), grade.medium.reached(reading)) {
             (true, _) => Level::Low,
             (false, true) => Level::Medium,
@@ -128,7 +140,7 @@ pub(super) fn judge(groups: &[Group], findings: &[Finding]) -> Confidence {
     });
     let found = findings.iter().filter_map(|finding| {
         let level = level_of(finding)?;
-        Some(Reason { id: finding.id.as_str(), level, text: clause::of(finding, groups) })
+        Some(Reason { id: finding.id.as_str(), level, text: clause::of(finding, groups, engines) })
     });
     // The findings first among equals: what voids figures is said before how they vary.
     let mut reasons: Vec<Reason> = found.chain(graded).collect();

@@ -19,6 +19,10 @@ use serde::Serialize;
 /// far apart on a shared machine.
 pub(super) const DRIVE_FULL: f64 = 0.8;
 
+/// Trials of a drive lie this far apart; past it, more than the drive can do was counted, and the
+/// share says nothing.
+pub const ABOVE_PERCENT: f64 = 110.0;
+
 /// A drive that has a request in flight nearly all of the time, and in the mean this share of all
 /// that could be: everybody waits for it.
 const QUEUE_FULL: f64 = 0.8;
@@ -120,7 +124,8 @@ impl Standing {
         let matched = ceiling::matched(run, at, ceilings);
         let shares = if ceilings.is_empty() { Vec::new() } else { shares(run, &matched) };
         let full = shares.iter().filter_map(|metric| metric.value);
-        let full = full.into_iter().any(|percent| percent >= 100.0 * DRIVE_FULL);
+        let counts = |percent: &f64| (100.0 * DRIVE_FULL..=ABOVE_PERCENT).contains(percent);
+        let full = full.into_iter().any(|percent| counts(&percent));
         let (limit, why_no_limit) = match limit(run, full, cpus) {
             Ok(limit) => (Some(limit), None),
             Err(why) => (None, Some(why)),

@@ -13,6 +13,7 @@ use kvdyno_record::protocol::NO_HARNESS;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
+use kvdyno_record::workload::Work;
 use std::collections::BTreeMap;
 
 /// A run's record.
@@ -210,7 +211,7 @@ impl CaseEvidence {
 
     /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
     /// has good phases before that; of a case that failed (an engine that lost data) none counts,
-    /// and a load only counts where it loaded everything.
+    /// and a load only counts where it loaded everything, and it was all there afterwards.
     pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
         let outcome = || Why::from(self.outcome());
         let record = self.record.as_ref().ok_or_else(outcome)?;
@@ -227,7 +228,23 @@ impl CaseEvidence {
             let outcome = self.outcome();
             return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());
         }
+        if phase.kind == "load" && !self.load_is_kept(name) {
+            let why = format!("{}: the load was not seen to its end", self.outcome());
+            return Err(why.into());
+        }
         Ok(phase)
+    }
+
+    /// Whether what was loaded came to rest and was verified, as the plan has it: the case is done,
+    /// or ended only after the phases that belong to the load.
+    fn load_is_kept(&self, load: &str) -> bool {
+        let Some(record) = self.record.as_ref().filter(|_| !self.is_done()) else { return true };
+        let left = |name: &str| record.phases.iter().any(|phase| phase.name == name);
+        let mut after = self.case.phases.iter().skip_while(|phase| phase.name != load).skip(1);
+        let next = after.find(|phase| {
+            !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }) || !left(&phase.name)
+        });
+        next.is_some_and(|phase| !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }))
     }
 
     /// All samples, merged over slices.

@@ -240,6 +240,29 @@ impl Group {
         !self.measures_the_harness && !self.bare_drive
     }
 
+    /// What became of the trials that have no figure, where only `n` have one: "did not fit (0 of 4
+    /// trials)", "has figures of 3 of 4 trials: 1 did not fit"; none where all have one, or those
+    /// without came to their end.
+    pub fn fate(&self, n: usize) -> Option<String> {
+        let all = self.trials.len();
+        let mut ends: Vec<(String, usize)> = Vec::new();
+        for trial in self.trials.iter().filter(|trial| !trial.done && n < all) {
+            let word = ended(&trial.outcome);
+            match ends.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, times)) => *times += 1,
+                None => ends.push((word, 1)),
+            }
+        }
+        match ends.as_slice() {
+            [] => None,
+            [(word, _)] if n == 0 => Some(format!("{word} (0 of {all} trials)")),
+            several => {
+                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                Some(format!("has figures of {n} of {all} trials: {}", each.join(", ")))
+            }
+        }
+    }
+
     /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
     /// "2 of 3 not done: 1 interrupted, 1 not done yet".
     pub fn trouble(&self) -> Option<String> {
@@ -262,6 +285,21 @@ impl Group {
                 Some(format!("{bad} of {all} not done: {}", each.join(", ")))
             }
         }
+    }
+}
+
+/// An outcome's word as something that happened.
+fn ended(outcome: &str) -> String {
+    match outcome {
+        "does not fit" => "did not fit".to_owned(),
+        "out of time" => "ran out of time".to_owned(),
+        "disk full" => "filled the disk".to_owned(),
+        "interrupted" => "was interrupted".to_owned(),
+        "not run" => "was not run".to_owned(),
+        "not done yet" => "is not done yet".to_owned(),
+        "record damaged" => "left a damaged record".to_owned(),
+        killed if killed.starts_with("killed") => format!("was {killed}"),
+        other => other.to_owned(),
     }
 }
 

@@ -18,6 +18,7 @@ const FINDING_INDENT: usize = 8;
 /// The lines above the tables: a word and what it says.
 pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     let mut lines = vec![("run".to_owned(), run(summary))];
+    lines.push(("confidence".to_owned(), summary.confidence.words()));
     if !summary.run.title.is_empty() {
         lines.push(("suite".to_owned(), suite(summary)));
     }
@@ -34,7 +35,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
     lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
-    lines.push(("harness".to_owned(), harness(summary)));
+    lines.push(("generator".to_owned(), harness(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
@@ -43,7 +44,7 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
 /// in the tables are of cases like all others, whose threads share the machine.
 pub fn harness(summary: &Summary) -> String {
     let Some(harness) = &summary.harness else {
-        return "not measured: the null engine was not in this run".to_owned();
+        return "overhead not measured: the null engine was not in this run".to_owned();
     };
     let threads = match harness.threads {
         1 => "1 thread".to_owned(),
@@ -61,7 +62,7 @@ pub fn harness(summary: &Summary) -> String {
         format!("; slowest operation in its cases {}", units::duration(ns as u64))
     });
     let ns_per_op = harness.ns_per_op;
-    format!("{ns_per_op:.1} ns/op (null engine, {taken}{max}); not subtracted below")
+    format!("{ns_per_op:.1} ns/op overhead (null engine, {taken}{max}); not subtracted below")
 }
 
 /// A finding in words: its evidence, its cases, its advice.
@@ -246,13 +247,13 @@ fn ram(group: &Group, memory_bytes: u64) -> String {
     };
     match (group.ram_limit_bytes, group.ram_limit_held) {
         (Some(limit), Some(false)) => {
-            format!("RAM limit {} asked for, NOT HELD: {}", units::bytes(limit), machine())
+            format!("RAM limit {}, NOT HELD: {}", units::bytes(limit), machine())
         }
         (Some(limit), Some(true)) => {
             format!("RAM limit {}: data is {} x the limit", units::bytes(limit), times(limit))
         }
         (Some(limit), None) => {
-            format!("RAM limit {} asked for: {} x the limit", units::bytes(limit), times(limit))
+            format!("RAM limit {}: {} x the limit", units::bytes(limit), times(limit))
         }
         (None, _) => format!("no RAM limit: {}", machine()),
     }
@@ -308,5 +309,16 @@ fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {
         [] => String::new(),
         changed => format!("; {}", changed.join(", ")),
     };
-    format!("{name} {}; durability {durability}: {means}{changed}", worker.version)
+    let library = match &worker.library {
+        Some(library) => {
+            format!(
+                " ({} library {}, {})",
+                library.build,
+                library.path.display(),
+                library.checksum()
+            )
+        }
+        None => String::new(),
+    };
+    format!("{name} {}{library}; durability {durability}: {means}{changed}", worker.version)
 }

@@ -69,7 +69,7 @@ impl HiccupRow {
     /// The line below a table of latencies.
     pub fn line(&self) -> String {
         format!(
-            "hiccups of this machine, {} idle: {}: tails below that are the machine's",
+            "scheduling jitter of this machine, {} idle: {}: latencies below this are noise",
             duration(self.length_ns),
             self.gaps()
         )
@@ -99,8 +99,8 @@ mod tests {
         assert_eq!((row.n, row.long), (80_000_000, 1_000));
         assert_eq!(
             row.line(),
-            "hiccups of this machine, 2.00 s idle: p99.9 24 ns, p99.99 51 ns, max 13.4 ms; 1,000 \
-             of 10 us or more, 1.57 % of the time: tails below that are the machine's"
+            "scheduling jitter of this machine, 2.00 s idle: p99.9 24 ns, p99.99 51 ns, max 13.4 \
+             ms; 1,000 of 10 us or more, 1.57 % of the time: latencies below this are noise"
         );
     }
 
@@ -112,7 +112,7 @@ mod tests {
             let tables = tables::all(&summary, false);
             let found: Vec<&str> = tables
                 .iter()
-                .filter(|titled| titled.aid.contains("\nhiccups of this machine, 2.00 s idle"))
+                .filter(|titled| titled.aid.contains("\nscheduling jitter of this machine, 2.00 s"))
                 .map(|titled| titled.title)
                 .collect();
             let longest = tables.iter().flat_map(|titled| titled.aid.lines()).map(str::len).max();
@@ -122,7 +122,7 @@ mod tests {
         };
         assert!(below(&fixture).is_empty(), "records of before have none");
         fixture.run.hiccups = Some(example());
-        assert_eq!(below(&fixture), ["Run: what each role got"]);
+        assert_eq!(below(&fixture), ["Run: what each client group got"]);
     }
 
     #[test]

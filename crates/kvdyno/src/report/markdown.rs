@@ -12,6 +12,8 @@ use crate::printer::one_line;
 /// The page: what it comes to, a short header, the tables with their footnotes, the findings.
 pub fn page(summary: &Summary) -> String {
     let mut text = format!("## {}\n\n", escaped(title(summary)));
+    let confidence = summary.confidence.words();
+    text += &format!("**Confidence {}**\n\n", escaped(&confidence));
     for answer in answers(summary) {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }
@@ -49,7 +51,7 @@ pub(super) fn title(summary: &Summary) -> &str {
     if run.title.is_empty() { &run.suite } else { &run.title }
 }
 
-fn table(table: &Table) -> String {
+pub(super) fn table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let titles = table.columns().iter().map(|(title, _)| escaped(&title.replace('\n', " ")));
     let sides = table.columns().iter().map(|(_, side)| match side {
@@ -64,7 +66,7 @@ fn table(table: &Table) -> String {
 }
 
 /// On one line, and with no mark of Markdown's or HTML's in it.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let text = one_line(text);
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';

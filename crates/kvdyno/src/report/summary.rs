@@ -11,6 +11,7 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::explain::{self, Explained};
 use super::group::Group;
 use super::hiccups::HiccupRow;
+use super::history::{self, History};
 use crate::exit::Exit;
 use crate::findings::{self, Finding, Severity};
 use crate::search;
@@ -18,6 +19,7 @@ use crate::units;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::Host;
+use kvdyno_record::library::Library;
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::volume::VolumeRecord;
 use schemars::JsonSchema;
@@ -62,6 +64,8 @@ pub struct Summary {
     pub explained: Vec<Explained>,
     /// How far to trust the figures.
     pub confidence: Confidence,
+    /// Engines over their versions, where the suite has several of one.
+    pub history: Vec<History>,
     /// What could not be enforced or measured, each sentence once.
     pub not_measured: Vec<String>,
     /// What to bear in mind, the worst first.
@@ -142,6 +146,8 @@ pub struct WorkerInfo {
     pub path: PathBuf,
     /// Its checksum.
     pub sha256: String,
+    /// What it loaded the engine from; null: the engine is part of it.
+    pub library: Option<Library>,
     /// Stores nothing: its figures are the harness's own.
     pub measures_the_harness: bool,
     /// A bare drive: its figures are the drive's.
@@ -183,13 +189,16 @@ impl Summary {
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
+        let engines = engines(&evidence.cases);
         let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
-        Ok(Self {
+        let confidence = confidence::judge(&groups, &findings, &engines);
+        let mut summary = Self {
+            history: Vec::new(),
             method_version: METHOD_VERSION,
             run: run_info(evidence),
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
-            engines: engines(&evidence.cases),
+            engines,
             harness,
             volumes: volumes(evidence),
             tiers: tiers(evidence),
@@ -200,11 +209,21 @@ impl Summary {
             search: search::answer(evidence)?,
             not_measured: not_measured(&groups),
             verdict: verdict_of(evidence, &findings),
-            confidence: confidence::judge(&groups, &findings),
+            confidence,
             groups,
             findings,
-        })
+        };
+        summary.history = history::of(evidence, &summary);
+        Ok(summary)
     }
+}
+
+/// As people call a group's engine, where the suite gave it no label of its own.
+pub(super) fn title<'s>(engines: &'s [EngineInfo], group: &'s Group) -> &'s str {
+    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
+    let info = engines.iter().find(own).filter(|_| group.label == group.engine);
+    let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
+    title.unwrap_or(&group.label)
 }
 
 /// How a program that shows `summary` ends: 4 where a finding makes figures invalid, else 3 where
@@ -335,6 +354,7 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
                 durability_means: engine.capabilities.durability.get(&options.durability).cloned(),
                 path: worker.path.clone(),
                 sha256: worker.sha256.clone(),
+                library: worker.library.clone(),
                 measures_the_harness: engine.capabilities.measures_the_harness,
                 bare_drive: engine.capabilities.bare_drive,
             }

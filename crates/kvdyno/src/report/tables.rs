@@ -5,8 +5,9 @@ mod block_io;
 mod cost;
 mod drive;
 mod efficiency;
+mod history;
 mod load;
-mod number;
+pub(super) mod number;
 mod run;
 mod time;
 
@@ -17,6 +18,7 @@ use super::summary::Summary;
 use super::table::{Side, Table};
 use super::wrap::wrap;
 use crate::{search, units};
+pub(super) use drive::jobs as drive_jobs;
 use kvdyno_record::search::Axis;
 pub(super) use number::ratio;
 use std::collections::BTreeMap;
@@ -24,6 +26,8 @@ use std::collections::BTreeMap;
 /// A table with its title and how to read it.
 #[derive(Clone, Debug)]
 pub struct Titled {
+    /// Its short name, by which it is asked for.
+    pub name: &'static str,
     /// What it is.
     pub title: &'static str,
     /// The table.
@@ -31,6 +35,10 @@ pub struct Titled {
     /// How to read it, in lines.
     pub aid: String,
 }
+
+/// The names of all tables, in their order.
+pub const NAMES: [&str; 10] =
+    ["search", "load", "run", "cost", "time", "io", "baseline", "drive", "drive-times", "history"];
 
 /// Every table that has rows.
 pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
@@ -46,7 +54,10 @@ pub fn all(summary: &Summary, wide: bool) -> Vec<Titled> {
         drive::rates(summary, wide),
         drive::times(summary),
     ];
-    let tables = tables.into_iter().filter(|titled| !titled.table.is_empty());
+    let tables = tables
+        .into_iter()
+        .chain(history::history(summary, wide))
+        .filter(|titled| !titled.table.is_empty());
     tables.map(|titled| with_hiccups(titled, summary)).collect()
 }
 
@@ -56,7 +67,7 @@ fn curve(summary: &Summary) -> Titled {
         Some(answer) => (search::curve(answer), search::aid(answer)),
         None => Default::default(),
     };
-    Titled { title: "The search, point by point", table, aid }
+    Titled { name: "search", title: "The search, point by point", table, aid }
 }
 
 /// Below every table of latencies: what the machine did to a thread that did nothing.
@@ -125,10 +136,38 @@ impl<'t> Cells<'t> {
     }
 }
 
+/// A client group's own threads; where another number is swept, that too: `1 @4`.
+fn own_threads(own: u32, group: &Group) -> String {
+    match group.threads.filter(|swept| *swept != own) {
+        Some(swept) => format!("{own} @{swept}"),
+        None => own.to_string(),
+    }
+}
+
+/// What ratios are over, as a column's title: the base's label where there is one base alone.
+fn base_title<'b>(besides: impl Iterator<Item = &'b Beside>) -> String {
+    let mut bases = besides.map(|beside| beside.base.as_str());
+    let first = bases.next().unwrap_or("base");
+    if bases.any(|other| other != first) { "base".to_owned() } else { first.to_owned() }
+}
+
+/// Columns whose ratios are over `base`.
+fn with_base(columns: Vec<(&'static str, Side)>, base: &str) -> Vec<(String, Side)> {
+    let base: String = crate::printer::one_line(base).chars().take(BASE_MAX).collect();
+    let title = |title: &str| match title {
+        "vs.\nbase" => format!("vs.\n{base}"),
+        other => other.to_owned(),
+    };
+    columns.into_iter().map(|(name, side)| (title(name), side)).collect()
+}
+
+/// Letters of the base's label in a title.
+const BASE_MAX: usize = 8;
+
 /// How to read a figure beside its own on the first volume.
 fn by_volume(beside: Option<&Beside>) -> String {
     let base = beside.map_or("the first volume", |beside| &beside.base);
-    format!("\n{}", wrap(&format!("x vol: over the same engine's on {base}."), 0))
+    format!("\n{}", wrap(&format!("vs. vol: over the same engine's on {base}."), 0))
 }
 
 /// What tells groups apart: the engine always, the rest where it differs. (The durability class of
@@ -219,7 +258,7 @@ pub(super) fn data(group: &Group) -> String {
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
 }
 
-fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+pub(super) fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
     let first = values.next();
     values.any(|value| Some(value) != first)
 }

@@ -122,7 +122,8 @@ impl<'r> Talk<'r> {
         }
         self.see_off(worker);
         if self.looks.denied() {
-            let sentence = "what the threads waited for: the kernel lets nobody look";
+            let sentence =
+                "what the threads waited for: permission denied for /proc/PID/task/TID/syscall";
             self.learned.not_measured.push(sentence.to_owned());
         }
         self.block_io.end(&self.setting.folder.path, &mut self.learned.not_measured);
@@ -230,7 +231,7 @@ impl<'r> Talk<'r> {
     fn event(&mut self, event: Event, worker: &mut Worker) {
         let phases = self.setting.case.phases.len();
         if let Some(phase) = phase_of(&event).filter(|phase| *phase as usize >= phases) {
-            let what = format!("the worker spoke of phase {phase}; there are {phases}, from 0");
+            let what = format!("protocol error: phase index {phase} out of range 0..{phases}");
             self.refuse(what, worker);
             return;
         }

@@ -88,7 +88,8 @@ impl Tiers {
         if memory.swap().is_none() {
             return Ok(None);
         }
-        let undertaker = self.undertaker.as_ref().ok_or("nobody would switch the swap off")?;
+        let undertaker =
+            self.undertaker.as_ref().ok_or("no process to switch swap off after a kill")?;
         let mut memory = memory.clone();
         if let Memory::Swap { path: Some(path), .. } = &mut memory {
             let claim = self.devices.get(path);

@@ -29,8 +29,11 @@ pub(super) fn check(
     if abilities.numbered_keys_only && data.key.format == KeyFormat::Hex {
         let format = typed.data.key_format.as_ref();
         let span = format.map_or(&typed.data.span, |format| &format.span);
-        let mistake = mistakes.at(span, format!("{} takes no hex keys", description.name));
-        mistake.label("expected key_format = \"binary\"");
+        let mistake = mistakes.at(span, format!("engine `{}` takes no hex keys", description.name));
+        mistake.label("expected key_format = \"binary\"").help(
+            "on the command line: --set data.key_format=binary; or leave the key out: then the \
+             suite takes the format that all of its engines take",
+        );
     }
     check_sizes(typed, description, data, mistakes);
     for phase in &typed.phase {
@@ -44,9 +47,10 @@ pub(super) fn check(
             Phase::Measure(measure) => {
                 let in_flight = measure.role.iter().filter_map(|role| role.depth.as_ref());
                 for depth in in_flight.filter(|_| !abilities.pipelined) {
-                    let message = format!("{} keeps no operations in flight", description.name);
+                    let name = &description.name;
+                    let message = format!("engine `{name}` is synchronous and takes no `depth`");
                     let mistake = mistakes.at(&depth.span, message);
-                    mistake.label("expected no `depth`: more `threads` do more at a time");
+                    mistake.label("expected no `depth` here: raise `threads`");
                     mistake.help(&without);
                 }
                 for entry in measure.role.iter().flat_map(|role| &role.mix) {

@@ -22,7 +22,7 @@ use kvdyno_record::workload::{Phase, Work};
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-/// An engine under one RAM limit, on one volume.
+/// An engine with one data set, under one RAM limit, on one volume.
 #[derive(Clone)]
 pub(super) struct Setup<'a> {
     pub(super) engine: &'a Engine,
@@ -30,6 +30,8 @@ pub(super) struct Setup<'a> {
     /// None: it is part of its worker.
     pub(super) library: Option<&'a Library>,
     pub(super) options: Options,
+    /// Which of the suite's data sets; of a drive's job any.
+    pub(super) data: usize,
     pub(super) limit: Limit,
     /// None: in the place.
     pub(super) volume: Option<&'a At<Volume>>,
@@ -38,7 +40,8 @@ pub(super) struct Setup<'a> {
 /// Cases as they are made, in order.
 pub(super) struct Cases<'a> {
     suite: &'a Suite,
-    sized: &'a Sized,
+    /// Not empty.
+    sets: &'a [Sized],
     /// The place is a block device.
     device: bool,
     /// Digits of a case's number.
@@ -92,9 +95,9 @@ pub(super) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
 }
 
 impl<'a> Cases<'a> {
-    pub(super) fn of(suite: &'a Suite, sized: &'a Sized, device: bool) -> Self {
+    pub(super) fn of(suite: &'a Suite, sets: &'a [Sized], device: bool) -> Self {
         let (filled, made) = (None, Vec::new());
-        Self { suite, sized, device, width: 4, listed: 0, filled, made }
+        Self { suite, sets, device, width: 4, listed: 0, filled, made }
     }
 
     pub(super) fn all(
@@ -121,7 +124,8 @@ impl<'a> Cases<'a> {
             let mut blocks = listed(engines.chain(drive).collect(), &volumes, threads);
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
-            let order = self.sized.data.seed.wrapping_add(u64::from(trial) << 32);
+            let seed = self.sets.first().map_or(0, |set| set.data.seed);
+            let order = seed.wrapping_add(u64::from(trial) << 32);
             shuffle(&mut blocks, order);
             for (first, block) in blocks {
                 self.listed = first;
@@ -158,7 +162,7 @@ impl<'a> Cases<'a> {
 
     /// One case loads, then each number of threads works on its database, or on a copy.
     fn load_once(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
-        let (suite, sized) = (self.suite, self.sized);
+        let (suite, sized) = (self.suite, &self.sets[setup.data]);
         let copy = suite.typed.sharing().copying();
         let of = |swept| workload::phases(suite, terms(setup, swept, sized));
         let phases = of(None);
@@ -188,7 +192,7 @@ impl<'a> Cases<'a> {
 
     /// Each case loads its own database and takes it away.
     fn load_own(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
-        let (suite, sized) = (self.suite, self.sized);
+        let (suite, sized) = (self.suite, &self.sets[setup.data]);
         for &swept in threads {
             let phases = &workload::phases(suite, terms(setup, swept, sized));
             let (volume, loaded, copied, ceiling) = (setup.volume, None, 0, false);
@@ -271,7 +275,7 @@ impl<'a> Cases<'a> {
         let (data, run) = (&sized.data, &self.suite.typed.run);
         let phases = phases_on_record[loaded.map_or(0, |loaded| loaded.phases)..].to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
-        let id = self.id(setup, point.volume, threads, trial);
+        let id = self.id(&point, threads);
         let volume = self.volume(&point);
         let comparable = Comparable {
             engine: &setup.engine.name.0,
@@ -337,20 +341,16 @@ impl<'a> Cases<'a> {
     }
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
-    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_64gib_with-zram_t4_r1`.
-    fn id(
-        &self,
-        setup: &Setup,
-        volume: Option<&At<Volume>>,
-        threads: Option<u32>,
-        trial: u32,
-    ) -> String {
+    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`.
+    fn id(&self, point: &Point, threads: Option<u32>) -> String {
+        let Point { setup, volume, trial, .. } = *point;
         let number = self.made.len() + 1;
+        let data = point.sized.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let part = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         let (label, width) = (slug(&setup.engine.label.0), self.width);
         let volume = volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
-        format!("{number:0width$}_{label}{ram}{volume}_{part}_r{trial}")
+        format!("{number:0width$}_{label}{data}{ram}{volume}_{part}_r{trial}")
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a suite's values must be together, whatever the engines and the host are.
 
 use super::check_drive::{check as jobs_check, longest};
+use super::length::Length;
 use super::mistake::Mistakes;
 use super::phase::{Load, Measure, Operation, Phase, Role};
 use super::read::At;
@@ -49,21 +50,28 @@ fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
 fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
     match (&data.records, &data.size) {
         (None, None) => {
-            let mistake = mistakes.at(&data.span, "[data] says not how much");
+            let mistake = mistakes.at(&data.span, "[data] has neither `records` nor `size`");
             mistake.label("expected `records` or `size`");
         }
         (Some(_), Some(size)) => {
-            let mistake = mistakes.at(&size.span, "[data] says twice how much");
+            let mistake = mistakes.at(&size.span, "[data] has both `records` and `size`");
             mistake.label("expected either `records` or `size`");
-        }
-        (Some(zero), None) if zero.0 == 0 => {
-            mistakes.at(&zero.span, "there are no records").label("expected at least 1");
-        }
-        (None, Some(At { value: DataSize::Is(0), span })) => {
-            mistakes.at(span, "there is no data").label("expected at least one record's bytes");
         }
         _ => {}
     }
+    if let Some(records) = &data.records {
+        check_repeated(&records.value, mistakes);
+        for zero in records.0.iter().filter(|records| records.0 == 0) {
+            mistakes.at(&zero.span, "`records` is 0").label("expected at least 1");
+        }
+    }
+    if let Some(sizes) = &data.size {
+        check_repeated(&sizes.value, mistakes);
+        for zero in sizes.0.iter().filter(|size| size.value == DataSize::Is(0)) {
+            mistakes.at(&zero.span, "`size` is 0").label("expected at least one record's bytes");
+        }
+    }
+    check_repeated(&data.value_bytes.value, mistakes);
     let bytes = data.key_bytes.as_ref();
     if let (Some(bytes), Some(KeyFormat::Hex)) =
         (bytes.filter(|bytes| bytes.0 < 16), data.key_format.as_ref().map(|format| format.value))
@@ -71,29 +79,34 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&bytes.span, format!("a hex key has no {} bytes", bytes.0));
         mistake.label("expected at least 16, or key_format = \"binary\"");
     }
-    let shortest = match data.value_bytes.0 {
+    if data.verify.as_ref().is_some_and(|verify| verify.value) {
+        data.value_bytes.0.iter().for_each(|length| check_verified(length, mistakes));
+    }
+}
+
+fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
+    let shortest = match length.value.0 {
         Size::Fixed { bytes } => bytes,
         Size::Uniform { min, .. } | Size::Pareto { min, .. } => min,
         Size::Lognormal { .. } => 1,
     };
-    if data.verify.as_ref().is_some_and(|verify| verify.value) && shortest < VERIFY_BYTES {
-        let mistake = mistakes.at(
-            &data.value_bytes.span,
-            format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}"),
-        );
+    if shortest < VERIFY_BYTES {
+        let message =
+            format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}");
+        let mistake = mistakes.at(&length.span, message);
         mistake.label("expected longer values, or verify = false");
     }
 }
 
 fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
     if let (Some(_), Some(ratio)) = (&ram.limit, &ram.data_to_ram) {
-        let mistake = mistakes.at(&ratio.span, "[ram] says its limit twice");
+        let mistake = mistakes.at(&ratio.span, "[ram] has both `limit` and `data_to_ram`");
         mistake.label("expected either `limit` or `data_to_ram`");
     }
     if let Some(limits) = &ram.limit {
         check_repeated(&limits.value, mistakes);
         for zero in limits.0.iter().filter(|limit| limit.0 == 0) {
-            let mistake = mistakes.at(&zero.span, "nothing runs in no memory");
+            let mistake = mistakes.at(&zero.span, "the RAM limit is 0");
             mistake.label("expected a limit above 0; leave [ram] out for none");
         }
     }
@@ -129,7 +142,7 @@ fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
 
 fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
     if let Some(first) = typed.phase.first().filter(|first| first.kind() != "load") {
-        let mistake = mistakes.at(&first.span, "there is nothing in the database yet");
+        let mistake = mistakes.at(&first.span, "the database is empty before the first load");
         mistake.label("expected a phase of kind \"load\" before this");
     }
     for again in typed.phase.iter().skip(1).filter(|phase| phase.kind() == "load") {
@@ -154,10 +167,10 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
         mistake.label("expected `duration`, `operations` or both");
     }
     if let Some(zero) = measure.operations.as_ref().filter(|operations| operations.0 == 0) {
-        mistakes.at(&zero.span, "the phase would do nothing").label("expected at least 1");
+        mistakes.at(&zero.span, "`operations` is 0").label("expected at least 1");
     }
     if measure.role.is_empty() {
-        mistakes.at(span, "nobody works in this phase").label("expected a [[phase.role]]");
+        mistakes.at(span, "the measure phase has no role").label("expected a [[phase.role]]");
     }
     let mut names = HashSet::new();
     for role in &measure.role {
@@ -189,7 +202,7 @@ fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
     let sweeps = sweeps(typed);
     let Some(threads) = &typed.run.threads else {
         for span in sweeps {
-            let mistake = mistakes.at(&span, "there is nothing to sweep");
+            let mistake = mistakes.at(&span, "`sweep`, and [run] has no `threads`");
             mistake.label("expected a number, or `threads` in [run]");
         }
         return;

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// Notes all mistakes.
 pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
     if drive.job.is_empty() {
-        let mistake = mistakes.at(&drive.span, "the drive has nothing to do");
+        let mistake = mistakes.at(&drive.span, "[drive] has no job");
         mistake.label("expected `preset` or a [[drive.job]]");
     }
     if let Some(trials) = drive.trials.as_ref().filter(|trials| trials.0 > typed.trials()) {

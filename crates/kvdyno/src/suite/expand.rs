@@ -30,27 +30,35 @@ const CASES_MAX: u64 = 100_000;
 pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Plan, SuiteError> {
     let mut mistakes = Mistakes::default();
     let found = find_engines(suite, engines, &mut mistakes);
-    let planning: Vec<_> = found.iter().map(|(_, found)| &found.engine().planning).collect();
-    let mut sized = sizing::data(suite, &planning, host, &mut mistakes);
-    let limits = sizing::limits(suite, &mut sized, host);
-    let setups = set_up(suite, &found, &limits, &sized, host, &mut mistakes);
+    let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
+    let mut sets = sizing::data_sets(suite, &described, host, &mut mistakes);
+    let limits: Vec<_> = sets.iter_mut().map(|set| sizing::limits(suite, set, host)).collect();
+    let mut setups = Vec::new();
+    for (at, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
+        let of = set_up(suite, &found, limits, sized, host, &mut mistakes);
+        setups.extend(of.into_iter().map(|setup| Setup { data: at, ..setup }));
+    }
     check_place(suite, host, &mut mistakes);
     let threads = swept_threads(suite);
     let drive = suite.typed.drive.as_ref();
     let drive_engines = drive.map(jobs::engines).unwrap_or_default();
     let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
     let bare = drive.and_then(|drive| {
-        let terms = jobs::Terms { suite, workers: &workers, limits: &limits, host };
-        jobs::resolve(drive, &drive_engines, &terms, &mut sized, &mut mistakes)
+        // Of several data sets the largest, for what fits it fits the others.
+        let sets = sets.iter_mut().zip(&limits);
+        let (sized, limits) =
+            sets.max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
+        let terms = jobs::Terms { suite, workers: &workers, limits, host };
+        jobs::resolve(drive, &drive_engines, &terms, sized, &mut mistakes)
     });
     check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
-    check_keys(suite, &setups, &threads, &sized, &mut mistakes);
+    check_keys(suite, &setups, &threads, &sets, &mut mistakes);
     mistakes.none(&suite.source)?;
 
     let warnings =
         [fit_warnings(&setups, host), left_out(suite, &found), not_copied(suite, &setups, host)];
     let warnings = warnings.concat();
-    let cases = Cases::of(suite, &sized, host.device).all(&setups, &threads, bare.as_ref());
+    let cases = Cases::of(suite, &sets, host.device).all(&setups, &threads, bare.as_ref());
     let found = found.iter().map(|(engine, found)| (engine.name.0.as_str(), found.engine()));
     let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
     Ok(Plan {
@@ -58,11 +66,22 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
         format: kvdyno_record::FORMAT.to_owned(),
         suite: suite.name().to_owned(),
         title: title(suite),
-        sized: sized.notes,
+        sized: [suite.notes.clone(), notes(sets)].concat(),
         warnings,
         estimate: estimate::estimate(&cases, &descriptions),
         cases,
     })
+}
+
+/// What was decided about all data sets, each sentence once.
+fn notes(sets: Vec<Sized>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in sets.into_iter().flat_map(|set| set.notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
 }
 
 fn find_engines<'a>(
@@ -76,6 +95,13 @@ fn find_engines<'a>(
         let name = &engine.name;
         match engines.get(&name.0, &engine.pick) {
             Some(Ok(worker)) => found.push((engine, worker)),
+            Some(Err(Missing::NotInstalled { installed })) => {
+                let versions = not_installed(suite, engines, &name.0);
+                // All of an engine at once, so that one command fetches them.
+                if versions.first().is_some_and(|first| first.pick.value == engine.pick.value) {
+                    tell_not_installed(&versions, installed, mistakes);
+                }
+            }
             Some(Err(missing)) => tell_missing(engine, missing, mistakes),
             None => {
                 let message = format!("there is no worker `kvdyno-{}`", name.0);
@@ -94,6 +120,30 @@ fn find_engines<'a>(
     found
 }
 
+/// Those of one engine whose versions are not installed.
+fn not_installed<'a>(suite: &'a Suite, engines: &Engines, name: &str) -> Vec<&'a Engine> {
+    let missing = |engine: &&Engine| {
+        let found = engines.get(name, &engine.pick);
+        engine.name.0 == name && matches!(found, Some(Err(Missing::NotInstalled { .. })))
+    };
+    suite.typed.engine.iter().filter(missing).collect()
+}
+
+fn tell_not_installed(engines: &[&Engine], installed: &[String], mistakes: &mut Mistakes) {
+    let Some(first) = engines.first() else { return };
+    let name = &first.name.0;
+    let mut versions: Vec<String> = engines.iter().map(|engine| engine.pick.words()).collect();
+    // With lists of options each version is there several times.
+    versions.dedup();
+    let (and, get) = (versions.join(", "), versions.join(" "));
+    let are = if versions.len() == 1 { "is" } else { "are" };
+    let installed = if installed.is_empty() { "nothing".to_owned() } else { installed.join(", ") };
+    mistakes
+        .at(&first.pick.span, format!("{name} {and} {are} not installed"))
+        .label("not installed")
+        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
+}
+
 /// Why an engine cannot be loaded, where that was asked for, and what gets it.
 fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
     let (name, span) = (&engine.name.0, &engine.pick.span);
@@ -104,18 +154,7 @@ fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
                  alone"
             ));
         }
-        Missing::NotInstalled { installed } => {
-            let version = engine.pick.words();
-            let mistake = mistakes.at(span, format!("{name} {version} is not installed"));
-            mistake.label("not installed");
-            let installed = match installed.as_slice() {
-                [] => "nothing".to_owned(),
-                versions => versions.join(", "),
-            };
-            mistake.help(format!(
-                "`kvdyno engines get {name} {version}` fetches it; installed: {installed}"
-            ));
-        }
+        Missing::NotInstalled { installed } => tell_not_installed(&[engine], installed, mistakes),
         Missing::TakesNone { version } => {
             let what = format!("{name} is part of its worker, and loads no library");
             let mistake = mistakes.at(span, what);
@@ -146,8 +185,8 @@ fn set_up<'a>(
         for limit in limits {
             let memory = Memory { bytes: limit.memory_bytes(host) };
             let options = options::resolve(engine, description, memory, mistakes);
-            let (limit, volume) = (limit.clone(), None);
-            let setup = Setup { engine, description, library, options, limit, volume };
+            let (limit, data, volume) = (limit.clone(), 0, None);
+            let setup = Setup { engine, description, library, options, data, limit, volume };
             setups.extend(volumes.iter().map(|&volume| Setup { volume, ..setup.clone() }));
         }
     }
@@ -262,16 +301,17 @@ fn check_keys(
     suite: &Suite,
     setups: &[Setup],
     threads: &[Option<u32>],
-    sized: &Sized,
+    sets: &[Sized],
     mistakes: &mut Mistakes,
 ) {
-    let Some(setup) = setups.first() else { return };
-    let most = |threads: &Option<u32>| {
+    let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
+    let most = |threads: &Option<u32>, sized: &Sized| {
         let phases = workload::phases(suite, terms(setup, *threads, sized));
         records_max(&phases, sized)
     };
-    let records = threads.iter().map(most).max().unwrap_or(0);
-    let key_bytes = sized.data.key.bytes;
+    let all = sets.iter().flat_map(|set| threads.iter().map(move |threads| most(threads, set)));
+    let records = all.max().unwrap_or(0);
+    let key_bytes = first.data.key.bytes;
     let needed = (u64::BITS - records.saturating_sub(1).leading_zeros()).div_ceil(8).max(1);
     if key_bytes < needed {
         let typed = &suite.typed.data;
@@ -293,13 +333,15 @@ fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
         let caches = options::cache_bytes(setup.description, &setup.options);
         let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
         (needed > bytes).then(|| {
+            let with = match caches {
+                0 => "no cache".to_owned(),
+                bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
+            };
             format!(
-                "{} may not fit its RAM limit of {}: it needs about {}, of that {} for \
-                 caches and buffers",
+                "{} may not fit its RAM limit of {}: minimum memory {} ({with})",
                 setup.engine.label.0,
-                units::bytes(bytes),
-                units::bytes(needed),
-                units::bytes(caches)
+                units::bytes_in_words(bytes),
+                units::bytes_in_words(needed),
             )
         })
     };

@@ -175,7 +175,7 @@ pub(super) fn resolve<'a>(
         }
     }
     if let Some(on) = drive.read_only.as_ref().filter(|on| on.value && !host.device) {
-        let mistake = mistakes.at(&on.span, "in a directory there is nothing to read");
+        let mistake = mistakes.at(&on.span, "`read_only` in a directory: it is for block devices");
         mistake.label("expected a block device for this");
     }
     let bytes = file_bytes(suite, drive, sized, host);
@@ -187,7 +187,8 @@ pub(super) fn resolve<'a>(
         let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
         let limit = limit.clone();
-        let setup = Setup { engine, description, library: None, options, limit, volume: None };
+        let (library, data, volume) = (None, 0, None);
+        let setup = Setup { engine, description, library, options, data, limit, volume };
         Some(Shape { setup, sized: blocks(bytes, block, seed) })
     };
     let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
@@ -274,7 +275,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
         seed,
         verify: false,
     };
-    Sized { data, record_bytes, notes: Vec::new() }
+    Sized { data, tag: None, record_bytes, notes: Vec::new() }
 }
 
 /// What writes the file: every block of it, in order, and again as often as is asked for.

@@ -52,6 +52,8 @@ impl JsonSchema for Length {
 }
 
 impl FromToml for Length {
+    const PARTED_BY_COMMAS: bool = true;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let size = if matches!(toml.get_ref(), DeValue::Table(_)) {

@@ -9,6 +9,7 @@
 //! `docs/suites.md` teaches the language; `schemas/suite.schema.json` is made from the types here.
 
 mod abilities;
+mod adjust;
 mod builtin;
 mod cases;
 mod check;

@@ -1,5 +1,6 @@
 //! The first gate: from text and arguments to a suite that makes sense on any machine.
 
+use super::adjust;
 use super::check::check;
 use super::engine::Engine;
 use super::jobs;
@@ -27,6 +28,11 @@ pub struct Overrides {
     pub place: Option<PathBuf>,
     /// `--engine a,b`: only these, by label or name. Empty: all.
     pub engines: Vec<String>,
+    /// The engines whose workers are found here: of these, `engines` may name some that the suite
+    /// lacks.
+    pub installed: Vec<String>,
+    /// `--duration 30s`: instead of every measured phase's `duration` and `operations`.
+    pub duration: Option<String>,
     /// `--scale 1/1000`: of records, data size, absolute RAM limits and operation counts. Times,
     /// rates and options stay as they are.
     pub scale: Option<Ratio>,
@@ -41,6 +47,8 @@ pub struct Suite {
     pub(super) typed: Typed,
     pub(super) scale: Ratio,
     pub(super) no_ram_limit: bool,
+    /// What the command line added, in words.
+    pub(super) notes: Vec<String>,
     place: Option<PathBuf>,
 }
 
@@ -63,6 +71,11 @@ impl Suite {
         for argument in &arguments {
             argument.apply(&mut document, &mut mistakes);
         }
+        if let Some(duration) = &overrides.duration {
+            adjust::set_duration(&mut document, duration, &mut source, &mut mistakes);
+        }
+        let (wanted, installed) = (&overrides.engines, &overrides.installed);
+        let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
         let document: Toml = Spanned::new(span, DeValue::Table(document));
         let typed = Typed::from_toml(document, &mut mistakes);
         mistakes.none(&source)?;
@@ -70,12 +83,12 @@ impl Suite {
         let mut mistakes = Mistakes::default();
         // A suite without mistakes was read.
         let Some(mut typed) = typed else { return Err(SuiteError::new(&source, mistakes)) };
-        select_engines(&mut typed, &overrides.engines, &mut mistakes);
+        select_engines(&mut typed, wanted, installed, &mut mistakes);
         check(&typed, &mut mistakes);
         mistakes.none(&source)?;
         let scale = overrides.scale.unwrap_or(Ratio::ONE);
         let (place, no_ram_limit) = (overrides.place.clone(), overrides.no_ram_limit);
-        Ok(Self { source, typed, scale, no_ram_limit, place })
+        Ok(Self { source, typed, scale, no_ram_limit, notes, place })
     }
 
     /// Its name.
@@ -123,7 +136,12 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
 }
 
 /// Leaves out the engines that were not asked for.
-fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes) {
+fn select_engines(
+    typed: &mut Typed,
+    wanted: &[String],
+    installed: &[String],
+    mistakes: &mut Mistakes,
+) {
     if wanted.is_empty() {
         return;
     }
@@ -134,11 +152,16 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
         if !is_drive && !typed.engine.iter().any(|engine| engine.is_called(name)) {
             let labels = typed.engine.iter().map(|engine| engine.label.0.as_str());
             let labels: Vec<&str> = labels.chain(drive.then_some(jobs::NAME)).collect();
-            let meant = closest(name, &labels).map(|label| format!("did you mean `{label}`? "));
-            mistakes.anywhere(format!("--engine: the suite has no engine `{name}`")).help(format!(
-                "{}it has: {}",
+            let known: Vec<&str> =
+                labels.iter().copied().chain(installed.iter().map(String::as_str)).collect();
+            let meant = closest(name, &known).map(|label| format!("did you mean `{label}`? "));
+            let message =
+                format!("--engine: `{name}` is neither in the suite nor an engine found here");
+            mistakes.anywhere(message).help(format!(
+                "{}in the suite: {}; found here: {} (`kvdyno engines` says where)",
                 meant.unwrap_or_default(),
-                labels.join(", ")
+                one_of(&labels),
+                one_of(&installed.iter().map(String::as_str).collect::<Vec<_>>())
             ));
         }
     }
@@ -146,4 +169,8 @@ fn select_engines(typed: &mut Typed, wanted: &[String], mistakes: &mut Mistakes)
     if !wanted.iter().any(|name| name == jobs::NAME) {
         typed.drive = None;
     }
+}
+
+fn one_of(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

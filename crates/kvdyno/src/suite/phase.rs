@@ -6,6 +6,9 @@ use super::read::{At, Fields, FromToml, Toml};
 use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
 use kvdyno_record::workload::{Choice, LoadOrder, Schedule};
 use schemars::JsonSchema;
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::DeValue;
 
 /// One step of a case.
 #[derive(Clone, Debug, JsonSchema)]
@@ -105,13 +108,46 @@ pub(super) struct Role {
 }
 
 /// An open loop.
-#[derive(Clone, Debug, JsonSchema)]
-#[schemars(deny_unknown_fields)]
+#[derive(Clone, Debug)]
 pub(super) struct Rate {
     /// Operations of the whole role in a second.
     pub(super) per_second: At<Count>,
     /// The gaps between them. Default: poisson.
     pub(super) schedule: Option<At<Schedule>>,
+}
+
+/// An open loop: operations of the whole role in a second, or a table of these and their schedule.
+///
+/// Only the schema is made from this; [`Rate`] is what is read.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Rate")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+enum WrittenRate {
+    /// Operations of the whole role in a second, at random times (Poisson).
+    PerSecond(Count),
+    /// The same with its schedule.
+    Scheduled(Scheduled),
+}
+
+/// A rate with its schedule.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes the language for the schema")]
+struct Scheduled {
+    /// Operations of the whole role in a second.
+    per_second: At<Count>,
+    /// The gaps between them. Default: poisson.
+    schedule: Option<At<Schedule>>,
+}
+
+impl JsonSchema for Rate {
+    fn schema_name() -> Cow<'static, str> {
+        WrittenRate::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        WrittenRate::json_schema(generator)
+    }
 }
 
 /// One operation of a mix.
@@ -283,15 +319,32 @@ impl FromToml for Role {
 
 impl FromToml for Rate {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "a rate", mistakes)?;
-        let per_second: Option<At<Count>> = fields.required("per_second");
-        let schedule = fields.optional("schedule");
-        if let Some(zero) = per_second.as_ref().filter(|count| count.0 == 0) {
-            fields.mistakes.at(&zero.span, "the rate is zero").label("expected at least 1");
+        let (per_second, schedule) = if matches!(toml.get_ref(), DeValue::Table(_)) {
+            let mut fields = Fields::of(toml, "a rate", mistakes)?;
+            let typed = (fields.required("per_second"), fields.optional("schedule"));
+            fields.finish();
+            typed
+        } else {
+            (per_second(toml, mistakes), None)
+        };
+        if let Some(zero) = per_second.as_ref().filter(|count: &&At<Count>| count.0 == 0) {
+            mistakes.at(&zero.span, "the rate is zero").label("expected at least 1");
         }
-        fields.finish();
         Some(Self { per_second: per_second?, schedule })
     }
+}
+
+/// `1000`, `"50k"`, `"50k/s"`.
+fn per_second(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<At<Count>> {
+    let span = toml.span();
+    let value = match toml.into_inner() {
+        DeValue::String(text) => {
+            let bare = text.strip_suffix("/s").map(|bare| bare.trim_end().to_owned());
+            DeValue::String(bare.map_or(text, Cow::Owned))
+        }
+        other => other,
+    };
+    At::from_toml(Spanned::new(span, value), mistakes)
 }
 
 impl FromToml for Entry {

@@ -17,6 +17,9 @@ pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
 
 /// What can be read from TOML.
 pub(super) trait FromToml: Sized {
+    /// Where a list may stand, `1,2` is one, too: as a person types it behind `--set`.
+    const PARTED_BY_COMMAS: bool = false;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self>;
 }
 
@@ -85,6 +88,8 @@ pub(super) trait Word: Copy + 'static {
     const WHAT: &'static str;
     /// Every word.
     const ALL: &'static [(&'static str, Self)];
+    /// Other programs' words for them: taken, and not offered.
+    const ALIASES: &'static [(&'static str, Self)] = &[];
 }
 
 impl<T: Word> FromToml for T {
@@ -95,7 +100,8 @@ impl<T: Word> FromToml for T {
             mistakes.at(&span, format!("expected {} in quotes", T::WHAT)).label(one_of(&words));
             return None;
         };
-        let found = T::ALL.iter().find(|(word, _)| *word == text).map(|&(_, value)| value);
+        let mut all = T::ALL.iter().chain(T::ALIASES);
+        let found = all.find(|(word, _)| *word == text).map(|&(_, value)| value);
         if found.is_none() {
             mistakes.unknown(&span, format!("`{text}` is not {}", T::WHAT), &text, &words);
         }

@@ -2,10 +2,12 @@
 
 use super::mistake::Mistakes;
 use super::read::{At, FromToml, Toml, Word, wrong_kind};
+use super::source::Span;
 use crate::units::{self, UnitError};
 use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::workload::{KeyFormat, LoadOrder, Schedule};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_spanned::Spanned;
 use std::borrow::Cow;
 use toml::de::{DeInteger, DeValue};
 
@@ -100,15 +102,21 @@ impl Word for Durability {
     const WHAT: &'static str = "a durability class";
     const ALL: &'static [(&'static str, Self)] =
         &[("none", Self::None), ("async", Self::Async), ("commit", Self::Commit)];
+    const ALIASES: &'static [(&'static str, Self)] =
+        &[("sync", Self::Commit), ("fsync", Self::Commit)];
 }
 
 impl FromToml for Count {
+    const PARTED_BY_COMMAS: bool = true;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         number(toml, units::A_COUNT, units::parse_count, mistakes).map(Self)
     }
 }
 
 impl FromToml for Bytes {
+    const PARTED_BY_COMMAS: bool = true;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         number(toml, units::BYTES, units::parse_bytes, mistakes).map(Self)
     }
@@ -134,6 +142,8 @@ impl FromToml for Nanoseconds {
 }
 
 impl FromToml for Several {
+    const PARTED_BY_COMMAS: bool = true;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let Count(count) = Count::from_toml(toml, mistakes)?;
@@ -146,6 +156,8 @@ impl FromToml for Several {
 }
 
 impl FromToml for f64 {
+    const PARTED_BY_COMMAS: bool = true;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let value = toml.into_inner();
@@ -275,6 +287,8 @@ impl FromToml for Threads {
 }
 
 impl FromToml for DataSize {
+    const PARTED_BY_COMMAS: bool = true;
+
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         match toml.get_ref() {
             DeValue::String(text) if text == "auto" => Some(Self::Auto),
@@ -300,6 +314,11 @@ impl FromToml for Switch {
 impl<T: FromToml> FromToml for OneOrMany<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
+        if let Some(parts) = split(&toml).filter(|_| T::PARTED_BY_COMMAS) {
+            let read = |(span, text)| At::from_toml(parsed(span, text), mistakes);
+            let values: Vec<Option<At<T>>> = parts.into_iter().map(read).collect();
+            return values.into_iter().collect::<Option<_>>().map(Self);
+        }
         if !matches!(toml.get_ref(), DeValue::Array(_)) {
             return At::from_toml(toml, mistakes).map(|value| Self(vec![value]));
         }
@@ -310,6 +329,40 @@ impl<T: FromToml> FromToml for OneOrMany<T> {
         }
         Some(Self(values))
     }
+}
+
+impl<T> OneOrMany<T> {
+    /// The one value.
+    pub(super) fn one(value: At<T>) -> At<Self> {
+        At { span: value.span.clone(), value: Self(vec![value]) }
+    }
+}
+
+/// `100,1000` as the command line has it, part by part with its place; none where there is no
+/// comma.
+fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
+    let DeValue::String(text) = toml.get_ref() else { return None };
+    if !text.contains(',') {
+        return None;
+    }
+    let span = toml.span();
+    // In a file the text has a quote before it, on the command line it has none.
+    let quote = (span.len().saturating_sub(text.len())) / 2;
+    let mut start = span.start + quote;
+    let part = |part: &'t str| {
+        let blank = part.len() - part.trim_start().len();
+        let at = start + blank;
+        start += part.len() + 1;
+        (at..at + part.trim().len(), part.trim())
+    };
+    Some(text.split(',').map(part).collect())
+}
+
+/// A part as it would be read alone: a number where it is one, else text.
+fn parsed(span: Span, text: &str) -> Toml<'_> {
+    let number = DeValue::parse(text).map(Spanned::into_inner).ok();
+    let number = number.filter(|value| matches!(value, DeValue::Integer(_) | DeValue::Float(_)));
+    Spanned::new(span, number.unwrap_or(DeValue::String(Cow::Borrowed(text))))
 }
 
 impl FromToml for Given {

@@ -15,6 +15,9 @@ use toml::de::{DeArray, DeTable, DeValue};
 /// Of these keys a suite has one at most: setting one takes the other away.
 const EITHER: [[&str; 3]; 2] = [["data", "records", "size"], ["ram", "limit", "data_to_ram"]];
 
+/// Keys whose value may be given alone, for the first of the table that it stands for.
+const SHORT: [(&str, &str); 1] = [("rate", "per_second")];
+
 /// The keys that a member of a list is known by.
 const NAMES: [&str; 4] = ["label", "name", "kind", "op"];
 
@@ -140,6 +143,7 @@ fn descend<'t, 'i>(
             }
             Target::List(list) => member(list, segment, mistakes)?,
         };
+        lengthen(name, next);
         target = match next.get_mut() {
             DeValue::Table(table) => Target::Table(table),
             DeValue::Array(list) => Target::List(list),
@@ -150,6 +154,19 @@ fn descend<'t, 'i>(
         };
     }
     Some(target)
+}
+
+/// Makes a table of `rate = 1000`, where a path goes on into it.
+fn lengthen(name: &str, value: &mut Toml<'_>) {
+    let Some((_, key)) = SHORT.iter().find(|(short, _)| *short == name) else { return };
+    if !matches!(value.get_ref(), DeValue::Table(_)) {
+        let span = value.span();
+        let table = Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+        let alone = std::mem::replace(value, table);
+        if let DeValue::Table(table) = value.get_mut() {
+            table.insert(Spanned::new(span, Cow::Borrowed(*key)), alone);
+        }
+    }
 }
 
 /// The member of a list that a segment means.
@@ -169,6 +186,25 @@ fn member<'t, 'i>(
         mistake.label(format!("expected 0 to {highest}"));
     }
     member
+}
+
+/// A member by its index, with what else tells it from others of its kind: `4 (roles fill)`.
+fn told(list: &DeArray<'_>, index: usize) -> String {
+    let member = list.get(index).and_then(|member| member.get_ref().as_table());
+    let word = |table: &DeTable<'_>, key: &str| {
+        table.get(key).and_then(|value| value.get_ref().as_str()).map(str::to_owned)
+    };
+    let name = member.and_then(|member| word(member, "name"));
+    let roles = member.and_then(|member| member.get("role")?.get_ref().as_array());
+    let roles = roles.into_iter().flat_map(|roles| roles.iter());
+    let roles: Vec<String> =
+        roles.filter_map(|role| word(role.get_ref().as_table()?, "name")).collect();
+    match (name, roles.as_slice()) {
+        (Some(name), _) => format!("{index} (named {name})"),
+        (None, []) => index.to_string(),
+        (None, [role]) => format!("{index} (role {role})"),
+        (None, roles) => format!("{index} (roles {})", roles.join(" and ")),
+    }
 }
 
 /// Labels are looked at first, then names, kinds, operations: the first that fits decides.
@@ -192,9 +228,13 @@ fn index_by_name(
             [] => {}
             [only] => return Some(only),
             _ => {
-                let indices: Vec<String> = fitting.iter().map(usize::to_string).collect();
-                let mistake = mistakes.at(span, format!("`{name}` is not the only one here"));
-                mistake.label(format!("expected an index: {}", indices.join(" or ")));
+                let each: Vec<String> = fitting.iter().map(|at| told(list, *at)).collect();
+                let message = format!("`{name}` means {} members of the list", fitting.len());
+                let mistake = mistakes.at(span, message);
+                mistake.label(format!("expected the index of one: {}", each.join(", ")));
+                if name == "measure" {
+                    mistake.help("`--duration TIME` is for all measured phases at once");
+                }
                 return None;
             }
         }

@@ -3,15 +3,18 @@
 use super::mistake::Mistakes;
 use super::parse::Suite;
 use super::scalar::{Count, DataSize};
+use super::source::Span;
 use crate::units;
-use kvdyno_record::engine::Planning;
+use kvdyno_record::engine::Description;
 use kvdyno_record::tier::Tier;
-use kvdyno_record::workload::{Data, Key, KeyFormat, ValueShape};
+use kvdyno_record::workload::{Data, Key, KeyFormat, Size, ValueShape};
 
 /// Data of size "auto" is never more than this: a demo must end soon.
 const AUTO_MOST: u64 = 1 << 30;
 /// Nor is it less: an engine's own structures would be most of it.
 const AUTO_LEAST: u64 = 64 << 20;
+/// A key number in hex has so many digits.
+const HEX_BYTES_LEAST: u32 = 16;
 /// RAM limits are whole pages, because the kernel's are.
 pub(super) const PAGE: u64 = 4096;
 
@@ -30,10 +33,12 @@ pub struct SizingHost {
     pub device: bool,
 }
 
-/// The data set and what was decided about it.
+/// A data set and what was decided about it.
 #[derive(Clone, Debug)]
 pub(super) struct Sized {
     pub(super) data: Data,
+    /// `v1000`, `n80m`: how a case's name says which of several it is; none where there is one.
+    pub(super) tag: Option<String>,
     /// Mean bytes of key and value.
     pub(super) record_bytes: f64,
     /// Decisions in words.
@@ -79,53 +84,122 @@ impl Limit {
     }
 }
 
-/// The data set.
-pub(super) fn data(
+/// Every data set of the suite: each amount with each length of values.
+pub(super) fn data_sets(
     suite: &Suite,
-    engines: &[&Planning],
+    engines: &[&Description],
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Vec<Sized> {
+    let typed = &suite.typed.data;
+    let records = typed.records.iter().flat_map(|list| &list.0);
+    let records = records.map(|at| (Amount::Records(at.0), &at.span));
+    let sizes = typed.size.iter().flat_map(|list| &list.0);
+    let amounts: Vec<_> =
+        records.chain(sizes.map(|at| (Amount::Size(at.value), &at.span))).collect();
+    let lengths = &typed.value_bytes.0;
+    let mut sets = Vec::new();
+    for &(amount, span) in &amounts {
+        for length in lengths {
+            let mut sized = data_set(suite, (amount, span), &length.0, engines, host, mistakes);
+            let amount = (amounts.len() > 1).then(|| amount.tag(&sized.data));
+            let length = (lengths.len() > 1).then(|| format!("v{}", sized.value_bytes_mean()));
+            let tag = [amount, length].into_iter().flatten().collect::<Vec<_>>().join("_");
+            sized.tag = (!tag.is_empty()).then_some(tag);
+            sets.push(sized);
+        }
+    }
+    sets
+}
+
+/// How much data, as typed.
+#[derive(Clone, Copy)]
+enum Amount {
+    Records(u64),
+    Size(DataSize),
+}
+
+impl Amount {
+    /// As part of a folder's name.
+    fn tag(self, data: &Data) -> String {
+        match self {
+            Self::Records(_) => format!("n{}", units::exact_count(data.records)).to_lowercase(),
+            Self::Size(DataSize::Is(bytes)) => {
+                format!("d{}", units::exact_bytes(bytes)).to_lowercase()
+            }
+            Self::Size(DataSize::Auto) => "dauto".to_owned(),
+        }
+    }
+}
+
+fn data_set(
+    suite: &Suite,
+    (amount, span): (Amount, &Span),
+    size: &Size,
+    engines: &[&Description],
     host: &SizingHost,
     mistakes: &mut Mistakes,
 ) -> Sized {
     let typed = &suite.typed.data;
     let key_bytes = typed.key_bytes.as_ref().map_or(16, |bytes| bytes.0);
-    let size = typed.value_bytes.0.clone();
     let record_bytes = f64::from(key_bytes) + size.mean();
     let mut notes = Vec::new();
-    let (records, span) = match (&typed.records, &typed.size) {
-        (Some(records), _) => (scaled(suite, records.0, "records", &mut notes), &records.span),
-        (None, Some(size)) => {
-            let bytes = match size.value {
+    let records = match amount {
+        Amount::Records(records) => scaled(suite, records, "records", &mut notes),
+        Amount::Size(size) => {
+            let bytes = match size {
                 DataSize::Is(bytes) => bytes,
                 DataSize::Auto => auto_bytes(suite, engines, host, &mut notes),
             };
-            let bytes = scaled(suite, bytes, "bytes of data", &mut notes);
-            ((bytes as f64 / record_bytes) as u64, &size.span)
+            (scaled(suite, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
         }
-        // The first gate refuses a suite that says neither.
-        (None, None) => (0, &typed.span),
     };
     let records = records.max(1);
     if records as f64 * record_bytes > i64::MAX as f64 {
-        let mistake = mistakes.at(span, "no filesystem holds so much data");
+        let mistake = mistakes.at(span, "the data set is larger than any filesystem");
         mistake.label("expected at most 8 EiB of keys and values");
     }
-    let default_format = if key_bytes >= 16 { KeyFormat::Hex } else { KeyFormat::Binary };
-    let format = typed.key_format.as_ref().map_or(default_format, |format| format.value);
+    let format = key_format(suite, key_bytes, engines, &mut notes);
     let compress_to = typed.compress_to.as_ref().map_or(1.0, |share| share.0);
     let data = Data {
         records,
         key: Key { bytes: key_bytes, format },
-        value: ValueShape { size, compress_to },
+        value: ValueShape { size: size.clone(), compress_to },
         seed: typed.seed.as_ref().map_or(1, |seed| seed.0),
         verify: typed.verify.as_ref().is_some_and(|verify| verify.value),
     };
-    Sized { data, record_bytes, notes }
+    Sized { data, tag: None, record_bytes, notes }
+}
+
+/// As typed; else one that all engines of the suite take, for all must do the same work.
+fn key_format(
+    suite: &Suite,
+    key_bytes: u32,
+    engines: &[&Description],
+    notes: &mut Vec<String>,
+) -> KeyFormat {
+    if let Some(format) = &suite.typed.data.key_format {
+        return format.value;
+    }
+    let numbered = engines.iter().find(|engine| engine.capabilities.numbered_keys_only);
+    match numbered {
+        _ if key_bytes < HEX_BYTES_LEAST => KeyFormat::Binary,
+        None => KeyFormat::Hex,
+        Some(engine) => {
+            notes.push(format!(
+                "keys are binary, for {} takes no hex keys (key_format says otherwise where it is \
+                 given)",
+                engine.name
+            ));
+            KeyFormat::Binary
+        }
+    }
 }
 
 /// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
 pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
     if suite.no_ram_limit {
-        sized.notes.push("no RAM limit, whatever the suite says".to_owned());
+        sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
         return vec![Limit::default()];
     }
     let limits = bare_limits(suite, sized, host);
@@ -181,11 +255,12 @@ fn bare_limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit
 /// Data that this host has room for.
 fn auto_bytes(
     suite: &Suite,
-    engines: &[&Planning],
+    engines: &[&Description],
     host: &SizingHost,
     notes: &mut Vec<String>,
 ) -> u64 {
-    let factor = engines.iter().map(|planning| planning.space_factor).fold(1.0, f64::max);
+    let factors = engines.iter().map(|engine| engine.planning.space_factor);
+    let factor = factors.fold(1.0, f64::max);
     let by_space = (host.free_bytes as f64 / 2.0 / factor) as u64;
     let (by_memory, memory_rule) = auto_by_memory(suite, host);
     let fitting = AUTO_MOST.min(by_space).min(by_memory);

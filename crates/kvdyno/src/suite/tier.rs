@@ -118,11 +118,11 @@ pub(super) fn check(ram: &Ram, typed: &Typed, mistakes: &mut Mistakes) {
             mistakes.at(&tier.name.span, message).label("expected a name of its own");
         }
         if matches!(tier.kind.value, Kind::Swap | Kind::Zram) && !limited {
-            let mistake = mistakes.at(&tier.kind.span, "without a RAM limit nothing is swapped");
+            let mistake = mistakes.at(&tier.kind.span, "swap, and no RAM limit in [ram]");
             mistake.label("expected `limit` or `data_to_ram` in [ram]");
         }
         if let Some(most) = tier.swappiness.as_ref().filter(|number| number.0 > SWAPPINESS_MAX) {
-            let mistake = mistakes.at(&most.span, format!("there is no swappiness {}", most.0));
+            let mistake = mistakes.at(&most.span, format!("`swappiness` is {}", most.0));
             mistake.label(format!("expected 0 to {SWAPPINESS_MAX}"));
         }
         if let Some(node) = tier.node.as_ref().filter(|node| node.0 > 1023) {

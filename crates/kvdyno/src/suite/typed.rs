@@ -60,16 +60,17 @@ pub(super) struct Header {
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Data {
-    /// How many records: `"80M"`. Either this or `size`.
-    pub(super) records: Option<At<Count>>,
-    /// Bytes of all keys and values: `"300GiB"`, or `"auto"`: sized from the host.
-    pub(super) size: Option<At<DataSize>>,
+    /// How many records: `"80M"`, or a list of such numbers that are swept. Either this or `size`.
+    pub(super) records: Option<At<OneOrMany<Count>>>,
+    /// Bytes of all keys and values: `"300GiB"`, or `"auto"`: sized from the host; or a list.
+    pub(super) size: Option<At<OneOrMany<DataSize>>>,
     /// Length of every key. Default: 16.
     pub(super) key_bytes: Option<At<Several>>,
     /// How the key number is written. Default: hex from 16 bytes on, else binary.
     pub(super) key_format: Option<At<KeyFormat>>,
-    /// Length of a value: a number of bytes or a distribution.
-    pub(super) value_bytes: At<Length>,
+    /// Length of a value: a number of bytes or a distribution, or a list of these: a data set of
+    /// its own for each.
+    pub(super) value_bytes: At<OneOrMany<Length>>,
     /// Size a value compresses to: 0.5 is half. Default: 1.0, random bytes.
     pub(super) compress_to: Option<At<Share>>,
     /// What all random choices follow from. Default: 1.
@@ -231,12 +232,16 @@ impl Data {
     fn of_drive(drive: &At<Drive>) -> At<Self> {
         let span = &drive.span;
         let auto = At { value: DataSize::Auto, span: span.clone() };
+        let size = drive.size.clone().unwrap_or(auto);
         let value = Self {
             records: None,
-            size: Some(drive.size.clone().unwrap_or(auto)),
+            size: Some(OneOrMany::one(size)),
             key_bytes: None,
             key_format: None,
-            value_bytes: At { value: Length(Size::Fixed { bytes: 4096 }), span: span.clone() },
+            value_bytes: OneOrMany::one(At {
+                value: Length(Size::Fixed { bytes: 4096 }),
+                span: span.clone(),
+            }),
             compress_to: None,
             seed: None,
             verify: None,
@@ -248,8 +253,8 @@ impl Data {
 impl FromToml for Data {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "[data]", mistakes)?;
-        let records: Option<At<Count>> = fields.optional("records");
-        let size: Option<At<DataSize>> = fields.optional("size");
+        let records = fields.optional("records");
+        let size = fields.optional("size");
         let key_bytes = fields.optional("key_bytes");
         let key_format = fields.optional("key_format");
         let value_bytes = fields.required("value_bytes");
@@ -257,8 +262,8 @@ impl FromToml for Data {
         let seed = fields.optional("seed");
         let verify = fields.optional("verify");
         if let Some(share) = compress_to.as_ref().filter(|share| share.0 <= 0.0) {
-            let mistake = fields.mistakes.at(&share.span, "nothing compresses to nothing");
-            mistake.label("expected a share above 0");
+            let mistake = fields.mistakes.at(&share.span, "`compress_to` is 0");
+            mistake.label("expected a share above 0, such as 0.5");
         }
         fields.finish();
         let value_bytes = value_bytes?;

@@ -186,7 +186,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
     let Some(drive) = typed.drive.as_ref().filter(|_| !typed.volume.is_empty()) else { return };
     if let Some(on) = drive.read_only.as_ref().filter(|on| on.value) {
-        let mistake = mistakes.at(&on.span, "a volume is made new, there is nothing to read");
+        let mistake = mistakes.at(&on.span, "`read_only` with a [[volume]], which is empty");
         mistake.label("expected no `read_only` beside [[volume]]");
     }
 }

@@ -1,21 +1,15 @@
 //! Block I/O watched in the kernel, and commits held against what was flushed.
 
+use super::limits::doctor_finds;
 use super::places::can_mount;
 use super::scratch::{Scratch, record, records};
 use super::suites::{UPDATE, reads, suite};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root};
 use kvdyno_record::blockio::IoKind;
 
 /// Whether block I/O can be watched here, as `doctor` says.
 fn can_watch(scratch: &Scratch, test: &str) -> bool {
-    let checks = scratch.run(&["doctor", "--json"]).json();
-    let checks = checks.as_array().unwrap().clone();
-    let check = checks.iter().find(|check| check["id"] == "block_io").unwrap();
-    let can = check["severity"] == "ok";
-    if !can {
-        skipped(test, check["value"].as_str().unwrap());
-    }
-    can
+    doctor_finds(scratch, "block_io", "blockio", test)
 }
 
 #[test]
@@ -101,7 +95,7 @@ fn each_commit_of_lmdb_is_flushed() {
         return;
     }
     scratch.write("s.toml", &commits());
-    let done = scratch.run(&["run", "s.toml", "--io-latency"]);
+    let done = scratch.run(&["run", "s.toml", "--io-latency", "--full"]);
     done.assert_ok().assert_says("Block I/O, as the kernel saw it");
     let summary = scratch.run(&["show", "--json"]).json();
     assert!(!summary["findings"].to_string().contains("commit-not-flushed"), "{summary}");
@@ -127,7 +121,7 @@ fn commits_that_are_not_flushed_are_found_with_and_without_the_watch() {
         std::fs::File::create(scratch.path("image")).unwrap().set_len(256 << 20).unwrap();
         // What the filesystem is told to flush it does not.
         let mounting = "mkfs.ext4 -q -F image && mount -o loop,nobarrier image mnt";
-        let words = [&["run", "s.toml", "--place", "mnt"], watch].concat();
+        let words = [&["run", "s.toml", "--full", "--place", "mnt"], watch].concat();
         let done = scratch.start(scratch.kvdyno_after(mounting, &words)).wait();
         done.assert_says("commit-not-flushed").assert_says("2,000 commits by 1 writer, ");
     }

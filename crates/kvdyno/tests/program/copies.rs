@@ -49,7 +49,7 @@ fn cases_that_insert_each_begin_with_what_was_loaded() {
     }
     let scratch = Scratch::new();
     scratch.write("s.toml", &grows("copy").engine("lmdb").text());
-    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("copied");
+    scratch.run(&["run", "s.toml", "--full"]).assert_ok().assert_says("copied");
     let all = records(&scratch.only_run());
     assert_eq!(all.len(), 3, "one load: {:?}", all.keys());
     let measured: Vec<_> = all.values().filter(|case| case.case.threads.is_some()).collect();

@@ -31,7 +31,7 @@ impl Loop {
         match output("losetup", &["-P", "-f", "--show", image.to_str().unwrap()]) {
             Some(path) => Some(Self { path: path.trim().to_owned(), image }),
             None => {
-                skipped(test, "no loop device can be made");
+                skipped("loop", test, "no loop device can be made");
                 None
             }
         }
@@ -139,7 +139,7 @@ fn a_filesystem_is_not_overwritten_and_can_be_read() {
     let test = "a_filesystem_is_not_overwritten_and_can_be_read";
     let Some(device) = Loop::new(&scratch, test) else { return };
     if output("mkfs.ext4", &["-q", &device.path]).is_none() {
-        return skipped(test, "no mkfs.ext4");
+        return skipped("mkfs", test, "no mkfs.ext4");
     }
     let words = ["ext4 filesystem (at byte 1080)", "nothing was touched", "wipefs -a"];
     device.assert_refused(&scratch, &[&device.path, &device.confirm()], &words);
@@ -181,7 +181,7 @@ fn a_mounted_device_is_refused_by_whatever_name() {
     let mounted =
         output("mkfs.ext4", &["-q", &device.path]).and_then(|_| mount(&device.path, &point));
     if mounted.is_none() {
-        return skipped(test, "no ext4 can be mounted");
+        return skipped("mount", test, "no ext4 can be mounted");
     }
     let link = format!("/dev/kvdyno-test-{}", std::process::id());
     std::os::unix::fs::symlink(&device.path, &link).unwrap();
@@ -226,7 +226,7 @@ fn a_partitioned_disk_is_refused_and_more_so_when_a_partition_is_mounted() {
     let part = format!("{}p1", device.path);
     let _ = output("partx", &["-a", &device.path]);
     if !Path::new(&part).exists() || output("mkfs.ext4", &["-q", &part]).is_none() {
-        return skipped(test, "the kernel shows no partitions of loop devices");
+        return skipped("partitions", test, "the kernel shows no partitions of loop devices");
     }
     let confirm = format!("--destroy-data-on={part}");
     device.assert_refused(&scratch, &[&part, &confirm], &["ext4 filesystem", &part]);

@@ -4,8 +4,17 @@ use super::scratch::{Scratch, records};
 use super::workers::needs;
 use kvdyno_record::case::CaseRecord;
 
-const SHORT: [&str; 8] =
-    ["--size", "64MiB", "--duration", "500ms", "--warmup", "100ms", "--trials", "2"];
+const SHORT: [&str; 9] = [
+    "--create-place",
+    "--size",
+    "64MiB",
+    "--duration",
+    "500ms",
+    "--warmup",
+    "100ms",
+    "--trials",
+    "2",
+];
 
 fn drive(scratch: &Scratch, arguments: &[&str]) -> super::scratch::Done {
     let all: Vec<&str> = ["drive"].iter().chain(arguments).chain(&SHORT).copied().collect();
@@ -83,6 +92,7 @@ fn the_suite_that_is_printed_is_the_suite_that_is_run() {
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_touched() {
     let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("p")).unwrap();
     let refused = |arguments: &[&str], words: &str| {
         scratch.run(arguments).assert_code(2).assert_says(words);
         assert!(scratch.runs().is_empty());
@@ -92,7 +102,10 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
     refused(&["drive", "p", "--rounds", "4"], "5..=25");
     if needs("drive", "what_cannot_be_is_refused_before_anything_is_touched") {
         refused(&["drive", "p", "--block", "1000"], "a block cannot have");
-        refused(&["drive", "p", "--read-only"], "in a directory there is nothing to read");
+        refused(
+            &["drive", "p", "--read-only"],
+            "`read_only` in a directory: it is for block devices",
+        );
         refused(&["drive", "p", "--duration", "5"], "expected a time with its unit");
     }
 }
@@ -100,7 +113,7 @@ fn what_cannot_be_is_refused_before_anything_is_touched() {
 fn fio_is_here(test: &str) -> bool {
     let here = std::process::Command::new("fio").arg("--version").output().is_ok();
     if !here {
-        super::workers::skipped(test, "no fio (apt install fio)");
+        super::workers::skipped("fio", test, "no fio (apt install fio)");
     }
     here && needs("drive", test) && needs("fio", test)
 }
@@ -156,7 +169,7 @@ fn without_fio_it_is_said_how_to_get_it() {
 fn what_fio_reported_is_a_run_as_any() {
     let scratch = Scratch::new();
     let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/fio/mix-3.33.json");
-    let shown = scratch.run(&["drive", "--import-fio", report]);
+    let shown = scratch.run(&["drive", "--import-fio", report, "--config", "--drive"]);
     shown.assert_code(0).assert_says("mix-70-30").assert_says("fio (imported) 3.33");
     scratch.run(&["check"]).assert_code(0);
     let exported = scratch.run(&["export", "--json"]);

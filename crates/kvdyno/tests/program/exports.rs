@@ -49,6 +49,29 @@ fn figure(csv: &str, role: &str, metric: &str) -> f64 {
 }
 
 #[test]
+fn time_lines_are_exported_and_add_up() {
+    let scratch = ran();
+    scratch.run(&["export", "--csv", "csv"]).assert_code(0);
+    let text = fs::read_to_string(scratch.path("csv/series.csv")).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<BTreeMap<String, String>> =
+        reader.deserialize().collect::<Result<_, _>>().unwrap();
+    let operations = |role: &str| -> f64 {
+        let of = rows.iter().filter(|row| row["role"] == role && row["phase"] == "measure");
+        of.map(|row| row["operations"].parse::<f64>().unwrap()).sum()
+    };
+    // The first role to have done 20,000 ends the phase, in each of two trials.
+    assert!(operations("readers").max(operations("writer")) >= 2.0 * 20_000.0);
+    assert!(rows.iter().any(|row| !row["service_p99_us"].is_empty()), "{text}");
+    let machine = fs::read_to_string(scratch.path("csv/machine.csv")).unwrap();
+    assert!(machine.starts_with("case,label,engine,threads,value_bytes_mean,trial,phase,device,"));
+    let brief = scratch.run(&["export", "--markdown", "-", "--brief"]);
+    brief.assert_code(0).assert_says("Confidence ").assert_says("| engine |");
+    let here = scratch.path(".").display().to_string();
+    assert!(!brief.out.contains(here.trim_end_matches('.')), "{}", brief.out);
+}
+
+#[test]
 fn a_workbook_has_the_figures_and_the_formulas_behind_them() {
     let scratch = ran();
     let csv = scratch.run(&["export", "--csv", "-"]).out;
@@ -82,7 +105,7 @@ fn markdown_goes_to_a_file_or_to_standard_output() {
     let scratch = ran();
     let page = scratch.run(&["export", "--markdown", "-"]).out;
     assert!(page.starts_with(r"## =HYPERLINK(1)\|&lt;script&gt;\`"), "{page}");
-    assert!(page.contains("### Run: what each role got"), "{page}");
+    assert!(page.contains("### Run: what each client group got"), "{page}");
     assert!(page.contains("\n    kvdyno run s.toml\n"), "{page}");
     scratch.run(&["export", "--markdown", "post.md"]).assert_code(0).assert_says("wrote post.md");
     assert_eq!(fs::read_to_string(scratch.path("post.md")).unwrap(), page);

@@ -33,7 +33,7 @@ fn a_device_as_volume_is_refused_as_a_place_would_be() {
     refused(&[], &["would be lost", &confirm]);
     refused(&["--destroy-data-on=/dev/null"], &["would be lost", &confirm]);
     if output("mkfs.ext4", &["-q", path]).is_none() {
-        return skipped(test, "no mkfs.ext4");
+        return skipped("mkfs", test, "no mkfs.ext4");
     }
     refused(&[&confirm], &["ext4 filesystem (at byte 1080)", "nothing was touched"]);
     let point = scratch.path("point");
@@ -134,7 +134,7 @@ fn a_device_in_use_and_a_signed_one_are_refused_and_a_clean_one_is_taken() {
     fs::create_dir(&point).unwrap();
     let mounted = output("mkfs.ext4", &["-q", path]).and_then(|_| mount(path, &point));
     if mounted.is_none() {
-        return skipped(test, "no ext4 can be mounted");
+        return skipped("mount", test, "no ext4 can be mounted");
     }
     let (confirm, run) = (device.confirm(), ["run", "s.toml"]);
     let arguments = [run[0], run[1], &confirm];

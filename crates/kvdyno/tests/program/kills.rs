@@ -33,7 +33,7 @@ fn slow_reads() -> Suite {
 fn assert_resumable(scratch: &Scratch, killed: &str) {
     let run = scratch.only_run();
     assert!(!run.is_complete());
-    scratch.run(&["show"]).assert_says("killed").assert_says("tries them again");
+    scratch.run(&["show", "--full"]).assert_says("killed").assert_says("tries them again");
     scratch.run(&["list"]).assert_says("partial: `kvdyno resume` goes on");
     scratch.run(&["check"]).assert_code(0);
     let attempts = record(&run, killed).attempt;
@@ -135,7 +135,8 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
         .measure("operations = 3000")
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place"]));
+    let running =
+        scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place", "--create-place"]));
     scratch.wait_for_phase("keeps_t1", "measure");
     let worker = running.worker().unwrap();
     running.signal(Signal::KILL);
@@ -146,7 +147,7 @@ fn a_killed_program_leaves_what_its_resume_takes_away() {
     assert_eq!(list(&scratch.path("place")).len(), 2, "a database and the lock are left");
     let listed = scratch.run(&["list"]);
     listed.assert_code(0).assert_says("partial").assert_says("removes 1 database it left");
-    let shown = scratch.run(&["show"]);
+    let shown = scratch.run(&["show", "--full"]);
     shown.assert_says(" of 4 cases done").assert_says("databases of this run are still in place");
     shown.assert_says("removes them and does what is left");
     scratch.run(&["check"]).assert_code(0);

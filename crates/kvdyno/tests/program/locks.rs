@@ -14,7 +14,8 @@ fn a_second_run_in_the_same_place_is_told_who_is_there() {
     let scratch = Scratch::new();
     scratch.write("long.toml", &long().text());
     scratch.write("short.toml", &reads().engine("null").text());
-    let first = scratch.start(scratch.kvdyno(&["run", "long.toml", "--place", "place"]));
+    let first =
+        scratch.start(scratch.kvdyno(&["run", "long.toml", "--place", "place", "--create-place"]));
     scratch.wait_for_phase("t1", "measure");
     let id = scratch.runs()[0].file_name().unwrap().to_string_lossy().into_owned();
     let second = scratch.run(&["run", "short.toml", "--place", "place"]);
@@ -22,7 +23,9 @@ fn a_second_run_in_the_same_place_is_told_who_is_there() {
     second.assert_says(&format!("is in use by run {id} (process {})", first.pid()));
     assert_eq!(scratch.runs().len(), 1, "the second made nothing");
     // Elsewhere it may.
-    scratch.run(&["run", "short.toml", "--place", "other", "--runs", "others"]).assert_ok();
+    scratch
+        .run(&["run", "short.toml", "--place", "other", "--create-place", "--runs", "others"])
+        .assert_ok();
     first.signal(Signal::INT);
     first.wait().assert_code(130);
     assert!(outcomes(&scratch.only_run()).values().any(|word| *word == "done"));
@@ -41,10 +44,10 @@ fn two_runs_at_once_know_of_each_other() {
     scratch.wait_for_phase("t1", "measure");
     let second = scratch.run(&["run", "short.toml", "--runs", "others"]);
     second.assert_ok().assert_says("another run is at work on this machine (process ");
-    second.assert_says("run-beside");
+    second.assert_says("another run at the same time");
     let id = second_run(&scratch);
     first.signal(Signal::INT);
-    first.wait().assert_code(130).assert_says("run-beside");
+    first.wait().assert_code(130).assert_says("another run at the same time");
     let other = kvdyno_record::files::RunFolder::open(id).unwrap();
     assert!(super::scratch::records(&other).values().all(|record| !record.beside.is_empty()));
     scratch.assert_nothing_left();

@@ -97,7 +97,7 @@ fn an_open_loop_issues_rate_times_time() {
         assert!(case.phases.iter().any(|phase| phase.name == "warmup"));
     }
     scratch.run(&["check"]).assert_code(0);
-    scratch.run(&["show"]).assert_says("readers");
+    scratch.run(&["show", "--full"]).assert_says("readers");
 }
 
 /// Bug 5: at hundreds of nanoseconds a histogram of microseconds shows nothing. How long the calls
@@ -178,7 +178,7 @@ fn every_phase_and_every_run_counts_from_nothing() {
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
     for _ in 0..2 {
-        scratch.run(&["run", "s.toml", "--place", "place"]).assert_ok();
+        scratch.run(&["run", "s.toml", "--place", "place", "--create-place"]).assert_ok();
         scratch.run(&["check"]).assert_code(0);
     }
     let runs = scratch.runs();

@@ -40,7 +40,7 @@ fn an_argument_is_shown_with_a_caret_too() {
     done.assert_says("--set").assert_says("recrods");
     refuse(&scratch, &["s.toml", "--set", "data.records=many"]).assert_says("many");
     refuse(&scratch, &["s.toml", "--engine", "nil"]).assert_says("nil");
-    refuse(&scratch, &["missing.toml"]).assert_says("failed to read the suite `missing.toml`");
+    refuse(&scratch, &["missing.toml"]).assert_says("there is no suite and no file `missing.toml`");
 }
 
 #[test]
@@ -65,7 +65,8 @@ fn an_unknown_option_is_named_with_what_was_meant() {
 fn names_that_were_nearly_right_are_told() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
-    refuse(&scratch, &["quik"]).assert_says("hint: did you mean `quick`?");
+    refuse(&scratch, &["quik"])
+        .assert_says("error: there is no suite `quik`: did you mean `quick`?");
     refuse(&scratch, &["s.toml", "--engine", "nul"]).assert_says("did you mean `null`?");
     scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
     refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");

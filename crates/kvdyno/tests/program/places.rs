@@ -42,13 +42,27 @@ fn a_place_that_is_not_empty_is_refused_and_left_alone() {
     assert_eq!(list(&scratch.path("place")), ["data.mdb"]);
 }
 
+/// A drive that is not mounted: its folder would be made on another drive.
+#[test]
+fn a_place_that_does_not_exist_is_made_only_when_asked_for() {
+    let scratch = scratch();
+    for command in ["run", "plan"] {
+        let done = scratch.run(&[command, "s.toml", "--place", "gone/deeper"]);
+        assert_refused(&scratch, &done, "gone/deeper does not exist; made now, it would lie in");
+        done.assert_says("--create-place");
+        assert!(!scratch.path("gone").exists());
+    }
+    let done = scratch.run(&["drive", "gone"]);
+    assert_refused(&scratch, &done, "gone does not exist");
+}
+
 #[test]
 fn a_place_is_given_back_as_it_was_found() {
     let scratch = scratch();
     fs::create_dir(scratch.path("place")).unwrap();
     scratch.run(&["run", "s.toml", "--place", "place"]).assert_ok();
     assert!(list(&scratch.path("place")).is_empty());
-    scratch.run(&["run", "s.toml", "--place", "new/deeper"]).assert_ok();
+    scratch.run(&["run", "s.toml", "--place", "new/deeper", "--create-place"]).assert_ok();
     assert!(!scratch.path("new").exists());
     scratch.assert_nothing_left();
 }
@@ -62,7 +76,7 @@ fn a_read_only_place_is_refused() {
     let scratch = scratch();
     fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=1m none volume; mount -o remount,ro volume";
-    let arguments = ["run", "s.toml", "--place", "volume/place"];
+    let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     assert_refused(&scratch, &done, "lies on tmpfs mounted read-only");
 }
@@ -87,11 +101,11 @@ fn a_place_in_memory_is_used_with_a_warning() {
     let test = "a_place_in_memory_is_used_with_a_warning";
     let place = format!("/dev/shm/kvdyno-program-{}", std::process::id());
     if !fs::read_to_string("/proc/mounts").unwrap().contains(" /dev/shm tmpfs rw") {
-        skipped(test, "/dev/shm is no writable tmpfs");
+        skipped("shm", test, "/dev/shm is no writable tmpfs");
         return;
     }
     let scratch = scratch();
-    let done = scratch.run(&["run", "s.toml", "--place", &place]);
+    let done = scratch.run(&["run", "s.toml", "--place", &place, "--create-place"]);
     done.assert_ok().assert_says("warning: ").assert_says("is on tmpfs at /dev/shm");
     done.assert_says("tmpfs");
     assert!(!Path::new(&place).exists());
@@ -113,10 +127,10 @@ fn a_place_on_an_overlay_is_used_with_a_warning() {
                     lowerdir=layers/lower,upperdir=layers/upper,workdir=layers/work layers/all";
     let possible = scratch.start(scratch.kvdyno_after(mounting, &["suites"])).wait();
     if possible.code != Some(0) {
-        skipped(test, "no overlay can be mounted");
+        skipped("overlay", test, "no overlay can be mounted");
         return;
     }
-    let arguments = ["run", "s.toml", "--place", "layers/all/place"];
+    let arguments = ["run", "s.toml", "--place", "layers/all/place", "--create-place"];
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_ok().assert_says("warning: ").assert_says("is on overlay");
     assert!(files_below(&scratch.path("layers")).is_empty());
@@ -133,7 +147,7 @@ pub(crate) fn can_mount(test: &str) -> bool {
     let mounting = "mount -t tmpfs -o size=1m none volume";
     let can = scratch.start(scratch.kvdyno_after(mounting, &["suites"])).wait().code == Some(0);
     if !can {
-        skipped(test, "nothing can be mounted here");
+        skipped("mount", test, "nothing can be mounted here");
     }
     can
 }
@@ -144,7 +158,7 @@ fn what_the_kernel_makes_up_is_refused_as_a_place() {
     scratch.write("s.toml", &reads().engine("null").text());
     for command in ["plan", "run"] {
         let done = scratch.run(&[command, "s.toml", "--place", "/proc/kvdyno"]);
-        done.assert_code(2).assert_says("/proc/kvdyno lies on proc, which the kernel makes up");
+        done.assert_code(2).assert_says("/proc/kvdyno is on proc, a virtual filesystem");
     }
     scratch.assert_nothing_left();
 }
@@ -154,6 +168,6 @@ fn a_plan_says_where_the_data_would_lie() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &reads().engine("null").text());
     let place = scratch.path("data").display().to_string();
-    let done = scratch.run(&["plan", "s.toml", "--place", &place]);
+    let done = scratch.run(&["plan", "s.toml", "--place", &place, "--create-place"]);
     done.assert_code(0).assert_says(&format!("place {place} on ")).assert_says(" free");
 }

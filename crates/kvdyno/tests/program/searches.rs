@@ -1,10 +1,11 @@
 //! `size` and `capacity`: what they say is what their records say. Nothing here asserts how fast
 //! anything was.
 
+use super::limits::can_limit;
 use super::places::can_mount;
 use super::scratch::{Done, Scratch, list, outcomes, record, records};
 use super::suites::{GET, Suite, reads, suite};
-use super::workers::{needs, needs_root, skipped};
+use super::workers::{needs, needs_root};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::workload::Work;
@@ -35,16 +36,6 @@ const GREEDY: [&str; 10] = [
     "20%",
     "--json",
 ];
-
-/// Whether RAM can be limited here.
-fn can_limit(scratch: &Scratch, test: &str) -> bool {
-    let doctor = scratch.run(&["doctor", "--json"]).json();
-    let can = doctor["host"]["ram_limit"]["available"].as_bool().unwrap_or(false);
-    if !can {
-        skipped(test, "no memory group can be made here");
-    }
-    can
-}
 
 /// What it said, on one line, however it was wrapped.
 fn flat(done: &Done) -> String {
@@ -142,7 +133,7 @@ fn the_least_ram_is_found_by_a_real_limit_and_with_one_load() {
     let sentence = answer["sentences"][0].as_str().unwrap();
     let words: Vec<&str> = sentence.split(' ').take(4).collect();
     scratch
-        .run(&["show"])
+        .run(&["show", "--full"])
         .assert_ok()
         .assert_says(&words.join(" "))
         .assert_says("[1] does not fit");
@@ -171,7 +162,8 @@ fn a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none() {
     scratch.write("s.toml", &suite.text().replace("200MiB", "1MiB"));
     std::fs::create_dir(scratch.path("volume")).unwrap();
     let mounting = "mount -t tmpfs -o size=4m none volume";
-    let arguments = [&size[..], &["--engine", "greedy", "--place", "volume/place"]].concat();
+    let arguments =
+        [&size[..], &["--engine", "greedy", "--place", "volume/place", "--create-place"]].concat();
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_code(3).assert_says("had to stop").assert_says("disk full");
     done.assert_says("What was measured before is kept.");
@@ -277,7 +269,7 @@ fn assert_goes_on(scratch: &Scratch) {
     let before = records(&run);
     let kept = "0002_slow_5-s_t1_r1";
     assert_eq!(before[kept].outcome, Outcome::Done);
-    let shown = flat(&scratch.run(&["show"]));
+    let shown = flat(&scratch.run(&["show", "--full"]));
     assert!(shown.contains("The search is not over: `kvdyno resume` goes on."), "{shown}");
     let answer = scratch.run(&["resume", "--json"]).assert_ok().json();
     assert!(run.is_complete());
@@ -349,7 +341,7 @@ fn no_time_left_ends_the_search_with_what_it_knows() {
     let done =
         scratch.run(&[&search[..], &["1", "--between", "100..2k", "--budget", "1ms"]].concat());
     // One point says nothing yet: there is no answer, and nothing that resume could do about it.
-    done.assert_code(4).assert_says("no time is left for another point");
+    done.assert_code(4).assert_says("stopped by its --budget");
     done.assert_says("it is not known yet");
     assert!(scratch.only_run().is_complete());
     assert_eq!(records(&scratch.only_run()).len(), 2);
@@ -365,7 +357,7 @@ fn an_engine_that_fails_ends_the_search_and_the_rest_is_kept() {
     let search = ["capacity", "s.toml", "--engine", "bad", "--target", "mean < 1h"];
     let done = scratch.run(&[&search[..], &["--between", "100..2k"]].concat());
     done.assert_code(3).assert_says("had to stop").assert_says("failed");
-    scratch.run(&["show"]).assert_code(3).assert_says("had to stop");
+    scratch.run(&["show", "--full"]).assert_code(3).assert_says("had to stop");
     scratch.assert_nothing_left();
 }
 

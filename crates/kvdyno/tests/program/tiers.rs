@@ -5,7 +5,7 @@ use super::places::can_mount;
 use super::scratch::{Scratch, outcomes, record, records, wait_until};
 use super::suites::{GET, Suite, reads, suite};
 use super::volumes::loops;
-use super::workers::{needs_root, skipped};
+use super::workers::{is_asked_for, needs_root, skipped};
 use kvdyno_record::case::Outcome;
 use rustix::process::Signal;
 use std::fs::File;
@@ -21,13 +21,16 @@ pub(crate) const SQUEEZED: &str = "kind = \"zram\"\nsize = \"96MiB\"\nswappiness
 /// at a time on this machine: of two areas each would have pages of the other's group. Says so
 /// where there cannot be any.
 pub(crate) fn can_swap(test: &str) -> Option<File> {
+    if !is_asked_for("swap", test) {
+        return None;
+    }
     let scratch = Scratch::new();
     let suite = reads().ram("64MiB").tier("slow", SLOW).tier("squeezed", SQUEEZED).engine("null");
     scratch.write("probe.toml", &suite.text());
     let planned = scratch.run(&["plan", "probe.toml"]);
     let refused = planned.err.lines().find(|line| line.contains("a run would be refused"));
     if let Some(why) = refused {
-        skipped(test, why);
+        skipped("swap", test, why);
     }
     refused.is_none().then(|| {
         let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
@@ -92,7 +95,7 @@ fn a_node_is_bound_to() {
     scratch.write("s.toml", &suite.text());
     let planned = scratch.run(&["plan", "s.toml"]);
     if planned.err.contains("a run would be refused") {
-        return skipped(test, &planned.err);
+        return skipped("numa", test, &planned.err);
     }
     scratch.run(&["run", "s.toml"]).assert_ok().assert_says("near: all memory from NUMA node 0");
     for record in records(&scratch.only_run()).values() {

@@ -25,7 +25,7 @@ pub(crate) fn can_make(test: &str, tools: &[&str]) -> bool {
         ["/usr/sbin", "/sbin", "/usr/bin"].iter().any(|at| Path::new(at).join(tool).is_file())
     };
     if let Some(missing) = tools.iter().find(|tool| !there(tool)) {
-        skipped(test, &format!("{missing} is not installed"));
+        skipped("mkfs", test, &format!("{missing} is not installed"));
         return false;
     }
     can_mount(test)
@@ -138,7 +138,7 @@ fn engines_on_filesystems_and_on_the_bare_device() {
 /// A row for each engine on each volume in both tables, what lies on one volume together, and each
 /// engine beside itself on the first.
 fn assert_medium_is_shown(scratch: &Scratch, others: &[&str]) {
-    let shown = scratch.run(&["show"]);
+    let shown = scratch.run(&["show", "--full"]);
     shown.assert_says("x vol: over the same engine's on ").assert_says("load, LMDB by volume");
     let rows: Vec<(&str, &str)> = shown
         .out
@@ -219,7 +219,7 @@ fn a_ceiling_holds_for_the_volume_that_it_was_taken_on() {
     found.sort();
     assert_eq!(found, ["ext4", "xfs"]);
     // In the drive's tables the same job on two volumes can be told apart.
-    let shown = scratch.run(&["show"]);
+    let shown = scratch.run(&["show", "--full"]);
     for volume in ["ext4", "xfs"] {
         let row = |line: &&str| line.starts_with("drive-psync") && line.contains(volume);
         assert!(shown.out.lines().filter(row).count() >= 2, "{}", shown.out);

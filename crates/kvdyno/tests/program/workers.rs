@@ -3,6 +3,8 @@
 //! The program looks for workers beside itself first. So that a test decides which it finds, the
 //! program is run from a folder of its own.
 
+use kvdyno_record::engine::library;
+pub(crate) use kvdyno_testing::{is_asked_for, needs_root, skipped};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,22 +87,11 @@ pub(crate) fn null_is_a_debug_build() -> bool {
 pub(crate) fn needs(engine: &str, test: &str) -> bool {
     let found = find(engine).is_some();
     if !found {
-        skipped(test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
+        skipped("engines", test, &format!("no worker kvdyno-{engine} (`make engines` builds it)"));
+    }
+    if found && engine == "rocksdb" && library::installed(engine).is_empty() {
+        skipped("rocksdb", test, "no library of RocksDB is installed");
+        return false;
     }
     found
-}
-
-/// Whether a test that needs root can run; says so where it cannot.
-pub(crate) fn needs_root(test: &str) -> bool {
-    let root = rustix::process::geteuid().is_root();
-    if !root {
-        skipped(test, "needs root");
-    }
-    root
-}
-
-/// Says that a test did not test, past libtest's capture of output.
-pub(crate) fn skipped(test: &str, reason: &str) {
-    use std::io::Write as _;
-    let _ = writeln!(std::io::stderr(), "{test}: skipped: {reason}");
 }

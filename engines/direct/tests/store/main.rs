@@ -1,6 +1,6 @@
 //! The store as its users see it: through the traits, on real files, with real faults.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "tests, and why one is skipped")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod bench_place;
 mod concurrent;

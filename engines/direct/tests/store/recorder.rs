@@ -9,6 +9,7 @@
 
 mod server;
 
+use kvdyno_testing::skipped;
 use rustix::mount::{UnmountFlags, unmount};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -72,7 +73,7 @@ impl Recorder {
         };
         let mut recorder = Self { server, _said: said, acknowledgements: None, folder };
         if !reason.is_empty() {
-            println!("skipped: no FUSE on this machine: {reason}");
+            skipped("fuse", "a drive that remembers", &reason);
             return None;
         }
         let path = recorder.folder.path().join(server::MOUNT).join(server::ACKNOWLEDGEMENTS);

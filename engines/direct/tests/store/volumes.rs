@@ -3,6 +3,7 @@
 use crate::bench_place::{Bench, assert_all, get, key, options, put_all, shape, told, value};
 use kvdyno_direct::Direct;
 use kvdyno_engine::{Durability, Engine, ErrorClass, Place, Session, Value};
+use kvdyno_testing::skipped;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +24,7 @@ impl SmallVolume {
         let made = run("mkfs.ext4", &["-q", "-F", "-O", "^has_journal", "-m", "0", image]);
         let mounted = made && run("mount", &["-o", "loop", image, volume.path().to_str().unwrap()]);
         if !mounted {
-            println!("skipped: no loop devices, or not allowed to mount");
+            skipped("loop", "a small volume", "no loop devices, or not allowed to mount");
         }
         mounted.then_some(volume)
     }
@@ -146,7 +147,7 @@ fn a_device_with_something_else_on_it_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = stand_in(&folder, 64 << 20);
     if !run("mkfs.ext4", &["-q", "-F", path.to_str().unwrap()]) {
-        println!("skipped: no mkfs.ext4");
+        skipped("mkfs", "a_device_with_something_else_on_it_is_refused", "no mkfs.ext4");
         return;
     }
     let before = std::fs::read(&path).unwrap();

@@ -4,6 +4,7 @@
 use super::{block, folder, io, load, options, shape};
 use kvdyno_drive::Drive;
 use kvdyno_engine::{Durability, Engine, Place, Session};
+use kvdyno_testing::skipped;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +22,7 @@ impl Loop {
         File::create_new(&image).unwrap().set_len(16 << 20).unwrap();
         let losetup = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
         let Some(output) = losetup.ok().filter(|output| output.status.success()) else {
-            println!("skipped: a loop device needs root");
+            skipped("loop", "a device", "no loop device can be made");
             return None;
         };
         let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();

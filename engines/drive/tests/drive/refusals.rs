@@ -3,6 +3,7 @@
 use super::{BLOCK, block, folder, io, load, open, options, shape};
 use kvdyno_drive::{Drive, Ring, Setup};
 use kvdyno_engine::{DataShape, Engine, ErrorClass, Place, Session, Value, Write};
+use kvdyno_testing::skipped;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -98,7 +99,7 @@ impl Volume {
         mount.args(["-t", "tmpfs", "-o", &size, "kvdyno-drive-test"]).arg(folder.path());
         let mounted = mount.status().is_ok_and(|status| status.success());
         if !mounted {
-            println!("skipped: mounting a small volume needs root");
+            skipped("mount", "a small volume", "it cannot be mounted");
         }
         mounted.then(|| Self(folder))
     }

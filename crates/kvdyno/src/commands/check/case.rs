@@ -11,6 +11,7 @@ const COUNTED: &str = "as many records are there after a load as were written";
 const FOUND: &str = "every key looked up was found, and no value checked was wrong";
 const WINDOWS: &str = "roles of a phase worked in equal windows";
 
+const LOADED_FROM: &str = "the engine was loaded from the planned library, and is of its version";
 const COPIED: &str = "a case that was to work on a copy worked on one of its own";
 const COUNTED_OUT: &str = "a phase of so many operations did exactly that many";
 
@@ -25,6 +26,9 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
     let mut checks = counts::checks(folder, &record, &name);
     if record.case.database.copy.is_some() && !record.phases.is_empty() {
         checks.push(Check::new(COPIED, &name, copied(&record)));
+    }
+    if record.case.library.is_some() && !record.phases.is_empty() {
+        checks.push(Check::new(LOADED_FROM, &name, loaded_from(&record)));
     }
     for (at, phase) in record.phases.iter().enumerate() {
         let of = format!("{name} {}", phase.name);
@@ -50,6 +54,19 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
         }
     }
     checks
+}
+
+fn loaded_from(record: &CaseRecord) -> Answer {
+    let (Some(planned), Some(worker)) = (&record.case.library, &record.worker) else {
+        return Answer::NotCheckable("no worker is in the record".to_owned());
+    };
+    let is = &worker.description.engine.version;
+    let same = worker.library.as_ref() == Some(planned);
+    // The version of an installed one may have a word behind it: 11.8.1-native.
+    Answer::holds(same && planned.version.starts_with(is.as_str()), || {
+        let loaded = worker.library.as_ref().map_or("none", |library| library.checksum());
+        format!("planned {}, {}; loaded {loaded}, {is}", planned.checksum(), planned.version)
+    })
 }
 
 fn copied(record: &CaseRecord) -> Answer {

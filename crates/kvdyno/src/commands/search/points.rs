@@ -1,6 +1,6 @@
 //! Points of a search: a suite bent once more, its cases behind those of the plan.
 
-use crate::cli::SuiteArgs;
+use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
 use crate::host::Root;
@@ -19,7 +19,7 @@ pub(in crate::commands) struct Maker {
     pub(super) text: String,
     pub(super) making: Making,
     pub(super) trials: u32,
-    pub(super) place: Option<PathBuf>,
+    pub(super) at: PlaceArgs,
     /// Where databases would lie without a place.
     pub(super) runs: PathBuf,
 }
@@ -81,8 +81,9 @@ impl Maker {
             scale: None,
             engines: vec![self.making.engine.clone()],
             trials: Some(self.trials),
+            duration: None,
             threads: self.making.threads.into_iter().collect(),
-            place: self.place.clone(),
+            at: self.at.clone(),
             no_ram_limit: false,
         };
         prepare_text(&self.file, self.text.clone(), &suite, &self.runs, &Root::system())

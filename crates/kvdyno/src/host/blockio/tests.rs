@@ -20,7 +20,7 @@ pub(super) fn kernel_types(test: &str) -> Option<Btf> {
     match std::fs::read("/sys/kernel/btf/vmlinux") {
         Ok(bytes) => Some(Btf::parse(bytes).expect("this kernel's types are understood")),
         Err(error) => {
-            skipped(test, &format!("/sys/kernel/btf/vmlinux: {error}"));
+            skipped("blockio", test, &format!("/sys/kernel/btf/vmlinux: {error}"));
             None
         }
     }
@@ -40,7 +40,7 @@ impl Loop {
         }
         let can = availability(&Root::system());
         if !can.available {
-            skipped(test, &can.detail);
+            skipped("blockio", test, &can.detail);
             return None;
         }
         let folder = disk_folder(test)?;
@@ -49,7 +49,7 @@ impl Loop {
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&file).output();
         let made = made.ok().filter(|output| output.status.success());
         let Some(made) = made else {
-            skipped(test, "losetup makes no loop device here");
+            skipped("loop", test, "losetup makes no loop device here");
             return None;
         };
         let node = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());
@@ -145,7 +145,11 @@ fn every_request_is_counted_as_what_it_is() {
     if discarded.is_ok_and(|status| status.success()) {
         assert!(of_kind(&io, IoKind::Discard) > 0, "{io:?}");
     } else {
-        skipped("every_request_is_counted_as_what_it_is", "of discards: blkdiscard failed");
+        skipped(
+            "tools",
+            "every_request_is_counted_as_what_it_is",
+            "of discards: blkdiscard failed",
+        );
     }
     assert_eq!(io.lost.requests(), 0, "{:?}", io.lost);
     for cell in &io.cells {
@@ -194,7 +198,7 @@ fn a_filesystem_writes_metadata_and_its_journal_is_the_kernels() {
         command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
     };
     if !run("mkfs.ext4", &["-q", "-F"], None) || !run("mount", &[], Some(&mount)) {
-        skipped(test, "no ext4 can be made and mounted here");
+        skipped("mkfs", test, "no ext4 can be made and mounted here");
         return;
     }
     let watch = disk.watch(None);
@@ -277,13 +281,13 @@ fn a_request_that_is_merged_is_forgotten() {
     let scheduler = Setting::set(queue.join("scheduler"), "mq-deadline");
     let throttle = Setting::set(queue.join("wbt_lat_usec"), "0");
     let (Ok(_scheduler), Ok(_throttle)) = (scheduler, throttle) else {
-        skipped(test, "no mq-deadline, or no setting for the throttling of writeback");
+        skipped("scheduler", test, "no mq-deadline, or no setting for the throttling of writeback");
         return;
     };
     // The disk below is slow enough for requests to wait.
     let slow = Command::new("losetup").arg("--direct-io=on").arg(&disk.node).status().unwrap();
     if !slow.success() {
-        skipped(test, "the filesystem below has no direct I/O");
+        skipped("files", test, "the filesystem below has no direct I/O");
         return;
     }
     let fd = disk.open(OFlags::empty());
@@ -341,7 +345,7 @@ fn of_a_partitioned_disk_only_the_partition_is_counted() {
     let name = disk.node.file_name().unwrap().to_str().unwrap();
     let second = format!("/sys/class/block/{name}p2/dev");
     let Ok(number) = std::fs::read_to_string(second) else {
-        skipped(test, &format!("no partitions here: {added:?}"));
+        skipped("partitions", test, &format!("no partitions here: {added:?}"));
         return;
     };
     let (major, minor) = number.trim().split_once(':').unwrap();

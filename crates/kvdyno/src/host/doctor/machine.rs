@@ -88,11 +88,11 @@ const HICCUP_NS: u64 = 1_000_000;
 /// Not of the recorded host: taken now, by [`crate::host::hiccups`], and told in words by whoever
 /// read them.
 pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Check {
-    const WHY: &str = "an idle thread was stopped for so long: tails below that are the machine's";
+    const WHY: &str = "an idle thread was stopped for so long: latencies below this are noise";
     if max_ns < HICCUP_NS {
-        Check::ok("hiccups", gaps, WHY)
+        Check::ok("scheduling jitter", gaps, WHY)
     } else {
-        Check::info("hiccups", gaps, WHY)
+        Check::info("scheduling jitter", gaps, WHY)
             .change("a machine of one's own, its interrupts and services kept off some processors")
     }
 }

@@ -26,7 +26,7 @@ fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir>
         return None;
     }
     if let Some(Err(error)) = kind.map(filesystem::find_tool) {
-        skipped(test, &error.to_string());
+        skipped("mkfs", test, &error.to_string());
         return None;
     }
     namespace::enter(&[]).unwrap();

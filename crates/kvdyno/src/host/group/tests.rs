@@ -196,7 +196,7 @@ fn real_group(test: &str, limit_bytes: u64) -> Option<Group> {
     match Group::create(&Root::system(), test, limit_bytes) {
         Ok(group) => Some(group),
         Err(unavailable) => {
-            skipped(test, &unavailable.to_string());
+            skipped("groups", test, &unavailable.to_string());
             None
         }
     }

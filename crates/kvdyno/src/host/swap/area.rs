@@ -150,7 +150,11 @@ mod tests {
         make(file.as_file(), 1 << 20, Owner { pid: 77, namespace: 0, began: 0 }).unwrap();
         let blkid = std::process::Command::new("blkid").arg("-p").arg(file.path()).output();
         let Ok(output) = blkid else {
-            return crate::host::testing::skipped("others_read_it_as_swap", "no blkid here");
+            return crate::host::testing::skipped(
+                "tools",
+                "others_read_it_as_swap",
+                "no blkid here",
+            );
         };
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(said.contains("TYPE=\"swap\"") && said.contains("LABEL=\"kvdyno-77\""), "{said}");

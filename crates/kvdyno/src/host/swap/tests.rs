@@ -4,7 +4,9 @@
 use super::*;
 use crate::host::device::Device;
 use crate::host::root::fake::Fake;
-use crate::host::testing::{again_as_nobody, disk_folder, is_nobody, needs_root, skipped};
+use crate::host::testing::{
+    again_as_nobody, disk_folder, is_asked_for, is_nobody, needs_root, skipped,
+};
 use crate::host::{Child, Group};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::process::Command;
@@ -26,8 +28,11 @@ fn swaps() -> String {
 /// 60 MiB in a group of 32 and 64 of swap, on what is wanted.
 fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     let root = Root::system();
+    if !is_asked_for("swap", test) {
+        return;
+    }
     if let Err(unavailable) = check(&root, &memory) {
-        return skipped(test, &unavailable.to_string());
+        return skipped("swap", test, &unavailable.to_string());
     }
     let _alone = alone();
     let owner = std::process::id();
@@ -90,7 +95,9 @@ fn a_given_device_is_left_blank() {
         return;
     }
     let image = image::make(folder.path(), 64 * MIB).unwrap();
-    let Ok(device) = LoopDevice::attach(&image) else { return skipped(test, "no loop device") };
+    let Ok(device) = LoopDevice::attach(&image) else {
+        return skipped("loop", test, "no loop device");
+    };
     let memory = |bytes| Memory::Swap { path: Some(device.path()), bytes, swappiness: 100 };
     let reason = check(&Root::system(), &memory(65 * MIB)).unwrap_err().reason;
     assert!(reason.ends_with("has 67108864 bytes, and 68157440 are asked for"), "{reason}");
@@ -103,7 +110,7 @@ fn a_given_device_is_left_blank() {
 fn an_image_in_memory_is_refused() {
     let shared = Path::new("/dev/shm");
     if !shared.exists() || Volume::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
-        return skipped("an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
+        return skipped("shm", "an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
     }
     let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
     let wanted = Wanted { memory, folder: shared.to_owned(), owner: std::process::id() };
@@ -131,7 +138,9 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
         return;
     }
     let image = image::make(folder.path(), MIB).unwrap();
-    let Ok(device) = LoopDevice::attach(&image) else { return skipped(test, "no loop device") };
+    let Ok(device) = LoopDevice::attach(&image) else {
+        return skipped("loop", test, "no loop device");
+    };
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
     let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
@@ -148,8 +157,11 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
 fn what_the_dead_left_is_swept() {
     let test = "what_the_dead_left_is_swept";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
+    if !is_asked_for("swap", test) {
+        return;
+    }
     if let Err(unavailable) = check(&root, &memory) {
-        return skipped(test, &unavailable.to_string());
+        return skipped("swap", test, &unavailable.to_string());
     }
     let _alone = alone();
     // No process has a number so high.
@@ -167,8 +179,11 @@ fn what_the_dead_left_is_swept() {
 fn what_our_undertaker_left_is_taken_away() {
     let test = "what_our_undertaker_left_is_taken_away";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
+    if !is_asked_for("swap", test) {
+        return;
+    }
     if let Err(unavailable) = check(&root, &memory) {
-        return skipped(test, &unavailable.to_string());
+        return skipped("swap", test, &unavailable.to_string());
     }
     let _alone = alone();
     let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };

@@ -12,6 +12,8 @@ const ONE_TRIAL: &str = "one trial: no spread known";
 pub(super) struct Standing<'s> {
     label: &'s str,
     figure: Result<Figure, String>,
+    /// What became of trials without a figure.
+    fate: Option<String>,
 }
 
 #[derive(Clone, Copy)]
@@ -41,9 +43,10 @@ impl<'s> Standing<'s> {
         });
         let why = || {
             let missing = metric.and_then(|metric| metric.missing.clone());
-            group.trouble().or(missing).unwrap_or_else(|| "no figure".to_owned())
+            format!("has no figure: {}", missing.as_deref().unwrap_or("it was not measured"))
         };
-        Self { label, figure: figure.ok_or_else(why) }
+        let fate = group.fate(figure.map_or(0, |figure| figure.n));
+        Self { label, figure: figure.ok_or_else(why), fate }
     }
 }
 
@@ -58,8 +61,8 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
         [] => format!("{best} {verb} {} {noun} a second", figure.spread()),
         [(other, theirs)] => match compared(figure, theirs) {
             Compared::Same => format!(
-                "{best} and {other} cannot be told apart: {best} {verb} {} {noun} a second, \
-                 {other} {}",
+                "no significant difference between {best} and {other}: {best} {verb} {} {noun} a \
+                 second, {other} {}",
                 figure.spread(),
                 theirs.spread()
             ),
@@ -89,7 +92,7 @@ pub(super) fn leader(standings: Vec<Standing<'_>>) -> Option<&str> {
     matches!(compared(figure, second), Compared::Times(_)).then_some(*best)
 }
 
-/// `readers, 2.00 k/s asked for, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
+/// `readers, target rate 2.00 k/s, have 99 % answered within 1.2 ms by LMDB and 3.4 ms by RocksDB`.
 pub(super) fn responses(
     standings: Vec<Standing<'_>>,
     role: &str,
@@ -103,7 +106,7 @@ pub(super) fn responses(
     let each: Vec<String> =
         ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
     let (each, rate) =
-        (list(&each), offered.map(|rate| format!(", {} asked for,", units::rate(rate))));
+        (list(&each), offered.map(|rate| format!(", target rate {},", units::rate(rate))));
     let rate = rate.unwrap_or_default();
     Some(format!("{role}{rate} have 99 % answered within {each}{without}"))
 }
@@ -116,8 +119,16 @@ fn ranked(
     let (mut ranked, mut without) = (Vec::new(), String::new());
     for standing in standings {
         match standing.figure {
-            Ok(figure) => ranked.push((standing.label, figure)),
-            Err(why) => without += &format!(" ({}: {why})", standing.label),
+            Ok(figure) => {
+                ranked.push((standing.label, figure));
+                if let Some(fate) = standing.fate {
+                    without += &format!("; {} {fate}", standing.label);
+                }
+            }
+            Err(why) => {
+                let fate = standing.fate.unwrap_or(why);
+                without += &format!("; {} {fate}", standing.label);
+            }
         }
     }
     ranked.sort_by(|(_, a), (_, b)| order(a.value, b.value));
@@ -155,7 +166,7 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
 
 fn beside(best: &Figure, label: &str, other: &Figure) -> String {
     match compared(best, other) {
-        Compared::Same => format!("not to be told apart from {label}"),
+        Compared::Same => format!("no significant difference from {label}"),
         Compared::None => format!("{label} none"),
         Compared::Times(times) => format!("{times} times {label}"),
         Compared::Unsure(times, why) => format!("{times} times {label} ({why})"),

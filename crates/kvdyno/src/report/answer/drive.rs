@@ -1,13 +1,13 @@
 //! How far engines are from the drive, in words.
 
 use crate::report::catalogue as c;
-use crate::report::efficiency::{Against, Efficiency, Limit};
+use crate::report::efficiency::{ABOVE_PERCENT, Against, Efficiency, Limit};
 use crate::report::group::RunRow;
 use crate::stats::MIN_TRIALS;
 use crate::units;
 
-/// ` Of what the drive gives 4 threads that wait (psync, 21.3 k I/Os a second), LMDB reaches 78 %
-/// (75 to 81 %), limited by the drive.` Empty where no engine has a share.
+/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os a second), LMDB
+/// reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a share.
 pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
     let mut of: Vec<(String, Vec<String>)> = Vec::new();
     for (name, run) in engines {
@@ -29,11 +29,12 @@ fn whole(ceiling: &Against, reads_alone: bool) -> String {
     let Against { in_flight, method, ios_per_s, .. } = ceiling;
     let kind = if reads_alone { "reads" } else { "I/Os" };
     let who = match (ceiling.blocking, in_flight) {
-        (true, 1) => "one thread that waits for each I/O".to_owned(),
-        (true, n) => format!("{n} threads that wait for each I/O"),
+        (true, 1) => "1 thread at queue depth 1".to_owned(),
+        (true, n) => format!("{n} threads at queue depth 1"),
         (false, n) => format!("{n} in flight"),
     };
-    format!("what the drive gives {who} ({method}, {} {kind} a second)", units::si(*ios_per_s))
+    let per_s = units::si(*ios_per_s);
+    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} a second)")
 }
 
 fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -> Option<String> {
@@ -44,6 +45,10 @@ fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -
     let (low, high) = share.range()?;
     let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
     let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
+    // Whether it is below the drive at all is not known: that is no statement.
+    if value > ABOVE_PERCENT || (low < 100.0 && high >= 100.0) {
+        return None;
+    }
     let sure = match trials {
         0 | 1 => " (one trial: no spread known)".to_owned(),
         n if n < MIN_TRIALS => format!(" ({n} trials: too few to be sure)"),
@@ -54,7 +59,7 @@ fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -
         Some(Limit::Cpu) => ", limited by the CPU",
         Some(Limit::Lock) => ", limited by neither CPU nor drive: its threads wait for each other",
         Some(Limit::Turns) => ", neither CPU nor drive full",
-        Some(Limit::Rate) => ", as much as was asked for",
+        Some(Limit::Rate) => ", at its target rate",
         None => "",
     };
     let cached = if standing.cached { " (served from memory)" } else { "" };

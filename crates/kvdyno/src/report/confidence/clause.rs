@@ -1,11 +1,12 @@
 //! A finding in a short clause.
 
 use super::super::group::Group;
+use super::super::summary::{EngineInfo, title};
 use crate::findings::{Finding, Id};
 
 /// `RocksDB stalled`.
-pub(super) fn of(finding: &Finding, groups: &[Group]) -> String {
-    let who = || labels(finding, groups);
+pub(super) fn of(finding: &Finding, groups: &[Group], engines: &[EngineInfo]) -> String {
+    let who = || names(finding, groups, engines);
     let about = |what: &str| match who().as_str() {
         "" => what.to_owned(),
         who => format!("{who}: {what}"),
@@ -40,14 +41,15 @@ pub(super) fn of(finding: &Finding, groups: &[Group]) -> String {
 }
 
 /// The engines that it is about, where it is not about all of them.
-fn labels(finding: &Finding, groups: &[Group]) -> String {
+fn names(finding: &Finding, groups: &[Group], engines: &[EngineInfo]) -> String {
     let about =
         |group: &&Group| group.trials.iter().any(|trial| finding.cases.contains(&trial.case));
-    let mut labels: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = Vec::new();
     for group in groups.iter().filter(about) {
-        if !labels.contains(&group.label.as_str()) {
-            labels.push(&group.label);
+        let name = title(engines, group);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    labels.join(", ")
+    names.join(", ")
 }

@@ -4,13 +4,22 @@ use super::super::catalogue as c;
 use super::super::comparable;
 use super::super::group::Group;
 use super::super::metric::Metric;
+use super::super::summary::{EngineInfo, title};
 use crate::findings::{Finding, Id};
 
 /// A group whose trials all ended so does not lower the confidence: that is an answer.
 const DID_NOT_FIT: &str = "does not fit";
 
+/// Nor does one that was not run because its load ended so.
+const NOT_RUN: &str = "not run";
+
 /// The reading of this name; none where there is nothing to read.
-pub(super) fn reading(id: &str, groups: &[Group], findings: &[Finding]) -> Option<(f64, String)> {
+pub(super) fn reading(
+    id: &str,
+    groups: &[Group],
+    findings: &[Finding],
+    engines: &[EngineInfo],
+) -> Option<(f64, String)> {
     let subjects = subjects(groups);
     match id {
         "no-figures" => {
@@ -18,7 +27,7 @@ pub(super) fn reading(id: &str, groups: &[Group], findings: &[Finding]) -> Optio
             Some((n as f64, "nothing was measured to its end".to_owned()))
         }
         "few-trials" => few_trials(&subjects),
-        "spread" => spread(&subjects),
+        "spread" => spread(&subjects, engines),
         "cpu-stolen" => stolen(&subjects),
         "not-steady" => not_steady(&subjects, findings),
         "writers-unequal" => writers(groups),
@@ -37,9 +46,10 @@ fn subjects(groups: &[Group]) -> Vec<&Group> {
     if drives.is_empty() { groups.iter().collect() } else { drives }
 }
 
-/// A headline figure, and what it is called: `LMDB load`, `RocksDB readers`.
+/// A headline figure: whose, and what it is of: `load`, `readers`.
 struct Headline<'g> {
-    name: String,
+    group: &'g Group,
+    what: String,
     metric: &'g Metric,
 }
 
@@ -49,14 +59,14 @@ fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>
         let load = group.load.iter().filter(|_| !group.bare_drive);
         let load = load.filter_map(|load| {
             let metric = load.metrics.get(&c::RECORDS_PER_S)?;
-            Some(Headline { name: format!("{} load", group.label), metric })
+            Some(Headline { group, what: "load".to_owned(), metric })
         });
         let runs = group.runs.iter().filter(move |_| has_most_threads(group, subjects));
         let roles = runs.flat_map(|run| &run.roles).filter_map(|role| {
             let figure = if role.open_loop { &c::RESPONSE_P99 } else { &c::OPS_PER_S };
             let what = if role.open_loop { " p99" } else { "" };
-            let name = format!("{} {}{what}", group.label, role.role);
-            Some(Headline { name, metric: role.metrics.get(figure)? })
+            let what = format!("{}{what}", role.role);
+            Some(Headline { group, what, metric: role.metrics.get(figure)? })
         });
         load.chain(roles)
     });
@@ -83,12 +93,13 @@ fn few_trials(subjects: &[&Group]) -> Option<(f64, String)> {
     Some((fewest as f64, text))
 }
 
-fn spread(subjects: &[&Group]) -> Option<(f64, String)> {
+fn spread(subjects: &[&Group], engines: &[EngineInfo]) -> Option<(f64, String)> {
     let of = |headline: Headline<'_>| {
         let value = headline.metric.value.filter(|value| *value > 0.0)?;
         let (low, high) = headline.metric.range().filter(|_| headline.metric.n > 1)?;
         let percent = 100.0 * (high - low) / value;
-        Some((percent, format!("{} spread {percent:.0} %", headline.name)))
+        let name = title(engines, headline.group);
+        Some((percent, format!("{name} {} spread {percent:.0} %", headline.what)))
     };
     headlines(subjects).filter_map(of).max_by(|a, b| a.0.total_cmp(&b.0))
 }
@@ -121,8 +132,16 @@ fn writers(groups: &[Group]) -> Option<(f64, String)> {
 }
 
 fn not_done(subjects: &[&Group]) -> (f64, String) {
+    let all_ended = |group: &Group, word: &str| {
+        group.trials.iter().all(|trial| !trial.done && trial.outcome == word)
+    };
+    let load_did_not_fit = |group: &Group| {
+        let own = subjects.iter().filter(|other| other.label == group.label);
+        let mut loads = own.filter(|other| other.load.is_some() && other.ram() == group.ram());
+        loads.any(|load| all_ended(load, DID_NOT_FIT))
+    };
     let answered = |group: &&&Group| {
-        group.trials.iter().all(|trial| !trial.done && trial.outcome == DID_NOT_FIT)
+        all_ended(group, DID_NOT_FIT) || (all_ended(group, NOT_RUN) && load_did_not_fit(group))
     };
     let trials = subjects.iter().filter(|group| !answered(group)).flat_map(|group| &group.trials);
     let left = trials.filter(|trial| !trial.done).count();

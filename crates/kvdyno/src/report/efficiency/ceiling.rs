@@ -250,18 +250,18 @@ pub(super) fn matched(
     let here: Vec<&Ceiling> = ceilings.iter().filter(is_here).collect();
     if here.is_empty() {
         let on = volume.map_or_else(|| own.device.clone(), |name| format!("volume {name}"));
-        return Err(format!("no ceiling was taken on {on}"));
+        return Err(format!("no raw-device baseline was taken on {on}"));
     }
     let (mut alike, reads_alone) = alike(&own, &here)?;
     // One that found everything in memory (mmap) says nothing of the drive.
     alike.retain(|ceiling| ceiling.per_s(reads_alone) > 0.0);
     if alike.is_empty() {
-        return Err("the ceilings made no I/O: they were not the drive's".to_owned());
+        return Err("the raw-device baselines made no I/O: they were not the drive's".to_owned());
     }
     let alike = same_size(&own, alike, reads_alone)?;
     let by_rate =
         |a: &&&Ceiling, b: &&&Ceiling| a.per_s(reads_alone).total_cmp(&b.per_s(reads_alone));
-    let most = alike.iter().max_by(by_rate).ok_or("no ceiling was taken")?;
+    let most = alike.iter().max_by(by_rate).ok_or("no raw-device baseline was taken")?;
     // An engine that waits for each I/O is held against what waits, where there is such a ceiling.
     let waits = run.roles.iter().all(|role| role.depth.is_none());
     let with = |in_flight: u32, blocking: bool| {
@@ -277,7 +277,11 @@ pub(super) fn matched(
     let same = same.map(|same| same.named(reads_alone)).ok_or_else(|| {
         let there: BTreeSet<u32> = alike.iter().map(|ceiling| ceiling.in_flight).collect();
         let there: Vec<String> = there.iter().map(ToString::to_string).collect();
-        format!("no ceiling with {} in flight, only with {}", wanted[0], there.join(", "))
+        format!(
+            "no raw-device baseline with {} in flight, only with {}",
+            wanted[0],
+            there.join(", ")
+        )
     });
     Ok(Matched { same, most: most.named(reads_alone), reads_alone })
 }
@@ -295,7 +299,7 @@ fn alike<'c>(own: &Traffic, here: &[&'c Ceiling]) -> Result<(Vec<&'c Ceiling>, b
     let reading = like(1.0);
     if reading.is_empty() || own.reads() < SAME_MIX {
         let writes = units::percent(1.0 - own.reads());
-        return Err(format!("{writes} of its I/Os were writes: no ceiling here is of such a mix"));
+        return Err(format!("{writes} of its I/Os were writes: no baseline here is of such a mix"));
     }
     Ok((reading, true))
 }
@@ -314,7 +318,7 @@ fn same_size<'c>(
     let fit: Vec<&Ceiling> = alike.into_iter().filter(near).collect();
     if fit.is_empty() {
         let [own, theirs] = [bytes, theirs.unwrap_or(0.0)].map(|b| units::bytes(b.round() as u64));
-        return Err(format!("its I/Os were of {own} in the mean, the ceilings' of {theirs}"));
+        return Err(format!("its I/Os were of {own} in the mean, the baselines' of {theirs}"));
     }
     Ok(fit)
 }

@@ -99,15 +99,15 @@ fn what_the_bare_drive_did_not_do_is_no_ceiling() {
     let elsewhere = why(|fixture| {
         recount(fixture, "_drive_", |device, _| device.device = "nvme0n1".to_owned());
     });
-    assert_eq!(elsewhere, "no ceiling was taken on vda");
+    assert_eq!(elsewhere, "no raw-device baseline was taken on vda");
     let larger = why(|fixture| {
         recount(fixture, "lmdb", |device, before| {
             device.read_bytes += (device.reads - before) * 60_000;
         });
     });
-    assert_eq!(larger, "its I/Os were of 62.6 KiB in the mean, the ceilings' of 4.00 KiB");
+    assert_eq!(larger, "its I/Os were of 62.6 KiB in the mean, the baselines' of 4.00 KiB");
     let writes = why(|fixture| recount(fixture, "lmdb", |device, _| device.writes += 4_000_000));
-    assert_eq!(writes, "98.1 % of its I/Os were writes: no ceiling here is of such a mix");
+    assert_eq!(writes, "98.1 % of its I/Os were writes: no baseline here is of such a mix");
     let idle = why(|fixture| {
         recount(fixture, "lmdb", |device, before| {
             device.reads = before;
@@ -131,7 +131,7 @@ fn on_volumes_the_volume_counts_and_not_its_devices_name() {
         fixture.on_volume("_", "ext4", &drive("loop0"), true);
         fixture.on_volume("_drive_", "xfs", &drive("loop0"), true);
     });
-    assert_eq!(elsewhere, "no ceiling was taken on volume ext4");
+    assert_eq!(elsewhere, "no raw-device baseline was taken on volume ext4");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn another_number_in_flight_is_no_ceiling_and_the_drives_most_stays() {
     let summary = without(&["psync-2", "psync-3"]);
     assert_eq!(share(&summary, 1, &c::CEILING_SHARE), None);
     let why = standing(&summary, 1).why_no_share.as_deref();
-    assert_eq!(why, Some("no ceiling with 2 in flight, only with 32"));
+    assert_eq!(why, Some("no raw-device baseline with 2 in flight, only with 32"));
     assert!(share(&summary, 1, &c::DRIVE_SHARE).is_some());
 }
 
@@ -216,7 +216,7 @@ fn a_ceiling_that_made_no_io_is_none() {
             device.writes = 500;
         });
     });
-    assert_eq!(all, "the ceilings made no I/O: they were not the drive's");
+    assert_eq!(all, "the raw-device baselines made no I/O: they were not the drive's");
 }
 
 #[test]

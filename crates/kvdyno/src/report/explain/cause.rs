@@ -81,7 +81,7 @@ impl Cause {
         match self {
             Self::CpuUser => "CPU user",
             Self::CpuSystem => "CPU sys",
-            Self::NoCpu => "no CPU",
+            Self::NoCpu => "CPU wait",
             Self::Flushes => "flushes",
             Self::Syncs => "syncs",
             Self::Reads => "reads",
@@ -92,7 +92,7 @@ impl Cause {
             Self::Lock => "lock",
             Self::Schedule => "schedule",
             Self::Server => "server",
-            Self::Turns => "by turns",
+            Self::Turns => "mixed",
         }
     }
 }
@@ -299,8 +299,10 @@ impl Case<'_> {
     }
 
     fn without_cpu(&self) -> String {
-        let mut words =
-            format!("had no CPU for {} of the time, though ready", self.percent(&[Part::RunQueue]));
+        let mut words = format!(
+            "was runnable, waiting for CPU, {} of the time",
+            self.percent(&[Part::RunQueue])
+        );
         if let Some(cpus) = self.facts.cpu_ns.and_then(|ns| mean(ns, self.facts.wall_ns)) {
             let who = if self.facts.server { "server" } else { "process" };
             words +=
@@ -335,7 +337,7 @@ impl Case<'_> {
         let kinds: [(&[Part], &str); 8] = [
             (&[Part::User, Part::System], "computed for"),
             (&Part::AT_DEVICE, "waited for the device for"),
-            (&[Part::RunQueue], "had no CPU for"),
+            (&[Part::RunQueue], "was runnable, waiting for CPU, for"),
             (&[Part::Stall], "lost to stalls"),
             (&[Part::Lock], "waited for other threads for"),
             (&[Part::Idle], "had nothing due for"),
@@ -365,7 +367,7 @@ impl Case<'_> {
             }
         };
         add(Cause::Stalls, Part::Stall, "lost to the engine's stalls");
-        add(Cause::NoCpu, Part::RunQueue, "ready and without a CPU");
+        add(Cause::NoCpu, Part::RunQueue, "runnable, waiting for CPU");
         let at_device = self.time.share(&Part::AT_DEVICE);
         if cause == Cause::NoCpu && at_device >= WORTH_SAYING {
             words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));

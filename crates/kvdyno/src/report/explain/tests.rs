@@ -338,7 +338,7 @@ fn waiting_for_others_has_its_own_words() {
         (
             Cause::Lock,
             "writer waited 75 % of the time for other threads (futex), while the device was busy \
-             for 90 %; besides, 15 % ready and without a CPU"
+             for 90 %; besides, 15 % runnable, waiting for CPU"
                 .to_owned()
         )
     );
@@ -347,8 +347,8 @@ fn waiting_for_others_has_its_own_words() {
         (
             Cause::Stalls,
             "writer lost 75 % of the time to the engine's stalls, as it counts them, while the \
-             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms a request; besides, 15 % ready \
-             and without a CPU"
+             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms a request; besides, 15 % \
+             runnable, waiting for CPU"
                 .to_owned()
         )
     );

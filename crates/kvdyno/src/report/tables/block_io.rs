@@ -61,7 +61,7 @@ pub(super) fn block_io(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             units::grouped(phase.lost_of_log)
         );
     }
-    Titled { title: "Block I/O, as the kernel saw it", table, aid }
+    Titled { name: "io", title: "Block I/O, as the kernel saw it", table, aid }
 }
 
 fn is_rare(phase: &PhaseIo, row: &IoRow) -> bool {

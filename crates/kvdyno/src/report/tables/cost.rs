@@ -8,12 +8,12 @@ use super::number::{mebibytes, microseconds, ratio, trials, whole};
 use super::{Axes, Cells, Titled, runs, several};
 
 const COST_AID: &str = "\
-Costs are the whole process's and the device's, so they are of all roles together: /op is per
-operation of any role, background work and the harness included. reads, read and written are the
-device's, which counts everybody's. write amp: device bytes / bytes of keys and values. cached:
-share of the database in the page cache before > after. data:RAM: allocated bytes / RAM limit in
-force (without one: the machine's memory). --wide: context switches, read amp, faults, flushes,
-latency and queue of the device.";
+Costs are the whole process's and the device's, so of all client groups together: /op is per
+operation of any, background work and the load generator included. reads, read and written are of
+the whole device, not this process alone. write amp: device bytes / bytes of keys and values.
+cached: share of the database in the page cache before > after. data:RAM: allocated bytes / RAM
+limit in force (without one: the machine's memory). --wide: context switches, read amp, faults,
+flushes, latency and queue of the device.";
 
 const SWAP_AID: &str = "
 swap in, swap out: read from and written to the swap that was made for the case.";
@@ -78,7 +78,7 @@ pub(super) fn cost(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     }
     let swap_aid = if swaps { SWAP_AID } else { "" };
     let aid = format!("{COST_AID}{swap_aid}");
-    Titled { title: "Cost of the run, all roles together", table, aid }
+    Titled { name: "cost", title: "Cost of the run, all client groups together", table, aid }
 }
 
 /// Nothing where a case has no swap of its own: nothing is missing there.
@@ -99,7 +99,11 @@ fn cost_cells(table: &mut Table, group: &Group, run: &RunRow, wide: bool) -> Vec
         [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
         _ => row.figure(&c::RESIDENT_AFTER, whole),
     };
-    let mut cells = vec![row.main(|ns| ratio(ns / 1e3)), row.figure(&c::CPU_PERCENT, whole)];
+    let mut main = row.main(|ns| ratio(ns / 1e3));
+    if let Some(why) = &run.different_mix {
+        main += &format!(" {}", row.table.footnotes.mark(&format!("not to be compared: {why}")));
+    }
+    let mut cells = vec![main, row.figure(&c::CPU_PERCENT, whole)];
     if wide {
         cells.push(row.figure(&c::SWITCHES_PER_OP, ratio));
     }

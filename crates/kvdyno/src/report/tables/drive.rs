@@ -14,15 +14,16 @@ const RATES_AID: &str = "\
 depth: I/Os that each thread keeps in flight; 1 waits for each. IOPS and MB/s (10^6 bytes) are of
 the jobs' own calls. I/Os/op are the device's of that kind over them: below 1 a cache served some,
 above 1 large ones were cut up or others were at the drive. CPU is the whole process's. *: a
-ceiling, which engines are held against. --wide: CPU %, context switches, queue.";
+raw-device baseline, which engines are held against. --wide: CPU %, context switches, queue.";
 
 const TIMES_AID: &str = "\
-lat: from the start of an I/O to its answer. slat: until it was handed to the kernel. clat: from
-there to its answer. A call that waits (psync, mmap) has no such parts: its lat is its clat.";
+total: from the start of an I/O to its answer. submit: submission latency, until it was handed to
+the kernel (fio's slat). complete: completion latency, from there to its answer (clat). A call that
+waits (psync, mmap) has no such parts.";
 
 /// Every measured phase of a bare drive, with its job: like beside like, by depth and threads. (The
 /// plan's order is drawn at random.)
-fn jobs(summary: &Summary) -> Vec<(&Group, &RunRow, &Job)> {
+pub(in super::super) fn jobs(summary: &Summary) -> Vec<(&Group, &RunRow, &Job)> {
     let mut jobs: Vec<(&Group, &RunRow, &Job)> = Vec::new();
     for group in &summary.groups {
         jobs.extend(group.runs.iter().filter_map(|run| Some((group, run, run.job.as_ref()?))));
@@ -74,7 +75,7 @@ pub(super) fn rates(summary: &Summary, wide: bool) -> Titled {
             table.row(&cells);
         }
     }
-    Titled { title: "The drive", table, aid: rates_aid(summary) }
+    Titled { name: "drive", title: "The drive", table, aid: rates_aid(summary) }
 }
 
 fn rate_cells(
@@ -186,7 +187,8 @@ pub(super) fn times(summary: &Summary) -> Titled {
             }
         }
     }
-    Titled { title: "The drive: how long an I/O took", table, aid: TIMES_AID.to_owned() }
+    let title = "The drive: how long an I/O took";
+    Titled { name: "drive-times", title, table, aid: TIMES_AID.to_owned() }
 }
 
 fn lines(
@@ -197,7 +199,7 @@ fn lines(
     metrics: &Metrics,
 ) {
     let parts: &[(&str, &[&Definition])] = match role.depth {
-        Some(_) => &[("slat", &SUBMITS), ("clat", &COMPLETIONS), ("lat", &TIMES)],
+        Some(_) => &[("submit", &SUBMITS), ("complete", &COMPLETIONS), ("total", &TIMES)],
         None => &[("lat", &TIMES)],
     };
     for (name, times) in parts {

@@ -9,13 +9,13 @@ use super::number::{grouped, ratio, whole};
 use super::{Axes, Cells, Titled, runs, several};
 
 const AID: &str = "\
-reads and writes: the device's in the window, which counts everybody's. ceiling: what the bare drive
-gave as many in flight, by the best calls that wait for each I/O (for an engine that keeps several
-in flight: by any). share: the engine's I/Os a second over the ceiling's; most: over the most that
-any ceiling reached. limit: drive (a share of 80 % or more, or its queue is full), CPU (85 % of the
-machine's CPUs), lock (more than half of its threads' time neither on a CPU nor at the drive),
-CPU+drive (by turns: neither full nor idle), rate (no more was asked for). cached: fewer than one
-I/O in a hundred operations, so it is memory that was measured.";
+reads and writes: of the whole device in the window, not this process alone. baseline: what the raw
+device gave as many in flight, by the best calls at queue depth 1 per thread (for an engine that
+keeps several in flight: by any). share: the engine's I/Os a second over the baseline's; above 110 %
+it says nothing. peak: over the most that any baseline reached. limit: drive (a share of 80 % or
+more, or its queue is full), CPU (85 % of the machine's CPUs), lock (more than half of its threads'
+time neither on a CPU nor at the drive), CPU+drive (mixed: neither full nor idle), rate (its target
+rate). cached: fewer than one I/O in a hundred operations, so it is memory that was measured.";
 
 /// A line for each measured phase of each engine; none where the run has no ceiling.
 pub(super) fn efficiency(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
@@ -30,15 +30,15 @@ pub(super) fn efficiency(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         ("reads\n/s", Right),
         ("writes\n/s", Right),
         ("I/Os\n/op", Right),
-        ("ceiling", Left),
+        ("baseline", Left),
         ("I/Os\n/s", Right),
         ("share\n%", Right),
-        ("most\n%", Right),
+        ("% of\npeak", Right),
         ("CPU\n%", Right),
         ("limit", Left),
     ]);
     if wide {
-        columns.extend([("queue", Right), ("busy\n%", Right), ("most", Left), ("I/Os\n/s", Right)]);
+        columns.extend([("queue", Right), ("busy\n%", Right), ("peak", Left), ("I/Os\n/s", Right)]);
     }
     let mut table = Table::new(columns);
     for (group, run, standing) in standings(summary) {
@@ -51,7 +51,7 @@ pub(super) fn efficiency(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         cells.extend(line(&mut table, group, run, standing, wide));
         table.row(&cells);
     }
-    Titled { title: "How far from the drive", table, aid: AID.to_owned() }
+    Titled { name: "baseline", title: "How far from the raw device", table, aid: AID.to_owned() }
 }
 
 fn standings(summary: &Summary) -> impl Iterator<Item = (&Group, &RunRow, &Efficiency)> {
@@ -78,7 +78,7 @@ fn line(
     cells.push(ceiling.map_or_else(|| "-".to_owned(), |ceiling| grouped(ceiling.ios_per_s)));
     let mut share = row.figure(&c::CEILING_SHARE, whole);
     if standing.reads_alone && ceiling.is_some() {
-        let note = "of reads alone: no ceiling here covers its writes";
+        let note = "of reads alone: no baseline here covers its writes";
         share = format!("{share} {}", row.table.footnotes.mark(note));
     }
     cells.extend([share, row.figure(&c::DRIVE_SHARE, whole)]);

@@ -7,15 +7,15 @@ use super::super::table::{Side, Table};
 use super::number::{
     beside, clock, grouped, mebibytes, microseconds, ratio, seconds, trials, whole,
 };
-use super::{Axes, Cells, Titled, by_volume, engines};
+use super::{Axes, Cells, Titled, base_title, by_volume, engines, with_base};
 
 const LOAD_AID: &str = "\
 wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
 under 100 is waiting. FS in and out are getrusage's 512-byte units: out counts pages made dirty, not
 what the drive wrote, and is here because studies quote it. write amp: device bytes / bytes of keys
-and values, of load and settle, up to the end of a sync; the device counts everybody's writes, and
-the drive's own come on top. x base: records/s over those of the first engine of the same durability
-class.";
+and values, of load and settle, up to the end of a sync; of the whole device, not this process
+alone, and the drive's own come on top. vs.: records/s over those of the first engine of the same
+durability class.";
 
 const SHORT_AID: &str =
     "--wide: bytes written and read, space amp, settle and sync, faults, RSS, the device's queue.";
@@ -40,10 +40,10 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         ("FS\nout", Right),
         ("write\namp", Right),
         ("records/s", Right),
-        ("x base", Right),
+        ("vs.\nbase", Right),
     ]);
     if axes.volume {
-        columns.push(("x vol", Right));
+        columns.push(("vs.\nvol", Right));
     }
     if wide {
         columns.extend([
@@ -64,7 +64,9 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             ("n", Right),
         ]);
     }
-    let mut table = Table::new(columns);
+    let besides = engines(summary).filter_map(|group| group.load.as_ref()?.beside.as_ref());
+    let base = base_title(besides);
+    let mut table = Table::titled(with_base(columns, &base));
     for group in engines(summary) {
         if let Some(load) = &group.load {
             let mut cells = axes.cells(group);
@@ -83,7 +85,7 @@ pub(super) fn load(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if !wide {
         aid += &format!("\n{SHORT_AID}");
     }
-    Titled { title: "Load", table, aid }
+    Titled { name: "load", title: "Load", table, aid }
 }
 
 fn load_cells(

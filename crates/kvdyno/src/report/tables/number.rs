@@ -5,7 +5,7 @@ use super::super::metric::Metric;
 use crate::units;
 
 /// How far the range of a figure lies around it, in percent: `-3 +5`.
-pub(super) fn spread(metric: Option<&Metric>) -> String {
+pub(in super::super) fn spread(metric: Option<&Metric>) -> String {
     let Some(metric) = metric.filter(|metric| metric.n > 1) else { return "-".to_owned() };
     match (metric.value.filter(|value| *value > 0.0), metric.range()) {
         (Some(value), Some((low, high))) => {
@@ -16,17 +16,17 @@ pub(super) fn spread(metric: Option<&Metric>) -> String {
     }
 }
 
-pub(super) fn trials(metric: Option<&Metric>) -> String {
+pub(in super::super) fn trials(metric: Option<&Metric>) -> String {
     metric.map_or_else(|| "-".to_owned(), |metric| metric.n.to_string())
 }
 
 /// A ratio to the base engine.
-pub(super) fn beside(beside: Option<&Beside>) -> String {
+pub(in super::super) fn beside(beside: Option<&Beside>) -> String {
     beside.map_or_else(|| "-".to_owned(), Beside::cell)
 }
 
 /// As time(1) prints it: `1:15.70`, `2:13:40.00`.
-pub(super) fn clock(ns: f64) -> String {
+pub(in super::super) fn clock(ns: f64) -> String {
     let hundredths = (ns / 1e7).round() as u64;
     let (seconds, rest) = (hundredths / 100, hundredths % 100);
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -39,16 +39,16 @@ pub(super) fn clock(ns: f64) -> String {
 }
 
 /// In columns whose title names the unit, so that figures can be compared at a glance.
-pub(super) fn microseconds(ns: f64) -> String {
+pub(in super::super) fn microseconds(ns: f64) -> String {
     plain(ns / 1e3)
 }
 
 /// Hundredths: nobody waits for less.
-pub(super) fn seconds(ns: f64) -> String {
+pub(in super::super) fn seconds(ns: f64) -> String {
     format!("{:.2}", ns / 1e9)
 }
 
-pub(super) fn mebibytes(bytes: f64) -> String {
+pub(in super::super) fn mebibytes(bytes: f64) -> String {
     plain(bytes / f64::from(1 << 20))
 }
 
@@ -57,11 +57,11 @@ fn plain(number: f64) -> String {
     if number < 1000.0 { ratio(number) } else { units::grouped(number.round() as u64) }
 }
 
-pub(super) fn grouped(number: f64) -> String {
+pub(in super::super) fn grouped(number: f64) -> String {
     if number < 100.0 { ratio(number) } else { units::grouped(number.round() as u64) }
 }
 
-pub(super) fn whole(number: f64) -> String {
+pub(in super::super) fn whole(number: f64) -> String {
     format!("{number:.0}")
 }
 

@@ -6,15 +6,15 @@ use super::super::metric::{Definition, Metrics};
 use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::number::{beside, grouped, microseconds, spread, trials, whole};
-use super::{Axes, Cells, Titled, by_volume, runs, several};
+use super::{Axes, Cells, Titled, base_title, by_volume, own_threads, runs, several, with_base};
 use crate::findings::Id;
 
 const RUN_AID: &str = "\
 Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
 else the extremes). Percentiles are of all trials' operations together, and are left out where fewer
-than ten samples lie beyond. Readers and writer ran side by side in the same window. x base: ops/s
-over the first engine's of the same durability class; ~ cannot be told apart; ? fewer than four
-trials, too few to be sure.";
+than ten samples lie beyond. Readers and writer ran side by side in the same window. threads: the
+client group's own, @ the number swept. vs.: ops/s over the first engine's of the same durability
+class; ~ no significant difference; ? fewer than four trials, too few to be sure.";
 
 const OPEN_AID: &str = "\
 service: from the start of a call. response: from its scheduled start, so that waiting counts.";
@@ -33,10 +33,10 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if phases {
         columns.push(("phase", Left));
     }
-    columns.extend([("role", Left), ("op", Left), ("ops/s", Right), ("spread\n%", Right)]);
-    columns.push(("x\nbase", Right));
+    columns.extend([("clients", Left), ("op", Left), ("ops/s", Right), ("spread\n%", Right)]);
+    columns.push(("vs.\nbase", Right));
     if axes.volume {
-        columns.push(("x\nvol", Right));
+        columns.push(("vs.\nvol", Right));
     }
     if open {
         columns.push(("time", Left));
@@ -59,7 +59,9 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
             ("n", Right),
         ]);
     }
-    let mut table = Table::new(columns);
+    let besides = || runs(summary).flat_map(|(_, run)| &run.roles);
+    let base = base_title(besides().filter_map(|role| role.beside.as_ref()));
+    let mut table = Table::titled(with_base(columns, &base));
     for (group, run) in runs(summary) {
         for role in &run.roles {
             let lines = RoleLines { group, run, role, axes, phases, open, wide };
@@ -80,7 +82,7 @@ pub(super) fn run(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     if summary.findings.iter().any(|finding| finding.id == Id::DatabaseShared) {
         aid += &format!("\n{SHARED_AID}");
     }
-    Titled { title: "Run: what each role got", table, aid }
+    Titled { name: "run", title: "Run: what each client group got", table, aid }
 }
 
 /// The lines of one role: itself, its response times, its operations.
@@ -136,7 +138,7 @@ impl RoleLines<'_> {
     ) {
         let (group, role) = (self.group, self.role);
         let mut cells = self.axes.cells(group);
-        cells.push(group.threads.unwrap_or(role.threads).to_string());
+        cells.push(own_threads(role.threads, group));
         if self.phases {
             cells.push(self.run.phase.clone());
         }

@@ -8,15 +8,15 @@ use super::super::summary::Summary;
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
 use super::number::whole;
-use super::{Axes, Titled, several};
+use super::{Axes, Titled, own_threads, several};
 
 const AID: &str = "\
-Percent of the time of the load's or role's own threads; a line adds up to 100. user, sys: on a CPU.
-no CPU: ready, and none was free. device: waiting in calls that read, write or sync files, or for a
-page of a mapped file. stall: held up by the engine, by its own account. lock: waiting for other
-threads. idle: an open loop with nothing due. other: anything else, and what is not known. What a
-thread waited for is a sample of some twenty looks a second. most: what took half or more. --wide:
-what the device's part is made of, and how many looks it rests on.";
+Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
+on a CPU. wait CPU: runnable, waiting for CPU. device: waiting in calls that read, write or sync
+files, or for a page of a mapped file. stall: held up by the engine, by its own account. lock:
+waiting for other threads. idle: a target rate with nothing due. other: anything else, and what is
+not known. What a thread waited for is a sample, some twenty a second. most: what took half or more.
+--wide: what the device's part is made of, and how many samples it rests on.";
 
 pub(super) fn time(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     use Side::{Left, Right};
@@ -31,14 +31,17 @@ pub(super) fn time(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
     columns.extend(PARTS.map(|(title, _)| (title, Right)));
     if wide {
         columns.extend(AT_DEVICE.map(|(title, _)| (title, Right)));
-        columns.push(("looks", Right));
+        columns.push(("samples", Right));
     }
     columns.push(("most", Left));
     let mut table = Table::new(columns);
     for (group, one) in rows(summary) {
         let mut cells = axes.cells(group);
-        // As the other tables have it: what was swept, and a role's own threads where nothing was.
-        cells.push(group.threads.filter(|_| !one.load).unwrap_or(one.threads).to_string());
+        cells.push(if one.load {
+            one.threads.to_string()
+        } else {
+            own_threads(one.threads, group)
+        });
         if phases {
             cells.push(one.phase.clone());
         }
@@ -53,7 +56,7 @@ pub(super) fn time(summary: &Summary, axes: &Axes, wide: bool) -> Titled {
         let sentence = one.sentence.as_deref().unwrap_or_default();
         aid += &format!("\n{}", wrap(&format!("{}{threads}: {sentence}.", group.label), 2));
     }
-    Titled { title: "Where the time went", table, aid }
+    Titled { name: "time", title: "Where the time went", table, aid }
 }
 
 fn rows(summary: &Summary) -> impl Iterator<Item = (&Group, &Explained)> {
@@ -63,7 +66,7 @@ fn rows(summary: &Summary) -> impl Iterator<Item = (&Group, &Explained)> {
 const PARTS: [(&str, &Definition); 8] = [
     ("user\n%", &c::TIME_USER),
     ("sys\n%", &c::TIME_SYSTEM),
-    ("no\nCPU", &c::TIME_RUNQUEUE),
+    ("wait\nCPU", &c::TIME_RUNQUEUE),
     ("device\n%", &c::TIME_DEVICE),
     ("stall\n%", &c::TIME_STALL),
     ("lock\n%", &c::TIME_LOCK),

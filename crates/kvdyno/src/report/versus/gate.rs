@@ -72,8 +72,9 @@ impl Gate {
                         let most = most.map(|most| format!("{} (up to {})", name(), percent(most)));
                         may_hide.extend(most);
                     }
-                    // What the base never had is nothing that could have got worse.
-                    Verdict::NotComparable if row.base.n == 0 => {}
+                    // What the base never had is nothing that could have got worse; and what is
+                    // over other operations says nothing of worse or better.
+                    Verdict::NotComparable if row.base.n == 0 || row.other_work => {}
                     Verdict::TooFewTrials | Verdict::NotComparable => not_judged.push(unjudged()),
                     Verdict::Improved | Verdict::Regressed | Verdict::Changed => {}
                 }

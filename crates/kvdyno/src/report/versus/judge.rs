@@ -64,6 +64,9 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why nothing, or no more, is said.
     pub why: Option<String>,
+    /// Both sides have it, over operations of other kinds: nothing to be judged.
+    #[serde(skip)]
+    pub(super) other_work: bool,
 }
 
 /// A side's trials.
@@ -129,6 +132,16 @@ impl Sample {
     }
 }
 
+impl Row {
+    /// Both sides have it, and it is not to be compared.
+    pub(super) fn part(&mut self, why: &str) {
+        self.verdict = Verdict::NotComparable;
+        self.other_work = true;
+        self.why = Some(why.to_owned());
+        (self.ratio, self.ratio_low, self.ratio_high, self.p) = (None, None, None, None);
+    }
+}
+
 impl Bout<'_> {
     /// The row; none where neither side has a value.
     pub(super) fn row(&self) -> Option<Row> {
@@ -154,6 +167,7 @@ impl Bout<'_> {
             noise: self.noise,
             verdict: Verdict::NotComparable,
             why: None,
+            other_work: false,
         };
         (row.verdict, row.why) = self.judge(&mut row, &base, &new);
         Some(row)

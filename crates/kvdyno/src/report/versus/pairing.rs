@@ -1,7 +1,9 @@
 //! Which cases stand against each other, and when a comparison is refused.
 
+use super::super::comparable;
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
 use super::super::metric::{Metric, Metrics};
+use super::super::tables::{data, several};
 use super::Question;
 use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
@@ -17,7 +19,7 @@ use std::collections::BTreeSet;
 const NAMED_MAX: usize = 3;
 
 /// Characters of a value in a refusal.
-const VALUE_MAX: usize = 40;
+const VALUE_MAX: usize = 60;
 
 /// Two cases that do equal work, with their figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -109,12 +111,11 @@ fn fields(differences: &[Difference]) -> String {
     format!("{}{more}", named.join("; "))
 }
 
-/// The beginning of a value: the whole of a phase is no help on a terminal.
+/// The beginning of a value, in whole words: all of a phase is no help on a terminal.
 fn cut(value: &str) -> String {
-    match value.char_indices().nth(VALUE_MAX) {
-        Some((end, _)) => format!("{}...", &value[..end]),
-        None => value.to_owned(),
-    }
+    let Some((end, _)) = value.char_indices().nth(VALUE_MAX) else { return value.to_owned() };
+    let words = value[..end].rsplit_once(' ').map_or(&value[..end], |(words, _)| words);
+    format!("{} ...", words.trim_end_matches(','))
 }
 
 /// What came of the pairing.
@@ -205,14 +206,11 @@ fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option
 }
 
 fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
-    let several_rams = {
-        // A bare drive needs no limit beside engines that have one.
-        let engines = chosen.groups.iter().any(|group| group.competes());
-        let all = chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
-        let mut limits = all.map(|group| group.ram());
-        let first = limits.next();
-        limits.any(|limit| Some(limit) != first)
-    };
+    // A bare drive needs no limit and no data beside engines that have some.
+    let engines = chosen.groups.iter().any(|group| group.competes());
+    let all = || chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
+    let several_rams = several(all().map(|group| group.ram()));
+    let several_data = several(all().map(|group| data(group)));
     let unit = |group: &&'r Group| {
         let id = &group.trials.first()?.case;
         let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
@@ -220,6 +218,9 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
             Some(threads) => format!("{} t{threads}", group.label),
             None => format!("{} load", group.label),
         };
+        if several_data {
+            name += &format!(" {}", data(group));
+        }
         if several_rams {
             name += &format!(" RAM {}", group.ram());
         }
@@ -249,6 +250,7 @@ fn compared(
     let mut rows = Rows {
         question,
         paired: sides.side_by_side(),
+        labels: sides.names(base.group, new.group),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
         made: Vec::new(),
         figures,
@@ -283,6 +285,8 @@ fn compared(
 struct Rows<'q> {
     question: &'q Question,
     paired: bool,
+    /// What the sides are called where their mixes differ.
+    labels: [String; 2],
     /// The trial behind each value, of both sides.
     numbers: [Vec<u32>; 2],
     made: Vec<Row>,
@@ -303,7 +307,15 @@ impl Rows<'_> {
             }
         }
         let spot = Spot { phase: &base.phase, role: None, op: None };
+        let labels = &self.labels;
+        let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
+        let before = self.made.len();
         self.add(spot, Seat::Phase, &base.metrics, &new.metrics);
+        if let Some(why) = different {
+            let rows = self.made[before..].iter_mut();
+            rows.filter(|row| comparable::is_per_operation(row.figure))
+                .for_each(|row| row.part(&why));
+        }
     }
 
     fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
@@ -350,8 +362,10 @@ mod tests {
             new: "ä".repeat(500),
         };
         let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
-        assert!(said.starts_with(&format!("phases.0: none in BASE, {}... in NEW", "ä".repeat(40))));
-        assert!(said.ends_with("; and 2 more") && said.chars().count() < 250, "{said}");
+        assert!(
+            said.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
+        );
+        assert!(said.ends_with("; and 2 more") && said.chars().count() < 320, "{said}");
         let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
         assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
     }

@@ -125,6 +125,19 @@ impl<'r> Sides<'r> {
         }
     }
 
+    /// The machine that the new side was measured on.
+    pub fn host(&self) -> &'r Host {
+        &self.records().1.evidence.run.host_before
+    }
+
+    /// What two groups are called beside each other: by their engines, of two runs by their sides.
+    pub(super) fn names(&self, base: &Group, new: &Group) -> [String; 2] {
+        match self {
+            Self::Runs { .. } => ["BASE".to_owned(), "NEW".to_owned()],
+            Self::Engines { .. } => [base.label.clone(), new.label.clone()],
+        }
+    }
+
     fn records(&self) -> (&'r Record, &'r Record) {
         match *self {
             Self::Runs { base, new } => (base, new),
@@ -418,6 +431,11 @@ fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut V
         let (first, second) = (&one.description, &other.description);
         add("harness", first.harness.clone(), second.harness.clone());
         add("worker's checksum", short(&one.sha256), short(&other.sha256));
+        let library = |worker: &WorkerIdentity| match &worker.library {
+            Some(library) => format!("{}, {}", library.words(), library.checksum()),
+            None => "part of its worker".to_owned(),
+        };
+        add("library", library(one), library(other));
     }
     for name in b.options.keys().chain(n.options.keys()).collect::<BTreeSet<_>>() {
         let value = |engine: &EngineInfo| {

@@ -109,6 +109,28 @@ fn engines_of_one_run_are_pairs() {
     assert!(refusal.contains("durability: commit in BASE, none in NEW"), "{refusal}");
 }
 
+/// One engine's writer makes most of its operations writes: its CPU time an operation is of another
+/// kind of operation, and neither better nor worse.
+#[test]
+fn costs_of_different_mixes_are_not_ranked() {
+    let mut fixture = Fixture::with_trials(TRIALS);
+    for trial in 1..=TRIALS {
+        let case = fixture.case(&format!("rocksdb_t1_r{trial}"));
+        case.op("measure", "writer", "update").count *= 40;
+    }
+    let run = record(&fixture);
+    let sides = Sides::engines(&run, "lmdb", "RocksDB");
+    let versus = Versus::of(&sides, &question(Some(0.05))).unwrap();
+    let cpu = row(&versus, "RocksDB t1", "measure", "cpu_ns_per_op");
+    assert_eq!((cpu.verdict, cpu.ratio, cpu.p), (Verdict::NotComparable, None, None));
+    assert!(cpu.why.as_ref().unwrap().contains("different mixes: LMDB 89 % get"), "{cpu:?}");
+    let gate = versus.gate.as_ref().unwrap();
+    assert!(gate.not_judged.iter().all(|left| !left.why.contains("mixes")), "{gate:?}");
+    let text = text_of(&versus);
+    assert!(text.contains("RocksDB better") && text.contains("LMDB better"), "{text}");
+    assert!(!text.contains("regressed") && !text.contains("improved"), "{text}");
+}
+
 #[test]
 fn few_trials_leave_the_gate_without_a_judgement() {
     let (base, new) = (record(&Fixture::new()), later(2, slower));

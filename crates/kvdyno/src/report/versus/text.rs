@@ -17,11 +17,52 @@ const LISTED_MAX: usize = 8;
 pub type Line = (Tone, &'static str, String);
 
 const AID: &str = "\
-base and new: medians over trials (of percentiles, too, each trial's own); with too few trials,
-their range. ratio: new over base, with its 95 % interval: the bootstrap's; below 6 trials a side
-from the least to the most that one trial over another comes to. improved and regressed: the
-interval leaves 1 out, a rank test says p < 0.05, and the difference is larger than the noise. ~:
-cannot be told apart, which is not the same as equal: the interval says how far apart they may be.";
+Medians over trials (of percentiles, too, each trial's own); with too few trials, their range. ratio
+with its 95 % interval: the bootstrap's; below 6 trials a side from the least to the most that one
+trial over another comes to. A figure counts as {words} where the interval leaves 1
+out, a rank test says p < 0.05, and the difference is larger than the noise. ~: no significant
+difference, which is not the same as equal: the interval says how far apart they may be.";
+
+/// What the sides are called, and what a difference is: of two engines one is better, and neither
+/// has got worse.
+struct Words {
+    base: String,
+    new: String,
+    improved: String,
+    regressed: String,
+}
+
+impl Words {
+    fn of(versus: &Versus) -> Self {
+        match (&versus.base.label, &versus.new.label) {
+            (Some(base), Some(new)) => Self {
+                base: base.clone(),
+                new: new.clone(),
+                improved: format!("{new} better"),
+                regressed: format!("{base} better"),
+            },
+            _ => Self {
+                base: "base".to_owned(),
+                new: "new".to_owned(),
+                improved: "improved".to_owned(),
+                regressed: "regressed".to_owned(),
+            },
+        }
+    }
+
+    /// What a gate says of a difference to the bad: that there is none, that there is, and whether.
+    fn gate(versus: &Versus) -> [String; 3] {
+        match (&versus.base.label, &versus.new.label) {
+            (Some(base), Some(new)) => [
+                format!("{new} is nowhere worse than {base} by more than"),
+                format!("{new} is worse than {base} by more than"),
+                format!("whether {new} is worse than {base} by more than"),
+            ],
+            _ => ["nothing regressed past", "regressed past", "whether anything regressed past"]
+                .map(str::to_owned),
+        }
+    }
+}
 
 /// The lines above the table.
 pub fn header(versus: &Versus) -> Vec<Line> {
@@ -50,19 +91,22 @@ pub fn header(versus: &Versus) -> Vec<Line> {
 
 /// The table: a line for each figure.
 pub fn table(versus: &Versus) -> Table {
-    let mut table = Table::new([
+    let words = Words::of(versus);
+    let columns = [
         ("case", Column::Left),
         ("of", Column::Left),
         ("figure", Column::Left),
-        ("base", Column::Right),
-        ("new", Column::Right),
+        (&words.base, Column::Right),
+        (&words.new, Column::Right),
         ("ratio", Column::Right),
         ("95 % interval", Column::Right),
         ("verdict", Column::Left),
-    ]);
+    ];
+    let columns = columns.map(|(title, side)| (one_line(title).into_owned(), side));
+    let mut table = Table::titled(columns.to_vec());
     for pair in &versus.pairs {
         for row in &pair.rows {
-            let verdict = verdict(&mut table, row);
+            let verdict = verdict(&mut table, row, &words);
             table.row(&[
                 pair.name.clone(),
                 row.place(),
@@ -82,8 +126,9 @@ pub fn table(versus: &Versus) -> Table {
 }
 
 /// How to read the table.
-pub fn aid() -> &'static str {
-    AID
+pub fn aid(versus: &Versus) -> String {
+    let Words { improved, regressed, .. } = Words::of(versus);
+    AID.replace("{words}", &format!("{improved} or {regressed}"))
 }
 
 /// The lines below the table: what it comes to, what was left out, the gate.
@@ -108,16 +153,18 @@ pub fn footer(versus: &Versus) -> Vec<Line> {
         let more = versus.unpaired.len() - LISTED_MAX;
         lines.push((Tone::Warning, "left out", format!("and {more} more cases")));
     }
-    lines.extend(versus.gate.as_ref().map(gate).unwrap_or_default());
+    let words = Words::gate(versus);
+    lines.extend(versus.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
     harmless(lines)
 }
 
 fn total(versus: &Versus) -> Line {
     let counts = &versus.counts;
+    let named = Words::of(versus);
     let mut words = vec![
-        format!("{} improved", counts.improved),
-        format!("{} regressed", counts.regressed),
-        format!("{} within noise", counts.within_noise),
+        counted(counts.improved, &named.improved),
+        counted(counts.regressed, &named.regressed),
+        format!("{} without a significant difference", counts.within_noise),
     ];
     let more = [
         (counts.changed, "changed"),
@@ -126,11 +173,17 @@ fn total(versus: &Versus) -> Line {
     ];
     words.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
     let tone = match (counts.regressed, counts.improved) {
+        _ if versus.base.label.is_some() => Tone::Strong,
         (1.., _) => Tone::Bad,
         (0, 1..) => Tone::Good,
         (0, 0) => Tone::Strong,
     };
     (tone, "result", words.join(", "))
+}
+
+/// `3 improved`; `LMDB better in 3`.
+fn counted(n: usize, word: &str) -> String {
+    if word.contains(' ') { format!("{word} in {n}") } else { format!("{n} {word}") }
 }
 
 fn chance(versus: &Versus) -> String {
@@ -142,17 +195,17 @@ fn chance(versus: &Versus) -> String {
     )
 }
 
-fn gate(gate: &Gate) -> Vec<Line> {
+fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<Line> {
     let allowed = units::percent(gate.allowed);
     let (tone, text) = match gate.result {
-        GateResult::Passed => (Tone::Good, format!("passed: nothing regressed past {allowed}")),
+        GateResult::Passed => (Tone::Good, format!("passed: {passed} {allowed}")),
         GateResult::Failed => {
             let figures = some(&gate.regressed);
-            (Tone::Bad, format!("FAILED: regressed past {allowed}: {figures}"))
+            (Tone::Bad, format!("FAILED: {failed} {allowed}: {figures}"))
         }
         GateResult::CannotJudge => {
             let cases = some(&unjudged(&gate.not_judged));
-            (Tone::Bad, format!("CANNOT JUDGE whether anything regressed past {allowed}: {cases}"))
+            (Tone::Bad, format!("CANNOT JUDGE {whether} {allowed}: {cases}"))
         }
     };
     let mut lines = vec![(tone, "gate", text)];
@@ -165,7 +218,7 @@ fn gate(gate: &Gate) -> Vec<Line> {
     }
     if !gate.may_hide.is_empty() {
         let hidden = some(&gate.may_hide);
-        let text = format!("may have regressed past it unseen (more trials tell): {hidden}");
+        let text = format!("may be worse by more than that, unseen (more trials tell): {hidden}");
         lines.push((Tone::Warning, "gate", text));
     }
     lines
@@ -228,12 +281,12 @@ fn of_what(known: &Calibration) -> String {
     format!("{first} + {second} trials of {}{drive}", known.engine)
 }
 
-fn verdict(table: &mut Table, row: &Row) -> String {
+fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
     match row.verdict {
-        Verdict::Improved => "improved".to_owned(),
-        Verdict::Regressed => "regressed".to_owned(),
+        Verdict::Improved => words.improved.clone(),
+        Verdict::Regressed => words.regressed.clone(),
         Verdict::Changed => "changed".to_owned(),
-        Verdict::WithinNoise => "~ within noise".to_owned(),
+        Verdict::WithinNoise => "~".to_owned(),
         Verdict::TooFewTrials => "too few trials".to_owned(),
         Verdict::NotComparable => {
             let why = row.why.as_deref().unwrap_or("not known why");
@@ -258,7 +311,7 @@ fn ratio(ratio: f64) -> String {
 }
 
 /// A figure in its unit.
-fn figure(unit: &str, value: f64) -> String {
+pub fn figure(unit: &str, value: f64) -> String {
     match unit {
         "1/s" => units::grouped(value.max(0.0).round() as u64),
         "ns" => units::duration(value.max(0.0) as u64),

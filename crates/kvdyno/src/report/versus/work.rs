@@ -97,15 +97,27 @@ fn member(base: &Value, new: &Value, at: usize) -> String {
     known_by("name").or_else(|| known_by("op")).unwrap_or_else(|| at.to_string())
 }
 
+/// A value as a person would say it: `operations_per_s 2000, schedule poisson`.
 fn words(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         Value::String(text) => text.clone(),
+        // 2000.0 is a rate of 2000.
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(is) => is.to_string(),
+        Value::Array(members) => members.iter().map(words).collect::<Vec<_>>().join(", "),
         Value::Object(fields) => match fields.get("name").and_then(Value::as_str) {
             Some(name) => format!("`{name}`"),
-            None => value.to_string(),
+            None => fields.iter().map(field).collect::<Vec<_>>().join(", "),
         },
-        other => other.to_string(),
+    }
+}
+
+fn field((key, value): (&String, &Value)) -> String {
+    match value {
+        Value::Object(_) | Value::Array(_) => format!("{key} ({})", words(value)),
+        _ => format!("{key} {}", words(value)),
     }
 }
 
@@ -132,6 +144,21 @@ mod tests {
                 "phases.measure.roles.readers.threads: 2 in BASE, 3 in NEW",
                 "phases.1: none in BASE, `again` in NEW",
             ]
+        );
+    }
+
+    #[test]
+    fn a_value_that_one_side_lacks_is_told_in_words() {
+        let rate = json!({ "rate": { "operations_per_s": 2000.0, "schedule": "poisson" } });
+        let found = differences(&json!({ "rate": null }), &rate);
+        let words = "rate: none in BASE, operations_per_s 2000, schedule poisson in NEW";
+        assert_eq!(found[0].words(), words);
+        let values = json!({ "size": { "uniform": { "min": 1, "max": 9 } } });
+        let found = differences(&json!({ "size": { "fixed": { "bytes": 100 } } }), &values);
+        let words: Vec<String> = found.iter().map(Difference::words).collect();
+        assert!(
+            words.contains(&"size.uniform: none in BASE, max 9, min 1 in NEW".to_owned()),
+            "{words:?}"
         );
     }
 }

@@ -209,7 +209,7 @@ fn draw(panels: &BTreeMap<(usize, String), Panel<'_>>, series: &[String]) -> any
 impl Panel<'_> {
     fn write(&self, sheet: &mut Sheet) -> anyhow::Result<()> {
         let title = sheet.strong_row(&[Cell::text(format!("{}, {}", self.title, self.axis))])?;
-        let mut head = vec![Cell::text("threads")];
+        let mut head = vec![Cell::text("threads swept")];
         head.extend(self.series.iter().map(Cell::text));
         let head = sheet.strong_row(&head)?;
         for (threads, row) in &self.cells {
@@ -232,7 +232,7 @@ impl Panel<'_> {
         let (first, last) = (head + 1, head + self.cells.len() as u32);
         let mut chart = Chart::new(self.kind);
         chart.title().set_name(&self.title);
-        chart.x_axis().set_name("threads");
+        chart.x_axis().set_name("threads swept");
         chart.y_axis().set_name(self.axis).set_min(0.0);
         if self.axis == "ops/s" {
             chart.y_axis().set_num_format("#,##0");

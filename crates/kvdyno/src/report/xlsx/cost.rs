@@ -139,7 +139,12 @@ const COLUMNS: [Column; 42] = [
         Count,
         Origin::Figure(&c::DEVICE_WRITES_PER_S, 1.0),
     ),
-    column("share", "share of the ceiling, %", Tenth, Origin::Figure(&c::CEILING_SHARE, 1.0)),
+    column(
+        "share",
+        "share of the raw-device baseline, %",
+        Tenth,
+        Origin::Figure(&c::CEILING_SHARE, 1.0),
+    ),
     column("most", "share of the drive's most, %", Tenth, Origin::Figure(&c::DRIVE_SHARE, 1.0)),
     column("sync", "sync, s", Fine, Origin::Figure(&c::SYNC_WALL, S)),
     column("steal", "stolen, %", Tenth, Origin::Figure(&c::STEAL, 1.0)),
@@ -163,7 +168,7 @@ pub(super) fn sheet(groups: &Lines<'_>) -> anyhow::Result<Placed> {
         }
     }
     let about =
-        [heading("phase", 12, Plain), heading("ceiling", 16, Plain), heading("limit", 16, Plain)];
+        [heading("phase", 12, Plain), heading("baseline", 16, Plain), heading("limit", 16, Plain)];
     write("Cost", &about, &COLUMNS, groups, &lines)
 }
 

@@ -44,10 +44,10 @@ fn cells(row: &Row<'_>) -> Vec<Cell> {
         Direction::Neither => "",
     };
     let source = match row.source {
-        Source::Harness => "harness",
+        Source::Harness => "load generator",
         Source::Kernel => "kernel",
         Source::Device => "device",
-        Source::KernelAndHarness => "kernel and harness",
+        Source::KernelAndHarness => "kernel and load generator",
         Source::Plan => "plan",
     };
     let missing = if row.value.is_none() { row.missing } else { None };

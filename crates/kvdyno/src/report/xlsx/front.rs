@@ -28,7 +28,8 @@ const SHEETS: [(&str, &str); 9] = [
     ("Load", "what each load took, with the columns of the published studies"),
     (
         "Run",
-        "what each role got. x base: over the first engine's of equal work and durability class",
+        "what each client group got. vs. base: over the first engine's of equal work and \
+         durability class",
     ),
     ("Cost", "CPU, context switches, device, memory and space of a phase, all roles together"),
     (DRIVE, "what each job of the bare drive gave, beside the limit of engines: Cost, share"),

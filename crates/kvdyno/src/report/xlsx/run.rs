@@ -19,7 +19,7 @@ const COLUMNS: [Column; 22] = [
         Count,
         Origin::Range(&c::OPS_PER_S, |(_, high)| high),
     ),
-    column("over", "x base", Ratio, Origin::OverBase("rate", 1.0)),
+    column("over", "vs. base", Ratio, Origin::OverBase("rate", 1.0)),
     column("percent", "% of base", Tenth, Origin::OverBase("rate", 100.0)),
     column("verdict", "beside the base", Plain, Origin::Verdict),
     column("items", "records or keys", Count, Origin::Role(|_, op| Ok(op.items as f64))),

@@ -126,13 +126,16 @@ fn the_drive_has_a_sheet_of_its_own() {
     let metrics = &group.runs[0].roles[0].metrics;
     let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-9;
     assert!(near(float(deep, "IOPS"), metrics.value(&c::OPS_PER_S).unwrap()));
-    assert!(near(float(deep, "clat p99, us"), metrics.value(&c::COMPLETION_P99).unwrap() / 1e3));
+    assert!(near(
+        float(deep, "complete p99, us"),
+        metrics.value(&c::COMPLETION_P99).unwrap() / 1e3
+    ));
     for sheet in ["Load", "Run", "Cost"] {
         let rows = read.rows(sheet);
         assert!(rows.iter().all(|row| !text(row, "engine").contains("uring")), "{sheet}");
     }
     let cost = read.rows("Cost");
-    assert_eq!([text(&cost[0], "ceiling"), text(&cost[0], "limit")], ["psync x 2", "drive"]);
+    assert_eq!([text(&cost[0], "baseline"), text(&cost[0], "limit")], ["psync x 2", "drive"]);
 }
 
 #[test]
@@ -152,7 +155,7 @@ fn numbers_are_those_of_the_summary() {
     let role = &rocksdb.unwrap().runs[0].roles[1];
     let near = |a: f64, b: f64| (a - b).abs() <= b.abs() * 1e-12;
     assert!(near(float(line, "ops/s"), role.metrics.value(&c::OPS_PER_S).unwrap()));
-    assert!(near(float(line, "x base"), role.beside.as_ref().unwrap().ratio));
+    assert!(near(float(line, "vs. base"), role.beside.as_ref().unwrap().ratio));
     assert_eq!(text(line, "beside the base"), "? too few trials");
     assert!(near(float(line, "% of base"), 100.0 * role.beside.as_ref().unwrap().ratio));
     // Two trials, and the line of both.

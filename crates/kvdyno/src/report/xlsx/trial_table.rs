@@ -342,7 +342,7 @@ fn verdict(beside: &Beside) -> &'static str {
     match beside.verdict {
         Verdict::Base => "base",
         Verdict::Different => "different",
-        Verdict::NotDistinguishable => "~ cannot be told apart",
+        Verdict::NotDistinguishable => "~ no significant difference",
         Verdict::SpreadUnknown => "? too few trials",
     }
 }

@@ -49,7 +49,7 @@ fn the_schema_knows_the_keys_that_the_reader_knows() {
         plain("drive.job.0.", "DriveJob"),
         plain("engine.0.", "Engine"),
         plain("phase.4.role.all.", "Role"),
-        plain("phase.4.role.all.rate.", "Rate"),
+        plain("phase.4.role.all.rate.", "Scheduled"),
     ];
     tables.extend((0..5).map(|at| variant(&format!("phase.{at}."), "Phase", at)));
     for at in 0..8 {

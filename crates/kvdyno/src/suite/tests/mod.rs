@@ -1,5 +1,7 @@
 //! Suites through both gates: what the tests share.
 
+mod adjusted;
+mod data_sets;
 mod drive;
 mod language;
 mod libraries;

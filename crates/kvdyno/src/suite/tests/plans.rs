@@ -174,12 +174,10 @@ fn keys_name_the_work_and_nothing_else() {
 
 #[test]
 fn a_plan_holds_nothing_per_record() {
-    let begun = std::time::Instant::now();
+    // Work for each of them would take hours: then this never ended.
     let plan = plan(SMALL, &["data.records=137G", "run.trials=1"]);
     assert_eq!(plan.cases.len(), 2);
     assert!(serde_json::to_string(&plan).unwrap().len() < 10_000);
-    // Not a benchmark: a bound that only work per record could break.
-    assert!(begun.elapsed().as_secs() < 10);
 }
 
 #[test]

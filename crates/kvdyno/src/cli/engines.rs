@@ -1,0 +1,61 @@
+//! `engines`: what can be typed.
+
+use clap::{Args, Subcommand};
+
+/// `kvdyno engines`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  kvdyno engines                    all that are found, and where
+  kvdyno engines rocksdb            its options with defaults, and what each durability class means
+  kvdyno engines list               the libraries that are installed, by version
+  kvdyno engines get rocksdb 9.10.0
+  KVDYNO_ENGINE_PATH=~/my-engines kvdyno engines --json
+
+An engine is a program `kvdyno-NAME`. It is looked for next to kvdyno, in the folders of
+KVDYNO_ENGINE_PATH, then in those of PATH. Some load the engine as a library (`get`): a suite says
+`versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a build of your own."
+)]
+pub struct EnginesArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub action: Option<EnginesAction>,
+    /// Only this engine, with its options
+    pub name: Option<String>,
+    /// As JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What to do with engines.
+#[derive(Clone, Debug, Subcommand)]
+pub enum EnginesAction {
+    /// Fetch released versions of an engine that is loaded as a library
+    Get(GetArgs),
+    /// List the libraries that are installed, and releases that can be fetched
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `kvdyno engines get`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno engines get rocksdb                        the newest release that is known
+  kvdyno engines get rocksdb 6.29.5 9.10.0 11.8.1   to compare them: versions = [...] in a suite
+
+The binaries are the engine's authors' own, fetched by `mvn` (17 to 92 MB each) and checked. They
+are kept in ~/.cache/kvdyno/libraries; libraries in the folders of KVDYNO_LIBRARY_PATH, and in
+`libraries` next to kvdyno, are found as well.")]
+pub struct GetArgs {
+    /// The engine
+    pub name: String,
+    /// Its versions; none: the newest that is known
+    #[arg(value_name = "VERSION")]
+    pub versions: Vec<String>,
+}

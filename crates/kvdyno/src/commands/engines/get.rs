@@ -1,0 +1,215 @@
+//! `kvdyno engines get`: official libraries of an engine into the folder where they are kept. A
+//! library is there whole or not at all, and it is the one that was published.
+
+use super::maven;
+use super::releases::{self, Published};
+use crate::cli::GetArgs;
+use crate::exit::{Complaint, Exit};
+use crate::printer::{Printer, Progress};
+use crate::{units, workers};
+use anyhow::Context as _;
+use kvdyno_record::engine::library::{self, ABOUT, About, Build, Installed};
+use kvdyno_record::files::sha256;
+use kvdyno_record::library::is_version;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What begins the names of folders that are being filled.
+const UNFINISHED: &str = ".fetch-";
+
+/// One that is older was left by a process that was killed.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Fetches each version that is not there yet.
+pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let published = releases::of(&args.name)?;
+    let newest = published.newest().map(str::to_owned);
+    let versions =
+        if args.versions.is_empty() { newest.into_iter().collect() } else { args.versions.clone() };
+    if let Some(wrong) = versions.iter().find(|version| !is_version(version)) {
+        let hint = "a version is a number such as 9.10.0";
+        let what = format!("`{wrong}` cannot be a version");
+        return Err(Complaint::usage(what).hint(hint).into());
+    }
+    let progress = printer.progress(versions.len(), Duration::ZERO);
+    for (at, version) in versions.iter().enumerate() {
+        let name = format!("{} {version}", args.name);
+        progress.case_started(at + 1, &name);
+        if let Some(there) = library::find(&args.name, version) {
+            progress.case_finished(&name, "is there already", &words(&there));
+            continue;
+        }
+        let there = get(&args.name, version, &published, &progress)?;
+        progress.case_finished(&name, "fetched", &words(&there));
+        if let Some(problem) = unusable(&args.name, &there.path) {
+            printer.warning(&problem);
+        }
+    }
+    progress.finish();
+    Ok(Exit::Ok)
+}
+
+/// `official, 14.3 MiB, /home/me/.cache/...`.
+fn words(library: &Installed) -> String {
+    let bytes = library.path.metadata().map_or(0, |meta| meta.len());
+    let (build, path) = (library.build.as_str(), library.path.display());
+    format!("{build}, {}, {path}", units::bytes(bytes))
+}
+
+/// Why the worker would not load it, where there is a worker.
+fn unusable(engine: &str, library: &Path) -> Option<String> {
+    let worker = workers::find(engine).ok()?;
+    let error = workers::describe(&worker, Some(library)).err()?;
+    Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
+}
+
+fn get(
+    engine: &str,
+    version: &str,
+    published: &Published,
+    progress: &Progress<'_>,
+) -> anyhow::Result<Installed> {
+    let store = library::store();
+    let file = published.file()?;
+    std::fs::create_dir_all(store.join(engine)).map_err(|error| cannot_write(&store, &error))?;
+    sweep(&store);
+    // Beside its place, so that it can be moved there at once.
+    let folder = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
+    let folder = folder.map_err(|error| cannot_write(&store, &error))?;
+    let source = published.coordinates(version);
+    let jar = maven::copy(&source, folder.path(), |done, all| {
+        progress.phase("fetching", done, Some(all), None);
+    })?;
+    let library = unpack(&jar, file, folder.path())?;
+    std::fs::remove_file(&jar)?;
+    let found = sha256(&library)?;
+    if let Some(expected) = published.sha256(version).filter(|expected| *expected != found) {
+        let what = format!(
+            "{source} is not what was published: the SHA-256 of {file} in it is {found}, and must \
+             be {expected}"
+        );
+        return Err(Complaint::usage(what).hint("nothing was installed").into());
+    }
+    let about = About {
+        engine: engine.to_owned(),
+        version: version.to_owned(),
+        build: Build::Official,
+        sha256: found,
+        source,
+    };
+    let text = serde_json::to_vec_pretty(&about)?;
+    let ended = std::fs::write(folder.path().join(ABOUT), text)
+        .and_then(|()| settle(folder.path(), &store.join(engine).join(version)));
+    ended.map_err(|error| cannot_write(&store, &error))?;
+    let there = library::find(engine, version);
+    there.with_context(|| {
+        format!("{engine} {version} was put into {} and is not found there", store.display())
+    })
+}
+
+/// Takes the library out of the archive.
+fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
+    let damaged = || format!("failed to read {}", jar.display());
+    let mut archive = zip::ZipArchive::new(File::open(jar)?).with_context(damaged)?;
+    let mut member = archive.by_name(file).map_err(|error| match error {
+        zip::result::ZipError::FileNotFound => {
+            let what = format!("this release holds no {file}");
+            let hint = "a build of your own is named by `library = PATH` in a suite";
+            Complaint::usage(what).hint(hint).into()
+        }
+        error => anyhow::Error::new(error).context(damaged()),
+    })?;
+    let path = folder.join(file);
+    let write = || -> io::Result<()> {
+        let mut out = File::create_new(&path)?;
+        io::copy(&mut member, &mut out)?;
+        out.sync_all()
+    };
+    let mut write = write;
+    write().map_err(|error| cannot_write(folder, &error))?;
+    Ok(path)
+}
+
+/// Puts a finished folder in its place. One that came there meanwhile is as good.
+fn settle(folder: &Path, place: &Path) -> io::Result<()> {
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))?;
+    match std::fs::rename(folder, place) {
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+        moved => moved,
+    }
+}
+
+/// Removes what killed fetches left behind.
+fn sweep(store: &Path) {
+    let Ok(entries) = store.read_dir() else { return };
+    for entry in entries.flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(UNFINISHED);
+        let age = entry.metadata().and_then(|meta| meta.modified()).ok();
+        let age = age.and_then(|changed| changed.elapsed().ok());
+        if ours && age.is_some_and(|age| age > LEFT_BEHIND) {
+            // What cannot be removed is in nobody's way.
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
+    let what = format!("failed to keep a library in {}: {error}", folder.display());
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull => {
+            "the disk is full: a library takes 15 to 20 MB, and its \
+                                       archive up to 92 MB while it is unpacked"
+        }
+        _ => "XDG_CACHE_HOME names another folder",
+    };
+    Complaint::usage(what).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    fn archive(folder: &Path, name: &str) -> PathBuf {
+        let path = folder.join("a.jar");
+        let mut writer = zip::ZipWriter::new(File::create(&path).unwrap());
+        writer.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"code").unwrap();
+        writer.finish().unwrap();
+        path
+    }
+
+    #[test]
+    fn only_the_library_is_unpacked() {
+        let folder = tempfile::tempdir().unwrap();
+        let jar = archive(folder.path(), "librocksdbjni-linux64.so");
+        let path = unpack(&jar, "librocksdbjni-linux64.so", folder.path()).unwrap();
+        assert_eq!(std::fs::read(path).unwrap(), b"code");
+        let error = unpack(&jar, "librocksdbjni-linux-mips.so", folder.path()).unwrap_err();
+        assert!(error.to_string().contains("holds no librocksdbjni-linux-mips.so"), "{error:#}");
+        std::fs::write(&jar, "no archive").unwrap();
+        assert!(unpack(&jar, "x", folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_folder_is_there_whole_or_not_at_all() {
+        let store = tempfile::tempdir().unwrap();
+        let made = |name: &str| {
+            let folder = store.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("lib.so"), name).unwrap();
+            folder
+        };
+        let place = store.path().join("9.10.0");
+        settle(&made(".fetch-1"), &place).unwrap();
+        // Who comes second leaves the first one's.
+        settle(&made(".fetch-2"), &place).unwrap();
+        assert_eq!(std::fs::read(place.join("lib.so")).unwrap(), b".fetch-1");
+        // What is being fetched now stays.
+        sweep(store.path());
+        assert!(store.path().join(".fetch-2").exists());
+    }
+}

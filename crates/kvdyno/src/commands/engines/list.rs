@@ -1,0 +1,131 @@
+//! `kvdyno engines list`: the engines with the libraries that are installed of them, and the
+//! releases that can be fetched.
+
+use super::releases;
+use crate::exit::Exit;
+use crate::printer::Printer;
+use crate::report::table::{Side, Table};
+use crate::units;
+use crate::workers;
+use kvdyno_record::engine::library;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// All of it, as JSON.
+#[derive(Serialize)]
+struct Listed {
+    libraries: Vec<Row>,
+    /// Releases that are known and not installed.
+    to_get: Vec<Release>,
+}
+
+/// An engine's code: a library, or the worker that it is part of.
+#[derive(Serialize)]
+struct Row {
+    engine: String,
+    version: Option<String>,
+    /// `official`, `native`, `system`, `yours`; null: it is part of its worker.
+    build: Option<&'static str>,
+    bytes: Option<u64>,
+    sha256: Option<String>,
+    source: Option<String>,
+    path: Option<PathBuf>,
+    /// What keeps it from being run.
+    problem: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Release {
+    engine: String,
+    version: String,
+}
+
+/// Prints them.
+pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    let published = releases::all()?;
+    let workers = workers::find_all();
+    let names: BTreeSet<&String> = workers.keys().chain(published.keys()).collect();
+    let libraries: Vec<Row> =
+        names.into_iter().flat_map(|name| rows(name, workers.get(name))).collect();
+    let mut to_get = Vec::new();
+    for (engine, published) in &published {
+        let missing = |version: &str| library::find(engine, version).is_none();
+        let versions = published.releases().iter().map(|release| &release.version);
+        to_get.extend(
+            versions
+                .filter(|version| missing(version))
+                .map(|version| Release { engine: engine.clone(), version: version.clone() }),
+        );
+    }
+    if json {
+        printer.json(&Listed { libraries, to_get })?;
+        return Ok(Exit::Ok);
+    }
+    printer.data(&table(&libraries));
+    let problems = libraries.iter().filter_map(|row| Some((&row.engine, row.problem.as_ref()?)));
+    for (engine, problem) in problems.collect::<BTreeSet<_>>() {
+        printer.warning(&format!("{engine}: {problem}"));
+    }
+    for engine in published.keys() {
+        let of_engine = to_get.iter().filter(|release| release.engine == *engine);
+        let versions: Vec<&str> = of_engine.map(|release| release.version.as_str()).collect();
+        if !versions.is_empty() {
+            let versions = versions.join(" ");
+            printer.hint(&format!("`kvdyno engines get {engine} {versions}` (or any release)"));
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// An engine's libraries, newest first; of one that has none, its worker.
+fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
+    let installed = library::installed(engine).into_iter().map(|library| Row {
+        engine: engine.to_owned(),
+        version: Some(library.version),
+        build: Some(library.build.as_str()),
+        bytes: library.path.metadata().ok().map(|meta| meta.len()),
+        sha256: Some(library.sha256).filter(|sum| !sum.is_empty()),
+        source: Some(library.source).filter(|source| !source.is_empty()),
+        path: Some(library.path),
+        problem: worker.is_none().then(|| format!("there is no worker `kvdyno-{engine}`")),
+    });
+    let installed: Vec<Row> = installed.collect();
+    if !installed.is_empty() {
+        return installed;
+    }
+    let mut row = Row {
+        engine: engine.to_owned(),
+        version: None,
+        build: None,
+        bytes: None,
+        sha256: None,
+        source: None,
+        path: worker.cloned(),
+        problem: None,
+    };
+    match worker.map(|path| workers::describe(path, None)) {
+        None => row.problem = Some(format!("there is no worker `kvdyno-{engine}`")),
+        Some(Err(error)) => row.problem = Some(format!("{error:#}")),
+        Some(Ok(description)) => row.version = Some(description.engine.version),
+    }
+    vec![row]
+}
+
+fn table(rows: &[Row]) -> String {
+    let columns = ["engine", "version", "build", "size", "file"];
+    let mut table = Table::new(columns.map(|title| (title, Side::Left)));
+    for row in rows {
+        let none = || "-".to_owned();
+        table.row(&[
+            row.engine.clone(),
+            row.version.clone().unwrap_or_else(none),
+            row.build
+                .unwrap_or(if row.problem.is_some() { "-" } else { "in its worker" })
+                .to_owned(),
+            row.bytes.map_or_else(none, units::bytes),
+            row.path.as_ref().map_or_else(none, |path| path.display().to_string()),
+        ]);
+    }
+    table.text()
+}

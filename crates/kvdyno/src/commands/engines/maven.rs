@@ -1,0 +1,150 @@
+//! A file from a registry by its ordinary client, `mvn`, which checks what comes against the
+//! registry's checksum. It knows nothing of what is inside.
+
+use crate::exit::Complaint;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// No more is kept of what it says.
+const SAID_BYTES_MAX: usize = 1 << 20;
+
+/// Copies the artifact of these coordinates into `folder`, and tells how far it is: bytes done of
+/// all.
+pub(super) fn copy(
+    coordinates: &str,
+    folder: &Path,
+    mut tell: impl FnMut(u64, u64),
+) -> anyhow::Result<PathBuf> {
+    let mut child = Command::new("mvn")
+        .args(["--strict-checksums", "-Dstyle.color=never", "dependency:copy"])
+        .arg(format!("-Dartifact={coordinates}"))
+        .arg(format!("-DoutputDirectory={}", folder.display()))
+        // Where there is a project, its settings would count.
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| not_started(&error))?;
+    let mut said = String::new();
+    if let Some(output) = child.stdout.take() {
+        listen(output, |line| {
+            if let Some((done, all)) = progress(line) {
+                tell(done, all);
+            } else if said.len() + line.len() < SAID_BYTES_MAX {
+                said.push_str(line);
+                said.push('\n');
+            }
+        })?;
+    }
+    let status = child.wait()?;
+    if !status.success() {
+        return Err(failed(coordinates, &said).into());
+    }
+    let jar = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jar");
+    let mut files = std::fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+    files.find(jar).ok_or_else(|| anyhow::anyhow!("`mvn` left no file of {coordinates}"))
+}
+
+/// Lines end by a newline, or by a return where a line is written over.
+fn listen(mut output: impl Read, mut hear: impl FnMut(&str)) -> io::Result<()> {
+    let (mut buffer, mut line) = ([0; 4096], Vec::new());
+    loop {
+        let read = output.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(());
+        }
+        for byte in &buffer[..read] {
+            if matches!(byte, b'\n' | b'\r') {
+                hear(String::from_utf8_lossy(&line).trim_end());
+                line.clear();
+            } else if line.len() < SAID_BYTES_MAX {
+                line.push(*byte);
+            }
+        }
+    }
+}
+
+/// `Progress (1): 12/92 MB`.
+fn progress(line: &str) -> Option<(u64, u64)> {
+    let (_, rest) = line.split_once("Progress (1): ")?;
+    let (done, rest) = rest.split_once('/')?;
+    let (all, unit) = rest.trim().split_once(' ')?;
+    let unit = match unit.trim() {
+        "GB" => 1e9,
+        "MB" => 1e6,
+        "kB" | "KB" => 1e3,
+        _ => 1.0,
+    };
+    let bytes =
+        |text: &str| text.trim().parse::<f64>().ok().map(|number| (number * unit).round() as u64);
+    Some((bytes(done)?, bytes(all)?))
+}
+
+fn not_started(error: &io::Error) -> Complaint {
+    if error.kind() != io::ErrorKind::NotFound {
+        return Complaint::usage(format!("failed to start `mvn`: {error}"));
+    }
+    Complaint::usage("`mvn` is not installed, which libraries are fetched with").hint(
+        "`apt-get install maven`, or your system's package; without it `make rocksdb-native` \
+         builds RocksDB from source, and `library = PATH` in a suite takes a build of yours",
+    )
+}
+
+/// Why it failed, by its own words.
+fn failed(coordinates: &str, said: &str) -> Complaint {
+    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    if says(&["No space left on device"]) {
+        let what = format!("the disk is full: {coordinates} could not be kept");
+        return Complaint::usage(what).hint("`mvn` keeps what it fetches in ~/.m2 as well");
+    }
+    if says(&["Checksum validation failed"]) {
+        let what = format!("{coordinates} came damaged: it does not match its checksum");
+        return Complaint::usage(what).hint("try again; a mirror or proxy may be at fault");
+    }
+    let unreachable = ["Could not transfer", "No plugin found for prefix", "Unknown host"];
+    if says(&unreachable) {
+        let what = format!("`mvn` could not reach its registry for {coordinates}");
+        let hint = "is this machine online? A mirror or proxy is set in ~/.m2/settings.xml; a \
+                    library fetched elsewhere is named by `library = PATH` in a suite";
+        return Complaint::usage(what).hint(hint);
+    }
+    if says(&["Could not find artifact"]) {
+        let what = format!("there is no {coordinates}");
+        let hint = "`kvdyno engines list` shows releases that are known to be there";
+        return Complaint::usage(what).hint(hint);
+    }
+    let error = said.lines().find_map(|line| line.strip_prefix("[ERROR] "));
+    let error = error.unwrap_or("it said nothing that is understood");
+    Complaint::usage(format!("`mvn dependency:copy` of {coordinates} failed: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_far_it_is_comes_in_lines_that_are_written_over() {
+        let mut heard = Vec::new();
+        let text = "[INFO] x\nProgress (1): 4.1/92 MB\rProgress (1): 0.5/1.2 kB\rDownloaded\n";
+        listen(text.as_bytes(), |line| heard.push(progress(line))).unwrap();
+        let expected = [None, Some((4_100_000, 92_000_000)), Some((500, 1_200)), None];
+        assert_eq!(heard, expected);
+    }
+
+    #[test]
+    fn each_failure_has_its_remedy() {
+        let of = |said: &str| failed("g:a:1", said);
+        let missing = of("[ERROR] Could not find artifact g:a:jar:1 in central");
+        assert!(missing.message.contains("there is no g:a:1"), "{missing:?}");
+        let offline = of("[ERROR] Could not transfer artifact g:a: Connection refused");
+        assert!(offline.message.contains("could not reach"), "{offline:?}");
+        assert!(of("java.io.IOException: No space left on device").message.contains("full"));
+        assert!(of("Checksum validation failed, expected x").message.contains("damaged"));
+        let other = of("[INFO] a\n[ERROR] JAVA_HOME is wrong\n[ERROR] more");
+        assert!(other.message.ends_with("failed: JAVA_HOME is wrong"), "{other:?}");
+        let gone = not_started(&io::ErrorKind::NotFound.into());
+        assert!(gone.hint.unwrap().contains("apt-get install maven"));
+    }
+}

@@ -1,0 +1,90 @@
+//! `kvdyno quick`: a question without a file. It writes a suite, and runs it as `kvdyno run` would.
+
+mod text;
+
+use super::finish::{self, Shown};
+use super::prepare::{Prepared, check_space, prepare_text};
+use super::{plan, run};
+use crate::cli::{QuickArgs, SuiteArgs};
+use crate::exit::{Complaint, Exit};
+use crate::host::Root;
+use crate::printer::Printer;
+use crate::{units, workers};
+use anyhow::Context as _;
+use kvdyno_record::files::write_atomic;
+use std::path::Path;
+use text::Beside;
+
+/// The engines of a question that names none.
+const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
+
+/// Under a smaller RAM limit that nobody asked for engines would only fail.
+const LIMIT_LEAST: u64 = 64 << 20;
+
+/// Answers a question.
+pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let engines = engines(args)?;
+    let found = |name: &str| !engines.iter().any(|e| e == name) && workers::find(name).is_ok();
+    let beside = Beside { null: found("null"), drive: found("drive") };
+    let mut text = text::suite(args, &engines, beside);
+    let mut prepared = prepared(args, &text)?;
+    let limit = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min();
+    let asked = args.ram.is_some() || args.data_to_ram.is_some();
+    if let Some(limit) = limit.filter(|limit| *limit < LIMIT_LEAST && !asked) {
+        printer.note(&format!(
+            "no RAM limit: a quarter of so little data is {}, and an engine needs more",
+            units::bytes(limit)
+        ));
+        let args = &QuickArgs { ram: Some("all".to_owned()), ..args.clone() };
+        text = text::suite(args, &engines, beside);
+        prepared = self::prepared(args, &text)?;
+    }
+    if let Some(path) = &args.save_suite {
+        save(path, &text, printer)?;
+    }
+    if args.plan {
+        plan::show(&prepared, printer);
+        check_space(&prepared)?;
+        return Ok(Exit::Ok);
+    }
+    prepared.named.clone_from(&args.named);
+    let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
+    let shown = Shown { json: args.json, view: args.view.clone() };
+    finish::show(&folder, ended, &shown, printer)
+}
+
+/// What the text comes to here.
+fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
+    let suite = SuiteArgs { at: args.at.clone(), ..SuiteArgs::default() };
+    let file = match &args.save_suite {
+        Some(path) => path.display().to_string(),
+        None => "the suite that `kvdyno quick` wrote".to_owned(),
+    };
+    prepare_text(&file, text.to_owned(), &suite, &args.runs.runs, &Root::system())
+}
+
+/// Those typed; else the usual ones that are here.
+fn engines(args: &QuickArgs) -> Result<Vec<String>, Complaint> {
+    if !args.engines.is_empty() {
+        return Ok(args.engines.iter().flat_map(|e| e.split(',')).map(str::to_owned).collect());
+    }
+    let here: Vec<String> =
+        USUAL.iter().filter(|e| workers::find(e).is_ok()).map(ToString::to_string).collect();
+    if here.is_empty() {
+        return Err(Complaint::usage("neither LMDB nor RocksDB was found here")
+            .hint("name an engine: `kvdyno engines` lists those that were found"));
+    }
+    Ok(here)
+}
+
+/// Somebody's file is never replaced.
+fn save(path: &Path, text: &str, printer: &Printer) -> anyhow::Result<()> {
+    if path.exists() {
+        let message = format!("--save-suite {}: there is such a file already", path.display());
+        return Err(Complaint::usage(message).hint("name another, or remove it").into());
+    }
+    write_atomic(path, text.as_bytes())
+        .with_context(|| format!("failed to write the suite {}", path.display()))?;
+    printer.note(&format!("wrote {0}; `kvdyno run {0}` does the same work", path.display()));
+    Ok(())
+}

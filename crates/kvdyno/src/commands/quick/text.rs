@@ -1,0 +1,261 @@
+//! The suite that a question comes to: TOML as a person would write it, to be read and kept.
+
+use crate::cli::QuickArgs;
+use std::fmt::Write as _;
+use toml::Value;
+
+/// What is measured beside the engines, where it is found here.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beside {
+    /// The engine that stores nothing: the cost of the harness.
+    pub(super) null: bool,
+    /// The bare drive.
+    pub(super) drive: bool,
+}
+
+/// The whole text. A value that makes no sense is a mistake under its line, as in any suite.
+pub(super) fn suite(args: &QuickArgs, engines: &[String], beside: Beside) -> String {
+    let mut text = String::from(
+        "# Written by `kvdyno quick`. docs/suites.md explains every key, and what else there is.\n\n",
+    );
+    let line = |text: &mut String, line: &str| {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{line}");
+    };
+    line(&mut text, &format!("[suite]\nname = {}", quoted(&name(engines))));
+    line(&mut text, &format!("title = {}\n", quoted(&title(args, engines))));
+    line(&mut text, &data(args));
+    line(&mut text, &ram(args));
+    line(&mut text, &run(args));
+    if beside.drive {
+        line(&mut text, DRIVE);
+    }
+    for engine in engines {
+        line(&mut text, &self::engine(engine, &args.durability));
+    }
+    if beside.null {
+        line(&mut text, NULL);
+    }
+    text + PHASES + &measure(args)
+}
+
+const DRIVE: &str = "\
+# What the bare drive does with as many threads: the baseline that the engines are held against.
+[drive]
+preset = \"ceiling\"
+duration = \"1s\"
+warmup = \"250ms\"
+";
+
+const NULL: &str = "\
+# Stores nothing: its figures are the cost of the load generator.
+[[engine]]
+name = \"null\"
+";
+
+/// As in the built-in suite `quick`, which says why.
+const ROCKSDB: &str = "\
+[engine.options]
+# Shares are of the RAM limit (of the machine's memory where there is none).
+block_cache = \"50%\"
+write_buffer_size = \"5%\"
+max_write_buffer_number = 2
+bloom_bits = 10
+compression = \"none\"
+";
+
+const PHASES: &str = "\
+# The database is loaded once for each engine and trial, comes to rest, and is checked.
+[[phase]]
+kind = \"load\"
+order = \"sequential\"
+batch = 100
+
+[[phase]]
+kind = \"settle\"
+limit = \"2m\"
+
+[[phase]]
+kind = \"verify\"
+samples = 10_000
+count = false
+
+# Nothing of it is in memory when the measuring begins.
+[[phase]]
+kind = \"evict\"
+
+";
+
+fn data(args: &QuickArgs) -> String {
+    let amount = match (args.records.as_slice(), args.size.as_slice()) {
+        ([], []) => "# At most 1 GiB: sized from the host.\nsize = \"auto\"".to_owned(),
+        ([], sizes) => format!("size = {}", list(sizes)),
+        (records, _) => format!("records = {}", list(records)),
+    };
+    format!(
+        "[data]\n{amount}\nkey_bytes = {}\nvalue_bytes = {}\n# Half of each value repeats: about \
+         what real data compresses to.\ncompress_to = 0.5\nseed = 1\n",
+        scalar(&args.key),
+        list(&args.value)
+    )
+}
+
+/// Most reads of keys drawn evenly then come from the drive.
+const DATA_TO_RAM: f64 = 4.0;
+
+fn ram(args: &QuickArgs) -> String {
+    match args.ram.as_deref() {
+        Some("all") => "# No RAM limit: engines and page cache use what the machine has.\n".into(),
+        Some(limit) => format!("[ram]\nlimit = {}\n", quoted(limit)),
+        None => format!(
+            "# An engine and the page cache of its files have this many times less memory than \
+             data.\n[ram]\ndata_to_ram = {}\n",
+            args.data_to_ram.unwrap_or(DATA_TO_RAM)
+        ),
+    }
+}
+
+fn run(args: &QuickArgs) -> String {
+    format!(
+        "[run]\nthreads = {:?}\ntrials = {}\n# Each number of threads works on a copy of the \
+         database as it was loaded.\ndatabase = \"copy\"\nslice = \"250ms\"\n",
+        args.threads, args.trials
+    )
+}
+
+/// `rocksdb`, or with a version `rocksdb@9.10.0`.
+fn engine(engine: &str, durability: &str) -> String {
+    let (name, version) = engine.split_once('@').map_or((engine, None), |(n, v)| (n, Some(v)));
+    let mut text = format!("[[engine]]\nname = {}\n", quoted(name));
+    if let Some(version) = version {
+        let _ = writeln!(text, "versions = [{}]", quoted(version));
+    }
+    let _ = writeln!(text, "durability = {}", quoted(durability));
+    if name == "rocksdb" {
+        text += ROCKSDB;
+    }
+    text
+}
+
+fn measure(args: &QuickArgs) -> String {
+    let mut text = format!(
+        "[[phase]]\nkind = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n[[phase.role]]\n\
+         name = \"clients\"\nthreads = \"sweep\"\n",
+        quoted(&args.duration)
+    );
+    let read = match &args.scan {
+        Some(length) => format!("op = \"scan\", length = {}", scalar(length)),
+        None => "op = \"get\"".to_owned(),
+    };
+    let mix: Vec<String> = [(args.read, read.as_str()), (100 - args.read, "op = \"update\"")]
+        .into_iter()
+        .filter(|(weight, _)| *weight > 0)
+        .map(|(weight, op)| format!("{{ {op}, weight = {weight} }}"))
+        .collect();
+    let _ = writeln!(text, "mix = [{}]", mix.join(", "));
+    let _ = match args.zipf {
+        Some(theta) => writeln!(text, "keys = {{ distribution = \"zipf\", theta = {theta:?} }}"),
+        None => writeln!(text, "keys = {{ distribution = \"uniform\" }}"),
+    };
+    if let Some(rate) = &args.rate {
+        let _ = writeln!(text, "# An open loop: operations are due at random times.");
+        let _ = writeln!(text, "rate = {}", scalar(rate));
+    }
+    text
+}
+
+/// What runs of it are called: `quick-lmdb-rocksdb`.
+fn name(engines: &[String]) -> String {
+    let letter = |c: char| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' };
+    let names = engines.join("-").to_ascii_lowercase();
+    format!("quick-{names}").chars().map(letter).take(NAME_CHARS_MAX).collect()
+}
+
+/// The longest name that a suite may have.
+const NAME_CHARS_MAX: usize = 64;
+
+fn title(args: &QuickArgs, engines: &[String]) -> String {
+    let read = match &args.scan {
+        Some(length) => format!("scans of {length}"),
+        None => "gets".to_owned(),
+    };
+    let mix = match args.read {
+        100 => read,
+        0 => "updates".to_owned(),
+        percent => format!("{percent} % {read}, {} % updates", 100 - percent),
+    };
+    let bytes = |typed: &String| match typed.parse::<u64>() {
+        Ok(bytes) => format!("{bytes} B"),
+        Err(_) => typed.clone(),
+    };
+    let values: Vec<String> = args.value.iter().map(bytes).collect();
+    format!("{}: {mix}, values of {}", engines.join(", "), values.join(", "))
+}
+
+/// Bare where it is a number, else in quotes.
+fn scalar(typed: &str) -> String {
+    let bare = typed.parse::<u64>().is_ok();
+    if bare { typed.to_owned() } else { quoted(typed) }
+}
+
+fn list(typed: &[String]) -> String {
+    match typed {
+        [one] => scalar(one),
+        several => {
+            let each: Vec<String> = several.iter().map(|one| scalar(one)).collect();
+            format!("[{}]", each.join(", "))
+        }
+    }
+}
+
+fn quoted(typed: &str) -> String {
+    Value::String(typed.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::suite::{Overrides, Suite};
+    use clap::Parser as _;
+
+    fn of(typed: &str) -> (QuickArgs, Vec<String>) {
+        let line = format!("kvdyno quick {typed}");
+        let Command::Quick(args) = Cli::try_parse_from(line.split(' ')).unwrap().command else {
+            panic!("{line}")
+        };
+        let engines = args.engines.clone();
+        (*args, engines)
+    }
+
+    fn text(typed: &str) -> String {
+        let (args, engines) = of(typed);
+        suite(&args, &engines, Beside { null: true, drive: true })
+    }
+
+    #[test]
+    fn a_question_is_a_suite_that_reads_well() {
+        insta::assert_snapshot!(text("lmdb rocksdb --records 10M --value 1KB --read 95"));
+    }
+
+    #[test]
+    fn every_question_parses() {
+        for typed in [
+            "lmdb",
+            "lmdb direct --size 20GiB --value 100,1000,4000 --read 0 --ram all",
+            "rocksdb --scan 100 --read 100 --zipf 1 --rate 5k --durability sync --ram 1GiB",
+            "lmdb --data-to-ram 2.5 --key 20 --threads 8 --trials 1 --duration 30s",
+        ] {
+            let text = text(typed);
+            let suite = Suite::parse("quick", &text, &Overrides::default());
+            suite.unwrap_or_else(|error| panic!("{typed}:\n{}", error.render(false)));
+        }
+    }
+
+    #[test]
+    fn what_is_typed_stays_a_value() {
+        let text = text("lmdb --value 1\"\\nseed=2");
+        let error = Suite::parse("quick", &text, &Overrides::default()).unwrap_err();
+        assert_eq!(error.mistakes.len(), 1, "{}", error.render(false));
+    }
+}

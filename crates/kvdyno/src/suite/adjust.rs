@@ -1,0 +1,121 @@
+//! What `--engine` and `--duration` change in a suite, as its author would in the file: engines that
+//! it lacks are added, measured phases last as long as was asked for.
+
+use super::mistake::Mistakes;
+use super::read::Toml;
+use super::source::{Source, Span};
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// What `--engine` calls the suite's own `[drive]`.
+const DRIVE: &str = super::jobs::NAME;
+
+/// A value with the place of what it came by.
+fn text<'i>(text: impl Into<Cow<'i, str>>, span: &Span) -> Toml<'i> {
+    Spanned::new(span.clone(), DeValue::String(text.into()))
+}
+
+fn put<'i>(table: &mut DeTable<'i>, key: &'i str, value: Toml<'i>) {
+    let span = value.span();
+    table.remove(key);
+    table.insert(Spanned::new(span, Cow::Borrowed(key)), value);
+}
+
+/// Adds the engines of `wanted` that the suite does not have and that are installed, and says so.
+/// A name that is neither is left to whoever selects the engines.
+pub(super) fn add_engines<'i>(
+    suite: &mut DeTable<'i>,
+    wanted: &'i [String],
+    installed: &[String],
+    source: &mut Source,
+) -> Vec<String> {
+    let has_drive = suite.get("drive").is_some();
+    let mut notes = Vec::new();
+    for name in wanted {
+        let is_there = engines(suite).any(|engine| is_called(engine, name));
+        let own_drive = has_drive && name == DRIVE;
+        if is_there || own_drive || !installed.contains(name) {
+            continue;
+        }
+        let start = source.add("--engine", name);
+        let span = start..start + name.len();
+        let durability = common_durability(suite);
+        let class = durability.as_deref().unwrap_or("async");
+        notes.push(format!(
+            "engine {name} is not in the suite: added with its default options, durability {class}"
+        ));
+        let mut engine = DeTable::new();
+        put(&mut engine, "name", text(name.as_str(), &span));
+        if let Some(class) = durability {
+            put(&mut engine, "durability", text(class, &span));
+        }
+        let engine = Spanned::new(span.clone(), DeValue::Table(engine));
+        match suite.get_mut("engine").map(Spanned::get_mut) {
+            Some(DeValue::Array(list)) => list.push(engine),
+            // What is no list is a mistake, told by whoever reads it.
+            Some(_) => {}
+            None => {
+                let mut list = DeArray::new();
+                list.push(engine);
+                put(suite, "engine", Spanned::new(span, DeValue::Array(list)));
+            }
+        }
+    }
+    notes
+}
+
+fn engines<'t, 'i>(suite: &'t DeTable<'i>) -> impl Iterator<Item = &'t DeTable<'i>> {
+    tables(suite.get("engine").map(Spanned::get_ref))
+}
+
+fn tables<'t, 'i>(list: Option<&'t DeValue<'i>>) -> impl Iterator<Item = &'t DeTable<'i>> {
+    let list = list.and_then(DeValue::as_array);
+    list.into_iter().flat_map(|list| list.iter()).filter_map(|value| value.get_ref().as_table())
+}
+
+fn word<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
+    table.get(key)?.get_ref().as_str()
+}
+
+fn is_called(engine: &DeTable<'_>, name: &str) -> bool {
+    [word(engine, "label"), word(engine, "name")].contains(&Some(name))
+}
+
+/// The class that the engines of the suite have in common, the one that stores nothing aside: only
+/// equal classes are compared.
+fn common_durability(suite: &DeTable<'_>) -> Option<String> {
+    let real = engines(suite).filter(|engine| word(engine, "name") != Some("null"));
+    let mut classes = real.map(|engine| word(engine, "durability").unwrap_or("async"));
+    let first = classes.next()?;
+    classes.all(|class| class == first).then(|| first.to_owned())
+}
+
+/// Every measured phase lasts so long, and is no longer ended by a number of operations.
+pub(super) fn set_duration<'i>(
+    suite: &mut DeTable<'i>,
+    duration: &'i str,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) {
+    let start = source.add("--duration", duration);
+    let span = start..start + duration.len();
+    let phases = suite.get_mut("phase").map(Spanned::get_mut);
+    let phases = phases.and_then(|phases| match phases {
+        DeValue::Array(list) => Some(list),
+        _ => None,
+    });
+    let mut measured = 0;
+    for phase in phases.into_iter().flat_map(|list| list.iter_mut()) {
+        let DeValue::Table(phase) = phase.get_mut() else { continue };
+        if word(phase, "kind") == Some("measure") {
+            measured += 1;
+            phase.remove("operations");
+            put(phase, "duration", text(duration, &span));
+        }
+    }
+    if measured == 0 {
+        let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
+        mistake.label("expected a suite with one; `--set drive.duration=` is of its [drive]");
+    }
+}

@@ -1,0 +1,121 @@
+//! What `--engine` and `--duration` change, and short spellings.
+
+use super::*;
+use kvdyno_record::workload::{Phase, Schedule, Work};
+
+fn with(engines: &[&str]) -> Overrides {
+    Overrides {
+        engines: engines.iter().map(ToString::to_string).collect(),
+        installed: ["lmdb", "null", "rocksdb", "drive"].map(str::to_owned).to_vec(),
+        ..Overrides::default()
+    }
+}
+
+fn phases(plan: &Plan) -> impl Iterator<Item = &Phase> {
+    plan.cases.iter().flat_map(|case| &case.phases)
+}
+
+fn labels(plan: &Plan) -> Vec<&str> {
+    let mut labels: Vec<&str> = plan.cases.iter().map(|case| case.label.as_str()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels
+}
+
+#[test]
+fn an_installed_engine_that_the_suite_lacks_is_added_and_told() {
+    let plan = plan_of(SMALL, &with(&["null", "rocksdb"])).unwrap();
+    assert_eq!(labels(&plan), ["null", "rocksdb"]);
+    let told = "engine rocksdb is not in the suite: added with its default options, durability";
+    assert!(plan.sized[0].starts_with(told), "{:?}", plan.sized);
+    let alone = plan_of(SMALL, &with(&["lmdb"])).unwrap();
+    assert_eq!(labels(&alone), ["lmdb"]);
+}
+
+#[test]
+fn an_added_engine_has_the_durability_of_the_others() {
+    let text = SMALL.replace("name = \"null\"", "name = \"rocksdb\"\ndurability = \"commit\"");
+    let refused = refusal(&text, &with(&["rocksdb", "lmdb"]));
+    assert!(refused.contains("lmdb has no durability `commit`"), "{refused}");
+    let text = SMALL.replace(
+        "name = \"null\"",
+        "name = \"rocksdb\"\ndurability = \"commit\"\nlabel = \"mine\"",
+    );
+    let plan = plan_of(&text, &with(&["mine", "drive"])).unwrap_err().render(false);
+    assert!(plan.contains("drive has no durability"), "{plan}");
+}
+
+#[test]
+fn an_engine_that_is_nowhere_is_told_with_both_lists() {
+    let refused = refusal(SMALL, &with(&["rocks"]));
+    for words in
+        ["neither in the suite nor", "did you mean `rocksdb`?", "in the suite: null", "lmdb"]
+    {
+        assert!(refused.contains(words), "{words}: {refused}");
+    }
+}
+
+#[test]
+fn a_duration_is_of_every_measured_phase() {
+    let text = SMALL.replace("duration = \"5s\"", "operations = 1000");
+    let overrides =
+        |time: &str| Overrides { duration: Some(time.to_owned()), ..Overrides::default() };
+    let plan = plan_of(&text, &overrides("30s")).unwrap();
+    let ends = phases(&plan).find_map(|phase| match &phase.work {
+        Work::Measure(drive) => Some(drive.ends),
+        _ => None,
+    });
+    let ends = ends.unwrap();
+    assert_eq!((ends.duration_ns, ends.operations), (Some(30_000_000_000), None));
+    let refused = refusal(&text, &overrides("30"));
+    assert!(refused.contains("--duration") && refused.contains("such as 60s"), "{refused}");
+    let load_only = SMALL.split("[[phase]]\nkind = \"measure\"").next().unwrap();
+    assert!(refusal(load_only, &overrides("30s")).contains("no measure phase"));
+}
+
+#[test]
+fn a_rate_is_a_number_or_a_table() {
+    let rate = |spelling: &str, arguments: &[&str]| {
+        let text = format!("{SMALL}rate = {spelling}\n");
+        let plan = plan(&text, arguments);
+        phases(&plan).find_map(|phase| match &phase.work {
+            Work::Measure(drive) => drive.roles[0].rate.clone(),
+            _ => None,
+        })
+    };
+    let table = rate("{ per_second = 50000 }", &[]).unwrap();
+    assert_eq!((table.operations_per_s, table.schedule), (50_000.0, Schedule::Poisson));
+    for spelling in ["50_000", "\"50k\"", "\"50k/s\""] {
+        assert_eq!(rate(spelling, &[]).unwrap(), table, "{spelling}");
+    }
+    let set = rate("50", &["phase.measure.role.readers.rate.per_second=50k"]);
+    assert_eq!(set.unwrap(), table, "what a search sets");
+    let refused = refusal(&format!("{SMALL}rate = 0\n"), &Overrides::default());
+    assert!(refused.contains("the rate is zero"), "{refused}");
+}
+
+#[test]
+fn other_programs_words_for_commit_are_taken() {
+    for word in ["commit", "sync", "fsync"] {
+        let text = SMALL
+            .replace("name = \"null\"", &format!("name = \"rocksdb\"\ndurability = \"{word}\""));
+        assert_eq!(plan(&text, &[]).cases[0].options.durability, Durability::Commit, "{word}");
+    }
+}
+
+#[test]
+fn of_several_phases_of_a_kind_each_is_told() {
+    let text = format!(
+        "{SMALL}{}",
+        SMALL.split("mix = [{ op = \"get\" }]\n").next().unwrap().rsplit_once("[[phase]]").map_or(
+            String::new(),
+            |(_, last)| format!(
+                "[[phase]]{}mix = [{{ op = \"get\" }}]\n",
+                last.replace("readers", "scanners")
+            )
+        )
+    );
+    let refused = refusal(&text, &set(&["phase.measure.duration=30s"]));
+    assert!(refused.contains("1 (role readers), 2 (role scanners)"), "{refused}");
+    assert!(refused.contains("--duration TIME"), "{refused}");
+}

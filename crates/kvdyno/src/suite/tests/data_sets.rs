@@ -1,0 +1,104 @@
+//! Several data sets: lists of value sizes and of amounts of data.
+
+use super::*;
+use kvdyno_record::workload::KeyFormat;
+use std::collections::BTreeSet;
+
+/// Each case's data in the order of the tables, once.
+fn listed(plan: &Plan) -> Vec<(String, u64, u64)> {
+    let mut cases: Vec<_> = plan.cases.iter().collect();
+    cases.sort_by_key(|case| case.listed);
+    let of = |case: &kvdyno_record::plan::Case| {
+        (case.label.clone(), case.data.records, case.shape.value_bytes_mean)
+    };
+    let mut all: Vec<_> = cases.into_iter().map(of).collect();
+    all.dedup();
+    all
+}
+
+#[test]
+fn each_value_size_is_a_data_set_of_its_own() {
+    let text = builtin_text("quick");
+    let set = ["data.value_bytes=[100, 1000]", "data.size=64MiB", "drive="];
+    let overrides =
+        Overrides { engines: vec!["lmdb".to_owned(), "rocksdb".to_owned()], ..super::set(&set) };
+    let plan = plan_of(text, &overrides).unwrap();
+    let of_one = Overrides { set: vec!["data.value_bytes=100".to_owned()], ..overrides.clone() };
+    let of_one = Overrides { set: [&of_one.set[..], &overrides.set[1..]].concat(), ..of_one };
+    let one = plan_of(text, &of_one).unwrap();
+    assert_eq!(plan.cases.len(), 2 * one.cases.len());
+    let small = (64 << 20) / 116;
+    let large = (64 << 20) / 1016;
+    let named = |label: &str, records, bytes| (label.to_owned(), records, bytes);
+    assert_eq!(
+        listed(&plan),
+        [
+            named("lmdb", small, 100),
+            named("rocksdb", small, 100),
+            named("lmdb", large, 1000),
+            named("rocksdb", large, 1000),
+        ]
+    );
+    // The same work as in a run of one size alone: the two can be compared.
+    let keys = |plan: &Plan| -> BTreeSet<String> {
+        plan.cases.iter().map(|case| case.key.clone()).collect()
+    };
+    assert!(keys(&one).is_subset(&keys(&plan)));
+    let ids: Vec<&str> = plan.cases.iter().map(|case| case.id.as_str()).collect();
+    assert!(ids.iter().any(|id| id.contains("_lmdb_v100_t4_")), "{ids:?}");
+    assert!(ids.iter().any(|id| id.contains("_rocksdb_v1000_load_")), "{ids:?}");
+    // A database is never another size's.
+    for case in &plan.cases {
+        let maker = plan.cases.iter().find(|maker| maker.id == case.database.made_by).unwrap();
+        assert_eq!(maker.data, case.data, "{}", case.id);
+    }
+}
+
+fn limits(plan: &Plan) -> BTreeSet<u64> {
+    plan.cases.iter().filter_map(|case| case.ram_limit_bytes).collect()
+}
+
+#[test]
+fn a_list_may_be_typed_with_commas() {
+    let values = |argument: &str| -> Vec<u64> {
+        let plan = plan(SMALL, &["run.trials=1", argument]);
+        listed(&plan).into_iter().map(|(_, _, bytes)| bytes).collect()
+    };
+    assert_eq!(values("data.value_bytes=100,1000"), [100, 1000]);
+    assert_eq!(values("data.value_bytes=100, 4KiB"), [100, 4096]);
+    assert_eq!(values("data.value_bytes=[100, \"1kB\"]"), [100, 1000]);
+    let ratios = plan(SMALL, &["run.trials=1", "ram.data_to_ram=2,4"]);
+    assert_eq!(limits(&ratios).len(), 2);
+    let refused = refusal(SMALL, &set(&["data.value_bytes=100,x"]));
+    assert!(refused.contains("`x` is not"), "{refused}");
+    let refused = refusal(SMALL, &set(&["data.value_bytes=100,100"]));
+    assert!(refused.contains("the value is in the list already"), "{refused}");
+}
+
+#[test]
+fn amounts_of_data_are_swept_as_well() {
+    let by_records = plan(SMALL, &["run.trials=1", "data.records=1k,2k", "data.value_bytes=10,20"]);
+    let data: Vec<_> = listed(&by_records).into_iter().map(|(_, n, bytes)| (n, bytes)).collect();
+    assert_eq!(data, [(1000, 10), (1000, 20), (2000, 10), (2000, 20)]);
+    assert!(by_records.cases.iter().any(|case| case.id.contains("_null_n2k_v20_")));
+    let arguments = ["run.trials=1", "data.size=64MiB,1GiB", "ram.data_to_ram=4"];
+    let by_size = plan(SMALL, &arguments);
+    assert_eq!(limits(&by_size).len(), 2, "each data set has its own limit");
+    assert!(by_size.cases.iter().any(|case| case.id.contains("_null_d1gib_")));
+}
+
+#[test]
+fn keys_have_a_format_that_all_engines_take() {
+    let format = |engines: &[&str]| {
+        let engine = |name: &&str| format!("[[engine]]\nname = \"{name}\"\n");
+        let engines: String = engines.iter().map(engine).collect();
+        let text = SMALL.replace("[[engine]]\nname = \"null\"\n", &engines);
+        let plan = plan(&text, &[]);
+        (plan.cases[0].data.key.format, plan.sized.iter().any(|note| note.contains("binary")))
+    };
+    assert_eq!(format(&["null", "lmdb"]), (KeyFormat::Hex, false));
+    assert_eq!(format(&["null", "drive"]), (KeyFormat::Binary, true));
+    let text = SMALL.replace("name = \"null\"", "name = \"drive\"");
+    let refused = refusal(&text, &set(&["data.key_format=hex"]));
+    assert!(refused.contains("--set data.key_format=binary"), "{refused}");
+}

@@ -1,0 +1,69 @@
+// One engine over its versions: a figure of each, and which step from one to the next changed it by
+// more than noise. Drawn once, with the first workload of the engines.
+
+import { control, type Drawing, type Figure } from "../drawing";
+import type { Course, History, HistoryStep } from "../data";
+import { bytes, duration, grouped, inUnit, NONE, ratio, si } from "../format";
+import { unique } from "../model";
+import type { View } from "../view";
+import { barChart, type BarPanel } from "./bars";
+
+export const history: Figure = { name: "history", draw };
+
+/** What most ask for first; a load has its own rate. */
+const RATES = ["ops_per_s", "records_per_s"];
+
+const formats: Record<string, (value: number) => string> = { "1/s": si, ns: duration, B: bytes };
+const placeOf = (course: Course) => unique([course.phase, course.role ?? "", course.case].filter((word) => word !== "")).join(" ");
+const isChange = (step: HistoryStep | null | undefined) => step != null && ["improved", "regressed", "changed"].includes(step.verdict);
+
+/** Behind a bar: by how much its version differs from the one before, where that is more than noise. */
+export function mark(step: HistoryStep | null | undefined): string | undefined {
+  if (step?.ratio == null || !isChange(step)) return undefined;
+  const percent = Math.round(100 * (step.ratio - 1));
+  return `${percent > 0 ? "+" : ""}${percent}%`;
+}
+
+function panel(view: View, one: History, course: Course): BarPanel {
+  const bars = one.versions.flatMap((version, at): BarPanel["bars"] => {
+    const engine = view.model.engines.find((known) => known.id.startsWith(`${version.label}/`));
+    const value = course.values[at];
+    if (engine == null || value?.median == null) return [];
+    const range: [number, number] | null = value.min != null && value.max != null ? [value.min, value.max] : null;
+    const word = at > 0 ? mark(course.steps[at - 1]) : undefined;
+    return [{ engine, parts: [{ name: course.figure, value: value.median }], range, combine: "median", ...(word == null ? {} : { word }) }];
+  });
+  return { title: placeOf(course), bars, format: formats[course.unit] ?? si, binary: course.unit === "B" };
+}
+
+function draw(view: View): Drawing | null {
+  const histories = view.model.data.summary.history ?? [];
+  const first = view.model.works.find((work) => !work.drive);
+  if (histories.length === 0 || first?.id !== view.work.id) return null;
+  const names = unique(histories.flatMap((one) => one.figures.map((course) => (RATES.includes(course.figure) ? "rate" : course.figure))));
+  const figure = control(view, "history.figure", "figure", names.map((name) => ({ value: name, label: name })), "rate");
+  const shown = (course: Course) => (figure.value === "rate" ? RATES.includes(course.figure) : course.figure === figure.value);
+  const list = histories.flatMap((one) => one.figures.filter(shown).map((course) => panel(view, one, course))).filter((one) => one.bars.length > 0);
+  if (list.length === 0) return null;
+  const noise = Math.max(...histories.map((one) => one.noise));
+  return {
+    title: "Versions: what each step changed",
+    note: `Median of each version, with the range of its trials. A percentage is what a version differs by from the one before, where the 95 % interval leaves 1 out, a rank test agrees and it is more than ${grouped(100 * noise)} %.`,
+    controls: [figure],
+    chart: (width, theme) => barChart(list, width, theme),
+    table: () => ({
+      head: ["phase and role", "figure", "version", "median", "vs. the version before", "95 % interval", "verdict"],
+      words: 3,
+      rows: histories.flatMap((one) => one.figures.flatMap((course) => one.versions.map((version, at) => row(course, version.version, at)))),
+    }),
+  };
+}
+
+function row(course: Course, version: string, at: number): string[] {
+  const step = at > 0 ? course.steps[at - 1] : null, value = course.values[at]?.median;
+  const interval = step?.ratio_low == null || step.ratio_high == null ? NONE : `${ratio(step.ratio_low)} to ${ratio(step.ratio_high)}`;
+  return [
+    placeOf(course), course.figure, version, value == null ? NONE : inUnit(value, course.unit),
+    step?.ratio == null ? NONE : ratio(step.ratio), interval, step == null ? NONE : step.verdict.replaceAll("_", " "),
+  ];
+}

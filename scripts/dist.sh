@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Packs the program (with the report's page inside), its workers, RocksDB's library and the licences
+# into dist/kvdyno-VERSION-x86_64-linux.tar.gz, for any Linux with glibc 2.28 (2018) or newer: linked
+# by cargo-zigbuild against that one's symbols, and looked through for newer ones.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+glibc=2.28
+target=x86_64-unknown-linux-gnu
+rocksdb=11.8.1
+version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -1)
+name=kvdyno-$version-x86_64-linux
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/kvdyno
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$cache/target}"
+
+fail() {
+    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+[ "$(uname -sm)" = "Linux x86_64" ] || fail "the archive is for x86-64, this machine is $(uname -sm)" "make it on such a machine"
+command -v objdump >/dev/null || fail "objdump, which looks through what was built, is not installed" "apt-get install binutils"
+
+# cargo-zigbuild and its linker, from the Python packages of the same names.
+tools=$cache/dist-tools
+if ! [ -x "$tools/bin/cargo-zigbuild" ]; then
+    echo "installing cargo-zigbuild and ziglang into $tools" >&2
+    python3 -m venv "$tools" || fail "python3 -m venv failed" "apt-get install python3-venv"
+    "$tools/bin/pip" install --quiet --disable-pip-version-check cargo-zigbuild ziglang
+fi
+
+PATH="$tools/bin:$PATH" cargo zigbuild --release --workspace --locked --bins --target "$target.$glibc"
+built=$CARGO_TARGET_DIR/$target/release
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+into=$folder/$name
+mkdir -p "$into/libraries/rocksdb"
+for program in kvdyno kvdyno-{null,drive,fio,direct,lmdb,lmdb1,rocksdb}; do
+    install -m 755 "$built/$program" "$into/$program"
+    # Names of functions stay, for profiles; the rest is for debuggers.
+    strip --strip-debug "$into/$program"
+done
+cp LICENSE README.md CHANGELOG.md "$into/"
+cp -r docs suites "$into/"
+
+# The worker of RocksDB looks for its library beside itself first.
+scripts/library.sh "$built/kvdyno" "$rocksdb" || fail "RocksDB's library cannot be packed" "see above"
+for store in ${KVDYNO_LIBRARY_PATH:+${KVDYNO_LIBRARY_PATH//:/ }} "$cache/libraries"; do
+    [ ! -e "$store/rocksdb/$rocksdb/library.json" ] || { cp -r "$store/rocksdb/$rocksdb" "$into/libraries/rocksdb/"; break; }
+done
+
+# Licences of what is linked in, as their packages have them.
+mkdir "$into/licences"
+cargo metadata --locked --format-version 1 --filter-platform "$target" | python3 scripts/licences.py "$into/licences"
+
+echo "symbols of glibc that are needed, the newest of each:" >&2
+newest=0
+while read -r file; do
+    needed=$(objdump -T "$file" | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -1)
+    printf '  %-44s %s\n' "${file#"$into"/}" "$needed" >&2
+    newest=$(printf '%s\n%s\n' "$newest" "$needed" | sort -V | tail -1)
+done < <(find "$into" -type f \( -name 'kvdyno*' -o -name '*.so' \) -perm -u+r | sort)
+[ "$(printf '%s\n%s\n' "$newest" "$glibc" | sort -V | tail -1)" = "$glibc" ] ||
+    fail "something needs glibc $newest, and the archive is for $glibc" "see the list above"
+
+mkdir -p dist
+tar --create --gzip --file "dist/$name.tar.gz" --owner 0 --group 0 --sort name --directory "$folder" "$name"
+echo "dist/$name.tar.gz, $(du -h "dist/$name.tar.gz" | cut -f1)"

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Tries the archive of `make dist` where nothing of this project has ever been: in a minimal Debian
+# made by debootstrap, the oldest that the mirror has. Needs root; leaves nothing.
+#
+# usage: try-dist.sh [ARCHIVE] [RELEASE...]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+fail() {
+    printf 'error: %s\nhint: %s\n' "$1" "$2" >&2
+    exit 1
+}
+
+[ "$(id -u)" -eq 0 ] || fail "making and entering a system needs root" "run as root"
+command -v debootstrap >/dev/null || fail "debootstrap is not installed" "apt-get install debootstrap"
+archive=${1:-$(find dist -name 'kvdyno-*.tar.gz' 2>/dev/null | sort -V | tail -1)}
+[ -n "$archive" ] && [ -e "$archive" ] || fail "there is no archive in dist/" "make dist"
+shift || true
+releases=("$@")
+[ ${#releases[@]} -gt 0 ] || releases=(buster bullseye bookworm)
+
+# The mirror is the one that this machine is set up with.
+mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m1 '/debian/*$') ||
+    fail "apt knows no mirror of Debian" "try-dist.sh runs on Debian"
+
+root=$(mktemp -d /var/tmp/kvdyno-try-dist-XXXXXX)
+mounted=()
+clean_up() {
+    for ((at = ${#mounted[@]} - 1; at >= 0; at--)); do umount --recursive "${mounted[at]}" || true; done
+    # Never into what could not be unmounted.
+    rm -rf --one-file-system "$root"
+}
+trap clean_up EXIT
+
+made=
+for release in "${releases[@]}"; do
+    echo "making a minimal $release" >&2
+    if debootstrap --variant=minbase "$release" "$root/system" "$mirror" >"$root/debootstrap.log" 2>&1; then
+        made=$release
+        break
+    fi
+    echo "note: no $release: $(tail -1 "$root/debootstrap.log")" >&2
+    rm -rf --one-file-system "$root/system"
+done
+[ -n "$made" ] || fail "none of ${releases[*]} could be made" "look at the network, or name a release that the mirror has"
+
+for folder in proc sys dev; do
+    mount --rbind --make-rslave "/$folder" "$root/system/$folder"
+    mounted+=("$root/system/$folder")
+done
+tar --extract --file "$archive" --directory "$root/system/opt"
+inside=/opt/$(basename "$archive" .tar.gz)
+run() {
+    echo "+ ${*}" >&2
+    chroot "$root/system" /usr/bin/env -i HOME=/root PATH="$inside:/usr/bin:/bin:/usr/sbin:/sbin" LANG=C "$@"
+}
+
+echo "$made: $(run ldd --version | head -1)"
+run kvdyno --version
+run kvdyno doctor || echo "(doctor ended with $?)"
+run kvdyno engines
+# A small run, with its report: what it measures is of no interest here. 3 and 4 say that findings
+# void figures, or that an engine failed: which it may not.
+ended=0
+run kvdyno run quick --engine lmdb,rocksdb --scale 1/100 --trials 1 --runs /root/runs --place /var/tmp/kvdyno-place || ended=$?
+case $ended in 0 | 4) ;; *) fail "the run ended with $ended" "see above" ;; esac
+run kvdyno report --runs /root/runs
+run sh -c 'ls -l /root/runs/*.html && grep -c "<script" /root/runs/*.html'
+echo "the archive works on $made"
