@@ -34,6 +34,7 @@ fn a_long_record_is_read_in_little_memory() {
     let mix = format!("mix = [{}]", ops.join(", "));
     let suite = suite()
         .engine("null")
+        .run("database = \"fresh\"")
         .load("batch = 500")
         .measure("operations = 2000")
         .role("front", &mix)
@@ -102,7 +103,7 @@ fn lengthen(run: &RunFolder, slices: u64) {
     for seal in ["complete", "SHA256SUMS"] {
         fs::remove_file(run.path.join(seal)).unwrap();
     }
-    let mut case = record(run, "t1");
+    let mut case = record(run, "null_t2");
     let folder = run.case(&case.case, 1);
     let phase = case.phases.iter_mut().find(|phase| phase.kind == "measure").unwrap();
     phase.wall_ns = slices * SECOND;
