@@ -1,6 +1,6 @@
 //! Engines that are loaded as libraries: which file runs, what is kept of that, and what is said
 //! where it is not there. The engine is the null engine's, and its libraries are files that hold a
-//! version; RocksDB's own are tested at the end, where they are installed.
+//! version; `RocksDB`'s own are tested at the end, where they are installed.
 
 use super::scratch::{Scratch, record, records};
 use super::suites::{GET, Suite, suite};
@@ -209,7 +209,7 @@ fn versus_runs_both_builds_in_one_run_and_compares_them() {
     assert!(differs.contains("1.0.0") && differs.contains("2.0.0"), "{differs}");
 }
 
-/// RocksDB's own libraries, where two versions of it are installed.
+/// `RocksDB`'s own libraries, where two versions of it are installed.
 #[test]
 fn two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself() {
     const TEST: &str = "two_releases_of_rocksdb_stand_in_one_run_and_one_beside_itself";
