@@ -107,8 +107,8 @@ fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
     Ok((volume, facts::read(root, at)))
 }
 
-/// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made without
-/// being asked for, it would lie on another drive than the one that is meant.
+/// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
+/// without being asked for, it would lie on another drive than the one that is meant.
 fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Complaint> {
     // What is there and no directory is refused when it is looked at.
     let not_there = || place.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);

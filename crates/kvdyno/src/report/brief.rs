@@ -1,5 +1,5 @@
-//! A run in a few lines of Markdown, for a message or an issue: the answer, how far to trust it, one
-//! table, and what it was measured on. No path of the host and not its name.
+//! A run in a few lines of Markdown, for a message or an issue: the answer, how far to trust it,
+//! one table, and what it was measured on. No path of the host and not its name.
 
 use super::answer::answers;
 use super::catalogue as c;

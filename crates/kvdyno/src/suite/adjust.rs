@@ -1,5 +1,5 @@
-//! What `--engine` and `--duration` change in a suite, as its author would in the file: engines that
-//! it lacks are added, measured phases last as long as was asked for.
+//! What `--engine` and `--duration` change in a suite, as its author would in the file: engines
+//! that it lacks are added, measured phases last as long as was asked for.
 
 use super::mistake::Mistakes;
 use super::read::Toml;

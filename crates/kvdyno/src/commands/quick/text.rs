@@ -15,9 +15,8 @@ pub(super) struct Beside {
 
 /// The whole text. A value that makes no sense is a mistake under its line, as in any suite.
 pub(super) fn suite(args: &QuickArgs, engines: &[String], beside: Beside) -> String {
-    let mut text = String::from(
-        "# Written by `kvdyno quick`. docs/suites.md explains every key, and what else there is.\n\n",
-    );
+    let mut text =
+        String::from("# Written by `kvdyno quick`. docs/suites.md explains every key.\n\n");
     let line = |text: &mut String, line: &str| {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{line}");
