@@ -21,6 +21,7 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let evidence = read(&folder)?;
     let summary = Summary::of(&evidence)
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    runs::warn_if_altered(&summary, printer);
     if args.json {
         printer.json(&summary)?;
     }
@@ -125,7 +126,7 @@ fn otava_folder(
         let complaint = Complaint::usage("--otava writes several files: it takes a folder");
         return Err(complaint.hint("`--otava series/`").into());
     }
-    let suite = first.run.suite.clone();
+    let (suite, told) = (first.run.suite.clone(), first.run.id.clone());
     let mut summaries = vec![first];
     for name in args.names.iter().skip(1) {
         let name = RunName { run: name.clone(), runs: args.runs.clone() };
@@ -137,6 +138,9 @@ fn otava_folder(
     }
     summaries.sort_by(|a, b| a.run.id.cmp(&b.run.id));
     summaries.dedup_by(|a, b| a.run.id == b.run.id);
+    for other in summaries.iter().filter(|summary| summary.run.id != told) {
+        runs::warn_if_altered(other, printer);
+    }
     let series = otava::series(&summaries)?;
     make(folder)?;
     for series in &series {

@@ -19,6 +19,7 @@ pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
     let path = args.output.clone().unwrap_or_else(|| beside(folder.named()));
     write(&data, &path, printer)?;
+    runs::warn_if_altered(&data.summary, printer);
     if path != Path::new("-") && verdict(&data.summary) != Exit::Ok {
         printer.warning("an engine failed, or findings void figures of this run: the page says so");
     }

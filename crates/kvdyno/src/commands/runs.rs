@@ -5,6 +5,9 @@ use super::calibrate::is_calibration;
 use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
 use crate::exit::Complaint;
+use crate::findings::Id;
+use crate::printer::Printer;
+use crate::report::summary::Summary;
 use crate::suite::closest;
 use anyhow::Context as _;
 use kvdyno_record::files::RunFolder;
@@ -85,6 +88,14 @@ pub fn find(name: &RunName) -> anyhow::Result<Found> {
     match found {
         Some(path) => Ok(RunFolder::open(path)?.into()),
         None => Err(missing(name, &folders).into()),
+    }
+}
+
+/// Says in one line that the figures which are written somewhere are not those that were sealed.
+pub fn warn_if_altered(summary: &Summary, printer: &Printer) {
+    let altered = summary.findings.iter().find(|finding| finding.id == Id::RecordAltered);
+    if let Some(finding) = altered {
+        printer.warning(&format!("run {}: {}", summary.run.id, finding.evidence));
     }
 }
 
