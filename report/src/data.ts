@@ -1,6 +1,7 @@
 // What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
 // is missing, never zero.
 
+import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
 import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search";
@@ -176,35 +177,6 @@ export interface Summary {
   findings: Finding[];
   /** Engines over their versions; absent before there was such. */
   history?: History[];
-}
-
-/** One engine over its versions: values and steps of each figure, in the order of the versions. */
-export interface History {
-  engine: string;
-  versions: { label: string; version: string; build: string }[];
-  noise: number;
-  figures: Course[];
-  false_alarms_expected: number;
-}
-
-export interface Course {
-  case: string;
-  phase: string;
-  role: string | null;
-  figure: string;
-  unit: string;
-  values: ({ median: number | null; n: number; min: number | null; max: number | null } | null)[];
-  /** From each version to the next: one fewer. */
-  steps: (HistoryStep | null)[];
-}
-
-export interface HistoryStep {
-  ratio: number | null;
-  ratio_low: number | null;
-  ratio_high: number | null;
-  p: number | null;
-  verdict: string;
-  why: string | null;
 }
 
 export type Level = "low" | "medium" | "high";

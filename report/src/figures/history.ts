@@ -2,9 +2,9 @@
 // more than noise. Drawn once, with the first workload of the engines.
 
 import { control, type Drawing, type Figure } from "../drawing";
-import type { Course, History, HistoryStep } from "../data";
 import { bytes, duration, grouped, inUnit, NONE, ratio, si } from "../format";
 import { unique } from "../model";
+import type { Course, History, HistoryStep } from "../versions";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 

@@ -57,13 +57,13 @@ fn a_planted_slowdown_is_found_and_the_gate_ends_with_5() {
     let slower = ["latest", "--engines", "one,other", P50[0], P50[1]];
     compare(&scratch, &[&slower[..], &["--gate", "5%"]].concat())
         .assert_code(5)
-        .assert_says("regressed")
+        .assert_says("one better")
         .assert_says("option latency_ns: 20000 in BASE, 22000 in NEW")
-        .assert_says("FAILED: regressed past 5.00 %: other t1, readers: service_ns_p50 by");
+        .assert_says("FAILED: other is worse than one by more than 5.00 %: other t1, readers");
     // A gate that lets a fifth pass, and the way back.
     compare(&scratch, &[&slower[..], &["--gate", "20%"]].concat()).assert_ok();
     let faster = ["latest", "--engines", "other,one", P50[0], P50[1], "--gate", "5%"];
-    compare(&scratch, &faster).assert_ok().assert_says("improved");
+    compare(&scratch, &faster).assert_ok().assert_says("one better");
 }
 
 /// Two runs are compared, too: the same suite with another option, and trials that are no pairs.

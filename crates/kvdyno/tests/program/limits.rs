@@ -172,6 +172,6 @@ fn a_limit_that_cannot_be_held_is_said_before_anything_runs() {
 fn without_its_limit_a_suite_does_not_claim_it() {
     let scratch = Scratch::new();
     scratch.write("s.toml", &limited().text().replace("[data]", "title = \"4x\"\n[data]"));
-    let done = scratch.run(&["run", "s.toml", "--no-ram-limit"]);
+    let done = scratch.run(&["run", "s.toml", "--no-ram-limit", "--full"]);
     done.assert_ok().assert_says("4x (without its RAM limit)");
 }

@@ -4,6 +4,7 @@ use super::scratch::{Running, Scratch, record, wait_until};
 use super::suites::suite;
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::hlog;
+use kvdyno_record::series::SliceCounts;
 use rustix::process::Signal;
 use std::fs::{self, File};
 use std::io::{BufWriter, Read as _, Write as _};
@@ -22,6 +23,7 @@ fn slices() -> u64 {
 const LIMITED: [&str; 4] = ["sh", "-c", "ulimit -v 524288; exec \"$@\"", "sh"];
 
 const OPERATIONS: [&str; 5] = ["get", "update", "rmw", "insert", "scan"];
+const ROLES: [&str; 2] = ["front", "back"];
 const SECOND: u64 = 1_000_000_000;
 
 #[test]
@@ -36,7 +38,7 @@ fn a_long_record_is_read_in_little_memory() {
         .engine("null")
         .run("database = \"fresh\"")
         .load("batch = 500")
-        .measure("operations = 2000")
+        .measure("duration = \"200ms\"")
         .role("front", &mix)
         .role("back", &mix);
     scratch.write("s.toml", &suite.text());
@@ -127,9 +129,10 @@ fn write_series(folder: &CaseFolder, slices: u64, counts: u64) {
     let path = folder.path.join("series.ndjson");
     let all = folder.series().unwrap().collect::<Result<Vec<_>, _>>().unwrap();
     let mut measured = all.iter().find(|slice| slice.phase == "measure").unwrap().clone();
-    for op in measured.roles.values_mut().flat_map(|ops| ops.values_mut()) {
-        (op.count, op.service_ns, op.service_ns_max) = (counts, counts * 1000, 1000);
-    }
+    let (service_ns, service_ns_max) = (counts * 1000, 1000);
+    let one = SliceCounts { count: counts, service_ns, service_ns_max, errors: 0 };
+    let all_ops = OPERATIONS.map(|op| (op.to_owned(), one));
+    measured.roles = ROLES.map(|role| (role.to_owned(), all_ops.clone().into())).into();
     let mut file = BufWriter::new(File::create(path).unwrap());
     for slice in all.iter().filter(|slice| slice.phase != "measure") {
         writeln!(file, "{}", serde_json::to_string(slice).unwrap()).unwrap();
@@ -151,7 +154,7 @@ fn write_histograms(folder: &CaseFolder, slices: u64, counts: u64) {
         writeln!(file, "{line}").unwrap();
     }
     for at in 0..slices {
-        for role in ["front", "back"] {
+        for role in ROLES {
             for op in OPERATIONS {
                 let tag = hlog::tag("measure", role, op, hlog::Kind::Service);
                 writeln!(file, "Tag={tag},{at}.000,1.000,1000.000,{encoded}").unwrap();

@@ -328,7 +328,7 @@ fn a_search_is_packed_and_repeated_like_any_run() {
     scratch.run(&["bundle", "-o", "run.tar.zst"]).assert_code(0);
     let bundle = scratch.run(&["show", "run.tar.zst", "--json"]).json();
     assert_eq!(bundle["search"]["result"], answer["result"]);
-    scratch.run(&["rerun", "run.tar.zst"]).assert_ok().assert_says("point by point");
+    scratch.run(&["rerun", "run.tar.zst", "--full"]).assert_ok().assert_says("point by point");
     assert_eq!(scratch.runs().len(), 2);
     scratch.assert_nothing_left();
 }

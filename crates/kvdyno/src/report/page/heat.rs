@@ -7,6 +7,7 @@ use crate::report::group::Group;
 use crate::stats::SAMPLES_BEYOND;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};
+use kvdyno_record::samples::Samples;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -116,12 +117,9 @@ struct Map {
     length: Duration,
     /// Slices to a column.
     stride: usize,
-    /// What is in each column: a histogram without room for what is not there.
-    values: BTreeMap<usize, Values>,
+    /// What is in each column.
+    values: BTreeMap<usize, Samples>,
 }
-
-/// How often each value came.
-type Values = BTreeMap<u64, u64>;
 
 impl Map {
     fn widen(&mut self, start: Duration, length: Duration) {
@@ -142,10 +140,7 @@ impl Map {
 
     fn add(&mut self, start: Duration, counts: &[(u64, u64)]) {
         let column = self.values.entry(self.slice(start) / self.stride).or_default();
-        for (value, count) in counts {
-            let all = column.entry(*value).or_insert(0);
-            *all = all.saturating_add(*count);
-        }
+        column.add_all(counts.iter().copied());
     }
 
     fn columns(&self) -> usize {
@@ -155,11 +150,11 @@ impl Map {
     fn cells(&self) -> BTreeMap<(usize, u32), u64> {
         let mut cells = BTreeMap::new();
         for (column, values) in &self.values {
-            for (value, count) in values {
-                let ns = (*value).max(1) as f64;
+            for (value, count) in values.iter() {
+                let ns = value.max(1) as f64;
                 let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
                 let cell: &mut u64 = cells.entry((*column, row)).or_insert(0);
-                *cell = cell.saturating_add(*count);
+                *cell = cell.saturating_add(count);
             }
         }
         cells
@@ -171,9 +166,9 @@ impl Map {
 }
 
 /// What a column's percentiles are; none of a column without samples.
-fn tails(values: Option<&Values>) -> [Option<u64>; 3] {
+fn tails(values: Option<&Samples>) -> [Option<u64>; 3] {
     let Some(values) = values else { return [None; 3] };
-    let all = values.values().fold(0_u64, |all, count| all.saturating_add(*count));
+    let all = values.len();
     TAILS.map(|share| {
         // To the thousandth: 1 - 0.99 is not quite a hundredth.
         if (all as f64 * (1.0 - share) * 1e3).round() / 1e3 < SAMPLES_BEYOND {
@@ -181,11 +176,11 @@ fn tails(values: Option<&Values>) -> [Option<u64>; 3] {
         }
         let wanted = (all as f64 * share).ceil() as u64;
         let mut below = 0_u64;
-        let reached = |(_, count): &(&u64, &u64)| {
-            below = below.saturating_add(**count);
+        let reached = |(_, count): &(u64, u64)| {
+            below = below.saturating_add(*count);
             below >= wanted
         };
-        values.iter().find(reached).map(|(value, _)| rounded(*value as f64, 3) as u64)
+        values.iter().find(reached).map(|(value, _)| rounded(value as f64, 3) as u64)
     })
 }
 
@@ -195,10 +190,15 @@ mod tests {
 
     #[test]
     fn tails_are_exact_and_only_where_samples_stand_behind_them() {
-        let up_to = |most| (1..=most).map(|value| (value, 1)).collect::<Values>();
+        let of = |counts: &mut dyn Iterator<Item = (u64, u64)>| {
+            let mut samples = Samples::default();
+            samples.add_all(counts);
+            samples
+        };
+        let up_to = |most| of(&mut (1..=most).map(|value| (value, 1)));
         assert_eq!(tails(Some(&up_to(1000))), [Some(500), Some(990), None]);
         assert_eq!(tails(Some(&up_to(10_000))), [Some(5000), Some(9900), Some(9990)]);
-        assert_eq!(tails(Some(&Values::from([(7, 5)]))), [None; 3]);
+        assert_eq!(tails(Some(&of(&mut [(7, 5)].into_iter()))), [None; 3]);
         assert_eq!(tails(None), [None; 3]);
     }
 

@@ -1,5 +1,5 @@
-//! One engine over its versions: a line for each version, a column for each rate, and the steps that
-//! changed any figure by more than noise.
+//! One engine over its versions: a line for each version, a column for each rate, and the steps
+//! that changed any figure by more than noise.
 
 use super::super::history::{Course, History, Step};
 use super::super::table::{Side, Table};

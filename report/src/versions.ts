@@ -1,0 +1,30 @@
+// An engine over its versions, as the summary has it.
+
+/** One engine over its versions: values and steps of each figure, in the order of the versions. */
+export interface History {
+  engine: string;
+  versions: { label: string; version: string; build: string }[];
+  noise: number;
+  figures: Course[];
+  false_alarms_expected: number;
+}
+
+export interface Course {
+  case: string;
+  phase: string;
+  role: string | null;
+  figure: string;
+  unit: string;
+  values: ({ median: number | null; n: number; min: number | null; max: number | null } | null)[];
+  /** From each version to the next: one fewer. */
+  steps: (HistoryStep | null)[];
+}
+
+export interface HistoryStep {
+  ratio: number | null;
+  ratio_low: number | null;
+  ratio_high: number | null;
+  p: number | null;
+  verdict: string;
+  why: string | null;
+}
