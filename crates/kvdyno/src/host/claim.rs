@@ -330,6 +330,23 @@ mod tests {
     }
 
     #[test]
+    fn a_place_inside_of_anothers_is_refused_and_nothing_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("place");
+        let first = claim(&place, "r1").unwrap();
+        for inside in ["sub", "two/sub"] {
+            let text = claim(&place.join(inside), "r2").unwrap_err().to_string();
+            assert!(text.contains(&format!("is inside of {}", place.display())), "{text}");
+            assert!(text.contains("the place of run r1"), "{text}");
+        }
+        assert_eq!(names(&place), [NAME], "no folder is left behind");
+        claim(&place.join("own"), "r1").unwrap().release().unwrap();
+        drop(first);
+        claim(&place.join("sub"), "r2").unwrap().release().unwrap();
+        assert!(names(folder.path()).is_empty());
+    }
+
+    #[test]
     fn a_killed_run_goes_on_and_no_other_takes_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("new");

@@ -20,7 +20,6 @@ fn line(
 fn text() -> impl Strategy<Value = String> {
     let run = (
         line("slice", &["\"1ms\"", "\"50ms\"", "\"1s\""], &["\"1ns\"", "\"999us\"", "0"]),
-        line("threads", &["1", "[1, 2]", "200"], &["0", "16000", "65536", "65537"]),
         line("trials", &["1", "2"], &["0"]),
         line("budget", &["\"20s\""], &["\"0s\"", "\"1ns\""]),
         line("database", &["\"fresh\"", "\"copy\""], &["\"none\""]),
@@ -47,19 +46,20 @@ fn text() -> impl Strategy<Value = String> {
     );
     let ram = line("limit", &["\"64MiB\""], &["[\"64MiB\", \"64MiB\"]", "0"]);
     let size = line("records", &["100", "2000", "\"1k\""], &["0"]);
+    let threads = line("threads", &["1", "2", "200"], &["0", "16000", "65536", "65537"]);
     let title = line("title", &["\"one\""], &["\"a\\nb\"", "\"\\u202ea\"", "\"\\u001b[31m\""]);
-    (run, proptest::option::weighted(0.3, volume), ram, size, title).prop_map(
-        |(run, volume, ram, data, title)| {
+    (run, proptest::option::weighted(0.3, volume), ram, size, threads, title).prop_map(
+        |(run, volume, ram, data, threads, title)| {
             let volume = volume.map_or_else(String::new, |(kind, size, mkfs, mount)| {
-                format!("[[volume]]\nname = \"v\"\n{kind}{size}{mkfs}{mount}")
+                format!("[[volume]]\nname = \"v\"\nkind = \"loop\"\n{kind}{size}{mkfs}{mount}")
             });
             let ram = if ram.is_empty() { ram } else { format!("[ram]\n{ram}") };
-            let run = [run.0, run.1, run.2, run.3, run.4].concat();
+            let run = [run.0, run.1, run.2, run.3].concat();
             format!(
                 "[suite]\nname = \"test\"\n{title}[data]\n{data}value_bytes = 100\n{volume}{ram}\
                  [run]\n{run}[[engine]]\nname = \"null\"\n[[phase]]\nkind = \"load\"\n[[phase]]\n\
                  kind = \"measure\"\noperations = 10\n[[phase.role]]\nname = \"readers\"\n\
-                 mix = [{{ op = \"get\" }}]\n"
+                 {threads}mix = [{{ op = \"get\" }}]\n"
             )
         },
     )

@@ -280,3 +280,23 @@ fn other_commands_do_not_take_a_device() {
     let done = scratch.run(&["run", "s.toml", "--place", &device.path]);
     done.assert_code(2).assert_says("nothing on a block device");
 }
+
+/// Refused before anything is begun, and by the name of what is wrong.
+#[test]
+fn a_read_only_device_and_a_node_of_ones_own_are_refused() {
+    let test = "a_read_only_device_and_a_node_of_ones_own_are_refused";
+    let scratch = Scratch::new();
+    let Some(device) = Loop::new(&scratch, test) else { return };
+    let node = scratch.path("node");
+    let number = output("stat", &["-c", "%Hr %Lr", &device.path]).unwrap();
+    let (major, minor) = number.trim().split_once(' ').unwrap();
+    output("mknod", &[node.to_str().unwrap(), "b", major, minor]).unwrap();
+    let confirm = format!("--destroy-data-on={}", node.display());
+    let words = ["is a block device's node outside of /dev"];
+    device.assert_refused(&scratch, &[node.to_str().unwrap(), &confirm], &words);
+    output("blockdev", &["--setro", &device.path]).unwrap();
+    let words = ["is read-only", "blockdev --setrw"];
+    device.assert_refused(&scratch, &[&device.path, &device.confirm()], &words);
+    output("blockdev", &["--setrw", &device.path]).unwrap();
+    assert!(scratch.runs().is_empty());
+}
