@@ -24,7 +24,7 @@ const STEPS: [&str; 14] = [
 
 #[test]
 fn killed_at_any_step_it_leaves_a_run_that_goes_on() {
-    for place in [&[][..], &["--place", "place"]] {
+    for place in [&[][..], &["--place", "place", "--create-place"]] {
         for step in STEPS {
             killed_at(step, place);
         }
