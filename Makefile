@@ -7,6 +7,8 @@ BIN := $(CARGO_TARGET_DIR)/release
 ENGINES := null drive fio direct lmdb lmdb1 rocksdb
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
+# What tests need beside it: two versions in one run.
+ROCKSDB_OLDER := 9.10.0
 
 # .cargo/config.toml asks for instructions of 2013; an older processor goes without.
 ifneq ($(shell uname -m),x86_64)
@@ -14,7 +16,7 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup fetch demo run-demo build engines program library page test test-tools check-style build-tests \
+.PHONY: help setup fetch demo run-demo build engines program library older-library page test test-tools check-style build-tests \
 	test-rust test-engines test-page bench dist try-dist clean
 
 help:
@@ -31,7 +33,7 @@ demo:
 	@scripts/parts.sh setup fetch build library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch check-style build library build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch check-style build library older-library build-tests test-rust test-engines test-page
 
 setup:
 	@scripts/setup.sh
@@ -51,6 +53,9 @@ program:
 # Where it cannot be had it says why, and the demo goes without.
 library:
 	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB) || true
+
+older-library:
+	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB_OLDER) || true
 
 run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)

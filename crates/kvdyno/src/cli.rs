@@ -13,7 +13,7 @@ mod search;
 mod show;
 mod versus;
 
-pub use compare::{CalibrateArgs, CompareArgs};
+pub use compare::{CalibrateArgs, CompareArgs, ComparisonArgs};
 pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub use engines::{EnginesAction, EnginesArgs, GetArgs};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};

@@ -4,6 +4,26 @@ use super::{PlaceArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
+/// What is compared, the gate, and how the answer is shown.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ComparisonArgs {
+    /// Only these figures, by their names in `kvdyno export --csv -`
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub figures: Vec<String>,
+    /// All figures, and each operation by itself
+    #[arg(long, conflicts_with = "figures")]
+    pub all: bool,
+    /// End with 5 when a figure regressed by more than this, as `5%`
+    #[arg(long, value_name = "SHARE")]
+    pub gate: Option<String>,
+    /// The comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+}
+
 /// `kvdyno compare`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
@@ -33,24 +53,12 @@ pub struct CompareArgs {
     /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Only these figures, by their names in `kvdyno export --csv -`
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub figures: Vec<String>,
-    /// All figures, and each operation by itself
-    #[arg(long, conflicts_with = "figures")]
-    pub all: bool,
-    /// End with 5 when a figure regressed by more than this, as `5%`
-    #[arg(long, value_name = "SHARE")]
-    pub gate: Option<String>,
+    /// What is compared, and how it is shown.
+    #[command(flatten)]
+    pub asked: ComparisonArgs,
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,
-    /// The comparison as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
 }
 
 /// `kvdyno calibrate`.

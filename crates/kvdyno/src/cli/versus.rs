@@ -1,6 +1,6 @@
 //! `versus`: what can be typed.
 
-use super::{PlaceArgs, RunsArgs, SuiteName};
+use super::{ComparisonArgs, PlaceArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -50,15 +50,9 @@ pub struct VersusArgs {
     /// Trials of each build: six or more resolve small differences
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
     pub trials: Option<u32>,
-    /// End with 5 when a figure regressed by more than this, as `5%`
-    #[arg(long, value_name = "SHARE")]
-    pub gate: Option<String>,
-    /// Only these figures, by their names in `kvdyno export --csv -`
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub figures: Vec<String>,
-    /// All figures, and each operation by itself
-    #[arg(long, conflicts_with = "figures")]
-    pub all: bool,
+    /// What is compared, and how it is shown.
+    #[command(flatten)]
+    pub asked: ComparisonArgs,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
@@ -74,10 +68,4 @@ pub struct VersusArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,
-    /// The comparison as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use super::calibrate::newest;
 use super::{report, runs};
-use crate::cli::{CompareArgs, RunName};
+use crate::cli::{CompareArgs, ComparisonArgs, RunName};
 use crate::exit::{Complaint, Exit};
 use crate::printer::Printer;
 use crate::report::page::VersusData;
@@ -19,51 +19,42 @@ const INDENT: usize = 10;
 
 /// Compares, prints, and says what came of the gate.
 pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let asked = Asked::of(&args.figures, args.all, args.gate.as_deref())?;
+    let asked = Asked::of(&args.asked)?;
     let base = read(args, &args.base)?;
     let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
     let sides = sides(args, &base, new.as_ref())?;
-    let shown = Shown { json: args.json, html: args.html.as_deref() };
-    answer(&sides, asked, &args.runs.runs, &shown, printer)
+    answer(&sides, asked, &args.runs.runs, printer)
 }
 
 /// What is wanted of a comparison, this machine's noise aside.
-pub(super) struct Asked {
+pub(super) struct Asked<'a> {
     figures: Figures,
     gate: Option<f64>,
+    args: &'a ComparisonArgs,
 }
 
-/// How a comparison is to be shown.
-pub(super) struct Shown<'s> {
-    /// As JSON.
-    pub(super) json: bool,
-    /// As a page, into this file.
-    pub(super) html: Option<&'s Path>,
-}
-
-impl Asked {
+impl<'a> Asked<'a> {
     /// As it was typed.
-    pub(super) fn of(names: &[String], all: bool, gate: Option<&str>) -> anyhow::Result<Self> {
-        let gate = gate.map(units::parse_share).transpose();
+    pub(super) fn of(args: &'a ComparisonArgs) -> anyhow::Result<Self> {
+        let gate = args.gate.as_deref().map(units::parse_share).transpose();
         let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
-        Ok(Self { figures: figures(names, all)?, gate })
+        Ok(Self { figures: figures(&args.figures, args.all)?, gate, args })
     }
 }
 
 /// Compares two sides by what this machine can resolve, shows it, and says what came of the gate.
 pub(super) fn answer(
     sides: &Sides<'_>,
-    asked: Asked,
+    asked: Asked<'_>,
     runs: &Path,
-    shown: &Shown<'_>,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let noise = Noise::by(newest(runs, sides.host()), sides);
     let question = Question { figures: asked.figures, noise, gate: asked.gate };
     let versus = Versus::of(sides, &question).map_err(|r| refused(&r))?;
-    if shown.json {
+    if asked.args.json {
         printer.json(&versus)?;
-    } else if let Some(path) = shown.html {
+    } else if let Some(path) = &asked.args.html {
         report::write(&VersusData::of(Ok(versus.clone())), path, printer)?;
     } else {
         print(&versus, printer);

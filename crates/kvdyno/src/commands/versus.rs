@@ -30,7 +30,7 @@ struct Build {
 /// Runs both, and compares them.
 pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let builds = builds(args)?;
-    let asked = Asked::of(&args.figures, args.all, args.gate.as_deref())?;
+    let asked = Asked::of(&args.asked)?;
     let prepared = prepared(args, &builds)?;
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
     if ended == Ended::Interrupted {
@@ -40,8 +40,7 @@ pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
         .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
     let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
-    let shown = compare::Shown { json: args.json, html: args.html.as_deref() };
-    let compared = compare::answer(&sides, asked, &args.runs.runs, &shown, printer)?;
+    let compared = compare::answer(&sides, asked, &args.runs.runs, printer)?;
     // What failed goes before what little could be compared.
     let exit = match verdict(&record.summary) {
         Exit::EngineFailed => Exit::EngineFailed,

@@ -142,7 +142,7 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
         (tail < alone_ns).then(|| {
             let (tail, alone) = (duration(tail as u64), duration(alone_ns as u64));
             let words =
-                format!("{}' tail is {tail}; the machine alone took {alone} once", role.role);
+                format!("the tail of {} is {tail}; the machine alone took {alone} once", role.role);
             (group.trials[0].case.clone(), words)
         })
     });

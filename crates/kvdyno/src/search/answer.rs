@@ -128,6 +128,9 @@ pub struct Point {
     pub whys: Vec<String>,
     /// Why nothing can be said of it; null: it can.
     pub void: Option<String>,
+    /// Why it is not complete, where the host stopped it: a full disk. Null: it is complete, or was
+    /// cut off.
+    pub stopped: Option<String>,
     /// All its trials have come to an end.
     pub complete: bool,
     /// Its cases.
@@ -338,7 +341,11 @@ fn point(
             Verdict::Void(why) => Some(why.clone()),
             _ => None,
         }),
-        complete: trials.iter().all(|(_, trial)| trial.verdict != Verdict::Open),
+        stopped: trials.iter().find_map(|(_, trial)| match &trial.verdict {
+            Verdict::Open(why) => why.clone(),
+            _ => None,
+        }),
+        complete: !trials.iter().any(|(_, trial)| matches!(trial.verdict, Verdict::Open(_))),
         cases: trials.iter().map(|(case, _)| case.case.id.clone()).collect(),
     }
 }

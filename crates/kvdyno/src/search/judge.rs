@@ -22,8 +22,8 @@ pub(super) enum Verdict {
     Missed(Option<String>),
     /// Nothing can be said, and would not be if it were tried again: why.
     Void(String),
-    /// It has not come to an end yet.
-    Open,
+    /// It has not come to an end yet; why, where the host stopped it: a full disk.
+    Open(Option<String>),
 }
 
 /// One trial.
@@ -76,7 +76,7 @@ pub(super) fn judge(
 /// What a case comes to that has no figures, or none of its point.
 fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<Verdict> {
     let Some(record) = &case.record else {
-        return Some(case.damaged.clone().map_or(Verdict::Open, Verdict::Void));
+        return Some(case.damaged.clone().map_or(Verdict::Open(None), Verdict::Void));
     };
     match &record.outcome {
         Outcome::Done if *axis == Axis::Ram && record.ram_limit.enforced_by.is_none() => {
@@ -95,19 +95,24 @@ fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Opt
                     Verdict::Missed(Some(format!("its load: {}", outcome.word())))
                 }
                 Some(outcome) if outcome.is_final() && *outcome != Outcome::Done => {
-                    let words = outcome.message().unwrap_or_default();
-                    Verdict::Void(format!("its load: {}: {words}", outcome.word()))
+                    Verdict::Void(format!("its load: {}", ended(outcome)))
+                }
+                Some(outcome @ Outcome::DiskFull { .. }) => {
+                    Verdict::Open(Some(format!("its load: {}", ended(outcome))))
                 }
                 // What is missing may be there the next time.
                 _ => Verdict::Void(message.clone()),
             })
         }
-        outcome if outcome.is_final() => {
-            let words = outcome.message().unwrap_or_default();
-            Some(Verdict::Void(format!("{}: {words}", outcome.word())))
-        }
-        _ => Some(Verdict::Open),
+        outcome if outcome.is_final() => Some(Verdict::Void(ended(outcome))),
+        Outcome::DiskFull { .. } => Some(Verdict::Open(Some(ended(&record.outcome)))),
+        _ => Some(Verdict::Open(None)),
     }
+}
+
+/// How a case ended, in its words.
+fn ended(outcome: &Outcome) -> String {
+    format!("{}: {}", outcome.word(), outcome.message().unwrap_or_default())
 }
 
 /// Roles of a phase that have fallen behind their schedule: response times of what was begun tell

@@ -135,6 +135,7 @@ fn what_cannot_be_judged_stops_the_search_and_says_why() {
         (full.result, full.points.iter().all(|point| point.complete)),
         (Outcome::Open, false)
     );
+    assert!(full.sentences[0].contains("disk full: No space left on device"), "{full:?}");
 }
 
 /// The ends are known, a point between them is not: the answer stands, and says why it is no

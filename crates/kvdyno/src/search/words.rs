@@ -89,11 +89,12 @@ fn first(answer: &Answer) -> String {
     let words = |value: u64| answer.words(value);
     let (with, of) = around(answer);
     match answer.result {
-        Outcome::Open => format!("{engine}: it is not known yet where `{target}` stops being met."),
-        Outcome::Stopped => {
-            let (at, why) = stopped(answer).unwrap_or_default();
-            format!("{engine}: the search of `{target}` had to stop {at}: {why}.")
-        }
+        Outcome::Open | Outcome::Stopped => match stopped(answer) {
+            Some((at, why)) => {
+                format!("{engine}: the search of `{target}` had to stop {at}: {why}.")
+            }
+            None => format!("{engine}: it is not known yet where `{target}` stops being met."),
+        },
         Outcome::Never { easiest } => format!(
             "{engine} does not meet `{target}`, not even {with} {} {of}{}.",
             words(easiest),
@@ -127,13 +128,15 @@ fn around(answer: &Answer) -> (&'static str, String) {
 
 /// Where the search could not go on, and why.
 fn stopped(answer: &Answer) -> Option<(String, &str)> {
-    let point = answer.void()?;
+    let mut points = answer.points.iter().chain(&answer.fastest);
+    let (point, why) = points
+        .find_map(|point| Some((point, point.void.as_deref().or(point.stopped.as_deref())?)))?;
     let (with, of) = around(answer);
     let at = point.value.map_or_else(
         || "as fast as it goes".to_owned(),
         |value| format!("{with} {} {of}", answer.words(value)),
     );
-    Some((at, point.void.as_deref()?))
+    Some((at, why))
 }
 
 /// ` (0.48 x its data)`.
@@ -174,6 +177,9 @@ pub(super) fn point(answer: &Answer, point: &Point) -> String {
     let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| answer.words(v));
     if let Some(why) = &point.void {
         return format!("{at} cannot be judged: {why}");
+    }
+    if let Some(why) = &point.stopped {
+        return format!("{at} is to be measured again: {why}");
     }
     let how = if point.met == point.trials { "meets" } else { "does not meet" };
     let (number, of) = match point.met {

@@ -1,101 +1,122 @@
 //! How a case may end: its outcome, what the program ends with, what is found, and whether `resume`
-//! tries it again, in one table.
+//! tries it again, in one table. Disks that fill up, and have room again, are in `disk_full`.
 
-use super::scratch::{Scratch, record};
-use super::suites::{GET, suite};
+use super::scratch::{Running, Scratch, files_below, record};
+use super::suites::{GET, Suite, suite};
 use super::workers::needs;
 use kvdyno_record::case::Outcome;
-use std::fs;
-
-/// Busy for a millisecond in each operation.
-const SLOW: &str = "latency_ns = 1_000_000";
+use std::fs::{self, File};
+use std::path::PathBuf;
 
 struct Ending {
-    /// The case whose worker is killed, and the phase.
-    killed: (&'static str, &'static str),
+    suite: fn() -> Suite,
+    case: &'static str,
+    phase: &'static str,
+    happens: fn(&Scratch, &Running),
     outcome: &'static str,
     code: i32,
     finding: &'static str,
     resumable: bool,
 }
 
-#[test]
-fn a_worker_killed_while_it_works_is_told_and_tried_again() {
-    let endings = [
-        // A load that others wait for is tried again at once.
-        Ending {
-            killed: ("slow_load", "load"),
-            outcome: "done",
-            code: 0,
-            finding: "tried-again",
-            resumable: false,
-        },
-        Ending {
-            killed: ("slow_t1", "measure"),
-            outcome: "killed",
-            code: 3,
-            finding: "cases-not-done",
-            resumable: true,
-        },
-    ];
-    for ending in endings {
-        let (case, phase) = ending.killed;
-        let scratch = Scratch::new();
-        let suite = suite()
-            .data("records = 1500\nvalue_bytes = 100")
-            .engine_as("slow", "null", SLOW)
-            .load("")
-            .measure("operations = 1500")
-            .role("readers", GET);
-        scratch.write("s.toml", &suite.text());
-        let running = scratch.start(scratch.kvdyno(&["run", "s.toml"]));
-        scratch.wait_for_phase(case, phase);
-        running.kill_worker();
-        let done = running.wait();
-        match ending.code {
-            0 => done.assert_ok(),
-            code => done.assert_code(code),
-        };
-        let run = scratch.only_run();
-        assert_eq!(record(&run, case).outcome.word(), ending.outcome, "{case} {phase}");
-        scratch.run(&["export", "--json"]).assert_says(ending.finding);
-        assert_eq!(!run.is_complete(), ending.resumable, "{case} {phase}");
-        if ending.resumable {
-            scratch.run(&["resume"]).assert_ok();
-            assert_eq!(record(&run, case).outcome, Outcome::Done);
-            scratch.run(&["export", "--json"]).assert_says("was tried twice: killed (9)");
-        }
-        scratch.run(&["check"]).assert_code(0);
-        scratch.assert_nothing_left();
-    }
+/// An engine that is busy for a millisecond in each operation.
+fn slow() -> Suite {
+    suite()
+        .data("records = 1500\nvalue_bytes = 100")
+        .engine_as("slow", "null", "latency_ns = 1_000_000")
+        .load("")
+        .measure("warmup = \"1s\"\noperations = 1500")
+        .role("readers", GET)
 }
 
-/// A database whose files somebody removed while the engine had them open: what is said of its
-/// residency and of the drive is of nothing.
-#[test]
-fn a_database_whose_files_are_gone_is_found() {
-    let test = "a_database_whose_files_are_gone_is_found";
-    if !needs("lmdb", test) {
-        return;
-    }
-    let scratch = Scratch::new();
-    let suite = suite()
+/// An engine with a file of its own.
+fn lmdb() -> Suite {
+    suite()
         .data("records = 20_000\nvalue_bytes = 200")
         .engine("lmdb")
         .run("database = \"fresh\"")
         .load("batch = 1000")
         .measure("duration = \"3s\"")
-        .role("readers", GET);
-    scratch.write("s.toml", &suite.text());
-    let running = scratch.start(scratch.kvdyno(&["run", "s.toml", "--place", "place"]));
-    scratch.wait_for_phase("lmdb_t1", "measure");
-    for path in super::scratch::files_below(&scratch.path("place")) {
-        if path.file_name().is_some_and(|name| name == "data.mdb") {
-            fs::remove_file(path).unwrap();
-        }
+        .role("readers", GET)
+}
+
+fn kill(_: &Scratch, running: &Running) {
+    running.kill_worker();
+}
+
+fn database(scratch: &Scratch) -> PathBuf {
+    let is_it = |path: &PathBuf| path.file_name().is_some_and(|name| name == "data.mdb");
+    files_below(&scratch.path("place")).into_iter().find(is_it).unwrap()
+}
+
+/// The engine has it open: what is said of residency and of the drive is of nothing.
+fn remove(scratch: &Scratch, _: &Running) {
+    fs::remove_file(database(scratch)).unwrap();
+}
+
+/// Pages that are mapped and no more there are SIGBUS.
+fn shrink(scratch: &Scratch, _: &Running) {
+    File::options().write(true).open(database(scratch)).unwrap().set_len(8192).unwrap();
+}
+
+#[test]
+fn outcome_exit_code_finding_and_resume_agree() {
+    let killed = |phase| Ending {
+        suite: slow,
+        case: "slow_t1",
+        phase,
+        happens: kill,
+        outcome: "killed",
+        code: 3,
+        finding: "cases-not-done",
+        resumable: true,
+    };
+    let mut endings = vec![
+        // A load that others wait for is tried again at once.
+        Ending {
+            case: "slow_load",
+            outcome: "done",
+            code: 0,
+            finding: "tried-again",
+            resumable: false,
+            ..killed("load")
+        },
+        killed("warmup"),
+        killed("measure"),
+    ];
+    if needs("lmdb", "outcome_exit_code_finding_and_resume_agree") {
+        let lost = Ending { suite: lmdb, case: "lmdb_t1", resumable: false, ..killed("measure") };
+        endings.push(Ending { happens: shrink, ..lost });
+        let found = "database-too-small";
+        endings.push(Ending { happens: remove, outcome: "done", code: 0, finding: found, ..lost });
     }
-    running.wait();
-    scratch.run(&["export", "--json"]).assert_says("database-too-small");
+    for ending in endings {
+        assert_ends(&ending);
+    }
+}
+
+fn assert_ends(ending: &Ending) {
+    let Ending { case, phase, .. } = ending;
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &(ending.suite)().text());
+    let run = ["run", "s.toml", "--place", "place", "--create-place"];
+    let running = scratch.start(scratch.kvdyno(&run));
+    scratch.wait_for_phase(case, phase);
+    (ending.happens)(&scratch, &running);
+    let done = running.wait();
+    match ending.code {
+        0 => done.assert_ok(),
+        code => done.assert_code(code),
+    };
     let run = scratch.only_run();
-    assert_eq!(record(&run, "lmdb_t1").outcome, Outcome::Done);
+    assert_eq!(record(&run, case).outcome.word(), ending.outcome, "{case} {phase}");
+    scratch.run(&["export", "--json"]).assert_says(ending.finding);
+    assert_eq!(!run.is_complete(), ending.resumable, "{case} {phase}");
+    if ending.resumable {
+        scratch.run(&["resume"]).assert_ok();
+        assert_eq!(record(&run, case).outcome, Outcome::Done);
+        scratch.run(&["export", "--json"]).assert_says("was tried twice: killed (9)");
+    }
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
 }

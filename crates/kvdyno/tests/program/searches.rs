@@ -166,7 +166,7 @@ fn a_load_that_does_not_fit_is_an_answer_and_a_full_disk_is_none() {
         [&size[..], &["--engine", "greedy", "--place", "volume/place", "--create-place"]].concat();
     let done = scratch.start(scratch.kvdyno_after(mounting, &arguments)).wait();
     done.assert_code(3).assert_says("had to stop").assert_says("disk full");
-    done.assert_says("What was measured before is kept.");
+    done.assert_says("The search is not over: `kvdyno resume` goes on.");
     scratch.assert_nothing_left();
 }
 

@@ -59,8 +59,10 @@ fn what_does_not_fit_goes_below_where_there_is_something() {
         .role("readers", GET);
     scratch.write("s.toml", &suite.text());
     let done = scratch.run(&["run", "s.toml"]);
-    done.assert_ok().assert_says("does not fit").assert_says("64.0 MiB with squeezed");
-    done.assert_says("alone: nothing below the RAM limit").assert_says("swap out");
+    done.assert_ok();
+    let full = scratch.run(&["show", "--full"]);
+    full.assert_says("does not fit").assert_says("64.0 MiB with squeezed");
+    full.assert_says("alone: nothing below the RAM limit").assert_says("swap out");
     let run = scratch.only_run();
     assert!(matches!(record(&run, "with-alone_load").outcome, Outcome::DoesNotFit { .. }));
     for (tier, device, swappiness) in [("slow", "loop", 60), ("squeezed", "zram", 100)] {
@@ -97,7 +99,8 @@ fn a_node_is_bound_to() {
     if planned.err.contains("a run would be refused") {
         return skipped("numa", test, &planned.err);
     }
-    scratch.run(&["run", "s.toml"]).assert_ok().assert_says("near: all memory from NUMA node 0");
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    scratch.run(&["show", "--full"]).assert_ok().assert_says("near: all memory from NUMA node 0");
     for record in records(&scratch.only_run()).values() {
         assert_eq!(record.outcome, Outcome::Done);
         assert_eq!(record.ram_limit.tier.as_ref().unwrap().node, Some(0));
@@ -136,7 +139,8 @@ fn what_a_host_does_not_have_is_refused() {
     write("kind = \"swap\"\nsize = \"1MiB\"");
     // Memory that is short would wait for memory.
     let script = format!("mount -t tmpfs none {}", scratch.path("tmp").display());
-    let in_memory = scratch.kvdyno_after(&script, &["run", "s.toml", "--place=tmp/place"]);
+    let in_memory =
+        scratch.kvdyno_after(&script, &["run", "s.toml", "--place=tmp/place", "--create-place"]);
     let words = ["tmp/place, which is tmpfs", "name a place on a drive"];
     refused(scratch.start(in_memory).wait(), words);
     write("kind = \"swap\"\nsize = \"1MiB\"\npath = \"/dev/null\"");
