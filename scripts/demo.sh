@@ -10,7 +10,7 @@ kvdyno=$1
 engines=()
 if ! "$here/library.sh" --is-there "$2"; then
     echo "note: LMDB is compared with LMDB of the 1.0 line (lmdb1) in its place: the same options, another data format" >&2
-    engines=(--engine lmdb,lmdb1,null)
+    engines=(--engine lmdb,lmdb1,null,drive)
 fi
 "$kvdyno" run quick "${engines[@]}"
 ended=$?

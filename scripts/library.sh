@@ -10,7 +10,10 @@ kvdyno=$1
 version=$2
 
 for store in "${XDG_CACHE_HOME:-$HOME/.cache}/kvdyno/libraries" ${KVDYNO_LIBRARY_PATH:+${KVDYNO_LIBRARY_PATH//:/ }}; do
-    [ -e "$store/rocksdb/$version/library.json" ] && exit 0
+    # Or what `make rocksdb-native` built.
+    for build in "$version" "$version-native"; do
+        [ -e "$store/rocksdb/$build/library.json" ] && exit 0
+    done
 done
 [ "$kvdyno" != --is-there ] || exit 1
 

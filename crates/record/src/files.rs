@@ -170,7 +170,7 @@ impl RunFolder {
     }
 
     /// Files whose contents are no longer what was sealed, are gone, or came after; of a partial
-    /// run none.
+    /// run none. What somebody laid beside the record's own files is no part of it: notes.
     pub fn changed_since_sealed(&self) -> Result<Vec<String>> {
         let path = self.path.join("SHA256SUMS");
         if !self.is_complete() {
@@ -188,7 +188,7 @@ impl RunFolder {
         let mut changed: Vec<String> = sealed.iter().copied().filter_map(differs).collect();
         for path in files_below(&self.path)? {
             let name = path.strip_prefix(&self.path).unwrap_or(&path).display().to_string();
-            if !sealed.iter().any(|(_, known)| *known == name) {
+            if name.contains('/') && !sealed.iter().any(|(_, known)| *known == name) {
                 changed.push(name);
             }
         }

@@ -105,10 +105,15 @@ impl CppString {
 /// Whether checksums use the processor's instructions, in the library's own words.
 fn crc32(library: &Library) -> Option<String> {
     // SAFETY: `std::string rocksdb::crc32c::IsFastCrc32Supported()`; where the name has no `cxx11`
-    // its strings are as before 2015: a pointer to bytes that end with a zero.
+    // and the library is one of libstdc++, its strings are as before 2015: a pointer to bytes that
+    // end with a zero. Those of other libraries of C++ (libc++) are not looked at.
     unsafe {
         let new = called::<CppString>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedB5cxx11Ev");
-        let old = called::<*const c_char>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedEv");
+        let old = if is_of_old_libstdcxx(library) {
+            called::<*const c_char>(library, "_ZN7rocksdb6crc32c20IsFastCrc32SupportedEv")
+        } else {
+            None
+        };
         match (new, old) {
             (Some(text), _) => Some(text.text()),
             (None, Some(text)) if !text.is_null() => {
@@ -117,6 +122,14 @@ fn crc32(library: &Library) -> Option<String> {
             _ => None,
         }
     }
+}
+
+/// Built against libstdc++ with strings of before 2015: only these are `Ss` in a name, as in
+/// `DB::Open(const Options&, const std::string&, DB**)`.
+fn is_of_old_libstdcxx(library: &Library) -> bool {
+    const OPEN: &str = "_ZN7rocksdb2DB4OpenERKNS_7OptionsERKSsPPS0_";
+    // SAFETY: only looked up, never called.
+    unsafe { library.get::<*const c_void>(OPEN).is_ok() }
 }
 
 /// `CompressionType` in `compression_type.h`.

@@ -64,8 +64,12 @@ fn job(json: &str) -> Option<EngineEvent> {
         _ => return None,
     };
     let detail = fields.into_iter().filter_map(|(name, value)| {
-        // By this name the listener of later versions tells it.
-        let name = if name == "job" { "job_id".to_owned() } else { name };
+        // By these names the listener of later versions tells it.
+        let name = match name.as_str() {
+            "job" => "job_id".to_owned(),
+            "total_output_size" => "total_output_bytes".to_owned(),
+            _ => name,
+        };
         // Lists are of files and levels, as long as the database is large.
         Some((name, serde_json::from_value::<Value>(value).ok()?))
     });

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub struct SearchArgs {
     /// The suite whose work is done: built-in, or the path of a TOML file
     #[arg(
-        default_value = "knee",
+        default_value = "sizing",
         value_parser = SuiteName,
         hide_possible_values = true,
         value_hint = ValueHint::FilePath

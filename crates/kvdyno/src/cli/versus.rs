@@ -1,6 +1,6 @@
 //! `versus`: what can be typed.
 
-use super::{ComparisonArgs, PlaceArgs, RunsArgs, SuiteName};
+use super::{ComparisonArgs, NamedArgs, PlaceArgs, RunsArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -50,6 +50,12 @@ pub struct VersusArgs {
     /// Trials of each build: six or more resolve small differences
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
     pub trials: Option<u32>,
+    /// What the run is called.
+    #[command(flatten)]
+    pub named: NamedArgs,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub plan: bool,
     /// What is compared, and how it is shown.
     #[command(flatten)]
     pub asked: ComparisonArgs,

@@ -28,9 +28,20 @@ pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let beside = Beside { null: found("null"), drive: found("drive") };
     let mut text = text::suite(args, &engines, beside);
     let mut prepared = prepared(args, &text)?;
-    let limit = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min();
+    let limits = prepared.plan.cases.iter().filter_map(|case| case.ram_limit_bytes);
+    let (least, most) = (limits.clone().min(), limits.max());
     let asked = args.ram.is_some() || args.data_to_ram.is_some();
-    if let Some(limit) = limit.filter(|limit| *limit < LIMIT_LEAST && !asked) {
+    let too_small = |limit: &u64| *limit < LIMIT_LEAST && !asked;
+    if let (Some(limit), None) = (least.filter(too_small), most.filter(too_small)) {
+        return Err(Complaint::usage(format!(
+            "a quarter of the smallest data is {}, less RAM than an engine needs, and other data is \
+             larger than that: no limit would do for all",
+            units::bytes(limit)
+        ))
+        .hint("`--ram all`: no limit; or `--ram 64MiB` for all; or sizes nearer to each other")
+        .into());
+    }
+    if let Some(limit) = most.filter(too_small) {
         printer.note(&format!(
             "no RAM limit: a quarter of so little data is {}, and an engine needs more",
             units::bytes(limit)

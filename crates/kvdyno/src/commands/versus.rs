@@ -3,8 +3,8 @@
 //! It makes a suite of the two builds, has it run as any other, and asks `compare` for the rest.
 
 use super::compare::{self, Asked};
-use super::prepare::{self, Prepared, prepare_text};
-use super::run;
+use super::prepare::{self, Prepared, check_space, prepare_text};
+use super::{plan, run};
 use crate::cli::{SuiteArgs, VersusArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::Root;
@@ -31,7 +31,13 @@ struct Build {
 pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let builds = builds(args)?;
     let asked = Asked::of(&args.asked)?;
-    let prepared = prepared(args, &builds)?;
+    let mut prepared = prepared(args, &builds)?;
+    if args.plan {
+        plan::show(&prepared, printer);
+        check_space(&prepared)?;
+        return Ok(Exit::Ok);
+    }
+    prepared.named.clone_from(&args.named);
     let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
     if ended == Ended::Interrupted {
         return Ok(Exit::Interrupted);

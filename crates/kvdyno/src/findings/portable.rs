@@ -21,10 +21,8 @@ pub(super) fn findings(
         let cpu = matches!(one.cause, Some(Cause::CpuUser | Cause::CpuSystem));
         let words = one.sentence.as_ref().filter(|_| cpu && is_portable(evidence, group))?;
         let (label, beside) = (&group.label, &native.label);
-        let words = format!(
-            "{label} is an official build for any processor, {beside} was built for this one, and \
-             {words}"
-        );
+        let words =
+            format!("{label} is an official build for any processor, {beside} is not, and {words}");
         Some((group.trials.first()?.case.clone(), words))
     });
     Finding::of_cases(

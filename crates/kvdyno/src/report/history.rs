@@ -8,6 +8,7 @@
 use super::evidence::Evidence;
 use super::summary::Summary;
 use super::versus::{Figures, Noise, Question, Record, Row, Sample, Sides, Verdict, Versus};
+use crate::stats::MIN_TRIALS;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use schemars::JsonSchema;
@@ -93,6 +94,11 @@ impl Step {
         format!(" {:+.0}%", 100.0 * (ratio - 1.0))
     }
 
+    /// Trials were enough, and both sides have the figure: changed or not, that is known.
+    pub fn is_judged(&self) -> bool {
+        !matches!(self.verdict, Verdict::TooFewTrials | Verdict::NotComparable)
+    }
+
     /// It changed the figure by more than noise.
     pub fn is_change(&self) -> bool {
         matches!(self.verdict, Verdict::Improved | Verdict::Regressed | Verdict::Changed)
@@ -145,6 +151,27 @@ fn lines(evidence: &Evidence) -> Vec<(String, Vec<Release>)> {
 }
 
 impl History {
+    /// What is to be said of the steps beside those that changed something: that none did, or how
+    /// many are not known. Of the figures that some version has.
+    pub fn told(&self) -> Option<String> {
+        let all: usize = self.figures.iter().map(|course| course.steps.len()).sum();
+        let steps = self.figures.iter().flat_map(|course| course.steps.iter().flatten());
+        let judged = steps.clone().filter(|step| step.is_judged()).count();
+        let changed = steps.filter(|step| step.is_change()).count();
+        let noise = crate::units::percent(self.noise);
+        let none = format!("step from a version to the next is past noise ({noise})");
+        match (judged, changed) {
+            (0, _) => Some(format!(
+                "No step is judged: that takes both versions' figures and {MIN_TRIALS} trials of \
+                 each"
+            )),
+            (_, 0) if judged == all => Some(format!("No {none}")),
+            (_, 0) => Some(format!("Of {judged} steps judged (of {all}) no {none}")),
+            _ if judged < all => Some(format!("{} of {all} steps are not judged", all - judged)),
+            _ => None,
+        }
+    }
+
     fn read(record: &Record, engine: String, versions: Vec<Release>) -> Self {
         let noise = Noise::default();
         let mut history = Self {

@@ -3,7 +3,7 @@
 /// Name and text of each.
 const SUITES: [(&str, &str); 6] = [
     ("calibrate", include_str!("../../../../suites/calibrate.toml")),
-    ("knee", include_str!("../../../../suites/knee.toml")),
+    ("sizing", include_str!("../../../../suites/sizing.toml")),
     ("quick", include_str!("../../../../suites/quick.toml")),
     ("readwhilewriting", include_str!("../../../../suites/readwhilewriting.toml")),
     ("rocksdb-history", include_str!("../../../../suites/rocksdb-history.toml")),

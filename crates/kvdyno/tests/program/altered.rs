@@ -55,7 +55,7 @@ fn no_number_is_altered_unseen() {
     scratch.write("s.toml", &reads().engine("null").text());
     scratch.run(&["run", "s.toml"]).assert_ok();
     let run = scratch.only_run();
-    // Copies of the kernel's files are long, and read by nobody but people: their names are looked at.
+    // Copies of the kernel's files are long, and only people read them.
     for name in list(&run.path.join("host")) {
         fs::remove_dir_all(run.path.join("host").join(name)).unwrap();
     }

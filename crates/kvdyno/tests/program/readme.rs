@@ -6,17 +6,36 @@ use super::workers::needs;
 use std::fs;
 use std::path::Path;
 
-/// The lines after `$` in `console` blocks.
-fn commands() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+/// What is typed in the blocks of a file, without the remarks behind it: in `console` blocks the
+/// lines after `$`, in `sh` blocks those of kvdyno.
+fn commands(file: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
     let text = fs::read_to_string(path).unwrap();
-    let mut blocks = text.split("```console\n").skip(1).filter_map(|rest| rest.split("```").next());
-    let mut commands = Vec::new();
-    for block in &mut blocks {
-        commands
-            .extend(block.lines().filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned));
+    let mut typed = Vec::new();
+    let (mut inside, mut is_console) = (false, false);
+    for line in text.lines() {
+        if let Some(kind) = line.strip_prefix("```") {
+            inside = !inside && (kind == "console" || kind == "sh");
+            is_console = kind == "console";
+            continue;
+        }
+        let command = if is_console { line.strip_prefix("$ ") } else { Some(line) };
+        let command = command.filter(|line| inside && line.starts_with("kvdyno "));
+        typed.extend(command.map(|line| line.split("  #").next().unwrap_or(line).to_owned()));
     }
-    commands
+    typed
+}
+
+/// As a shell takes them: what stands in quotes is one, or a part of one.
+fn words(line: &str) -> Vec<&str> {
+    let mut quoted = false;
+    let between = |letter: char| {
+        quoted ^= letter == '\'';
+        letter == ' ' && !quoted
+    };
+    let words = line.split(between).filter(|word| !word.is_empty());
+    // Here only whole words, or all behind a `=`, are quoted.
+    words.map(|word| word.trim_matches('\'')).collect()
 }
 
 /// All but those that run a whole suite; of these, their plan.
@@ -28,10 +47,11 @@ fn every_command_of_the_readme_runs() {
     scratch.write("mine.toml", &reads().engine("null").text());
     scratch.run(&["run", "mine.toml"]).assert_ok();
     let mut ran = 0;
-    for line in commands() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let &[program, command, ..] = words.as_slice() else { panic!("{line:?}") };
-        if program != "kvdyno" || ((command == "run" || command == "plan") && !all) {
+    let files = ["README.md", "docs/recipes.md", "docs/tutorial.md"];
+    for line in files.into_iter().flat_map(commands) {
+        let words = words(&line);
+        let &[_, command, ..] = words.as_slice() else { panic!("{line:?}") };
+        if (command == "run" || command == "plan") && !all {
             continue;
         }
         let mut arguments = words[1..].to_vec();
@@ -45,6 +65,7 @@ fn every_command_of_the_readme_runs() {
             "capacity",
             "compare",
             "drive",
+            "engines",
             "quick",
             "rerun",
             "serve",
@@ -66,6 +87,6 @@ fn every_command_of_the_readme_runs() {
         }
         ran += 1;
     }
-    assert!(ran >= 5, "only {ran} commands were found");
+    assert!(ran >= 20, "only {ran} commands were found");
     scratch.assert_nothing_left();
 }

@@ -2,7 +2,7 @@
 //! registry's checksum. It knows nothing of what is inside.
 
 use crate::exit::Complaint;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -16,6 +16,8 @@ pub(super) fn copy(
     folder: &Path,
     mut tell: impl FnMut(u64, u64),
 ) -> anyhow::Result<PathBuf> {
+    // Its launcher's words: that there is no Java.
+    let mut errors = tempfile::tempfile()?;
     let mut child = Command::new("mvn")
         .args(["--strict-checksums", "-Dstyle.color=never", "dependency:copy"])
         .arg(format!("-Dartifact={coordinates}"))
@@ -24,7 +26,7 @@ pub(super) fn copy(
         .current_dir(folder)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(errors.try_clone()?)
         .spawn()
         .map_err(|error| not_started(&error))?;
     let mut said = String::new();
@@ -40,6 +42,8 @@ pub(super) fn copy(
     }
     let status = child.wait()?;
     if !status.success() {
+        errors.rewind()?;
+        errors.take(SAID_BYTES_MAX as u64).read_to_string(&mut said)?;
         return Err(failed(coordinates, &said).into());
     }
     let jar = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jar");
@@ -99,6 +103,11 @@ fn failed(coordinates: &str, said: &str) -> Complaint {
         let what = format!("the disk is full: {coordinates} could not be kept");
         return Complaint::usage(what).hint("`mvn` keeps what it fetches in ~/.m2 as well");
     }
+    if says(&["JAVA_HOME", "java: not found", "java: command not found"]) {
+        let what = format!("`mvn` found no Java, and fetched no {coordinates}");
+        return Complaint::usage(what)
+            .hint("`apt-get install default-jre-headless`, or set JAVA_HOME to one that is there");
+    }
     if says(&["Checksum validation failed"]) {
         let what = format!("{coordinates} came damaged: it does not match its checksum");
         return Complaint::usage(what).hint("try again; a mirror or proxy may be at fault");
@@ -142,8 +151,10 @@ mod tests {
         assert!(offline.message.contains("could not reach"), "{offline:?}");
         assert!(of("java.io.IOException: No space left on device").message.contains("full"));
         assert!(of("Checksum validation failed, expected x").message.contains("damaged"));
-        let other = of("[INFO] a\n[ERROR] JAVA_HOME is wrong\n[ERROR] more");
-        assert!(other.message.ends_with("failed: JAVA_HOME is wrong"), "{other:?}");
+        let java = of("The JAVA_HOME environment variable is not defined correctly,");
+        assert!(java.message.contains("found no Java") && java.hint.is_some(), "{java:?}");
+        let other = of("[INFO] a\n[ERROR] something else\n[ERROR] more");
+        assert!(other.message.ends_with("failed: something else"), "{other:?}");
         let gone = not_started(&io::ErrorKind::NotFound.into());
         assert!(gone.hint.unwrap().contains("apt-get install maven"));
     }

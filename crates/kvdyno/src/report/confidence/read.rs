@@ -105,8 +105,9 @@ fn spread(subjects: &[&Group], engines: &[EngineInfo]) -> Option<(f64, String)> 
 }
 
 fn stolen(subjects: &[&Group]) -> Option<(f64, String)> {
-    let runs = subjects.iter().flat_map(|group| &group.runs);
-    let most = runs.filter_map(|run| run.metrics.value(&c::STEAL)).reduce(f64::max)?;
+    let runs = subjects.iter().flat_map(|group| &group.runs).map(|run| &run.metrics);
+    let loads = subjects.iter().filter_map(|group| group.load.as_ref()).map(|load| &load.metrics);
+    let most = runs.chain(loads).filter_map(|of| of.value(&c::STEAL)).reduce(f64::max)?;
     Some((most, format!("{most:.0} % CPU stolen")))
 }
 

@@ -76,7 +76,7 @@ fn more_than_two_versions_are_what_the_screen_shows() {
     for version in ["1.0 ", "2.0 ", "3.0 "] {
         assert!(text.iter().any(|line| line.starts_with(version)), "{version}: {text:#?}");
     }
-    assert!(text.iter().any(|line| line.starts_with("No step")), "{text:#?}");
+    assert!(text.iter().any(|line| line.starts_with("No step is judged")), "{text:#?}");
     assert!(text.iter().all(|line| line.chars().count() <= screen::COLUMNS_MAX), "{text:#?}");
 }
 

@@ -56,8 +56,13 @@ fn subject(mix: &[MixEntry]) -> String {
                 format!("{} % {}", (percent * 10.0).round() / 10.0, noun(&one.op))
             };
             let parts: Vec<String> = several.iter().map(share).collect();
-            let keys = several.first().map_or("", keys).trim_end();
-            format!("{}, {keys} keys", parts.join(" and "))
+            let mut chosen: Vec<&str> =
+                several.iter().map(|one| keys(one).trim_end()).filter(|k| !k.is_empty()).collect();
+            chosen.dedup();
+            match chosen.as_slice() {
+                [keys] => format!("{}, {keys} keys", parts.join(" and ")),
+                _ => parts.join(" and "),
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! nothing there is nothing.
 
 use crate::report::evidence::CaseEvidence;
+use crate::units;
 use kvdyno_record::case::CounterPair;
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
 use kvdyno_record::files::{CaseFolder, RecordError};
@@ -124,8 +125,13 @@ fn causes(
         };
         let line = || {
             let [before, after] = [&pair.before, &pair.after].map(|all| gib(all, told.line));
-            let grown = (after? - before.unwrap_or(0.0)).max(0.0);
-            Some(((grown * GIB) as u64, format!("{STATS}, {}", told.line.0.trim_end_matches(':'))))
+            let (after, step) = after?;
+            let grown = after - before.map_or(0.0, |(before, _)| before);
+            // Fewer than two of its last digit are as likely none.
+            let name = told.line.0.trim_end_matches(':');
+            let resolution = units::bytes((step * GIB) as u64);
+            let source = format!("{STATS}, {name}, in steps of {resolution}");
+            (grown >= 1.5 * step).then_some(((grown * GIB) as u64, source))
         };
         if let Some((written, source)) = counter().or_else(event).or_else(line) {
             bytes.push((told.cause, written));
@@ -160,13 +166,16 @@ fn outputs(events: &[EngineEvent], kind: EventKind, window: (u64, u64)) -> Optio
     any.then(|| told.iter().sum())
 }
 
-/// A figure in the text of the statistics: `Flush(GB): cumulative 1.250, interval 0.000`.
-fn gib(counters: &Counters, (begins, after): (&str, &str)) -> Option<f64> {
+/// A figure in the text of the statistics, `Flush(GB): cumulative 1.250, interval 0.000`, and what
+/// its last digit stands for.
+fn gib(counters: &Counters, (begins, after): (&str, &str)) -> Option<(f64, f64)> {
     let Some(Value::Text(text)) = counters.get(STATS) else { return None };
     let line = text.lines().find(|line| !begins.is_empty() && line.starts_with(begins))?;
     let rest = line.split_once(after)?.1.trim_start();
     let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
-    rest.get(..end.unwrap_or(rest.len()))?.parse().ok()
+    let number = rest.get(..end.unwrap_or(rest.len()))?;
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Some((number.parse().ok()?, 0.1_f64.powi(decimals as i32)))
 }
 
 #[cfg(test)]
@@ -192,7 +201,12 @@ mod tests {
             counters(&[(STATS, stats("1.500", "2.25")), ("rocksdb.wal.bytes", Value::Integer(77))]);
         let (bytes, sources) = causes(&CounterPair { before, after }, &[], (0, 10));
         assert_eq!(bytes, [(Cause::Wal, 77), (Cause::Flush, 536_870_912)]);
-        assert_eq!(sources, ["rocksdb.wal.bytes", "rocksdb.stats, Flush(GB)"]);
+        let flushes = "rocksdb.stats, Flush(GB), in steps of 1.02 MiB";
+        assert_eq!(sources, ["rocksdb.wal.bytes", flushes]);
+        let before = counters(&[(STATS, stats("1.000", "2.00"))]);
+        let after = counters(&[(STATS, stats("1.001", "2.01"))]);
+        let (nothing, _) = causes(&CounterPair { before, after }, &[], (0, 10));
+        assert_eq!(nothing, [], "one step of a rounded figure is no figure");
         let (nothing, _) = causes(&CounterPair::default(), &[], (0, 10));
         assert_eq!(nothing, []);
     }

@@ -25,13 +25,13 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
             beside: None,
         })
         .collect();
-    let apart = found.iter().flatten().find_map(|(_, run)| run.different_mix.as_deref());
+    let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());
     let mut figures = vec![
         ("write amp.", describes(&c::WRITE_AMPLIFICATION, ratio)),
         ("space amp.", describes(&c::SPACE_AMPLIFICATION, ratio)),
         ("peak RSS MiB", describes(&c::RSS_PEAK, mebibytes)),
     ];
-    if apart.is_none() {
+    if !apart {
         figures.extend([
             ("CPU us/op", describes(&c::CPU_PER_OP, |ns| ratio(ns / 1e3))),
             ("KB read/op", describes(&c::DEVICE_READ_BYTES_PER_OP, |bytes| ratio(bytes / 1e3))),
@@ -49,8 +49,8 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
         rows.extend(baseline(&found));
         rows.extend(waits(runs, &found));
     }
-    if let (Some(why), false) = (apart, rows.is_empty()) {
-        notes.mark(&format!("CPU and reads left out: {why}"));
+    if apart && !rows.is_empty() {
+        notes.mark("CPU and reads of each operation left out: different mixes (--table cost)");
     }
     let title = match last {
         Some(threads) => format!("Cost at {threads}"),

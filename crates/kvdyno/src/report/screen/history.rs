@@ -25,11 +25,11 @@ pub(super) fn part(history: &History, room: usize) -> Part {
     let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
     part.push(Line::blank());
     let changes = history.changes();
-    part.push(Line::plain(if changes.is_empty() {
-        format!("No step from a version to the next is past noise ({noise}, {trials} trials)")
-    } else {
-        format!("Steps past noise ({noise}, {trials} trials), the largest first:")
-    }));
+    part.extend(history.told().map(Line::plain));
+    if !changes.is_empty() {
+        let text = format!("Steps past noise ({noise}, {trials} trials), the largest first:");
+        part.push(Line::plain(text));
+    }
     let fit = changes.len().min(room.saturating_sub(part.len() + 1));
     part.extend(
         changes[..fit].iter().map(|text| Line::plain(cut(&format!("  {text}"), COLUMNS_MAX))),

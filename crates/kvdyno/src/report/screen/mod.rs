@@ -16,6 +16,7 @@ mod list;
 mod tests;
 
 use super::group::Group;
+use super::history::History;
 use super::metric::Metrics;
 use super::summary::Summary;
 use crate::printer::Tone;
@@ -85,13 +86,18 @@ fn body(summary: &Summary, room: usize) -> Part {
     if let Some(answer) = &summary.search {
         return list::search(answer, room);
     }
-    // Two versions beside each other are two engines; more are a history.
-    if let Some(history) = summary.history.first().filter(|history| history.versions.len() > 2) {
-        return history::part(history, room);
-    }
     let contest = Contest::of(summary);
     if !contest.has_figures() && !contest.groups.is_empty() {
         return list::fates(&contest, room);
+    }
+    // Two versions beside each other are two engines; more are a history, where there is nobody
+    // else.
+    let is_all = |history: &&History| {
+        let of_it = |label: &&str| history.versions.iter().any(|release| release.label == **label);
+        history.versions.len() > 2 && contest.labels.iter().all(of_it)
+    };
+    if let Some(history) = summary.history.first().filter(is_all) {
+        return history::part(history, room);
     }
     if contest.groups.is_empty() {
         return list::drives(summary, room);

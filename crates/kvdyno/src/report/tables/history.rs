@@ -51,9 +51,7 @@ fn aid(history: &History) -> String {
         0,
     )];
     let changes = history.changes();
-    if changes.is_empty() {
-        lines.push("No step changed a figure by more than noise.".to_owned());
-    }
+    lines.extend(history.told().map(|told| wrap(&format!("{told}."), 0)));
     lines.extend(changes.iter().take(TOLD_MAX).map(|change| wrap(change, 2)));
     let more = changes.len().saturating_sub(TOLD_MAX);
     if more > 0 {
