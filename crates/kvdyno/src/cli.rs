@@ -258,6 +258,9 @@ pub struct RunArgs {
     /// What the run is called.
     #[command(flatten)]
     pub named: NamedArgs,
+    /// Show what would be done, and do nothing: as `kvdyno plan`
+    #[arg(long)]
+    pub plan: bool,
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,

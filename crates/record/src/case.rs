@@ -262,6 +262,16 @@ pub struct RoleResult {
     pub ops: BTreeMap<String, OpResult>,
 }
 
+impl RoleResult {
+    /// It left more of its operations undone than the last moment explains: one in a hundred, and
+    /// one for each thread.
+    pub fn is_behind(&self) -> bool {
+        let begun: u64 = self.ops.values().map(|op| op.count).sum();
+        let due = begun + self.backlog;
+        self.backlog > u64::from(self.threads) && self.backlog as f64 > due as f64 * 0.01
+    }
+}
+
 /// Raw counts of one operation of one role.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpResult {

@@ -31,9 +31,9 @@ Examples:
   kvdyno compare 2026-11-19 latest                yesterday's run and the latest
   kvdyno compare runs/before runs/after --gate 5%
   kvdyno compare latest --engines lmdb,rocksdb    two engines of one run, trial by trial
-  kvdyno compare quick latest --figures ops_per_s,service_ns_p99
-  kvdyno compare quick latest --html change.html
-  kvdyno compare quick latest --all --json | jq .counts
+  kvdyno compare before latest --figures ops_per_s,service_ns_p99
+  kvdyno compare before latest --html change.html
+  kvdyno compare before latest --all --json | jq .counts
 
 Cases are paired by what they did: engine, data, RAM limit, durability class, threads, phases. Runs
 that did different work are refused, and the difference is named; a different host, drive, version

@@ -2,8 +2,8 @@
 
 use super::finish::{self, AtWork, Shown};
 use super::prepare::{Prepared, check_space, check_threads, prepare, refused, tell};
-use super::runs;
-use crate::cli::RunArgs;
+use super::{plan, runs};
+use crate::cli::{PlanArgs, RunArgs};
 use crate::exit::{Complaint, Exit};
 use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
 use crate::printer::Printer;
@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 
 /// Runs a suite.
 pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if args.plan {
+        return plan::run(&PlanArgs { suite: args.suite.clone(), json: args.json }, printer);
+    }
     let mut prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
     prepared.given_up.clone_from(&args.destroy_data_on);
     prepared.named.clone_from(&args.named);

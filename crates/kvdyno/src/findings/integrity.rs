@@ -168,14 +168,15 @@ fn damaged(evidence: &Evidence) -> Vec<(String, String)> {
     each.collect()
 }
 
-/// A few operations may be due in the last moment: one for each thread is not counted.
+/// A few operations may be due in the last moment: one for each thread, and one in a hundred, are
+/// not counted; a search judges alike.
 fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
     let behind = measured(evidence).flat_map(|at| {
         let roles = at.phase.roles.iter().filter_map(move |role| {
             let offered = role.offered_per_s?;
             let done: u64 = role.ops.values().map(|op| op.count).sum();
             let reached = done as f64 * 1e9 / role.window_ns.max(1) as f64;
-            (role.backlog > u64::from(role.threads)).then(|| {
+            role.is_behind().then(|| {
                 let words = format!(
                     "role {} was to do {offered:.0}/s and did {reached:.0}/s: {} operations were \
                      due and not begun",

@@ -137,7 +137,10 @@ impl<'p> Progress<'p> {
             return String::new();
         }
         let left = time_left(self.begun.elapsed(), state.estimate, share_done(state));
-        format!(", {} left", units::duration(left.as_secs() * 1_000_000_000))
+        match left.as_secs() {
+            0 => ", under 1 s left".to_owned(),
+            seconds => format!(", {} left", units::duration(seconds * 1_000_000_000)),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

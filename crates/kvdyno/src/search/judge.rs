@@ -10,9 +10,6 @@ use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::search::Axis;
 use kvdyno_record::workload::{Drive, Role};
 
-/// An open loop that leaves more of its operations undone than this share has fallen behind.
-const BEHIND: f64 = 0.01;
-
 /// What a trial says of its point.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
@@ -121,11 +118,7 @@ fn behind(phase: &PhaseRecord, drive: &Drive) -> Option<String> {
     let roles = drive.roles.iter().filter(|role| role.rate.is_some());
     let behind = roles.filter_map(|role| {
         let result = result(phase, &role.name)?;
-        let begun: u64 = result.ops.values().map(|op| op.count).sum();
-        let due = begun + result.backlog;
-        let many =
-            result.backlog > u64::from(role.threads) && result.backlog as f64 > due as f64 * BEHIND;
-        many.then(|| format!("{} fell behind the rate", role.name))
+        result.is_behind().then(|| format!("{} fell behind the rate", role.name))
     });
     behind.reduce(|all, one| format!("{all}; {one}"))
 }

@@ -338,7 +338,8 @@ fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
                 bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
             };
             format!(
-                "{} may not fit its RAM limit of {}: minimum memory {} ({with})",
+                "{} may not fit its RAM limit of {}: minimum memory {} ({with}); more data \
+                 (`--scale`, `data.records`), a `ram.limit`, or `--no-ram-limit`",
                 setup.engine.label.0,
                 units::bytes_in_words(bytes),
                 units::bytes_in_words(needed),

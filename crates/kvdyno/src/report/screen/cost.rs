@@ -46,7 +46,14 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
         rows.extend(row(label, &of_phase, figure, &mut Footnotes::default()));
     }
     if runs.detail >= Detail::Few {
-        rows.extend(baseline(&found));
+        let baseline = baseline(&found);
+        let known = found.iter().flatten().any(|(_, run)| {
+            run.metrics.get(&c::CEILING_SHARE).is_some_and(|share| share.value.is_some())
+        });
+        if baseline.is_none() && known {
+            notes.mark("% of raw-device IOPS left out: its range spans 100 % (--table baseline)");
+        }
+        rows.extend(baseline);
         rows.extend(waits(runs, &found));
     }
     if apart && !rows.is_empty() {

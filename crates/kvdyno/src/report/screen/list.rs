@@ -137,14 +137,11 @@ fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
 }
 
 /// What tells the rows apart.
-fn axes<'s>(contest: &Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
+fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     fn column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Column<'s> {
         Column { title: title.to_owned(), side: Side::Left, cell: Box::new(cell) }
     }
-    let summary = contest.summary;
-    let mut columns = vec![column("engine", move |row| {
-        cut(super::super::answer::title(summary, row.group), super::block::NAME_MAX)
-    })];
+    let mut columns = vec![column("engine", |row| contest.name(&row.group.label))];
     let groups = || rows.iter().map(|row| row.group);
     if several(groups().map(|group| group.volume.clone())) {
         columns.push(column("volume", |row| row.group.volume.clone().unwrap_or_default()));

@@ -148,11 +148,24 @@ impl<'s> Contest<'s> {
         rows.into_iter().any(Metrics::any)
     }
 
-    /// As people call the engine of a label.
+    /// As people call the engine of a label; where several begin alike, by what it ends with:
+    /// `..k_cache=25%`.
     fn name(&self, label: &str) -> String {
-        let group = self.groups.iter().find(|group| group.label == label);
-        let name = group.map_or(label, |group| super::answer::title(self.summary, group));
-        cut(name, block::NAME_MAX)
+        let title = |label: &'s str| {
+            let group = self.groups.iter().find(|group| group.label == label);
+            group.map_or(label, |group| super::answer::title(self.summary, group))
+        };
+        let short = |label: &'s str| cut(title(label), block::NAME_MAX);
+        let Some(label) = self.labels.iter().find(|known| **known == label) else {
+            return cut(label, block::NAME_MAX);
+        };
+        let twins = self.labels.iter().filter(|other| short(other) == short(label)).count();
+        let name = crate::printer::one_line(title(label)).into_owned();
+        let beyond = name.chars().count().saturating_sub(block::NAME_MAX);
+        if twins < 2 || beyond == 0 {
+            return short(label);
+        }
+        format!("..{}", name.chars().skip(beyond + 2).collect::<String>())
     }
 
     /// Engines and threads aside, everything is the same for all: data, RAM, volume, durability,

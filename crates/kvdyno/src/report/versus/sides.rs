@@ -1,5 +1,6 @@
 //! What is held against each other: two runs, or two engines of one.
 
+use super::super::confidence::Confidence;
 use super::super::efficiency::{self, Against};
 use super::super::evidence::Evidence;
 use super::super::group::Group;
@@ -89,6 +90,8 @@ pub struct Side {
     pub trials: usize,
     /// Findings that make its figures invalid, by name.
     pub invalid: Vec<String>,
+    /// How far to trust the run's figures, and why no further.
+    pub confidence: Confidence,
 }
 
 /// A record and the groups of it that take part.
@@ -241,6 +244,7 @@ impl Side {
             host: summary.host.hostname.clone(),
             program: summary.run.program.clone(),
             trials: summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0),
+            confidence: summary.confidence.clone(),
             invalid: invalid.map(|finding| finding.id.as_str()).collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! A comparison on a terminal: what stands against what, what differs, the table, what it comes to.
 
+use super::super::confidence::Level;
 use super::super::header::moment;
 use super::super::table::{Side as Column, Table};
 use super::gate::{Gate, GateResult, NotJudged};
@@ -82,6 +83,15 @@ pub fn header(versus: &Versus) -> Vec<Line> {
                 side.run
             );
             lines.push((Tone::Bad, "INVALID", text));
+        }
+    }
+    // What disturbed one side, trials of it cannot tell.
+    for (word, side) in [("base", &versus.base), ("new", &versus.new)] {
+        let said = one_run && word == "new";
+        if side.confidence.level < Level::High && !said {
+            let whose = if one_run { "of the run" } else { word };
+            let text = format!("{whose} {}", side.confidence.words());
+            lines.push((Tone::Warning, "trust", text));
         }
     }
     let differences = versus.differences.iter();
