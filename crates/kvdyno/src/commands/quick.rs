@@ -34,8 +34,8 @@ pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let too_small = |limit: &u64| *limit < LIMIT_LEAST && !asked;
     if let (Some(limit), None) = (least.filter(too_small), most.filter(too_small)) {
         return Err(Complaint::usage(format!(
-            "a quarter of the smallest data is {}, less RAM than an engine needs, and other data is \
-             larger than that: no limit would do for all",
+            "a quarter of the smallest data is {}, less RAM than an engine needs, and other data \
+             is larger than that: no limit would do for all",
             units::bytes(limit)
         ))
         .hint("`--ram all`: no limit; or `--ram 64MiB` for all; or sizes nearer to each other")
