@@ -6,8 +6,9 @@ use crate::report::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::series::{Slice, SliceCounts};
 use std::collections::BTreeMap;
 
-/// Rows that a viewer still opens. Cases past it are left out whole, and that is said.
-const ROWS_MAX: usize = 200_000;
+/// Rows that a viewer still opens, and a workbook in memory has room for: all of them are in
+/// `series.csv`. Cases past it are left out whole, and that is said.
+const ROWS_MAX: usize = 50_000;
 
 const HEADINGS: [Heading; 14] = [
     heading("case", 28, Plain),
