@@ -69,7 +69,8 @@ fn a_writer_that_commits_waits_for_flushes() {
         skipped("looks", test, "the kernel lets nobody look at threads");
         return;
     };
-    assert_eq!((looks.lock, looks.network, looks.ring), (0, 0, 0), "{looks:?}");
+    // One at the barrier before the work, one at that behind it: there a thread waits for others.
+    assert!(looks.lock <= 2 && (looks.network, looks.ring) == (0, 0), "{looks:?}");
     if told["looks"].as_u64() < Some(20) {
         assert_eq!(percent(&told, "device"), None, "too few looks: {told}");
         return;
