@@ -61,7 +61,7 @@ export function barChart(list: BarPanel[], width: number, theme: Theme): { heigh
       axisLabel: { ...axisLabel(theme, (index) => cut(engines[Number(index)]?.name ?? "", 18)), color: theme.text, fontSize: 12, hideOverlap: false, interval: 0 },
     })),
     tooltip: tooltip(theme, { trigger: "item" }),
-    series: list.flatMap((panel, at) => seriesOf(panel, at, engines, theme)),
+    series: list.flatMap((panel, at) => [...seriesOf(panel, at, engines, theme), whiskers(panel, at, engines, theme)]),
   };
   return { height: place.height, option };
 }
@@ -81,7 +81,8 @@ function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme):
     }),
     label: order === parts - 1 ? {
       show: true, position: "right", distance: 6, color: theme.text, fontFamily: FONT, fontSize: 12,
-      formatter: (item: { data: { bar?: Bar } }) => labelOf(item.data.bar, panel.format),
+      // Behind its whisker, where it has one.
+      formatter: (item: { data: { bar?: Bar } }) => (item.data.bar?.range ? "" : labelOf(item.data.bar, panel.format)),
     } : { show: false },
     tooltip: { formatter: (item: { data: { bar?: Bar } }) => {
       const { bar } = item.data;
@@ -90,6 +91,31 @@ function seriesOf(panel: BarPanel, at: number, engines: Engine[], theme: Theme):
       return tip(`${bar.engine.name}: ${panel.title}`, tipLines(bar, panel.format, colour));
     } },
   }));
+}
+
+interface Api {
+  value: (dimension: number) => number;
+  coord: (point: [number, number]) => [number, number];
+}
+
+/** From the least to the most of a bar's trials, and its value behind both. */
+function whiskers(panel: BarPanel, at: number, engines: Engine[], theme: Theme): object {
+  const bars = panel.bars.filter((bar) => bar.range);
+  return {
+    type: "custom", xAxisIndex: at, yAxisIndex: at, silent: true, z: 5,
+    data: bars.map((bar) => [bar.range?.[0], bar.range?.[1], engines.indexOf(bar.engine), sum(bar)]),
+    encode: { x: [0, 1], y: 2 },
+    renderItem: ({ dataIndex }: { dataIndex: number }, api: Api) => {
+      const [low, y] = api.coord([api.value(0), api.value(2)]);
+      const [high] = api.coord([api.value(1), api.value(2)]);
+      const [end] = api.coord([api.value(3), api.value(2)]);
+      const line = (x1: number, y1: number, x2: number, y2: number): object =>
+        ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: theme.text, lineWidth: 1.2 } });
+      const text = labelOf(bars[dataIndex], panel.format);
+      const style = { text, x: Math.max(high, end) + 6, y, fill: theme.text, font: `12px ${FONT}`, verticalAlign: "middle" };
+      return { type: "group", children: [line(low, y, high, y), line(low, y - 4, low, y + 4), line(high, y - 4, high, y + 4), { type: "text", style }] };
+    },
+  };
 }
 
 /** What a bar says when it is pointed at. */
