@@ -262,13 +262,16 @@ pub struct RoleResult {
     pub ops: BTreeMap<String, OpResult>,
 }
 
+/// An open loop that leaves more of its operations undone than this share has fallen behind.
+const BEHIND: f64 = 0.01;
+
 impl RoleResult {
-    /// It left more of its operations undone than the last moment explains: one in a hundred, and
-    /// one for each thread.
+    /// It left more of its operations undone than the last moment explains: more than one for each
+    /// thread.
     pub fn is_behind(&self) -> bool {
         let begun: u64 = self.ops.values().map(|op| op.count).sum();
         let due = begun + self.backlog;
-        self.backlog > u64::from(self.threads) && self.backlog as f64 > due as f64 * 0.01
+        self.backlog > u64::from(self.threads) && self.backlog as f64 > due as f64 * BEHIND
     }
 }
 

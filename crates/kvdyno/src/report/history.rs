@@ -9,6 +9,7 @@ use super::evidence::Evidence;
 use super::summary::Summary;
 use super::versus::{Figures, Noise, Question, Record, Row, Sample, Sides, Verdict, Versus};
 use crate::stats::MIN_TRIALS;
+use crate::units;
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::Case;
 use schemars::JsonSchema;
@@ -152,13 +153,13 @@ fn lines(evidence: &Evidence) -> Vec<(String, Vec<Release>)> {
 
 impl History {
     /// What is to be said of the steps beside those that changed something: that none did, or how
-    /// many are not known. Of the figures that some version has.
+    /// many are not known.
     pub fn told(&self) -> Option<String> {
         let all: usize = self.figures.iter().map(|course| course.steps.len()).sum();
         let steps = self.figures.iter().flat_map(|course| course.steps.iter().flatten());
         let judged = steps.clone().filter(|step| step.is_judged()).count();
         let changed = steps.filter(|step| step.is_change()).count();
-        let noise = crate::units::percent(self.noise);
+        let noise = units::percent(self.noise);
         let none = format!("step from a version to the next is past noise ({noise})");
         match (judged, changed) {
             (0, _) => Some(format!(

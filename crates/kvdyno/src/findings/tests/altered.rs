@@ -21,7 +21,8 @@ fn numbers(text: &[u8]) -> Vec<usize> {
     (0..text.len()).filter(|at| digit(*at) && (*at == 0 || !digit(at - 1))).collect()
 }
 
-/// Each number is changed; of what takes long to compute, some.
+/// Some numbers of each file are changed, and what is shown then says so; the program's own test
+/// changes each number of a small record.
 #[test]
 fn every_changed_number_is_found() {
     const SHOWN: usize = 24;
