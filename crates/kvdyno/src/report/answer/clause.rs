@@ -77,9 +77,7 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
             }
         },
         several => {
-            let each: Vec<String> =
-                several.iter().map(|(other, theirs)| beside(figure, other, theirs)).collect();
-            format!("{best} {verb} the most {noun} a second: {}", list(&each))
+            format!("{best} {verb} the most {noun} a second: {}", beside(figure, several))
         }
     };
     Some(text + &without)
@@ -164,13 +162,32 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
     Compared::Times(format!("{middle} ({low} to {high})"))
 }
 
-fn beside(best: &Figure, label: &str, other: &Figure) -> String {
-    match compared(best, other) {
-        Compared::Same => format!("no significant difference from {label}"),
-        Compared::None => format!("{label} none"),
-        Compared::Times(times) => format!("{times} times {label}"),
-        Compared::Unsure(times, why) => format!("{times} times {label} ({why})"),
+/// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; no significant difference from C and D`.
+fn beside(best: &Figure, others: &[(&str, Figure)]) -> String {
+    let (mut times, mut same, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
+    let mut reasons: Vec<String> = Vec::new();
+    for (label, other) in others {
+        match compared(best, other) {
+            Compared::Same => same.push((*label).to_owned()),
+            Compared::None => idle.push((*label).to_owned()),
+            Compared::Times(more) => times.push(format!("{more} times {label}")),
+            Compared::Unsure(more, why) => {
+                unsure.push(format!("{more} times {label}"));
+                reasons.push(why);
+            }
+        }
     }
+    reasons.dedup();
+    let clauses = [
+        (times, String::new(), String::new()),
+        (unsure, String::new(), format!(" ({})", reasons.join("; "))),
+        (same, "no significant difference from ".to_owned(), String::new()),
+        (idle, String::new(), ": none".to_owned()),
+    ];
+    let clauses = clauses.into_iter().filter(|(those, ..)| !those.is_empty());
+    let clauses: Vec<String> =
+        clauses.map(|(those, before, after)| format!("{before}{}{after}", list(&those))).collect();
+    clauses.join("; ")
 }
 
 /// With as many digits as `scale` is said with: two are enough, three where it is close.
