@@ -46,7 +46,7 @@ function policy(code: string): string {
 
 /**
  * A digest of everything that the page is built from. It stands in the page, which is kept in the
- * repository: a test of the program (crates/kvdyno/tests/tidy.rs) computes the same without Node.js
+ * repository: a test of the program (crates/kvdyno/tests/tidy) computes the same without Node.js
  * and so finds a page that is older than its sources.
  */
 function sources(root: string): string {

@@ -5,8 +5,8 @@
 
 #![expect(clippy::print_stdout, reason = "it is what a benchmark does")]
 
-use kvdyno::host::blockio::BlockWatch;
-use kvdyno::host::{Root, Volume};
+use kvdyno_blockio::BlockWatch;
+use kvdyno_host::{Root, Volume};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;

@@ -24,17 +24,12 @@ pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 pub use versus::VersusArgs;
 
 use crate::printer::Color;
-use crate::suite;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
+use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
+use kvdyno_suite as suite;
 use std::path::PathBuf;
-
-/// The version; a build that knows its commit says so, as `0.1.0 (1a2b3c4)`.
-pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
-    Some(version) => version,
-    None => env!("CARGO_PKG_VERSION"),
-};
 
 /// Where help lists what every command takes: behind a command's own options.
 const LAST: usize = 900;

@@ -7,23 +7,16 @@ pub mod bundle;
 pub mod cli;
 pub mod commands;
 pub mod exit;
-pub mod findings;
-pub mod host;
 pub mod libraries;
+pub mod machine;
 pub mod printer;
-pub mod redact;
-pub mod report;
 pub mod runner;
-pub mod search;
-pub mod stats;
 pub mod steps;
-pub mod suite;
-pub mod units;
 pub mod workers;
 
 use clap::Parser as _;
 use cli::{Cli, Command};
-use exit::Exit;
+pub use exit::Exit;
 use printer::Printer;
 use std::process::ExitCode;
 
@@ -66,7 +59,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Says why the program ends. A suite's mistakes are shown under their lines.
 fn complain(error: &anyhow::Error, printer: &Printer) -> Exit {
-    match error.chain().find_map(|cause| cause.downcast_ref::<suite::SuiteError>()) {
+    match error.chain().find_map(|cause| cause.downcast_ref::<kvdyno_suite::SuiteError>()) {
         Some(mistakes) => {
             printer.diagnostic(&mistakes.render(printer.colors_errors()));
             Exit::Usage

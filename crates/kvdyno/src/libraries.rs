@@ -4,7 +4,6 @@
 //! Where libraries are kept is `kvdyno_engine::library`'s, how one is fetched the command's
 //! `engines get`, and what one can do only its worker knows, which is asked here.
 
-use crate::suite::{Missing, Pick, Wanted};
 use crate::workers::{self, Refused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
@@ -12,6 +11,7 @@ use kvdyno_record::engine::library::{self, Installed};
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_suite::{Missing, Pick, Wanted};
 use std::path::{Path, PathBuf};
 
 /// Where the worker does not say so itself.

@@ -5,13 +5,13 @@
 //! colours are added here, and a closed pipe (`kvdyno show | head`) ends the output, not the
 //! program.
 
-mod plain;
 mod progress;
 
-pub use plain::{one_line, plain, steers};
 pub use progress::Progress;
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
+use kvdyno_record::text::{self, one_line, plain};
+use kvdyno_render::Tone;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,27 +29,13 @@ pub enum Color {
     Never,
 }
 
-/// What a coloured word says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tone {
-    /// It is right.
-    Good,
-    /// Worth a look.
-    Warning,
-    /// It is wrong.
-    Bad,
-    /// A title, or a word that stands out.
-    Strong,
-}
-
-impl Tone {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Good => "32",
-            Self::Warning => "33",
-            Self::Bad => "31;1",
-            Self::Strong => "1",
-        }
+/// The terminal's code for a tone.
+fn code(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "32",
+        Tone::Warning => "33",
+        Tone::Bad => "31;1",
+        Tone::Strong => "1",
     }
 }
 
@@ -111,7 +97,7 @@ impl Printer {
     pub fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         // Control characters that JSON lets pass stand inside strings, where \u is as good.
-        let harmless: String = text.chars().map(plain::in_json).collect();
+        let harmless: String = text.chars().map(text::in_json).collect();
         self.verbatim(format!("{harmless}\n").as_bytes());
         Ok(())
     }
@@ -241,7 +227,7 @@ impl Stream {
     }
 
     fn toned(&self, tone: Tone, text: &str) -> String {
-        if self.color { format!("\x1b[{}m{text}\x1b[0m", tone.code()) } else { text.to_owned() }
+        if self.color { format!("\x1b[{}m{text}\x1b[0m", code(tone)) } else { text.to_owned() }
     }
 }
 

@@ -2,14 +2,15 @@
 //!
 //! It knows where to look and how to ask a program what it is. Running one is the runner's.
 
-use crate::exit::{Complaint, Exit};
-use crate::suite::closest;
+use crate::exit::Complaint;
 use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Description;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_suite::closest;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read as _;

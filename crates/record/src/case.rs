@@ -158,6 +158,11 @@ impl Outcome {
             _ => true,
         }
     }
+
+    /// It came to nothing, and would again.
+    pub fn is_hopeless(&self) -> bool {
+        self.is_final() && *self != Self::Done
+    }
 }
 
 /// Signals that a process does not bring upon itself: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM.

@@ -1,6 +1,8 @@
 //! What the machine is: facts that decide figures, read before and after a run. Null where the
 //! host does not say. The files they were read from lie verbatim in `host/`.
 
+pub mod settings;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -141,4 +143,36 @@ pub struct DriveHealth {
     pub media_errors: Option<u64>,
     /// Minutes in its life in which it was too hot to go on at full speed.
     pub hot_minutes: Option<u64>,
+}
+
+impl DriveHealth {
+    /// It is failing, worn or hot, by its own account.
+    pub fn is_unwell(&self) -> bool {
+        // From here on a drive is worn, or so warm that it may slow itself down.
+        const USED_PERCENT_MAX: u64 = 80;
+        const TEMPERATURE_C_MAX: i64 = 70;
+        self.healthy == Some(false)
+            || self.percentage_used.is_some_and(|percent| percent >= USED_PERCENT_MAX)
+            || self.temperature_c.is_some_and(|degrees| degrees >= TEMPERATURE_C_MAX)
+    }
+
+    /// `healthy, 3 % of its life used, 41 C`: as much of it as is told.
+    pub fn in_words(&self) -> String {
+        let verdict = self.healthy.map(|well| if well { "healthy" } else { "FAILING" }.to_owned());
+        let used = self.percentage_used.map(|percent| format!("{percent} % of its life used"));
+        let warm = self.temperature_c.map(|degrees| format!("{degrees} C"));
+        let errors = self.media_errors.filter(|n| *n > 0).map(|n| format!("{n} media errors"));
+        let hot = self.hot_minutes.filter(|n| *n > 0).map(|n| format!("{n} minutes too hot"));
+        let words = [verdict, used, warm, errors, hot].into_iter().flatten();
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Host {
+    /// The switch of a DAMON thread that runs.
+    pub fn damon_switch(&self) -> Option<&str> {
+        let damon = |path: &str| path.starts_with(settings::DAMON);
+        let mut switches = self.settings.iter().filter(|(path, _)| damon(path));
+        switches.find(|(_, state)| *state == "on").map(|(path, _)| path.as_str())
+    }
 }

@@ -8,6 +8,7 @@
 
 pub mod blockio;
 pub mod case;
+pub mod exit;
 pub mod files;
 pub mod fio;
 pub mod hlog;
@@ -15,16 +16,25 @@ pub mod host;
 pub mod library;
 pub mod plan;
 pub mod protocol;
+pub mod redact;
 pub mod run;
 pub mod samples;
 pub mod search;
 pub mod series;
+pub mod text;
 pub mod tier;
+pub mod units;
 pub mod usage;
 pub mod volume;
 pub mod workload;
 
 pub use kvdyno_engine as engine;
+
+/// The program's version, and its commit where the build knew it.
+pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
 
 /// The version of the files a run consists of, as `major.minor`. A reader reads every version ever
 /// released; a writer refuses to add to a newer one.

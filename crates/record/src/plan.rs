@@ -1,5 +1,6 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
+use crate::case::Outcome;
 use crate::library::Library;
 use crate::search::Search;
 use crate::tier::Tier;
@@ -137,4 +138,16 @@ pub struct Estimate {
     pub assumptions: Vec<String>,
     /// Space by database id.
     pub databases: BTreeMap<String, u64>,
+}
+
+impl Case {
+    /// It would end the same way again: on its own, or because its database cannot be had. `done`
+    /// has the outcome of each case's last try.
+    pub fn is_settled(&self, done: &BTreeMap<String, Outcome>) -> bool {
+        let load = || done.get(&self.database.made_by);
+        match done.get(&self.id) {
+            Some(Outcome::NotRun { .. }) => load().is_some_and(Outcome::is_hopeless),
+            outcome => outcome.is_some_and(Outcome::is_final),
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! What every part needs: workers, folders, medians, a peer's output.
 
 use anyhow::{anyhow, ensure};
-use kvdyno::suite::{Pick, Wanted};
 use kvdyno::{libraries, workers};
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_suite::{Pick, Wanted};
 
 pub(crate) fn identity(name: &str) -> anyhow::Result<WorkerIdentity> {
     let path = workers::find(name)?;

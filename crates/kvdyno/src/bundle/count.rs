@@ -1,7 +1,7 @@
 //! Readers that count, so that a small file cannot become a large one unseen.
 
 use super::Limits;
-use crate::units;
+use kvdyno_record::units;
 use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Bundles made here, and archives that no kvdyno made.
 
 use super::{Limits, Refused, pack, unpack};
-use crate::report::fixture::Fixture;
+use kvdyno_analysis::fixture::Fixture;
 use kvdyno_record::files::RunFolder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::fs;

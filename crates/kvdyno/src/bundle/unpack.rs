@@ -3,8 +3,8 @@
 use super::count::{Bounded, Counted};
 use super::names::path;
 use super::{Limits, RECORD, SUMS};
-use crate::units;
 use kvdyno_record::files::{RunFolder, sha256};
+use kvdyno_record::units;
 use ruzstd::decoding::StreamingDecoder;
 use std::cell::Cell;
 use std::collections::BTreeSet;

@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn what_is_not_typed_stays() {
-        let mut run = crate::report::fixture::Fixture::new().run;
+        let mut run = kvdyno_analysis::fixture::Fixture::new().run;
         NamedArgs { name: Some("a".to_owned()), note: None }.rename(&mut run);
         NamedArgs { name: None, note: Some("b".to_owned()) }.rename(&mut run);
         assert_eq!((run.name.as_deref(), run.note.as_deref()), (Some("a"), Some("b")));

@@ -3,14 +3,15 @@
 use super::runs;
 use crate::bundle::{self, ENDING};
 use crate::cli::BundleArgs;
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::report::markdown;
-use crate::report::page::{PageData, TEMPLATE, html};
-use crate::report::summary::Summary;
-use crate::units;
 use anyhow::Context as _;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::units;
+use kvdyno_render::markdown;
+use kvdyno_render::page::{PageData, TEMPLATE, html};
 use std::path::PathBuf;
 
 /// Packs a run, and prints where.

@@ -2,10 +2,11 @@
 
 use super::search::Query;
 use crate::cli::CapacityArgs;
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::units;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::search::Axis;
+use kvdyno_record::units;
 
 /// Searches.
 pub fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit> {

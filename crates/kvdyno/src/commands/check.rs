@@ -8,9 +8,10 @@ mod whole;
 
 use super::runs;
 use crate::cli::CheckArgs;
-use crate::exit::Exit;
-use crate::printer::{Printer, Tone};
+use crate::printer::Printer;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
+pub use kvdyno_render::tone::Tone;
 use serde::Serialize;
 
 /// What came of a check.

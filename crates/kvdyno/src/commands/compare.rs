@@ -3,15 +3,17 @@
 use super::calibrate::newest;
 use super::{report, runs};
 use crate::cli::{CompareArgs, ComparisonArgs, RunName};
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::report::page::VersusData;
-use crate::report::versus::{
-    Figures, GateResult, Noise, Question, Record, Refusal, Sides, UnknownFigure, Versus, text,
-};
-use crate::report::wrap::wrap;
-use crate::units;
 use anyhow::Context as _;
+use kvdyno_analysis::versus::{
+    Figures, GateResult, Noise, Question, Record, Refusal, Sides, UnknownFigure, Versus,
+};
+use kvdyno_record::exit::Exit;
+use kvdyno_record::units;
+use kvdyno_render::page::VersusData;
+use kvdyno_render::versus as text;
+use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
 /// How far in the text stands after the word that a line begins with.

@@ -1,9 +1,9 @@
 //! `kvdyno completions`: a script that teaches a shell the commands and options.
 
 use crate::cli::{Cli, CompletionsArgs};
-use crate::exit::Exit;
 use crate::printer::Printer;
 use clap::CommandFactory as _;
+use kvdyno_record::exit::Exit;
 
 /// Prints the script.
 pub fn run(args: &CompletionsArgs, printer: &Printer) -> anyhow::Result<Exit> {

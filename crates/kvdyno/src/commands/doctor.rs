@@ -2,17 +2,18 @@
 //! changes anything.
 
 use crate::cli::DoctorArgs;
-use crate::exit::Exit;
-use crate::host::doctor::{self, Check, Severity};
-use crate::host::{Root, hiccups};
-use crate::printer::{Printer, Tone};
-use crate::report::hiccups::HiccupRow;
+use crate::printer::Printer;
+use kvdyno_analysis::hiccups::HiccupRow;
+use kvdyno_host::doctor::{self, Check, Severity};
+use kvdyno_host::{Root, hiccups};
+use kvdyno_record::exit::Exit;
+pub use kvdyno_render::tone::Tone;
 use std::path::Path;
 
 /// Examines the host and prints each check.
 pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.place.as_deref().unwrap_or(Path::new("runs"));
-    let mut checks = doctor::examine(&Root::system(), place);
+    let mut checks = doctor::examine(crate::machine::read(&Root::system(), place), place);
     checks.push(listen(printer)?);
     if args.json {
         printer.json(&checks)?;

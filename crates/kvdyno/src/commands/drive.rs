@@ -9,11 +9,12 @@ use super::finish::{self, Shown};
 use super::prepare::prepare_text;
 use super::run;
 use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, PlaceArgs, SuiteArgs};
-use crate::exit::{Complaint, Exit};
-use crate::host::Root;
-use crate::host::raw::Consent;
+use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::runner::Ended;
+use kvdyno_host::Root;
+use kvdyno_host::raw::Consent;
+use kvdyno_record::exit::Exit;
 use std::thread::available_parallelism;
 
 /// Measures a drive.

@@ -6,13 +6,15 @@ mod maven;
 mod releases;
 
 use crate::cli::{EnginesAction, EnginesArgs};
-use crate::exit::{Complaint, Exit};
-use crate::printer::{Printer, Tone};
-use crate::report::table::{Side, Table};
-use crate::units;
+use crate::exit::Complaint;
+use crate::printer::Printer;
 use crate::workers;
 use kvdyno_record::engine::{Capabilities, Durability, OptionKind, OptionSpec, Value};
+use kvdyno_record::exit::Exit;
 use kvdyno_record::protocol::WorkerDescription;
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
+pub use kvdyno_render::tone::Tone;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,13 +2,14 @@
 
 use super::runs;
 use crate::cli::{ExportArgs, RunName, RunsArgs};
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::report::evidence::Evidence;
-use crate::report::summary::Summary;
-use crate::report::{brief, long, markdown, otava, time_csv, wide, xlsx};
 use anyhow::Context as _;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RunFolder, write_atomic};
+use kvdyno_render::{brief, long, markdown, otava, time_csv, wide, xlsx};
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;

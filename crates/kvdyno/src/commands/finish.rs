@@ -2,16 +2,17 @@
 //! the tables.
 
 use crate::cli::{RunName, RunsArgs, ShowArgs, ViewArgs};
-use crate::exit::Exit;
-use crate::host::{Beside, Root, Volume, evidence, facts, group, meter};
+use crate::machine;
 use crate::printer::{Printer, Progress};
-use crate::report::evidence::Evidence;
 use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
 use crate::steps::passed;
-use crate::units;
 use crate::workers::Workers;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_host::{Beside, Root, Volume, evidence, group, meter};
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
+use kvdyno_record::units;
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -126,7 +127,7 @@ fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::R
     evidence::save(root, volume.as_ref(), &after)?;
     let mut run = folder.run()?;
     run.ended_unix_ns = Some(meter::unix_ns());
-    run.host_after = Some(facts::read(root, place));
+    run.host_after = Some(machine::read(root, place));
     folder.write_run(&run)?;
     passed("ended");
     if ended == Ended::Complete {

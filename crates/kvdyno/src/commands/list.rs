@@ -2,14 +2,14 @@
 
 use super::runs;
 use crate::cli::ListArgs;
-use crate::exit::Exit;
-use crate::host::place::left_by;
 use crate::printer::Printer;
-use crate::report::about;
-use crate::report::evidence::Evidence;
-use crate::report::table::{Side, Table};
-use crate::units;
+use kvdyno_analysis::about;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_host::place::left_by;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

@@ -2,14 +2,15 @@
 
 use super::prepare::{Prepared, check_space, check_threads, prepare, refused, tell};
 use crate::cli::PlanArgs;
-use crate::exit::{Complaint, Exit};
-use crate::host::{Place, Root};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::report::table::{Side, Table};
-use crate::report::wrap::wrap;
 use crate::runner::{check_tiers, check_volumes};
-use crate::units;
+use kvdyno_host::{Place, Root};
+use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Copying, Plan};
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
+use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
 /// Prints the cases, the time, the bytes and the space; refuses if the space is not there.

@@ -3,15 +3,17 @@
 
 use crate::cli::{NamedArgs, PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
-use crate::host::raw::{self, Consent};
-use crate::host::{PlaceError, Root, Volume, facts, place};
-use crate::report::wrap::wrap;
-use crate::suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
+use crate::libraries;
+use crate::machine;
 use crate::workers::{self, Workers};
-use crate::{libraries, units};
 use anyhow::Context as _;
+use kvdyno_host::raw::{self, Consent};
+use kvdyno_host::{PlaceError, Root, Volume, place};
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
+use kvdyno_record::units;
+use kvdyno_render::wrap::wrap;
+use kvdyno_suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
@@ -70,7 +72,7 @@ pub fn prepare_text(
         cpus: host.machine.cpus,
         device: raw::is_device(at),
     };
-    let plan = suite::expand(&suite, &engines, &sizing)?;
+    let plan = kvdyno_suite::expand(&suite, &engines, &sizing)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
     let (free_bytes, consent) = (volume.free_bytes, Consent::None);
@@ -104,7 +106,7 @@ fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
     let volume = Volume::at(root, at)
         .with_context(|| format!("failed to look at the place {}", at.display()))?;
     place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
-    Ok((volume, facts::read(root, at)))
+    Ok((volume, machine::read(root, at)))
 }
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
@@ -223,7 +225,7 @@ fn outline(plan: &Plan) -> String {
         plan.suite,
         plan.cases.len(),
         units::duration(estimate.wall_ns),
-        units::bytes(suite::write_bytes_least(plan)),
+        units::bytes(kvdyno_suite::write_bytes_least(plan)),
         units::bytes(estimate.write_bytes),
         units::bytes(estimate.space_bytes),
     )];
@@ -243,7 +245,7 @@ pub fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     let maps = root.number::<u64>("/proc/sys/vm/max_map_count").unwrap_or(MAPS_USUAL);
     let system = root.number::<u64>("/proc/sys/kernel/threads-max").unwrap_or(u64::MAX);
     let most = (maps / MAPS_PER_THREAD).min(system / 2);
-    let threads = |case| u64::from(suite::threads_of(case));
+    let threads = |case| u64::from(kvdyno_suite::threads_of(case));
     let Some(case) = plan.cases.iter().max_by_key(|case| threads(case)) else { return Ok(()) };
     if threads(case) <= most {
         return Ok(());
@@ -264,22 +266,22 @@ pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
         // There is no filesystem to leave room on; the plan is sized by the device.
         return Ok(());
     }
-    suite::check_space(&prepared.plan, prepared.free_bytes)
+    kvdyno_suite::check_space(&prepared.plan, prepared.free_bytes)
         .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
 }
 
 /// A suite's file name and text: of a built-in one, or of a file.
 pub fn read(name: &str) -> anyhow::Result<(String, String)> {
-    if let Some((_, text)) = suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
+    if let Some((_, text)) = kvdyno_suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
     match read_suite(Path::new(name)) {
         Ok(text) => Ok((name.to_owned(), text)),
         Err(error) => {
-            let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
             let hint =
                 format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
-            let message = match suite::closest(name, &names) {
+            let message = match kvdyno_suite::closest(name, &names) {
                 _ if error.kind() != ErrorKind::NotFound => {
                     format!("failed to read the suite `{name}`: {error}")
                 }

@@ -6,12 +6,14 @@ use super::finish::{self, Shown};
 use super::prepare::{Prepared, check_space, prepare_text};
 use super::{plan, run};
 use crate::cli::{QuickArgs, SuiteArgs};
-use crate::exit::{Complaint, Exit};
-use crate::host::Root;
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::{units, workers};
+use crate::workers;
 use anyhow::Context as _;
+use kvdyno_host::Root;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
+use kvdyno_record::units;
 use std::path::Path;
 use text::Beside;
 

@@ -3,12 +3,12 @@
 use super::runs;
 use crate::bundle::ENDING;
 use crate::cli::ReportArgs;
-use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::report::page::{PageData, TEMPLATE, html};
-use crate::report::summary::verdict;
 use anyhow::Context as _;
+use kvdyno_analysis::summary::verdict;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
+use kvdyno_render::page::{PageData, TEMPLATE, html};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 

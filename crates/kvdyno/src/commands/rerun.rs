@@ -16,18 +16,19 @@ use super::run;
 use super::runs;
 use crate::bundle::is_folder_name;
 use crate::cli::{CompareArgs, RerunArgs};
-use crate::exit::{Complaint, Exit};
-use crate::host::Root;
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::suite::{self, SEVERAL_MAX};
 use anyhow::Context as _;
 use differences::{Side, differences};
+use kvdyno_host::Root;
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::Medium;
 use kvdyno_record::workload::{Phase, Work};
+use kvdyno_suite::{self, SEVERAL_MAX};
 use libraries::{Given, found_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -121,7 +122,7 @@ impl Recorded {
         sized.extend(self.plan.sized.iter().map(|note| format!("sized there: {note}")));
         let format = kvdyno_record::FORMAT.to_owned();
         // What is needed here is found out here: a stranger's plan may say anything.
-        let estimate = suite::estimate(&found.cases, &workers.descriptions());
+        let estimate = kvdyno_suite::estimate(&found.cases, &workers.descriptions());
         let plan = Plan { format, sized, estimate, ..found };
         let (text, at) = (self.text.clone(), args.at.clone());
         prepare_plan(text, plan, workers, at, default_place, &Root::system())
@@ -137,7 +138,7 @@ impl Recorded {
         };
         let by_label = |case: &Case| Some((case.label.clone(), prepared.workers.of(case)?.clone()));
         let workers = prepared.plan.cases.iter().filter_map(by_label).collect();
-        let here = Side { host, program: crate::cli::VERSION, workers: &workers };
+        let here = Side { host, program: kvdyno_record::VERSION, workers: &workers };
         let differences = differences(&there, &here, &self.plan);
         if differences.is_empty() {
             printer.note(&format!("nothing that a record knows differs from {}", self.run.id));
@@ -214,7 +215,7 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
 #[cfg(test)]
 mod tests {
     use super::{check_names, check_sizes, check_volumes};
-    use crate::report::fixture::Fixture;
+    use kvdyno_analysis::fixture::Fixture;
     use kvdyno_record::tier::{Memory, Tier};
     use kvdyno_record::volume::{Format, Medium, Volume};
     use kvdyno_record::workload::Work;

@@ -5,18 +5,21 @@ use super::prepare::{add_null, limit_not_held, refused};
 use super::run::{look_first, no_tier, no_volume};
 use super::{runs, search};
 use crate::cli::ResumeArgs;
-use crate::exit::{Complaint, Exit};
-use crate::host::place::left_by;
-use crate::host::{Place, Root, facts, meter, raw};
+use crate::exit::Complaint;
+use crate::libraries;
+use crate::machine;
 use crate::printer::Printer;
-use crate::redact::is_struck_out;
-use crate::report::evidence::{CaseEvidence, Evidence};
 use crate::runner::{Databases, Interrupt, Tiers, Volumes};
 use crate::workers::{self, Workers};
-use crate::{libraries, units};
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_host::place::left_by;
+use kvdyno_host::{Place, Root, meter, raw};
 use kvdyno_record::engine::Value;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
+use kvdyno_record::redact::is_struck_out;
+use kvdyno_record::units;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +65,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     for line in to_do(&Evidence::read(&folder)?, &left_behind) {
         printer.note(&line);
     }
-    if let Some(warning) = limit_not_held(&plan, &facts::read(&root, volumes.place())) {
+    if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
     let shown = Shown { json: args.json, view: args.view.clone() };
@@ -165,7 +168,7 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::{Fixture, SECOND};
+    use kvdyno_analysis::fixture::{Fixture, SECOND};
 
     #[test]
     fn what_is_left_is_told_with_the_time_that_its_like_took() {

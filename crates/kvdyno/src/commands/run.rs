@@ -4,20 +4,22 @@ use super::finish::{self, AtWork, Shown};
 use super::prepare::{Prepared, check_space, check_threads, prepare, refused, tell};
 use super::{plan, runs};
 use crate::cli::{PlanArgs, RunArgs};
-use crate::exit::{Complaint, Exit};
-use crate::host::{Claim, Place, Root, Volume, evidence, facts, hiccups, meter, raw};
+use crate::exit::Complaint;
+use crate::machine;
 use crate::printer::Printer;
-use crate::redact::{redact, without_secrets};
 use crate::runner::{
     Databases, Ended, Interrupt, TierError, Tiers, VolumeError, Volumes, check_tiers,
     check_volumes, harness_ns_per_op,
 };
 use crate::steps::passed;
 use anyhow::Context as _;
+use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::WorkerIdentity;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_record::plan::Plan;
+use kvdyno_record::redact::{redact, without_secrets};
 use kvdyno_record::run::RunRecord;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -94,7 +96,7 @@ pub(super) fn start(
     passed("claimed");
     let mut run = RunRecord {
         place: volumes.place().display().to_string(),
-        host_before: facts::read(&root, volumes.place()),
+        host_before: machine::read(&root, volumes.place()),
         ..first_record
     };
     folder.write_run(&run)?;
@@ -192,7 +194,7 @@ fn record(prepared: &Prepared, id: &str, place: &Path, root: &Root, block_io: Wa
         suite: prepared.plan.suite.clone(),
         name: prepared.named.name.clone(),
         note: prepared.named.note.clone(),
-        program: crate::cli::VERSION.to_owned(),
+        program: kvdyno_record::VERSION.to_owned(),
         command: std::env::args().map(|word| redact(&word)).collect(),
         started_unix_ns: meter::unix_ns(),
         ended_unix_ns: None,
@@ -201,7 +203,7 @@ fn record(prepared: &Prepared, id: &str, place: &Path, root: &Root, block_io: Wa
             .unwrap_or_else(|_| place.to_owned())
             .display()
             .to_string(),
-        host_before: facts::read(root, place),
+        host_before: machine::read(root, place),
         host_after: None,
         harness_ns_per_op: None,
         block_io,

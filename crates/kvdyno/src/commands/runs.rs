@@ -5,12 +5,12 @@ use super::calibrate::is_calibration;
 use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
 use crate::exit::Complaint;
-use crate::findings::Id;
 use crate::printer::Printer;
-use crate::report::summary::Summary;
-use crate::suite::closest;
 use anyhow::Context as _;
+use kvdyno_analysis::findings::Id;
+use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::RunFolder;
+use kvdyno_suite::closest;
 use std::fs::{File, TryLockError};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -216,7 +216,7 @@ mod tests {
     fn a_run_by_the_name_it_was_given_the_newest_first() {
         let runs = tempfile::tempdir().unwrap();
         let make = |day: u32, name: Option<&str>| {
-            let mut fixture = crate::report::fixture::Fixture::new();
+            let mut fixture = kvdyno_analysis::fixture::Fixture::new();
             fixture.run.name = name.map(str::to_owned);
             fixture.write(&runs.path().join(format!("2026-01-0{day}T10-00-00Z_quick_aaaa")));
         };

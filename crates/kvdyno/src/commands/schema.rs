@@ -1,9 +1,9 @@
 //! `kvdyno schema`: the JSON Schema of suites, for editors.
 
 use crate::cli::SchemaArgs;
-use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::suite;
+use kvdyno_record::exit::Exit;
+use kvdyno_suite as suite;
 
 /// Prints it.
 pub fn run(_args: &SchemaArgs, printer: &Printer) -> anyhow::Result<Exit> {

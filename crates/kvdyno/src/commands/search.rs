@@ -3,8 +3,8 @@
 //!
 //! Every point is the suite with one value of its own, expanded as any other; its cases are
 //! appended to the run's plan. So the record is an ordinary one, and every table and figure of it
-//! holds. What is next follows from that record alone ([`crate::search::answer`]): to resume a
-//! search is to ask it again.
+//! holds. What is next follows from that record alone ([`kvdyno_analysis::search::answer`]): to
+//! resume a search is to ask it again.
 
 mod points;
 
@@ -12,20 +12,22 @@ use super::finish::AtWork;
 use super::prepare::{self, Prepared, check_space, limit_not_held};
 use super::run;
 use crate::cli::{PlaceArgs, SearchArgs};
-use crate::exit::{Complaint, Exit};
-use crate::findings::Severity;
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::report::evidence::Evidence;
-use crate::report::summary::{Summary, verdict};
-use crate::report::wrap::wrap;
 use crate::runner::Ended;
-use crate::search::{self, Answer, Next, Target, drive, points_most};
-use crate::{suite, units};
 use anyhow::Context as _;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::findings::Severity;
+use kvdyno_analysis::search::{self, Answer, Next, Target, drive, points_most};
+use kvdyno_analysis::summary::{Summary, verdict};
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::search::{Axis, Between, Making, Search};
+use kvdyno_record::units;
 use kvdyno_record::workload::{Drive, Work};
+use kvdyno_render::wrap::wrap;
+use kvdyno_suite as suite;
 use points::{Maker, append, expected_ns, renumber_first};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -343,7 +345,7 @@ impl Searching {
             append(&mut self.plan, &point.plan, next);
             left = answer.left.saturating_sub(1);
             self.plan.estimate = points::estimate(&self.plan, &self.work.workers);
-            self.work.folder.write_plan(&crate::redact::without_secrets(&self.plan)?)?;
+            self.work.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
         }
     }
 }
@@ -382,8 +384,8 @@ fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyh
             if at == 0 { printer.heading(&lines) } else { printer.data(&lines) }
         }
         printer.data("");
-        printer.data(&search::curve(answer).text());
-        printer.data(&search::aid(answer));
+        printer.data(&kvdyno_render::search::curve(answer).text());
+        printer.data(&kvdyno_render::search::aid(answer));
         let path = folder.path.display();
         printer.note(&format!("all figures: kvdyno show {path}; as a page: kvdyno report {path}"));
     }

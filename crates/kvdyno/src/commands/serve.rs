@@ -11,7 +11,7 @@ mod shelf;
 mod site;
 
 use crate::cli::ServeArgs;
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::runner::Interrupt;
 use anyhow::Context as _;
@@ -22,6 +22,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use kvdyno_record::exit::Exit;
 use reply::Reply;
 use site::Site;
 use std::convert::Infallible;

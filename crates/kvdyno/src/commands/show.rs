@@ -2,18 +2,22 @@
 
 use super::{report, runs};
 use crate::cli::{RunName, ShowArgs, ViewArgs};
-use crate::exit::{Complaint, Exit};
-use crate::findings::Severity;
-use crate::host::place::left_by;
-use crate::printer::{Printer, Tone, one_line};
-use crate::report::answer::answers;
-use crate::report::screen::{self, Ending};
-use crate::report::summary::{Summary, verdict};
-use crate::report::tables::{self, Titled};
-use crate::report::wrap::wrap;
-use crate::report::{header, screen::Line};
-use crate::suite::closest;
+use crate::exit::Complaint;
+use crate::printer::Printer;
 use anyhow::Context as _;
+use kvdyno_analysis::answer::answers;
+use kvdyno_analysis::findings::Severity;
+use kvdyno_analysis::summary::{Summary, verdict};
+use kvdyno_host::place::left_by;
+use kvdyno_record::exit::Exit;
+use kvdyno_record::text::one_line;
+use kvdyno_render::header;
+use kvdyno_render::screen::Line;
+use kvdyno_render::screen::{self, Ending};
+use kvdyno_render::tables::{self, Titled};
+pub use kvdyno_render::tone::Tone;
+use kvdyno_render::wrap::wrap;
+use kvdyno_suite::closest;
 use std::path::Path;
 
 /// The tables of a raw device.
@@ -186,3 +190,6 @@ fn config(summary: &Summary, printer: &Printer) {
         printer.data(&wrap(&one_line(&options.join(", ")), 0));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,13 +2,15 @@
 
 use super::search::Query;
 use crate::cli::SizeArgs;
-use crate::exit::{Complaint, Exit};
-use crate::host::{Root, facts};
+use crate::exit::Complaint;
+use crate::machine;
 use crate::printer::Printer;
-use crate::units;
+use kvdyno_host::Root;
+use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::search::{Axis, Between};
+use kvdyno_record::units;
 use std::path::Path;
 
 /// Less than this holds no engine with a page cache worth the name.
@@ -19,7 +21,7 @@ const GRAIN_BYTES: u64 = 16 << 20;
 /// Searches.
 pub fn run(args: &SizeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.search.at.place.as_deref().unwrap_or(Path::new("."));
-    let host = facts::read(&Root::system(), place);
+    let host = machine::read(&Root::system(), place);
     if !host.ram_limit.available {
         let why = format!("RAM cannot be limited here: {}", host.ram_limit.detail);
         return Err(Complaint::usage(why).hint("`kvdyno doctor` says what would help").into());
@@ -54,7 +56,7 @@ fn bounds(plan: &Plan, host: &Host) -> Between {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::Fixture;
+    use kvdyno_analysis::fixture::Fixture;
 
     #[test]
     fn bounds_hold_the_data_and_no_more_than_the_machine_has() {

@@ -1,24 +1,25 @@
 //! `kvdyno suites`: the built-in suites, to look at and to copy.
 
 use crate::cli::{SuitesAction, SuitesArgs};
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::suite::{self, Overrides, Suite};
+use kvdyno_record::exit::Exit;
+use kvdyno_suite::{self, Overrides, Suite};
 
 /// Lists them, or prints one.
 pub fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         None => {
-            for (name, text) in suite::builtin() {
+            for (name, text) in kvdyno_suite::builtin() {
                 let suite = Suite::parse(name, text, &Overrides::default())?;
                 printer.data(&format!("{name:20} {}", suite.title()));
             }
         }
         Some(SuitesAction::Show { name }) => {
-            let found = suite::builtin().iter().find(|(builtin, _)| builtin == name);
+            let found = kvdyno_suite::builtin().iter().find(|(builtin, _)| builtin == name);
             let (_, text) = found.ok_or_else(|| {
-                let names: Vec<_> = suite::builtin().iter().map(|(name, _)| *name).collect();
-                let meant = suite::closest(name, &names);
+                let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
+                let meant = kvdyno_suite::closest(name, &names);
                 let meant =
                     meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 Complaint::usage(format!("there is no built-in suite `{name}`"))

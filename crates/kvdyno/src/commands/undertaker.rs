@@ -1,9 +1,9 @@
 //! `kvdyno undertaker`, which no user types: see `host/undertaker.rs`.
 
-use crate::exit::Exit;
-use crate::host::{Root, undertaker};
 use crate::runner::Interrupt;
 use anyhow::Context as _;
+use kvdyno_host::{Root, undertaker};
+use kvdyno_record::exit::Exit;
 
 /// Attends to the run that started it until that is over, or dead.
 pub fn run() -> anyhow::Result<Exit> {

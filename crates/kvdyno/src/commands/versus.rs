@@ -6,14 +6,15 @@ use super::compare::{self, Asked};
 use super::prepare::{self, Prepared, check_space, prepare_text};
 use super::{plan, run};
 use crate::cli::{SuiteArgs, VersusArgs};
-use crate::exit::{Complaint, Exit};
-use crate::host::Root;
+use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::report::summary::verdict;
-use crate::report::versus::{Record, Sides};
 use crate::runner::Ended;
 use anyhow::Context as _;
+use kvdyno_analysis::summary::verdict;
+use kvdyno_analysis::versus::{Record, Sides};
+use kvdyno_host::Root;
 use kvdyno_record::blockio::Watch;
+use kvdyno_record::exit::Exit;
 use toml::{Table, Value};
 
 /// The labels of two libraries, which have no better names.

@@ -1,9 +1,10 @@
 //! How a run gets on: one line that is kept up to date on a terminal, and a plain line now and then
 //! where nobody is looking.
 
-use super::{Printer, one_line};
-use crate::units;
+use super::Printer;
 use indicatif::{ProgressBar, ProgressStyle};
+use kvdyno_record::text::one_line;
+use kvdyno_record::units;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,8 @@
 //! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
 
 use super::case::Setting;
-use crate::host::blockio::BlockWatch;
-use crate::host::{Unavailable, meter, process};
+use kvdyno_blockio::BlockWatch;
+use kvdyno_host::{Unavailable, meter, process};
 use kvdyno_record::blockio::{BlockIo, BlockIoFile, BlockIoReading, PhaseBlockIo, Watch};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::write_json;

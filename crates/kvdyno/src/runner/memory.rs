@@ -4,9 +4,9 @@
 use super::case::Setting;
 use super::tiers::Swapped;
 use super::worker::Worker;
-use crate::host::device::Device;
-use crate::host::group::Group;
-use crate::host::node;
+use kvdyno_host::device::Device;
+use kvdyno_host::group::Group;
+use kvdyno_host::node;
 use kvdyno_record::case::{RamLimit, WorkerIdentity};
 use kvdyno_record::tier::{self, SwapRecord, TierRecord};
 use std::fs::File;

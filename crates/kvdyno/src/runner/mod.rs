@@ -22,15 +22,15 @@ pub use interrupt::Interrupt;
 pub use tiers::{TierError, Tiers, check as check_tiers};
 pub use volumes::{VolumeError, Volumes, check as check_volumes};
 
-use crate::host::{Beside, Root, raw, size};
 use crate::printer::Progress;
 use crate::steps::passed;
-use crate::units;
 use crate::workers::Workers;
+use kvdyno_host::{Beside, Root, raw, size};
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::units;
 use kvdyno_record::workload::{Phase, Work};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -87,14 +87,14 @@ impl Run<'_> {
         done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
         let plan = self.plan;
         for (number, case) in plan.cases.iter().enumerate() {
-            let pending = !is_settled(case, &done);
+            let pending = !case.is_settled(&done);
             if pending && !self.interrupt.asked() {
                 self.progress.case_started(number + 1, &case.id);
                 self.step(case, &mut done)?;
             }
             let needed_later = plan.cases[number + 1..]
                 .iter()
-                .any(|later| later.database.id == case.database.id && !is_settled(later, &done));
+                .any(|later| later.database.id == case.database.id && !later.is_settled(&done));
             // A search may add points that read what it has loaded.
             let needed_later = needed_later || plan.search.is_some() && !case.database.last_use;
             if !needed_later || self.interrupt.asked() {
@@ -102,7 +102,7 @@ impl Run<'_> {
                 let _ = self.drop_database(case);
             }
         }
-        let all_settled = plan.cases.iter().all(|case| is_settled(case, &done));
+        let all_settled = plan.cases.iter().all(|case| case.is_settled(&done));
         Ok(match (all_settled, self.interrupt.asked()) {
             (true, _) => Ended::Complete,
             (false, true) => Ended::Interrupted,
@@ -137,7 +137,7 @@ impl Run<'_> {
                 return self.file_not_run(case, "the plan has no case that loads it", done);
             };
             let full = matches!(done.get(&loader.id), Some(Outcome::DiskFull { .. }));
-            if !full && !is_hopeless(done.get(&loader.id)) {
+            if !full && !done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
                 self.execute(loader, done)?;
             }
             if !self.databases.is_loaded(&case.database.id) {
@@ -271,19 +271,6 @@ fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
         Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. } => !case.phases.iter().any(writes),
         _ => false,
     }
-}
-
-/// It would end the same way again: on its own, or because its database cannot be had.
-pub(crate) fn is_settled(case: &Case, done: &BTreeMap<String, Outcome>) -> bool {
-    match done.get(&case.id) {
-        Some(Outcome::NotRun { .. }) => is_hopeless(done.get(&case.database.made_by)),
-        outcome => outcome.is_some_and(Outcome::is_final),
-    }
-}
-
-/// A load that came to nothing, and would again.
-fn is_hopeless(load: Option<&Outcome>) -> bool {
-    load.is_some_and(|outcome| outcome.is_final() && *outcome != Outcome::Done)
 }
 
 /// The figures of a case that fit into a progress line.

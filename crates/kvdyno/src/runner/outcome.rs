@@ -1,7 +1,7 @@
 //! What a case came to: the one place where a worker's end is judged.
 
 use super::case::exit_words;
-use crate::host::child::Exit;
+use kvdyno_host::child::Exit;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Case;
@@ -56,7 +56,7 @@ pub(super) fn judge(
         };
     }
     if ending.cut == Some(Cut::Overrun) {
-        let budget = crate::units::duration(case.budget_ns);
+        let budget = kvdyno_record::units::duration(case.budget_ns);
         return Outcome::OutOfTime { message: format!("over its budget of {budget} in `{phase}`") };
     }
     if ending.cut == Some(Cut::Interrupted) {

@@ -1,10 +1,10 @@
 //! What a run has of memory beside its RAM limits: the memory tiers that its suite names, and the
 //! process that takes away what would outlive us. Swap is made for one case at a time.
 
-use crate::host::device::Device;
-use crate::host::raw::Consent;
-use crate::host::swap::{self, Wanted};
-use crate::host::{Claim, PlaceError, Root, Unavailable, Undertaker, node};
+use kvdyno_host::device::Device;
+use kvdyno_host::raw::Consent;
+use kvdyno_host::swap::{self, Wanted};
+use kvdyno_host::{Claim, PlaceError, Root, Unavailable, Undertaker, node};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::tier::{Memory, SwapRecord};
 use std::collections::BTreeMap;

@@ -1,12 +1,12 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
-use crate::host::copy::{self, CopyError};
-use crate::host::device::Device;
-use crate::host::fresh::{self, namespace};
-use crate::host::raw::Consent;
-use crate::host::raw::label;
-use crate::host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume, Wanted};
+use kvdyno_host::copy::{self, CopyError};
+use kvdyno_host::device::Device;
+use kvdyno_host::fresh::{self, namespace};
+use kvdyno_host::raw::Consent;
+use kvdyno_host::raw::label;
+use kvdyno_host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume, Wanted};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};

@@ -1,10 +1,10 @@
 //! A worker process as the runner talks to it: lines out, events in, its log kept.
 
-use crate::host::child::{Child, Exit};
-use crate::host::group::Group;
-use crate::redact::redact;
+use kvdyno_host::child::{Child, Exit};
+use kvdyno_host::group::Group;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::protocol::{Control, Event, Job};
+use kvdyno_record::redact::redact;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,7 +1,7 @@
 //! A record that agrees with itself passes; every way of tampering with it is found.
 
 use super::{Answer, Check, all};
-use crate::report::fixture::{Fixture, FixtureCase};
+use kvdyno_analysis::fixture::{Fixture, FixtureCase};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Copying;

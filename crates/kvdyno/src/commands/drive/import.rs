@@ -4,9 +4,9 @@
 use crate::cli::NamedArgs;
 use crate::commands::run::run_id;
 use crate::exit::Complaint;
-use crate::host::{Root, facts};
-use crate::units;
+use crate::machine;
 use anyhow::Context as _;
+use kvdyno_host::Root;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::{
@@ -18,6 +18,7 @@ use kvdyno_record::hlog;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::protocol::{NO_HARNESS, WorkerDescription};
 use kvdyno_record::run::RunRecord;
+use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
 use kvdyno_record::workload::{
     Choice, Data, Drive, Ends, Key, KeyFormat, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
@@ -82,13 +83,13 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
         suite: plan.suite.clone(),
         name: named.name.clone(),
         note: named.note.clone(),
-        program: crate::cli::VERSION.to_owned(),
-        command: std::env::args().map(|word| crate::redact::redact(&word)).collect(),
+        program: kvdyno_record::VERSION.to_owned(),
+        command: std::env::args().map(|word| kvdyno_record::redact::redact(&word)).collect(),
         started_unix_ns: ended.saturating_sub(report.jobs.iter().map(Job::window_ns).sum()),
         ended_unix_ns: Some(ended),
         resumed_unix_ns: Vec::new(),
         place: place.to_owned(),
-        host_before: facts::read(&Root::system(), runs),
+        host_before: machine::read(&Root::system(), runs),
         host_after: None,
         harness_ns_per_op: None,
         block_io: Watch::Off,
@@ -381,6 +382,6 @@ mod tests {
         let file = folder.path().join("fio.json");
         std::fs::write(&file, "no JSON").unwrap();
         let error = import(&file, folder.path(), &NamedArgs::default()).unwrap_err();
-        assert_eq!(crate::exit::of_error(&error), crate::exit::Exit::Usage);
+        assert_eq!(crate::exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
     }
 }

@@ -2,13 +2,13 @@
 //! has them, else over fifths of each case.
 
 use crate::printer::Printer;
-use crate::report::evidence::{CaseEvidence, Evidence};
-use crate::report::table::{Side, Table};
-use crate::report::wrap::wrap;
-use crate::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
-use crate::units::percent;
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::series::Slice;
+use kvdyno_record::units::percent;
+use kvdyno_render::table::{Side, Table};
+use kvdyno_render::wrap::wrap;
 use std::collections::BTreeMap;
 
 /// The jobs whose figures must be steady together for SNIA's IOPS test to end.

@@ -1,7 +1,7 @@
 //! The suite that `kvdyno drive` writes: text, so that it can be read, copied and changed.
 
 use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay};
-use crate::units::parse_duration;
+use kvdyno_record::units::parse_duration;
 
 /// SNIA PTS 2.0.2, IOPS test: shares of reads, from all to none.
 const SNIA_READS: [u32; 7] = [100, 95, 65, 50, 35, 5, 0];

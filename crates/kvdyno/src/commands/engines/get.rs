@@ -4,13 +4,15 @@
 use super::maven;
 use super::releases::{self, Published};
 use crate::cli::GetArgs;
-use crate::exit::{Complaint, Exit};
+use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
-use crate::{units, workers};
+use crate::workers;
 use anyhow::Context as _;
 use kvdyno_record::engine::library::{self, ABOUT, About, Build, Installed};
+use kvdyno_record::exit::Exit;
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::is_version;
+use kvdyno_record::units;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;

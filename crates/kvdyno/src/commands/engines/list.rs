@@ -2,12 +2,12 @@
 //! releases that can be fetched.
 
 use super::releases;
-use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::report::table::{Side, Table};
-use crate::units;
 use crate::workers;
 use kvdyno_record::engine::library;
+use kvdyno_record::exit::Exit;
+use kvdyno_record::units;
+use kvdyno_render::table::{Side, Table};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;

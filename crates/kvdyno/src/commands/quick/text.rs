@@ -215,8 +215,8 @@ fn quoted(typed: &str) -> String {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
-    use crate::suite::{Overrides, Suite};
     use clap::Parser as _;
+    use kvdyno_suite::{Overrides, Suite};
 
     fn of(typed: &str) -> (QuickArgs, Vec<String>) {
         let line = format!("kvdyno quick {typed}");

@@ -1,10 +1,10 @@
 //! What is not the same when a run is repeated: machine, volume, program, engines. Each difference
 //! is a sentence.
 
-use crate::units;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::plan::Plan;
+use kvdyno_record::units;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a run was made, or is to be.
@@ -104,7 +104,7 @@ fn unknown_options(here: &Side<'_>, plan: &Plan) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::Fixture;
+    use kvdyno_analysis::fixture::Fixture;
     use kvdyno_record::library::Library;
 
     #[test]

@@ -3,12 +3,12 @@
 
 use crate::exit::Complaint;
 use crate::libraries::{choose, of_file, of_installed};
-use crate::suite::{Missing, Pick, Wanted};
 use crate::workers::{self, Workers};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, Installed};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_suite::{Missing, Pick, Wanted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -125,7 +125,7 @@ fn not_here(case: &Case, missing: Missing) -> Complaint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture::Fixture;
+    use kvdyno_analysis::fixture::Fixture;
 
     fn loaded(labels: &[&str]) -> Plan {
         let mut plan = Fixture::new().plan;

@@ -3,13 +3,14 @@
 use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
-use crate::host::Root;
-use crate::search::{Next, drive};
 use crate::workers::Workers;
-use crate::{suite, units};
+use kvdyno_analysis::search::{Next, drive};
+use kvdyno_host::Root;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
+use kvdyno_record::units;
 use kvdyno_record::workload::Work;
+use kvdyno_suite as suite;
 use std::path::PathBuf;
 
 /// What makes every point: the suite, and how it is bent for all of them.

@@ -1,10 +1,10 @@
 //! The list of runs, as it lies in the folder now.
 
 use super::super::runs;
-use crate::report::evidence::Evidence;
-use crate::report::page::{RunEntry, State};
-use crate::report::summary::Summary;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::RunFolder;
+use kvdyno_render::page::{RunEntry, State};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

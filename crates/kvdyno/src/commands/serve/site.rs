@@ -6,12 +6,12 @@ use super::guard::Asked;
 use super::reply::{self, Reply};
 use super::route::{Form, Subject, route};
 use super::shelf::Shelf;
-use crate::report::evidence::Evidence;
-use crate::report::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, VersusData, html};
-use crate::report::versus::{Figures, Noise, Question, Record, Sides, Versus};
 use hyper::StatusCode;
 use hyper::header::HeaderValue;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::versus::{Figures, Noise, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
+use kvdyno_render::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, VersusData, html};
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -1,0 +1,66 @@
+//! What tells one run from another in a list: which engines it is about, and how much data. From
+//! the plan, so that a run at work has it from its first case on.
+
+use super::evidence::{CaseEvidence, Evidence};
+
+/// Labels of the engines under test, in the order of the plan: bare drives and the engine that
+/// measures the harness are left out where there are others.
+pub fn engines(evidence: &Evidence) -> Vec<String> {
+    let about = |case: &&CaseEvidence| is_about_an_engine(case);
+    let mut labels = labels(evidence.cases.iter().filter(about));
+    if labels.is_empty() {
+        labels = self::labels(evidence.cases.iter());
+    }
+    labels
+}
+
+/// Bytes of keys and values in the largest data set that an engine under test has; none where only
+/// drives are measured.
+pub fn user_bytes(evidence: &Evidence) -> Option<u64> {
+    let cases = evidence.cases.iter().filter(|case| !is_drive(case));
+    cases.map(|case| case.case.shape.user_bytes()).max()
+}
+
+fn is_about_an_engine(case: &CaseEvidence) -> bool {
+    // A case without a record yet is known by its engine's name alone.
+    !is_drive(case) && !case.measures_the_harness() && case.case.engine != "null"
+}
+
+fn is_drive(case: &CaseEvidence) -> bool {
+    case.case.ceiling || case.is_bare_drive() || case.case.engine == "drive"
+}
+
+fn labels<'a>(cases: impl Iterator<Item = &'a CaseEvidence>) -> Vec<String> {
+    let mut cases: Vec<_> = cases.collect();
+    cases.sort_by_key(|case| case.case.listed);
+    let mut labels: Vec<String> = Vec::new();
+    for case in cases {
+        if !labels.contains(&case.case.label) {
+            labels.push(case.case.label.clone());
+        }
+    }
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Fixture;
+
+    #[test]
+    fn drives_and_the_harness_are_not_what_a_run_is_about() {
+        let fixture = Fixture::new();
+        let folder = tempfile::tempdir().unwrap();
+        let mut evidence = Evidence::read(&fixture.write(&folder.path().join("run"))).unwrap();
+        let before = engines(&evidence);
+        assert!(!before.iter().any(|label| label == "null"), "{before:?}");
+        evidence.cases[0].case.ceiling = true;
+        evidence.cases[0].case.label = "drive-mmap".to_owned();
+        assert!(!engines(&evidence).contains(&"drive-mmap".to_owned()));
+        for case in &mut evidence.cases {
+            case.case.ceiling = true;
+        }
+        assert!(engines(&evidence).contains(&"drive-mmap".to_owned()), "nothing else is there");
+        assert_eq!(user_bytes(&evidence), None);
+    }
+}

@@ -1,0 +1,238 @@
+//! A run's answer in a sentence for each workload: who does how many times as much as whom, and how
+//! sure that is.
+//!
+//! Engines are compared at the same work and durability class only; the null engine never is. A
+//! ratio's range is the widest that the two ranges allow: low over high to high over low.
+
+mod clause;
+mod drive;
+mod volumes;
+mod words;
+
+use super::catalogue as c;
+use super::group::{Group, RoleRow, RunRow};
+use super::metric::Metric;
+use super::summary::Summary;
+use clause::Standing;
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+use words::Words;
+
+/// What a workload's figures come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The phase, and what sets it apart from others of the run.
+    pub workload: String,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// An answer for each workload: loads first, in the order of the plan.
+pub fn answers(summary: &Summary) -> Vec<Answer> {
+    let (mut loads, mut runs) = (Vec::new(), Vec::new());
+    for setting in settings(summary) {
+        let first = setting.groups[0];
+        let apart = apart(summary, first, true);
+        if let Some(sentence) = setting.load_sentence() {
+            let phase = first.load.as_ref().map_or("load", |load| load.phase.as_str());
+            loads.push(Answer { workload: format!("{phase}{apart}"), sentence });
+        }
+        for (at, run) in first.runs.iter().enumerate() {
+            if let Some(sentence) = setting.run_sentence(at) {
+                runs.push(Answer { workload: format!("{}{apart}", run.phase), sentence });
+            }
+        }
+    }
+    let (mut loads_by_volume, mut runs_by_volume) = volumes::answers(summary);
+    loads.append(&mut loads_by_volume);
+    match &summary.search {
+        None => {
+            loads.append(&mut runs);
+            loads.append(&mut runs_by_volume);
+        }
+        // Its points are one question.
+        Some(search) => {
+            let (workload, sentence) = (search.phase.clone(), search.sentences.join(" "));
+            loads.insert(0, Answer { workload, sentence });
+        }
+    }
+    loads
+}
+
+/// Groups that do the same work with the same means, numbers of threads and engines aside.
+struct Setting<'s> {
+    summary: &'s Summary,
+    groups: Vec<&'s Group>,
+}
+
+fn settings(summary: &Summary) -> Vec<Setting<'_>> {
+    let mut settings: Vec<Setting<'_>> = Vec::new();
+    for group in summary.groups.iter().filter(|group| group.competes()) {
+        match settings.iter_mut().find(|setting| same_setting(setting.groups[0], group)) {
+            Some(setting) => setting.groups.push(group),
+            None => settings.push(Setting { summary, groups: vec![group] }),
+        }
+    }
+    settings
+}
+
+fn same_setting(a: &Group, b: &Group) -> bool {
+    a.volume == b.volume && alike(a, b)
+}
+
+/// The same work with the same means, on whatever volume.
+fn alike(a: &Group, b: &Group) -> bool {
+    let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
+    let means = |group: &Group| (group.ram(), group.durability);
+    let phases = |group: &Group| -> Vec<String> {
+        let of_role = |role: &RoleRow| format!("{} {} {}", role.role, role.mix, role.open_loop);
+        group
+            .runs
+            .iter()
+            .flat_map(|run| run.roles.iter().map(|r| format!("{} {}", run.phase, of_role(r))))
+            .collect()
+    };
+    data(a) == data(b) && means(a) == means(b) && phases(a) == phases(b)
+}
+
+/// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
+fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
+    let others = || summary.groups.iter().filter(|other| other.competes());
+    let mut text = String::new();
+    let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
+    if others().any(|other| data(other) != data(group)) {
+        let (key, value) = (group.key_bytes, group.value_bytes_mean);
+        text += &format!(", {} x {key}+{value} bytes", units::exact_count(group.records));
+    }
+    if others().any(|other| other.ram() != group.ram()) {
+        text += &match group.ram_limit_bytes {
+            Some(_) if group.ram_limit_held == Some(false) => {
+                format!(", RAM {} not enforced", group.ram())
+            }
+            None if group.tier.is_none() => ", no RAM limit".to_owned(),
+            _ => format!(", RAM {}", group.ram()),
+        };
+    }
+    if let Some(volume) = group.volume.as_ref().filter(|_| by_volume)
+        && others().any(|other| other.volume.as_ref() != Some(volume))
+    {
+        text += &format!(", on {volume}");
+    }
+    if others().any(|other| other.durability != group.durability) {
+        text += &format!(", durability {}", group.durability.as_str());
+    }
+    text
+}
+
+impl<'s> Setting<'s> {
+    fn load_sentence(&self) -> Option<String> {
+        let first = self.groups.iter().find(|group| group.load.is_some())?;
+        let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
+        let mut peers: Vec<&Group> = self.groups.iter().filter(loads).copied().collect();
+        // Where each number of threads has a load of its own, an engine stands for all of its own
+        // with the first.
+        let mut told: Vec<&str> = Vec::new();
+        peers.retain(|group| {
+            let new = !told.contains(&group.label.as_str());
+            told.extend(new.then_some(group.label.as_str()));
+            new
+        });
+        let standings =
+            self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
+        let text = clause::rates(standings, &words::LOADS)?;
+        Some(format!("{text}."))
+    }
+
+    /// At the most threads that the most engines have figures for.
+    fn run_sentence(&self, at: usize) -> Option<String> {
+        let chosen = self.by_threads().into_iter().max_by_key(|peers| {
+            let threads = peers[0].threads;
+            let figures = peers.iter().filter(|group| rate(group, at, 0).is_some()).count();
+            (figures, threads)
+        })?;
+        let roles = &chosen[0].runs.get(at)?.roles;
+        let clauses: Vec<String> =
+            (0..roles.len()).filter_map(|role| self.role_clause(&chosen, at, role)).collect();
+        if clauses.is_empty() {
+            return None;
+        }
+        let drive = drive::sentence(self.ceilings(&chosen, at));
+        Some(format!("At {}: {}.{drive}", words::threads(roles), clauses.join("; ")))
+    }
+
+    /// Each engine's name, and how far from the drive it is.
+    fn ceilings(&self, groups: &[&'s Group], at: usize) -> Vec<(&'s str, &'s RunRow)> {
+        let run = |group: &&'s Group| Some((self.name(group), group.runs.get(at)?));
+        groups.iter().filter_map(run).collect()
+    }
+
+    /// Groups that differ in their engine alone, for each number of threads.
+    fn by_threads(&self) -> Vec<Vec<&'s Group>> {
+        let mut sets: Vec<Vec<&Group>> = Vec::new();
+        for group in &self.groups {
+            match sets.iter_mut().find(|set| set[0].run_peers == group.run_peers) {
+                Some(set) => set.push(group),
+                None => sets.push(vec![group]),
+            }
+        }
+        sets
+    }
+
+    fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {
+        let row = chosen[0].runs.get(at)?.roles.get(role)?;
+        if row.open_loop {
+            let response = |group| metric(group, at, role, &c::RESPONSE_P99);
+            let offered = row.metrics.value(&c::OFFERED_OPS_PER_S);
+            return clause::responses(self.standings(chosen, response), &row.role, offered);
+        }
+        let rates = |groups: &[&'s Group]| self.standings(groups, |group| rate(group, at, role));
+        let text = clause::rates(rates(chosen), &Words::of(&row.mix))?;
+        let leader = clause::leader(rates(chosen));
+        let reversed = self.by_threads().into_iter().filter(|peers| {
+            let other = clause::leader(rates(peers));
+            leader.is_some() && other.is_some() && other != leader
+        });
+        let threads: Vec<String> =
+            reversed.filter_map(|peers| Some(peers[0].threads?.to_string())).collect();
+        Some(match threads.as_slice() {
+            [] => text,
+            threads => format!("{text} (another leads at {})", words::list(threads)),
+        })
+    }
+
+    fn standings(
+        &self,
+        groups: &[&'s Group],
+        figure: impl Fn(&'s Group) -> Option<&'s Metric>,
+    ) -> Vec<Standing<'s>> {
+        let standing = |group: &&'s Group| Standing::new(self.name(group), group, figure(group));
+        groups.iter().map(standing).collect()
+    }
+
+    /// As people call the engine, where the suite gave it no label of its own.
+    fn name(&self, group: &'s Group) -> &'s str {
+        title(self.summary, group)
+    }
+}
+
+/// As people call a group's engine, where the suite gave it no label of its own.
+pub fn title<'s>(summary: &'s Summary, group: &'s Group) -> &'s str {
+    super::summary::title(&summary.engines, group)
+}
+
+fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {
+    metric(group, at, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
+}
+
+fn metric<'g>(
+    group: &'g Group,
+    at: usize,
+    role: usize,
+    definition: &super::metric::Definition,
+) -> Option<&'g Metric> {
+    group.runs.get(at)?.roles.get(role)?.metrics.get(definition)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! How far engines are from the drive, in words.
+
+use crate::catalogue as c;
+use crate::efficiency::{ABOVE_PERCENT, Against, Efficiency, Limit};
+use crate::group::RunRow;
+use crate::stats::MIN_TRIALS;
+use kvdyno_record::units;
+
+/// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os a second), LMDB
+/// reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a share.
+pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
+    let mut of: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, run) in engines {
+        let Some(standing) = run.efficiency.as_ref() else { continue };
+        let Some(ceiling) = standing.ceiling.as_ref() else { continue };
+        let Some(reached) = reached(name, run, standing, ceiling) else { continue };
+        let whole = whole(ceiling, standing.reads_alone);
+        match of.iter_mut().find(|(known, _)| *known == whole) {
+            Some((_, engines)) => engines.push(reached),
+            None => of.push((whole, vec![reached])),
+        }
+    }
+    let each = of.iter().map(|(whole, engines)| format!(" Of {whole}, {}.", engines.join("; ")));
+    each.collect()
+}
+
+/// What the drive gives.
+fn whole(ceiling: &Against, reads_alone: bool) -> String {
+    let Against { in_flight, method, ios_per_s, .. } = ceiling;
+    let kind = if reads_alone { "reads" } else { "I/Os" };
+    let who = match (ceiling.blocking, in_flight) {
+        (true, 1) => "1 thread at queue depth 1".to_owned(),
+        (true, n) => format!("{n} threads at queue depth 1"),
+        (false, n) => format!("{n} in flight"),
+    };
+    let per_s = units::si(*ios_per_s);
+    format!("the raw-device baseline ({who}, {method}: {per_s} {kind} a second)")
+}
+
+fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -> Option<String> {
+    let share = run.metrics.get(&c::CEILING_SHARE)?;
+    let value = share.value?;
+    let trials = share.n.min(ceiling.n);
+    // The widest that both ranges allow: each share is of the ceiling's median.
+    let (low, high) = share.range()?;
+    let low = low * ceiling.ios_per_s / ceiling.ios_per_s_high;
+    let high = high * ceiling.ios_per_s / ceiling.ios_per_s_low;
+    // Whether it is below the drive at all is not known: that is no statement.
+    if value > ABOVE_PERCENT || (low < 100.0 && high >= 100.0) {
+        return None;
+    }
+    let sure = match trials {
+        0 | 1 => " (one trial: no spread known)".to_owned(),
+        n if n < MIN_TRIALS => format!(" ({n} trials: too few to be sure)"),
+        _ => format!(" ({low:.0} to {high:.0} %)"),
+    };
+    let limit = match standing.limit {
+        Some(Limit::Drive) => ", limited by the drive",
+        Some(Limit::Cpu) => ", limited by the CPU",
+        Some(Limit::Lock) => ", limited by neither CPU nor drive: its threads wait for each other",
+        Some(Limit::Turns) => ", neither CPU nor drive full",
+        Some(Limit::Rate) => ", at its target rate",
+        None => "",
+    };
+    let cached = if standing.cached { " (served from memory)" } else { "" };
+    Some(format!("{name} reaches {value:.0} %{sure}{limit}{cached}"))
+}

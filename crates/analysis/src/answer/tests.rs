@@ -1,0 +1,161 @@
+//! Answers of the hand-made run.
+
+use super::answers;
+use crate::fixture::Fixture;
+use crate::summary::Summary;
+use kvdyno_record::engine::Durability;
+use kvdyno_record::host::Drive;
+
+fn sentences(summary: &Summary) -> Vec<String> {
+    answers(summary).into_iter().map(|a| format!("{}: {}", a.workload, a.sentence)).collect()
+}
+
+#[test]
+fn each_workload_has_its_sentence() {
+    assert_eq!(
+        sentences(&Fixture::new().summary()),
+        [
+            "load: no significant difference between LMDB and RocksDB: LMDB loads 194 k (192 k to \
+             196 k) records a second, RocksDB 194 k (192 k to 196 k).",
+            "measure: At 1 reader and 1 writer: LMDB reads 1.31 times as many keys a second as \
+             RocksDB (2 trials: too few to be sure); RocksDB writes 1.45 times as many records a \
+             second as LMDB (2 trials: too few to be sure).",
+        ]
+    );
+}
+
+/// What is `RocksDB`'s in the fixture is LMDB's on another volume here.
+#[test]
+fn an_engine_on_two_volumes_stands_beside_itself() {
+    let mut fixture = Fixture::new();
+    for case in fixture.cases.iter_mut().filter(|case| case.record.case.engine == "rocksdb") {
+        "lmdb".clone_into(&mut case.record.case.engine);
+        "LMDB".clone_into(&mut case.record.case.label);
+    }
+    let drive = Drive { name: "loop0".to_owned(), ..Drive::default() };
+    fixture.on_volume("_rocksdb_", "xfs", &drive, true);
+    fixture.on_volume("_lmdb_", "ext4", &drive, true);
+    fixture.on_volume("_null_", "ext4", &drive, true);
+    let summary = fixture.summary();
+    let text = sentences(&summary);
+    let by_volume: Vec<_> = text.iter().filter(|text| text.contains("by volume")).collect();
+    assert_eq!(
+        by_volume,
+        [
+            "load, LMDB by volume: no significant difference between LMDB on ext4 and LMDB on \
+             xfs: LMDB on ext4 loads 194 k (192 k to 196 k) records a second, LMDB on xfs 194 k \
+             (192 k to 196 k).",
+            "measure, LMDB by volume: At 1 reader and 1 writer: LMDB on ext4 reads 1.31 times as \
+             many keys a second as LMDB on xfs (2 trials: too few to be sure); LMDB on xfs writes \
+             1.45 times as many records a second as LMDB on ext4 (2 trials: too few to be sure).",
+        ]
+    );
+    // On one volume there is nobody beside it, and nothing to be told from itself.
+    assert!(text.iter().any(|text| text.starts_with("load, on xfs: LMDB loads 194 k")), "{text:?}");
+    let role = |volume: &str| {
+        let group = summary.groups.iter().find(|group| {
+            group.volume.as_deref() == Some(volume) && group.threads == Some(1) && group.competes()
+        });
+        group.unwrap().runs[0].roles[0].beside_volume.clone().unwrap()
+    };
+    assert_eq!((role("ext4").cell(), role("xfs").base), ("1.00".to_owned(), "ext4".to_owned()));
+    assert_eq!(role("xfs").cell(), "0.77?");
+}
+
+#[test]
+fn four_trials_are_enough_for_a_range() {
+    let mut fixture = Fixture::new();
+    for (trial, add) in [(1, 2), (2, 2)] {
+        let again: Vec<_> =
+            fixture.cases.iter().filter(|case| case.record.case.trial == trial).cloned().collect();
+        for mut case in again {
+            case.record.case.trial += add;
+            case.record.case.id = case.record.case.id.replace("_r", "_again_r");
+            fixture.plan.cases.push(case.record.case.clone());
+            fixture.cases.push(case);
+        }
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("LMDB reads 1.31 (1.27 to 1.34) times as many keys"), "{text}");
+}
+
+#[test]
+fn one_trial_has_no_spread() {
+    let mut fixture = Fixture::new();
+    fixture.cases.retain(|case| case.record.case.trial == 1);
+    fixture.plan.cases.retain(|case| case.trial == 1);
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("as RocksDB (one trial: no spread known)"), "{text}");
+}
+
+#[test]
+fn other_durability_classes_are_other_workloads() {
+    let mut fixture = Fixture::new();
+    for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "rocksdb") {
+        case.options.durability = Durability::Async;
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("measure, durability async: At 1 reader"), "{text}");
+    assert!(!text.contains("times as many"), "{text}");
+}
+
+#[test]
+fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.cases {
+        if case.record.case.engine == "null" {
+            let worker = case.record.worker.as_mut().unwrap();
+            worker.description.engine.capabilities.measures_the_harness = false;
+        }
+    }
+    for case in &mut fixture.plan.cases {
+        case.options.durability = Durability::Commit;
+    }
+    let text = sentences(&fixture.summary()).join("\n");
+    assert!(text.contains("null reads the most keys a second: "), "{text}");
+    assert!(
+        text.contains(" times LMDB") && text.contains(" (2 trials: too few to be sure)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("; RocksDB did not fit (0 of 2 trials)") || text.contains(" times RocksDB"),
+        "{text}"
+    );
+}
+
+#[test]
+fn how_far_from_the_drive_is_said_as_sure_as_it_is() {
+    let sentence = |trials| {
+        let answers = answers(&Fixture::with_drive(trials).summary());
+        answers.into_iter().find(|answer| answer.workload == "measure").unwrap().sentence
+    };
+    let sure = sentence(4);
+    let words = "Of the raw-device baseline (2 threads at queue depth 1, psync: 9.29 k I/Os a \
+                 second), LMDB reaches 87 % (83 to 93 %), limited by the drive; RocksDB reaches \
+                 62 % (59 to 66 %), neither CPU nor drive full.";
+    assert!(sure.ends_with(words), "{sure}");
+    let unsure = sentence(2);
+    assert!(unsure.contains("(2 trials: too few to be sure), limited by the drive"), "{unsure}");
+    assert!(!unsure.contains("uring-32") && !unsure.contains("bare drive"), "{unsure}");
+}
+
+/// From 51 to 222 % of the drive is no statement, and nor is 119 %.
+#[test]
+fn a_range_that_spans_the_raw_device_says_nothing() {
+    let said = |spread: &[u64]| {
+        let mut fixture = Fixture::with_drive(4);
+        for (trial, percent) in (1..).zip(spread) {
+            let case = fixture.case(&format!("lmdb_t1_r{trial}"));
+            let phase = case.phase("measure");
+            let before = phase.before.device.clone().unwrap();
+            let after = phase.after.device.as_mut().unwrap();
+            after.reads = before.reads + (after.reads - before.reads) * percent / 100;
+        }
+        sentences(&fixture.summary()).join("\n")
+    };
+    assert!(said(&[100; 4]).contains("LMDB reaches 87 %"), "{}", said(&[100; 4]));
+    for spread in [[60, 100, 110, 200], [150; 4]] {
+        let text = said(&spread);
+        assert!(!text.contains("LMDB reaches") && text.contains("RocksDB reaches"), "{text}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What the volume makes of it: each engine beside itself.
+
+use super::clause::{self, Standing};
+use super::words::{self, Words};
+use super::{Answer, alike, apart, metric, title};
+use crate::catalogue as c;
+use crate::group::Group;
+use crate::metric::Metric;
+use crate::summary::Summary;
+
+/// A sentence for each engine that was on several volumes: its loads, then what it was measured
+/// doing.
+pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
+    let on_volumes = || {
+        let competing = summary.groups.iter().filter(|group| group.competes());
+        competing.filter(|group| group.volume.is_some())
+    };
+    let of = |group: &Group| format!("{}{}", title(summary, group), apart(summary, group, false));
+    // A load may be a case of its own on one volume, and the beginning of one on another.
+    let with_loads = on_volumes().filter(|group| group.load.is_some());
+    let loads = sets(with_loads, |a, b| a.load_on_volumes == b.load_on_volumes);
+    let loads = loads.into_iter().filter_map(|groups| {
+        let workload = format!("load, {} by volume", of(groups[0]));
+        Some(Answer { workload, sentence: load(summary, groups)? })
+    });
+    let mut runs = Vec::new();
+    for groups in sets(on_volumes(), |a, b| a.label == b.label && alike(a, b)) {
+        let of = of(groups[0]);
+        for at in 0..groups[0].runs.len() {
+            if let Some((phase, sentence)) = run(summary, &groups, at) {
+                runs.push(Answer { workload: format!("{phase}, {of} by volume"), sentence });
+            }
+        }
+    }
+    (loads.collect(), runs)
+}
+
+/// Those that are the same together, in the order of the first of each.
+fn sets<'s>(
+    groups: impl Iterator<Item = &'s Group>,
+    same: impl Fn(&Group, &Group) -> bool,
+) -> Vec<Vec<&'s Group>> {
+    let mut sets: Vec<Vec<&Group>> = Vec::new();
+    for group in groups {
+        match sets.iter_mut().find(|set| same(set[0], group)) {
+            Some(set) => set.push(group),
+            None => sets.push(vec![group]),
+        }
+    }
+    sets
+}
+
+/// Each volume once, where there are several.
+fn each_volume<'s>(groups: impl Iterator<Item = &'s Group>) -> Option<Vec<&'s Group>> {
+    let mut once: Vec<&Group> = Vec::new();
+    for group in groups {
+        if once.iter().all(|known| known.volume != group.volume) {
+            once.push(group);
+        }
+    }
+    (once.len() > 1).then_some(once)
+}
+
+fn load(summary: &Summary, groups: Vec<&Group>) -> Option<String> {
+    let groups = each_volume(groups.into_iter())?;
+    let name = title(summary, groups[0]);
+    let rate = |group: &'_ Group| -> Option<Metric> {
+        group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S).cloned()
+    };
+    Some(format!("{}.", sentence(&groups, name, rate, &words::LOADS)?))
+}
+
+/// At the most threads that the most volumes have figures for; roles that were given a rate left
+/// out, for that is what they got.
+fn run(summary: &Summary, groups: &[&Group], at: usize) -> Option<(String, String)> {
+    let sets = sets(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
+    let figures =
+        |set: &[&Group]| set.iter().filter(|group| super::rate(group, at, 0).is_some()).count();
+    let set = sets.into_iter().max_by_key(|set| (figures(set), set[0].threads))?;
+    let groups = each_volume(set.into_iter())?;
+    let first = groups[0].runs.get(at)?;
+    let name = title(summary, groups[0]);
+    let clauses = first.roles.iter().enumerate().filter(|(_, role)| !role.open_loop);
+    let clauses: Vec<String> = clauses
+        .filter_map(|(role, row)| {
+            let rate = |group: &'_ Group| metric(group, at, role, &c::OPS_PER_S).cloned();
+            sentence(&groups, name, rate, &Words::of(&row.mix))
+        })
+        .collect();
+    let threads = words::threads(&first.roles);
+    let said = format!("At {threads}: {}.", clauses.join("; "));
+    (!clauses.is_empty()).then_some((first.phase.clone(), said))
+}
+
+fn sentence(
+    groups: &[&Group],
+    name: &str,
+    figure: impl Fn(&Group) -> Option<Metric>,
+    words: &Words,
+) -> Option<String> {
+    let volume = |group: &Group| group.volume.clone().unwrap_or_default();
+    let names: Vec<String> =
+        groups.iter().map(|group| format!("{name} on {}", volume(group))).collect();
+    let standings = groups.iter().zip(&names);
+    let standings =
+        standings.map(|(group, name)| Standing::new(name, group, figure(group).as_ref()));
+    clause::rates(standings.collect(), words)
+}

@@ -1,0 +1,240 @@
+//! What an engine is held against, when there is nothing to hold it against, and what limits it.
+
+use super::{Efficiency, Limit, limit};
+use crate::catalogue as c;
+use crate::fixture::{Fixture, FixtureCase};
+use crate::group::RunRow;
+use crate::metric::{Definition, Metric};
+use crate::summary::Summary;
+use kvdyno_record::host::Drive;
+use kvdyno_record::usage::{DeviceUsage, Snapshot};
+
+fn run<'s>(summary: &'s Summary, label: &str, threads: u32) -> &'s RunRow {
+    let wanted =
+        |group: &&crate::group::Group| group.label == label && group.threads == Some(threads);
+    &summary.groups.iter().find(wanted).unwrap().runs[0]
+}
+
+fn standing(summary: &Summary, threads: u32) -> &Efficiency {
+    run(summary, "LMDB", threads).efficiency.as_ref().unwrap()
+}
+
+fn share(summary: &Summary, threads: u32, definition: &Definition) -> Option<f64> {
+    run(summary, "LMDB", threads).metrics.value(definition)
+}
+
+/// Changes what the device counted in every trial of the cases of an engine or a job.
+fn recount(fixture: &mut Fixture, name: &str, change: impl Fn(&mut DeviceUsage, u64)) {
+    let of = |case: &&mut FixtureCase| case.record.case.id.contains(name);
+    for case in fixture.cases.iter_mut().filter(of) {
+        for phase in case.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
+            let before = phase.before.device.clone().unwrap();
+            let synced = phase.synced.as_mut().map(|(synced, _)| synced);
+            for snapshot in [Some(&mut phase.after), synced].into_iter().flatten() {
+                let device = snapshot.device.as_mut().unwrap();
+                change(device, before.reads);
+            }
+            change_name(&mut phase.before, &phase.after);
+        }
+    }
+}
+
+/// Both readings are of one device.
+fn change_name(before: &mut Snapshot, after: &Snapshot) {
+    let name = after.device.as_ref().unwrap().device.clone();
+    before.device.as_mut().unwrap().device = name;
+}
+
+#[test]
+fn an_engine_is_held_against_as_many_threads_that_wait() {
+    let summary = Fixture::with_drive(4).summary();
+    for (threads, job) in [(1, "psync-2"), (2, "psync-3")] {
+        let standing = standing(&summary, threads);
+        let ceiling = standing.ceiling.as_ref().unwrap();
+        assert_eq!((ceiling.job.as_str(), ceiling.in_flight), (job, threads + 1), "and the writer");
+        let most = standing.drive.as_ref().unwrap();
+        assert_eq!((most.job.as_str(), most.in_flight), ("uring-32", 32));
+        let own = run(&summary, "LMDB", threads);
+        let ios = own.metrics.value(&c::DEVICE_READS_PER_S).unwrap()
+            + own.metrics.value(&c::DEVICE_WRITES_PER_S).unwrap();
+        let found = share(&summary, threads, &c::CEILING_SHARE).unwrap();
+        assert!((found - 100.0 * ios / ceiling.ios_per_s).abs() < 1e-9, "{found}");
+        assert!(!standing.reads_alone && !standing.cached);
+        assert_eq!(standing.limit, Some(Limit::Drive));
+    }
+}
+
+#[test]
+fn a_ceiling_is_what_the_drive_gave_the_job_and_not_others() {
+    let ceiling = |more_writes: u64| {
+        let mut fixture = Fixture::with_drive(2);
+        recount(&mut fixture, "psync-2", |device, _| device.writes += more_writes);
+        standing(&fixture.summary(), 1).ceiling.clone().unwrap()
+    };
+    let (alone, beside) = (ceiling(0), ceiling(300_000));
+    assert!((alone.ios_per_s - beside.ios_per_s).abs() < 0.1, "{alone:?} {beside:?}");
+    assert_eq!(beside.job, "psync-2");
+}
+
+#[test]
+fn without_a_ceiling_there_is_no_share_and_no_reason_either() {
+    let summary = Fixture::new().summary();
+    assert_eq!(run(&summary, "LMDB", 1).metrics.get(&c::CEILING_SHARE), None);
+    let standing = standing(&summary, 1);
+    assert_eq!((&standing.why_no_share, standing.limit), (&None, Some(Limit::Turns)));
+}
+
+/// Why there is no share, after a change.
+fn why(change: impl Fn(&mut Fixture)) -> String {
+    let mut fixture = Fixture::with_drive(2);
+    change(&mut fixture);
+    let summary = fixture.summary();
+    assert_eq!(share(&summary, 1, &c::CEILING_SHARE), None);
+    standing(&summary, 1).why_no_share.clone().unwrap()
+}
+
+#[test]
+fn what_the_bare_drive_did_not_do_is_no_ceiling() {
+    let elsewhere = why(|fixture| {
+        recount(fixture, "_drive_", |device, _| device.device = "nvme0n1".to_owned());
+    });
+    assert_eq!(elsewhere, "no raw-device baseline was taken on vda");
+    let larger = why(|fixture| {
+        recount(fixture, "lmdb", |device, before| {
+            device.read_bytes += (device.reads - before) * 60_000;
+        });
+    });
+    assert_eq!(larger, "its I/Os were of 62.6 KiB in the mean, the baselines' of 4.00 KiB");
+    let writes = why(|fixture| recount(fixture, "lmdb", |device, _| device.writes += 4_000_000));
+    assert_eq!(writes, "98.1 % of its I/Os were writes: no baseline here is of such a mix");
+    let idle = why(|fixture| {
+        recount(fixture, "lmdb", |device, before| {
+            device.reads = before;
+            device.writes = 500;
+        });
+    });
+    assert_eq!(idle, "it made no I/O");
+}
+
+/// Two filesystems can be loop0 one after the other; one can be loop0 and then loop1.
+#[test]
+fn on_volumes_the_volume_counts_and_not_its_devices_name() {
+    let drive = |name: &str| Drive { name: name.to_owned(), ..Drive::default() };
+    let mut fixture = Fixture::with_drive(2);
+    fixture.on_volume("_", "ext4", &drive("loop0"), true);
+    recount(&mut fixture, "_drive_", |device, _| device.device = "loop1".to_owned());
+    let summary = fixture.summary();
+    let ceiling = standing(&summary, 1).ceiling.clone().unwrap();
+    assert_eq!(ceiling.volume.as_deref(), Some("ext4"));
+    let elsewhere = why(|fixture| {
+        fixture.on_volume("_", "ext4", &drive("loop0"), true);
+        fixture.on_volume("_drive_", "xfs", &drive("loop0"), true);
+    });
+    assert_eq!(elsewhere, "no raw-device baseline was taken on volume ext4");
+}
+
+#[test]
+fn another_number_in_flight_is_no_ceiling_and_the_drives_most_stays() {
+    let without = |jobs: &[&str]| {
+        let mut fixture = Fixture::with_drive(2);
+        let planned = fixture.plan.cases.iter_mut();
+        for case in planned.chain(fixture.cases.iter_mut().map(|case| &mut case.record.case)) {
+            case.ceiling &= !jobs.contains(&case.label.as_str());
+        }
+        fixture.summary()
+    };
+    // One reader and one writer are two in all, two readers and one writer three; two readers alone
+    // have a ceiling as well.
+    let summary = without(&["psync-3"]);
+    assert_eq!(standing(&summary, 2).ceiling.as_ref().unwrap().job, "psync-2");
+    let summary = without(&["psync-2", "psync-3"]);
+    assert_eq!(share(&summary, 1, &c::CEILING_SHARE), None);
+    let why = standing(&summary, 1).why_no_share.as_deref();
+    assert_eq!(why, Some("no raw-device baseline with 2 in flight, only with 32"));
+    assert!(share(&summary, 1, &c::DRIVE_SHARE).is_some());
+}
+
+#[test]
+fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
+    let mut fixture = Fixture::with_drive(2);
+    recount(&mut fixture, "lmdb", |device, _| device.writes += 40_000);
+    let summary = fixture.summary();
+    let standing = standing(&summary, 1);
+    assert!(standing.reads_alone);
+    let reads = run(&summary, "LMDB", 1).metrics.value(&c::DEVICE_READS_PER_S).unwrap();
+    let ceiling = standing.ceiling.as_ref().unwrap();
+    let found = share(&summary, 1, &c::CEILING_SHARE).unwrap();
+    assert!((found - 100.0 * reads / ceiling.ios_per_s).abs() < 1e-9, "{found}");
+}
+
+/// What limits two reading threads and a writer, of these figures, on two CPUs.
+fn limited(cpu_percent: f64, busy_percent: f64, queue: f64) -> Limit {
+    limited_on(2, cpu_percent, busy_percent, queue).unwrap()
+}
+
+/// The same on so many CPUs.
+fn limited_on(cpus: u32, cpu_percent: f64, busy_percent: f64, queue: f64) -> Result<Limit, String> {
+    let summary = Fixture::new().summary();
+    let mut run = run(&summary, "LMDB", 2).clone();
+    for (definition, value) in
+        [(&c::CPU_PERCENT, cpu_percent), (&c::DEVICE_BUSY, busy_percent), (&c::DEVICE_QUEUE, queue)]
+    {
+        let at = run.metrics.0.iter().position(|metric| metric.name == definition.name).unwrap();
+        run.metrics.0[at] = Metric::new(definition, vec![Ok(value)]);
+    }
+    limit(&run, false, cpus)
+}
+
+#[test]
+fn cpu_time_of_background_threads_is_not_the_operations() {
+    // Three threads, at the drive for most of their time, and compaction on three CPUs and more.
+    let why = limited_on(8, 315.0, 85.0, 2.5).unwrap_err();
+    assert!(why.starts_with("it had more CPU time than its closed-loop threads"), "{why}");
+    // Three threads' worth of CPU time, and nobody at the drive: theirs, or compaction's.
+    let why = limited_on(8, 290.0, 1.0, 0.02).unwrap_err();
+    assert!(why.starts_with("the drive and CPUs were idle"), "{why}");
+    assert_eq!(limited_on(8, 100.0, 85.0, 2.3), Ok(Limit::Turns), "100 % need not be theirs");
+    assert_eq!(limited_on(3, 256.0, 1.0, 0.02), Ok(Limit::Cpu), "85 % of three CPUs");
+    assert_eq!(limited_on(8, 690.0, 1.0, 0.02), Ok(Limit::Cpu), "whoever's threads they are");
+}
+
+#[test]
+fn a_ceiling_that_made_no_io_is_none() {
+    let mut fixture = Fixture::with_drive(2);
+    recount(&mut fixture, "psync-3", |device, before| {
+        device.reads = before;
+        device.writes = 500;
+    });
+    let summary = fixture.summary();
+    let found = share(&summary, 2, &c::CEILING_SHARE);
+    assert!(found.is_some_and(f64::is_finite), "{found:?}");
+    assert_eq!(standing(&summary, 2).ceiling.as_ref().unwrap().job, "psync-2", "the next");
+    let all = why(|fixture| {
+        recount(fixture, "_drive_", |device, before| {
+            device.reads = before;
+            device.writes = 500;
+        });
+    });
+    assert_eq!(all, "the raw-device baselines made no I/O: they were not the drive's");
+}
+
+#[test]
+fn limits_are_told_apart_by_where_threads_spend_their_time() {
+    assert_eq!(limited(40.0, 99.0, 2.6), Limit::Drive, "three threads, and 2.6 at the drive");
+    assert_eq!(limited(175.0, 20.0, 0.3), Limit::Cpu, "of two CPUs");
+    assert_eq!(limited(60.0, 30.0, 0.4), Limit::Lock, "one thread at work, two wait");
+    assert_eq!(limited(100.0, 70.0, 1.0), Limit::Turns);
+    assert_eq!(limited(30.0, 25.0, 9.0), Limit::Lock, "bursts of writes, and idle in between");
+    assert_eq!(limited(20.0, 99.0, 64.0), Limit::Drive, "writes behind its back, too");
+    let mut fixture = Fixture::new();
+    for case in &mut fixture.cases {
+        for phase in &mut case.record.phases {
+            phase.before.device = None;
+        }
+    }
+    let summary = fixture.summary();
+    let standing = standing(&summary, 1);
+    assert_eq!(standing.limit, None);
+    let why = standing.why_no_limit.as_deref();
+    assert_eq!(why, Some("no block device with counters under the place"));
+}

@@ -1,0 +1,309 @@
+//! The record of a run as it lies on disk: every planned case with what it left behind. The summary
+//! and the findings are computed from this; nothing here computes.
+
+use super::metric::Why;
+use super::spent::Spent;
+use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
+use kvdyno_record::engine::{EngineEvent, EventKind};
+use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::hlog::Kind;
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::protocol::NO_HARNESS;
+use kvdyno_record::run::RunRecord;
+use kvdyno_record::samples::{PAGE_BYTES, Samples};
+use kvdyno_record::series::Slice;
+use kvdyno_record::workload::Work;
+use std::collections::BTreeMap;
+
+/// A run's record.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// `run.json`.
+    pub run: RunRecord,
+    /// `plan.json`.
+    pub plan: Plan,
+    /// Everything that was planned was done.
+    pub complete: bool,
+    /// In the order of the plan.
+    pub cases: Vec<CaseEvidence>,
+    /// Where it lies.
+    folder: RunFolder,
+}
+
+/// An attempt at a case that another one came after.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// Which it was, from 1.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// A planned case, and what its last attempt left behind.
+#[derive(Clone, Debug)]
+pub struct CaseEvidence {
+    /// As planned.
+    pub case: Case,
+    /// What it left behind; null: it has not ended, or its record is damaged.
+    pub record: Option<CaseRecord>,
+    /// Where; null together with the record.
+    folder: Option<CaseFolder>,
+    /// Why its record cannot be read.
+    pub damaged: Option<String>,
+    /// What was tried before that, in order.
+    pub earlier: Vec<Earlier>,
+}
+
+/// All samples of a case by tag: phase, role, operation, kind.
+pub type Latencies = BTreeMap<(String, String, String, Kind), Samples>;
+
+/// Samples that are held at one time, those of a case's trials: a hundred trials of forty kinds of
+/// times take half of it. A bundle could ask for any amount.
+const SAMPLES_MAX: usize = (512 << 20) / PAGE_BYTES;
+
+impl Evidence {
+    /// Reads a run.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        let (run, plan) = (folder.run()?, folder.plan()?);
+        let mut cases: Vec<CaseEvidence> = plan.cases.iter().map(CaseEvidence::planned).collect();
+        for attempt in folder.cases()? {
+            if attempt.path.join("case.json").is_file() {
+                file_attempt(&mut cases, attempt)?;
+            }
+        }
+        let (complete, folder) = (folder.is_complete(), folder.clone());
+        Ok(Self { run, plan, complete, cases, folder })
+    }
+
+    /// Files that are not what was sealed: every byte of the record is read for it.
+    pub fn altered(&self) -> Result<Vec<String>, RecordError> {
+        self.folder.changed_since_sealed()
+    }
+
+    /// Whether an engine failed. One that does not fit its RAM or its time has not: that is an
+    /// answer. A case whose load came to such an answer adds nothing to it.
+    pub fn engine_failed(&self) -> bool {
+        let failed = |outcome: &Outcome| match outcome {
+            Outcome::Done
+            | Outcome::DoesNotFit { .. }
+            | Outcome::OutOfTime { .. }
+            | Outcome::Interrupted { .. } => false,
+            Outcome::DiskFull { .. }
+            | Outcome::Killed { .. }
+            | Outcome::Failed { .. }
+            | Outcome::NotRun { .. } => true,
+        };
+        let answered_by_load = |case: &CaseEvidence, outcome: &Outcome| {
+            let load = self.recorded().find(|(load, _)| load.case.id == case.case.database.made_by);
+            matches!(outcome, Outcome::NotRun { .. })
+                && load.is_some_and(|(_, record)| !failed(&record.outcome))
+                && load.is_some_and(|(load, _)| !load.is_done())
+        };
+        self.recorded().any(|(case, record)| {
+            failed(&record.outcome) && !answered_by_load(case, &record.outcome)
+        })
+    }
+
+    /// Another program measured it, on a machine that is not known: the host described is the one
+    /// that imported its report.
+    pub fn is_imported(&self) -> bool {
+        let mut workers =
+            self.recorded().filter_map(|(_, record)| record.worker.as_ref()).peekable();
+        workers.peek().is_some() && workers.all(|worker| worker.description.harness == NO_HARNESS)
+    }
+
+    /// The cases that `kvdyno resume` would do or try again, by the runner's own rule. A sealed run
+    /// leaves none.
+    pub fn left(&self) -> Vec<&CaseEvidence> {
+        if self.complete {
+            return Vec::new();
+        }
+        let outcomes = self.recorded();
+        let done = outcomes.map(|(case, record)| (case.case.id.clone(), record.outcome.clone()));
+        let done = done.collect();
+        self.cases.iter().filter(|case| !case.case.is_settled(&done)).collect()
+    }
+
+    /// The cases that left a record.
+    pub fn recorded(&self) -> impl Iterator<Item = (&CaseEvidence, &CaseRecord)> {
+        self.cases.iter().filter_map(|case| Some((case, case.record.as_ref()?)))
+    }
+}
+
+/// Puts an attempt's record to its case; a later attempt takes the place of an earlier one.
+fn file_attempt(cases: &mut [CaseEvidence], folder: CaseFolder) -> Result<(), RecordError> {
+    match folder.record() {
+        Ok(record) => {
+            let case = cases.iter_mut().find(|case| case.case.id == record.case.id);
+            let earlier = |case: &CaseEvidence| {
+                case.record.as_ref().is_none_or(|known| known.attempt <= record.attempt)
+            };
+            let Some(case) = case else { return Ok(()) };
+            let other = if earlier(case) {
+                case.folder = Some(folder);
+                case.record.replace(record)
+            } else {
+                Some(record)
+            };
+            let other =
+                other.map(|CaseRecord { attempt, outcome, .. }| Earlier { attempt, outcome });
+            case.earlier.extend(other);
+            case.earlier.sort_by_key(|earlier| earlier.attempt);
+            Ok(())
+        }
+        Err(error @ RecordError::Newer { .. }) => Err(error),
+        Err(error) => {
+            let name = folder.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let case = cases.iter_mut().filter(|case| name.starts_with(&case.case.id));
+            if let Some(case) = case.max_by_key(|case| case.case.id.len()) {
+                case.damaged = Some(error.to_string());
+            }
+            Ok(())
+        }
+    }
+}
+
+/// `killed (9)`, `does not fit`.
+pub(crate) fn outcome_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Killed { signal, .. } => format!("killed ({signal})"),
+        outcome => outcome.word().to_owned(),
+    }
+}
+
+impl CaseEvidence {
+    fn planned(case: &Case) -> Self {
+        let case = case.clone();
+        Self { case, record: None, folder: None, damaged: None, earlier: Vec::new() }
+    }
+
+    /// Where it lies; none where it left no record.
+    pub fn folder(&self) -> Option<&CaseFolder> {
+        self.folder.as_ref()
+    }
+
+    /// How it ended, as a table says it: `killed (9)`, `does not fit`.
+    pub fn outcome(&self) -> String {
+        match (&self.record, &self.damaged) {
+            (Some(record), _) => outcome_words(&record.outcome),
+            (None, Some(_)) => "record damaged".to_owned(),
+            (None, None) => "not done yet".to_owned(),
+        }
+    }
+
+    /// Its engine stores nothing: its figures are the harness's own.
+    pub fn measures_the_harness(&self) -> bool {
+        let worker = self.record.as_ref().and_then(|record| record.worker.as_ref());
+        worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+    }
+
+    /// It is a bare drive: its figures are the drive's.
+    pub fn is_bare_drive(&self) -> bool {
+        let worker = self.record.as_ref().and_then(|record| record.worker.as_ref());
+        worker.is_some_and(|worker| worker.description.engine.capabilities.bare_drive)
+    }
+
+    /// All phases ran and every check passed.
+    pub fn is_done(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
+    }
+
+    /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
+    /// has good phases before that; of a case that failed (an engine that lost data) none counts,
+    /// and a load only counts where it loaded everything, and it was all there afterwards.
+    pub fn phase(&self, name: &str) -> Result<&PhaseRecord, Why> {
+        let outcome = || Why::from(self.outcome());
+        let record = self.record.as_ref().ok_or_else(outcome)?;
+        if matches!(record.outcome, Outcome::Failed { .. }) {
+            return Err(outcome());
+        }
+        let phase = record.phases.iter().find(|phase| phase.name == name).ok_or_else(outcome)?;
+        if phase.stopped {
+            let why = format!("{}: phase {name} was ended early", self.outcome());
+            return Err(why.into());
+        }
+        let (loaded, planned) = (Spent::of(phase).items(), self.case.data.records);
+        if phase.kind == "load" && loaded != planned {
+            let outcome = self.outcome();
+            return Err(format!("{outcome}: {loaded} of {planned} records were loaded").into());
+        }
+        if phase.kind == "load" && !self.load_is_kept(name) {
+            let why = format!("{}: the load was not seen to its end", self.outcome());
+            return Err(why.into());
+        }
+        Ok(phase)
+    }
+
+    /// Whether what was loaded came to rest and was verified, as the plan has it: the case is done,
+    /// or ended only after the phases that belong to the load.
+    fn load_is_kept(&self, load: &str) -> bool {
+        let Some(record) = self.record.as_ref().filter(|_| !self.is_done()) else { return true };
+        let left = |name: &str| record.phases.iter().any(|phase| phase.name == name);
+        let mut after = self.case.phases.iter().skip_while(|phase| phase.name != load).skip(1);
+        let next = after.find(|phase| {
+            !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }) || !left(&phase.name)
+        });
+        next.is_some_and(|phase| !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }))
+    }
+
+    /// All samples, merged over slices.
+    pub fn latencies(&self) -> Result<Latencies, RecordError> {
+        let mut merged = Latencies::new();
+        let Some(folder) = &self.folder else { return Ok(merged) };
+        let mut pages = 0;
+        for interval in folder.latency()? {
+            let interval = interval?;
+            let tag = (interval.phase, interval.role, interval.op, interval.kind);
+            let all: &mut Samples = merged.entry(tag).or_default();
+            let before = all.pages();
+            all.add_all(interval.counts);
+            pages += all.pages() - before;
+            self.refuse_too_many(pages)?;
+        }
+        Ok(merged)
+    }
+
+    /// Samples of a record take at most so much memory.
+    pub fn refuse_too_many(&self, pages: usize) -> Result<(), RecordError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| pages > SAMPLES_MAX) else {
+            return Ok(());
+        };
+        Err(RecordError::Malformed {
+            path: folder.path.join("latency.hlog"),
+            message: "the times of this case's trials would take more than 512 MiB of memory: \
+                      it has more kinds of them than any run of kvdyno"
+                .to_owned(),
+        })
+    }
+
+    /// How many slices each phase has.
+    pub fn slices(&self) -> Result<BTreeMap<String, u64>, RecordError> {
+        let mut slices = BTreeMap::new();
+        for slice in self.series()? {
+            *slices.entry(slice?.phase).or_insert(0) += 1;
+        }
+        Ok(slices)
+    }
+
+    /// The slices of all phases, in order, one at a time.
+    pub fn series(&self) -> Result<impl Iterator<Item = Result<Slice, RecordError>>, RecordError> {
+        Ok(self.folder.as_ref().map(CaseFolder::series).transpose()?.into_iter().flatten())
+    }
+
+    /// When the engine told that it held writers up, in order; jobs are left out.
+    pub fn stalls(&self) -> Result<Vec<EngineEvent>, RecordError> {
+        let events = self.folder.as_ref().map(CaseFolder::events).transpose()?;
+        let stall = |event: &Result<EngineEvent, _>| {
+            event.as_ref().map_or(true, |event| event.kind == EventKind::Stall)
+        };
+        events.into_iter().flatten().filter(stall).collect()
+    }
+
+    /// The engine's own numbers around each phase; none where it left no file of them.
+    pub fn counters(&self) -> Result<CounterFile, RecordError> {
+        match &self.folder {
+            Some(folder) if folder.path.join("counters.json").is_file() => folder.counters(),
+            _ => Ok(CounterFile::default()),
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! How time is divided, and what is said of it.
+
+mod records;
+
+use super::super::fixture::{Fixture, SECOND};
+use super::cause::{Case, judge};
+use super::facts::DeviceSums;
+use super::time::Part::{
+    Device, Idle, Lock, Network, Other, Read, RunQueue, Stall, Sync, System, User, Write,
+};
+use super::*;
+use crate::summary::Summary;
+use kvdyno_record::files::RunFolder;
+use kvdyno_record::usage::ThreadsUsage;
+use std::path::Path;
+
+const S: f64 = SECOND as f64;
+
+/// Of ten seconds of threads: so many in user mode, in the kernel and without a CPU.
+fn usage(user: u64, system: u64, runqueue: u64) -> ThreadsUsage {
+    ThreadsUsage {
+        time_ns: 10 * SECOND,
+        user_ns: user * SECOND,
+        system_ns: system * SECOND,
+        runqueue_ns: Some(runqueue * SECOND),
+        ..ThreadsUsage::default()
+    }
+}
+
+/// Tenths of seconds.
+fn tenths(time: &Time, part: Part) -> u64 {
+    (time.ns(part) / S * 10.0).round() as u64
+}
+
+#[track_caller]
+fn whole(time: &Time) {
+    assert!((time.total_ns() - 10.0 * S).abs() < 1.0, "{time:?}");
+    assert!(Part::ALL.iter().all(|part| time.ns(*part) >= 0.0), "{time:?}");
+}
+
+#[test]
+fn blocked_time_is_divided_as_the_looks_fell() {
+    let looks = Looks { running: 500, sync: 60, write: 20, lock: 20, ..Looks::default() };
+    let of = OfThreads { usage: usage(1, 2, 2), looks: Some(looks), ..OfThreads::default() };
+    let time = Time::of_threads(&of);
+    whole(&time);
+    let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| tenths(&time, part));
+    assert_eq!(parts, [10, 20, 20, 30, 10, 10, 0]);
+    assert_eq!((time.looks, time.unknown.len()), (100, 0));
+}
+
+#[test]
+fn what_nobody_looked_at_is_other_and_said() {
+    for (looks, why) in [
+        (None, "what its threads were blocked by was not looked at"),
+        (Some(Looks { running: 90, read: 19, ..Looks::default() }), "19 looks at blocked threads"),
+    ] {
+        let of = OfThreads { usage: usage(1, 1, 0), looks, ..OfThreads::default() };
+        let time = Time::of_threads(&of);
+        whole(&time);
+        assert_eq!(tenths(&time, Other), 80);
+        assert!(time.unknown[0].why.contains(why), "{:?}", time.unknown);
+    }
+    // Hardly blocked at all: nothing to be said.
+    let time = Time::of_threads(&OfThreads { usage: usage(9, 1, 0), ..OfThreads::default() });
+    whole(&time);
+    assert!(time.unknown.is_empty());
+    let without = ThreadsUsage { runqueue_ns: None, ..usage(9, 1, 0) };
+    let time = Time::of_threads(&OfThreads { usage: without, ..OfThreads::default() });
+    assert!(
+        time.unknown[0].why.contains("does not count the wait for a CPU"),
+        "{:?}",
+        time.unknown
+    );
+}
+
+#[test]
+fn readings_that_contradict_each_other_add_up_all_the_same() {
+    let of = OfThreads {
+        usage: usage(9, 3, 5),
+        looks: Some(Looks { read: 50, ..Looks::default() }),
+        outside_ns: Some(4.0 * S),
+        stalled_ns: 100.0 * S,
+    };
+    let time = Time::of_threads(&of);
+    whole(&time);
+    assert_eq!([User, System, RunQueue].map(|part| tenths(&time, part)), [90, 10, 0]);
+    assert_eq!(tenths(&Time::of_threads(&OfThreads::default()), Other), 0);
+}
+
+#[test]
+fn a_stall_is_taken_out_of_sleep_and_of_waits_for_others() {
+    let looks = Looks { lock: 20, sleep: 10, read: 50, ..Looks::default() };
+    let of = |stalled_ns| OfThreads {
+        usage: usage(1, 1, 0),
+        looks: Some(looks),
+        stalled_ns,
+        ..OfThreads::default()
+    };
+    let parts = |stalled_s: f64| {
+        let time = Time::of_threads(&of(stalled_s * S));
+        whole(&time);
+        [Stall, Other, Lock, Read].map(|part| tenths(&time, part))
+    };
+    assert_eq!(parts(0.0), [0, 10, 20, 50]);
+    assert_eq!(parts(1.5), [15, 0, 15, 50]);
+    // It is never more than they can have waited, and no wait for the device becomes a stall.
+    assert_eq!(parts(9.0), [30, 0, 0, 50]);
+}
+
+#[test]
+fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
+    let looks = Looks { sleep: 60, read: 20, ..Looks::default() };
+    let of = |outside_s: f64| OfThreads {
+        usage: usage(1, 1, 0),
+        looks: Some(looks),
+        outside_ns: Some(outside_s * S),
+        ..OfThreads::default()
+    };
+    let time = Time::of_threads(&of(6.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
+    // Outside of its operations it computed, too: what it waited for inside stays.
+    let time = Time::of_threads(&of(9.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [60, 20, 0]);
+    // It slept for longer than its schedule has it: the rest is the engine's.
+    let time = Time::of_threads(&of(4.0));
+    whole(&time);
+    assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [40, 20, 20]);
+}
+
+#[test]
+fn of_the_process_alone_the_order_is_cpu_idle_stall_device() {
+    let of = OfProcess {
+        time_ns: 10.0 * S,
+        user_ns: S,
+        system_ns: S,
+        stalled_ns: 3.0 * S,
+        at_device_ns: Some(9.0 * S),
+        ..OfProcess::default()
+    };
+    let time = Time::of_process(&of).unwrap();
+    whole(&time);
+    assert_eq!([User, System, Stall, Device].map(|part| tenths(&time, part)), [10, 10, 30, 50]);
+    assert!(time.unknown[0].why.contains("of its process alone"), "{:?}", time.unknown);
+    let none = Time::of_process(&OfProcess { at_device_ns: None, stalled_ns: 0.0, ..of }).unwrap();
+    assert_eq!(tenths(&none, Other), 80);
+    assert!(none.untold(&[Lock]).is_some() && none.untold(&Part::AT_DEVICE).is_none());
+    let busy = Time::of_process(&OfProcess { user_ns: 11.0 * S, ..of });
+    assert!(busy.unwrap_err().contains("more CPU time than its roles' threads"));
+}
+
+/// The device's counters tell how long threads can have waited, and not that they did.
+#[test]
+fn of_the_process_alone_a_wait_for_the_device_is_the_most_it_can_be() {
+    let facts = facts();
+    let words = |parts: &[(Part, f64)]| {
+        let mut time = Time::default();
+        for (part, seconds) in parts {
+            time.put(*part, seconds * S);
+        }
+        let (subject, basis) = ("all roles together", Basis::Process);
+        let (threads, of_drive_percent, cpus, time, facts) = (1, None, 2, &time, &facts);
+        judge(&Case { subject, threads, basis, time, facts, of_drive_percent, cpus }).unwrap().1
+    };
+    let most = words(&[(User, 1.0), (Device, 7.0), (Other, 2.0)]);
+    assert!(most.starts_with("all roles together waited up to 70 % of the time"), "{most}");
+    let turns = words(&[(User, 4.0), (Device, 3.0), (Other, 3.0)]);
+    assert!(turns.contains("waited for the device for up to 30 %"), "{turns}");
+}
+
+/// Ten seconds of one thread, divided so, and what is said of it.
+fn said(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
+    said_of(parts, facts, 1, None)
+}
+
+fn said_of(
+    parts: &[(Part, f64)],
+    facts: &Facts,
+    threads: u32,
+    of_drive_percent: Option<f64>,
+) -> Option<(Cause, String)> {
+    let mut time = Time::default();
+    for (part, seconds) in parts {
+        time.put(*part, seconds * S);
+    }
+    let subject = "writer";
+    let basis = Basis::Threads;
+    judge(&Case { subject, threads, basis, time: &time, facts, of_drive_percent, cpus: 2 })
+}
+
+fn facts() -> Facts {
+    Facts {
+        wall_ns: 10.0 * S,
+        threads: 1,
+        ops: 1000.0,
+        cpu_ns: Some(S),
+        stalls_counted: true,
+        ..Facts::default()
+    }
+}
+
+#[test]
+fn a_commit_that_waits_for_flushes() {
+    let facts = Facts {
+        writes: 1000.0,
+        flushes: Some(2000.0),
+        flush_ns_mean: Some(4.1e6),
+        device: Some(DeviceSums { writes: 3000.0, write_ns: S, ..DeviceSums::default() }),
+        ..facts()
+    };
+    let parts = [(User, 0.5), (System, 0.5), (Sync, 7.0), (Write, 2.0)];
+    assert_eq!(
+        said(&parts, &facts),
+        Some((
+            Cause::Flushes,
+            "writer waited 90 % of the time for the device: 2.00 flushes a write of 4.10 ms each, \
+             78 % of that in fsync and its like"
+                .to_owned()
+        ))
+    );
+    // A group commit: few flushes, so they are not the price of a write.
+    let shared = Facts { flushes: Some(100.0), ..facts.clone() };
+    assert_eq!(said(&parts, &shared).unwrap().0, Cause::Syncs);
+    // Readers beside that writer wait for something else.
+    assert_eq!(said(&[(User, 1.0), (Read, 9.0)], &facts).unwrap().0, Cause::Reads);
+}
+
+#[test]
+fn a_drive_by_its_latency_and_by_its_bandwidth() {
+    let device = DeviceSums {
+        reads: 40_000.0,
+        read_bytes: 40_000.0 * 4096.0,
+        read_ns: 8.0 * S,
+        busy_ns: 8.0 * S,
+        queue_ns: 8.0 * S,
+        ..DeviceSums::default()
+    };
+    let reading = Facts { ops: 40_000.0, device: Some(device), ..facts() };
+    assert_eq!(
+        said(&[(User, 1.0), (System, 1.0), (Read, 8.0)], &reading).unwrap(),
+        (
+            Cause::Reads,
+            "writer waited 80 % of the time for the device: 1.00 reads an operation, 200 us each, \
+             0.80 in flight in the mean: what a read takes is what it waited, 100 % of that in \
+             reads and page faults"
+                .to_owned()
+        )
+    );
+    let large = DeviceSums {
+        writes: 5000.0,
+        write_bytes: 5000.0 * 1_048_576.0,
+        write_ns: 60.0 * S,
+        busy_ns: 9.8 * S,
+        queue_ns: 60.0 * S,
+        ..DeviceSums::default()
+    };
+    let writing = Facts { writes: 1000.0, device: Some(large), ..facts() };
+    let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &writing).unwrap();
+    assert_eq!(cause, Cause::DriveFull);
+    assert!(
+        words.contains(
+            "it was busy for 98 %, with 500 MiB/s in requests of 1.00 MiB, 6.00 in flight in the \
+             mean"
+        ),
+        "{words}"
+    );
+    // One request at a time keeps a drive busy that may serve many.
+    let one = DeviceSums { write_ns: 9.8 * S, queue_ns: 9.8 * S, ..large };
+    let one = Facts { device: Some(one), ..writing.clone() };
+    let (cause, words) = said(&[(System, 2.0), (Write, 8.0)], &one).unwrap();
+    assert_eq!(cause, Cause::Writes);
+    assert!(words.contains("it wrote 500 MiB/s, 1.96 ms a request"), "{words}");
+    let (cause, words) = said_of(&[(Read, 10.0)], &reading, 1, Some(93.0)).unwrap();
+    assert_eq!(cause, Cause::DriveFull);
+    assert!(words.contains("93 % of the most I/Os the drive gave"), "{words}");
+    // Without a device's counters there is a cause and no more evidence than the looks.
+    assert_eq!(
+        said(&[(User, 1.0), (Write, 9.0)], &facts()).unwrap(),
+        (
+            Cause::Writes,
+            "writer waited 90 % of the time for the device, 100 % of that in calls that write"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn computing_says_where_and_what_with() {
+    let (cause, words) = said(&[(User, 7.0), (System, 2.0), (Other, 1.0)], &facts()).unwrap();
+    assert_eq!(cause, Cause::CpuUser);
+    assert_eq!(
+        words,
+        "writer computed for 90 % of the time: 70 % in user mode, 20 % in the kernel"
+    );
+    let faulting = Facts { faults_per_op: Some(1.5), ..facts() };
+    let (cause, words) = said(&[(User, 2.0), (System, 7.0)], &faulting).unwrap();
+    assert_eq!(cause, Cause::CpuSystem);
+    assert!(words.ends_with("with 1.50 page faults an operation"), "{words}");
+    let calling = Facts { faults_per_op: Some(0.003), ..facts() };
+    let (_, words) = said(&[(User, 2.0), (System, 7.0)], &calling).unwrap();
+    assert!(words.ends_with("in system calls: there were hardly any page faults"), "{words}");
+    // The engine's own threads are told apart where the role is alone.
+    let beside = Facts { cpu_ns: Some(24.0 * S), ..facts() };
+    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &beside).unwrap();
+    assert!(words.ends_with("; besides, the engine's own threads had 1.5 CPUs"), "{words}");
+    // Each role's own faults, whatever others have beside it.
+    let role = |name: &str, faults: u64| {
+        let usage = Some(ThreadsUsage { minor_faults: faults, ..usage(1, 1, 0) });
+        let mut case = Fixture::new().case("lmdb_t1_r1").phase("measure").clone();
+        case.roles.iter_mut().filter(|role| role.role == name).for_each(|role| role.usage = usage);
+        Facts::of(&[&case], None).of_role(&[&case], name).faults_per_op
+    };
+    assert_eq!((role("readers", 0), role("writer", 0)), (Some(0.0), Some(0.0)));
+    assert!(role("writer", 1000) > role("readers", 1000), "it does fewer operations");
+    let server = Facts { server: true, threads: 3, ..beside.clone() };
+    let (_, words) = said(&[(User, 9.0), (System, 0.0), (Other, 1.0)], &server).unwrap();
+    assert!(words.ends_with("; besides, the server had 2.4 CPUs"), "{words}");
+    let several = Facts { threads: 3, ..beside };
+    let (_, words) = said(&[(User, 9.0), (Other, 1.0)], &several).unwrap();
+    assert!(!words.contains("besides"), "{words}");
+}
+
+#[test]
+fn waiting_for_others_has_its_own_words() {
+    let busy = DeviceSums {
+        busy_ns: 9.0 * S,
+        writes: 1000.0,
+        write_bytes: 1000.0 * 1_048_576.0,
+        write_ns: 14.0 * S,
+        ..DeviceSums::default()
+    };
+    let facts = Facts { device: Some(busy), ..facts() };
+    let case = |part| said(&[(User, 1.0), (RunQueue, 1.5), (part, 7.5)], &facts).unwrap();
+    assert_eq!(
+        case(Lock),
+        (
+            Cause::Lock,
+            "writer waited 75 % of the time for other threads (futex), while the device was busy \
+             for 90 %; besides, 15 % runnable, waiting for CPU"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        case(Stall),
+        (
+            Cause::Stalls,
+            "writer lost 75 % of the time to the engine's stalls, as it counts them, while the \
+             device was busy for 90 %: it wrote 100 MiB/s, 14.0 ms a request; besides, 15 % \
+             runnable, waiting for CPU"
+                .to_owned()
+        )
+    );
+    let told = Facts { stalls_counted: false, ..facts.clone() };
+    let (_, words) = said(&[(User, 2.5), (Stall, 7.5)], &told).unwrap();
+    let most = "writer lost up to 75 % of the time to the engine's stalls, as it tells of them";
+    assert!(words.starts_with(most), "{words}");
+    assert_eq!(case(Idle).0, Cause::Schedule);
+    assert_eq!(case(Network).0, Cause::Server);
+    let (cause, words) = said(&[(User, 4.0), (RunQueue, 6.0)], &facts).unwrap();
+    assert_eq!(cause, Cause::NoCpu);
+    assert!(words.ends_with("the process had 0.10 of the machine's 2 CPUs"), "{words}");
+}
+
+#[test]
+fn where_nothing_took_most_or_most_is_not_known() {
+    let turns = said(&[(User, 4.0), (Read, 3.0), (Lock, 2.5), (Stall, 0.5)], &facts()).unwrap();
+    assert_eq!(
+        turns,
+        (
+            Cause::Turns,
+            "writer computed for 40 %, waited for the device for 30 % and waited for other threads \
+             for 25 % of the time"
+                .to_owned()
+        )
+    );
+    assert_eq!(said(&[(User, 4.0), (Other, 6.0)], &facts()), None);
+    assert_eq!(said(&[], &facts()), None);
+}

@@ -1,0 +1,63 @@
+//! Whether the bare drive really is the limit of the engines above it.
+
+use super::{Finding, Id};
+use crate::catalogue as c;
+use crate::efficiency::{ABOVE_PERCENT, ONE_IO_BYTES};
+use crate::group::Group;
+use kvdyno_record::units::si;
+
+/// Of a bare drive's I/Os it is known how many there are: more than this of others are company.
+const OTHERS: f64 = 0.1;
+
+pub(super) fn findings(groups: &[Group]) -> Vec<Finding> {
+    [above_ceiling(groups), drive_shared(groups)].into_iter().flatten().collect()
+}
+
+/// Somebody else's I/Os beside those of a bare drive, whose own are known.
+fn drive_shared(groups: &[Group]) -> Option<Finding> {
+    let runs = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+    let shared = runs.filter_map(|(group, run)| {
+        run.job.as_ref().filter(|job| job.block_bytes <= ONE_IO_BYTES)?;
+        let rate = |definition| run.metrics.value(definition);
+        let seen = rate(&c::DEVICE_READS_PER_S)? + rate(&c::DEVICE_WRITES_PER_S)?;
+        let own: f64 = run.roles.iter().filter_map(|r| r.metrics.value(&c::OPS_PER_S)).sum();
+        let many = own > 0.0 && seen > own * (1.0 + OTHERS);
+        let (label, own, seen) = (&group.label, si(own), si(seen));
+        let words = format!("{label} made {own} I/Os a second, and the device did {seen}");
+        many.then_some((group.trials.first()?.case.clone(), words))
+    });
+    Finding::of_cases(
+        Id::DriveShared,
+        shared.collect::<Vec<_>>(),
+        "somebody else was at the drive, so it gave less than it can, and the device's counters \
+         are too high by as much: stop what else reads or writes there, and run again",
+    )
+}
+
+fn above_ceiling(groups: &[Group]) -> Option<Finding> {
+    let above = groups.iter().flat_map(|group| group.runs.iter().map(move |run| (group, run)));
+    let above = above.filter_map(|(group, run)| {
+        let share = run.metrics.value(&c::CEILING_SHARE).filter(|share| *share > ABOVE_PERCENT)?;
+        let standing = run.efficiency.as_ref().filter(|standing| !standing.cached)?;
+        let ceiling = standing.ceiling.as_ref()?;
+        let words = format!(
+            "{} made {} I/Os a second at the device, {:.2} times what the raw device gave {} in \
+             flight ({}, {})",
+            group.label,
+            si(share / 100.0 * ceiling.ios_per_s),
+            share / 100.0,
+            ceiling.in_flight,
+            ceiling.job,
+            si(ceiling.ios_per_s)
+        );
+        Some((group.trials.first()?.case.clone(), words))
+    });
+    Finding::of_cases(
+        Id::AboveCeiling,
+        above.collect::<Vec<_>>(),
+        "the raw-device baseline or the count is not what it seems: readahead or background \
+         threads keep more in flight than the operations do, somebody else was at the drive (its \
+         counters are of the whole device), or the drive was slower while the baseline was taken: \
+         compare KB/op with reads/op, and take more trials",
+    )
+}

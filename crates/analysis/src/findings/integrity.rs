@@ -1,0 +1,291 @@
+//! Whether the engines gave back what they were given, and whether the cases came to their end.
+
+use super::{Finding, Id, measured};
+use crate::evidence::{Evidence, outcome_words};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
+use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::units::{self, grouped, percent};
+use kvdyno_record::workload::{Op, Work};
+
+pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+    let lost = "an engine that loses data has no figures: report it with this record's folder";
+    let all = [
+        Finding::of_cases(Id::KeysMissing, missing(evidence), lost),
+        Finding::of_cases(Id::ValuesWrong, over_ops(evidence, wrong), lost),
+        Finding::of_cases(Id::VerifyFailed, verify_failed(evidence), lost),
+        Finding::of_cases(Id::DataDamaged, damaged(evidence), lost),
+        Finding::of_cases(
+            Id::OperationsFailed,
+            over_ops(evidence, failed),
+            "failed operations are in no figure; the case's log.txt has the engine's words",
+        ),
+        open_loop_behind(evidence),
+        cases_not_done(evidence),
+        failed_before(evidence),
+        does_not_fit(evidence),
+        not_verified(evidence),
+        partial(evidence),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// What was written after the seal was nobody's measurement.
+pub(super) fn altered(files: &[String]) -> Option<Finding> {
+    let first = files.first()?;
+    let more = match files.len() - 1 {
+        0 => String::new(),
+        more => format!(", nor {} more", units::files(more)),
+    };
+    Some(Finding::of_run(
+        Id::RecordAltered,
+        format!("the record was altered: {first} is not what was sealed when the run ended{more}"),
+        "its figures may not be those that were measured: take the record from where it came from, \
+         or run it again; `kvdyno check` says what contradicts what",
+    ))
+}
+
+/// A case that is done now: what it had come to before would not be seen anywhere. What a user
+/// stopped says nothing of the engine.
+fn failed_before(evidence: &Evidence) -> Option<Finding> {
+    let failed = |outcome: &Outcome| {
+        !matches!(outcome, Outcome::Done | Outcome::Interrupted { .. } | Outcome::NotRun { .. })
+    };
+    let cases = evidence.cases.iter().filter_map(|case| {
+        let earlier: Vec<_> = case.earlier.iter().filter(|one| failed(&one.outcome)).collect();
+        let last = earlier.last()?;
+        let tries = match earlier.len() + 1 {
+            2 => "twice".to_owned(),
+            n => format!("{n} times"),
+        };
+        let why = outcome_words(&last.outcome);
+        let message = last.outcome.message().unwrap_or_default();
+        Some((case.case.id.clone(), format!("was tried {tries}: {why}: {message}")))
+    });
+    Finding::of_cases(
+        Id::TriedAgain,
+        cases,
+        "its figures are of the last try; log.txt of the earlier ones has the engine's words: an \
+         engine that fails now and then is one that fails",
+    )
+}
+
+/// Keys that were never there, or are gone by design, are looked up only where keys are deleted.
+fn missing(evidence: &Evidence) -> Vec<(String, String)> {
+    let deletes = |id: &str| {
+        let case = evidence.cases.iter().find(|case| case.case.id == id);
+        case.is_some_and(|case| {
+            case.case.phases.iter().any(|phase| match &phase.work {
+                Work::Measure(drive) | Work::Warmup(drive) => {
+                    drive.roles.iter().flat_map(|role| &role.mix).any(|mix| mix.op == Op::Delete)
+                }
+                _ => false,
+            })
+        })
+    };
+    let mut found = over_ops(evidence, |op| {
+        let share = op.found as f64 / (op.found + op.missing) as f64;
+        (op.missing > 0).then(|| {
+            format!(
+                "{} of {} keys looked up were not there (found {})",
+                grouped(op.missing),
+                grouped(op.found + op.missing),
+                percent(share)
+            )
+        })
+    });
+    found.retain(|(id, _)| !deletes(id));
+    found
+}
+
+fn wrong(op: &OpResult) -> Option<String> {
+    let words = || format!("{} values had the wrong key, length or checksum", grouped(op.wrong));
+    (op.wrong > 0).then(words)
+}
+
+fn failed(op: &OpResult) -> Option<String> {
+    let count: u64 = op.errors.values().sum();
+    let classes: Vec<String> =
+        op.errors.iter().map(|(class, n)| format!("{class:?} {n}").to_lowercase()).collect();
+    let words = || {
+        let done = op.count;
+        format!(
+            "{} operations failed ({}), {} did not",
+            grouped(count),
+            classes.join(", "),
+            grouped(done)
+        )
+    };
+    (count > 0).then(words)
+}
+
+/// What `look` says about any operation of any phase.
+fn over_ops(
+    evidence: &Evidence,
+    look: impl Fn(&OpResult) -> Option<String>,
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (case, phase) in phases(evidence) {
+        for role in &phase.roles {
+            for (name, op) in &role.ops {
+                if let Some(words) = look(op) {
+                    let at = format!("phase {}, {} {name}: {words}", phase.name, role.role);
+                    found.push((case.case.id.clone(), at));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
+    let words = |phase: &PhaseRecord| {
+        let verified = phase.verified.as_ref()?;
+        if verified.found < verified.sampled || verified.wrong > 0 {
+            return Some(format!(
+                "of {} keys sampled {} were found, {} with a wrong value",
+                grouped(verified.sampled),
+                grouped(verified.found),
+                grouped(verified.wrong)
+            ));
+        }
+        let counted = verified.counted.filter(|counted| *counted != verified.expected)?;
+        let expected = verified.expected;
+        Some(format!("{} records counted, {} expected", grouped(counted), grouped(expected)))
+    };
+    let each =
+        phases(evidence).filter_map(|(case, phase)| Some((case.case.id.clone(), words(phase)?)));
+    each.collect()
+}
+
+fn damaged(evidence: &Evidence) -> Vec<(String, String)> {
+    let words = |record: &CaseRecord| match &record.outcome {
+        Outcome::Failed { class: ErrorClass::Corrupt, message } => Some(message.clone()),
+        _ => None,
+    };
+    let each = evidence
+        .recorded()
+        .filter_map(|(case, record)| Some((case.case.id.clone(), words(record)?)));
+    each.collect()
+}
+
+/// A few operations may be due in the last moment: one for each thread, and one in a hundred, are
+/// not counted; a search judges alike.
+fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
+    let behind = measured(evidence).flat_map(|at| {
+        let roles = at.phase.roles.iter().filter_map(move |role| {
+            let offered = role.offered_per_s?;
+            let done: u64 = role.ops.values().map(|op| op.count).sum();
+            let reached = done as f64 * 1e9 / role.window_ns.max(1) as f64;
+            role.is_behind().then(|| {
+                let words = format!(
+                    "role {} was to do {offered:.0}/s and did {reached:.0}/s: {} operations were \
+                     due and not begun",
+                    role.role,
+                    grouped(role.backlog)
+                );
+                (at.id(), words)
+            })
+        });
+        roles.collect::<Vec<_>>()
+    });
+    Finding::of_cases(
+        Id::OpenLoopBehind,
+        behind,
+        "response times grow with the length of such a run: lower the role's rate, or read them as \
+         \"overloaded\"",
+    )
+}
+
+fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
+    let ended =
+        ended(evidence, |outcome| !matches!(outcome, Outcome::Done | Outcome::DoesNotFit { .. }));
+    let damaged = evidence.cases.iter().filter_map(|case| {
+        let words = case.damaged.clone().filter(|_| case.record.is_none())?;
+        Some((case.case.id.clone(), words))
+    });
+    let cases: Vec<(String, String)> = ended.into_iter().chain(damaged).collect();
+    let advice = tried_again(evidence, &cases);
+    Finding::of_cases(
+        Id::CasesNotDone,
+        cases,
+        format!(
+            "the other cases stand; log.txt in the case's folder has the engine's words; {advice}"
+        ),
+    )
+}
+
+/// Which of the cases a resumed run would try again: by the runner's own rule, not by their words.
+fn tried_again(evidence: &Evidence, cases: &[(String, String)]) -> String {
+    let left = evidence.left();
+    let again = |(id, _): &&(String, String)| left.iter().any(|case| case.case.id == *id);
+    let final_ones = "would end the same way again, and stay as they are";
+    match cases.iter().filter(again).count() {
+        0 => format!("they {final_ones}"),
+        n if n == cases.len() => "`kvdyno resume` tries them again".to_owned(),
+        n => format!("`kvdyno resume` tries {n} of them again; the others {final_ones}"),
+    }
+}
+
+fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
+    let cases = ended(evidence, |outcome| matches!(outcome, Outcome::DoesNotFit { .. }));
+    Finding::of_cases(
+        Id::DoesNotFit,
+        cases,
+        "that is a result; smaller caches in the engine's options, or a higher RAM limit, would \
+         give figures",
+    )
+}
+
+/// Cases whose outcome is `such`, with its words.
+fn ended(evidence: &Evidence, such: impl Fn(&Outcome) -> bool) -> Vec<(String, String)> {
+    let cases = evidence.recorded().filter(|(_, record)| such(&record.outcome));
+    let words = cases.map(|(case, record)| {
+        let message = record.outcome.message().unwrap_or_default();
+        (case.case.id.clone(), format!("{}: {message}", case.outcome()))
+    });
+    words.collect()
+}
+
+fn not_verified(evidence: &Evidence) -> Option<Finding> {
+    let loads = |record: &&CaseRecord| record.phases.iter().any(|phase| phase.kind == "load");
+    let verified = evidence
+        .recorded()
+        .any(|(_, record)| record.phases.iter().any(|phase| phase.verified.is_some()));
+    // What a bare drive was given is looked at by nobody but its own proof that it lies there.
+    let engines = evidence
+        .recorded()
+        .filter(|(case, record)| !super::of_harness(record) && !case.is_bare_drive());
+    let cases = engines.filter(|(_, record)| loads(record));
+    let cases = cases.map(|(case, _)| (case.case.id.clone(), "loaded and not verified".to_owned()));
+    if verified {
+        return None;
+    }
+    Finding::of_cases(
+        Id::NotVerified,
+        cases,
+        "a `verify` phase after the load proves that the engine kept what it was given",
+    )
+}
+
+fn partial(evidence: &Evidence) -> Option<Finding> {
+    let left = evidence.left();
+    let again = left.iter().filter(|case| case.record.is_some()).count();
+    (!left.is_empty()).then(|| {
+        let recorded = evidence.recorded().count();
+        let again = match again {
+            0 => String::new(),
+            n => format!(", {n} of them to be tried again"),
+        };
+        Finding::of_run(
+            Id::RunPartial,
+            format!("{recorded} of {} cases are recorded{again}", evidence.cases.len()),
+            format!("`kvdyno resume {}` does the {} left", evidence.run.id, left.len()),
+        )
+    })
+}
+
+fn phases(
+    evidence: &Evidence,
+) -> impl Iterator<Item = (&crate::evidence::CaseEvidence, &PhaseRecord)> {
+    evidence.recorded().flat_map(|(case, record)| record.phases.iter().map(move |p| (case, p)))
+}

@@ -1,0 +1,161 @@
+//! What the machine did to the figures: stolen time, load, others' limits, slow builds and clocks.
+
+use super::{Finding, Id, measured};
+use crate::evidence::Evidence;
+use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, NO_LIMIT};
+use kvdyno_record::units::{duration, percent};
+
+/// More stolen time than this shows in tails.
+const STEAL_MAX: f64 = 0.001;
+
+/// A clock that is off by more makes times and rates wrong by 0.05 %.
+const DRIFT_PPM_MAX: f64 = 500.0;
+
+/// A share of the CPUs, or of the last ten seconds, that others used.
+const BUSY: f64 = 0.3;
+
+pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
+    let all = [
+        stolen(evidence),
+        busy(evidence),
+        beside(evidence),
+        throttled(evidence),
+        io_limited(evidence),
+        debug_build(evidence),
+        assertions(evidence),
+        slow_clock(evidence),
+        clock_drifted(evidence),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn stolen(evidence: &Evidence) -> Option<Finding> {
+    let cpus = f64::from(evidence.run.host_before.machine.cpus.max(1));
+    let share = |phase: &kvdyno_record::case::PhaseRecord| {
+        let stolen = phase.after.steal_ns?.checked_sub(phase.before.steal_ns?)?;
+        Some(stolen as f64 / (phase.wall_ns.max(1) as f64 * cpus))
+    };
+    let mut cases: Vec<_> = measured(evidence)
+        .filter_map(|at| Some((at.id(), share(at.phase)?)))
+        .filter(|(_, share)| *share > STEAL_MAX)
+        .collect();
+    let worst = cases.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+    cases.dedup_by(|a, b| a.0 == b.0);
+    let words = format!("the hypervisor took up to {} of the CPU time", percent(worst));
+    let cases = cases.into_iter().map(|(id, _)| (id, words.clone()));
+    Finding::of_cases(
+        Id::CpuStolen,
+        cases,
+        "rates are too low and tails too long by as much: a dedicated machine, or more trials",
+    )
+}
+
+fn busy(evidence: &Evidence) -> Option<Finding> {
+    let machine = &evidence.run.host_before.machine;
+    let cpus = f64::from(machine.cpus.max(1));
+    let load = machine.load_1m.filter(|load| *load > BUSY * cpus).map(|load| {
+        format!("the load average was {load:.2} on {} CPUs when the run began", machine.cpus)
+    });
+    let waiting = ["cpu", "io", "memory"].iter().find_map(|what| {
+        let share =
+            machine.pressure_some_avg10.get(*what).filter(|share| **share > BUSY * 100.0)?;
+        Some(format!("tasks waited for {what} in {share:.0} % of the ten seconds before the run"))
+    });
+    let words: Vec<String> = [load, waiting].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| {
+        Finding::of_run(
+            Id::BusyHost,
+            words.join("; "),
+            "let the machine come to rest, or stop what else runs on it, and run again",
+        )
+    })
+}
+
+fn beside(evidence: &Evidence) -> Option<Finding> {
+    let cases = evidence.recorded().filter_map(|(_, record)| {
+        let pid = record.beside.first()?;
+        let words = format!("another run was at work on this machine (process {pid})");
+        Some((record.case.id.clone(), words))
+    });
+    Finding::of_cases(
+        Id::RunBeside,
+        cases,
+        "each was measured beside the other: do one after the other, and these cases again",
+    )
+}
+
+/// Between the readings before and after the run: a limit that was never reached did no harm.
+fn throttled(evidence: &Evidence) -> Option<Finding> {
+    let host = &evidence.run.host_before;
+    let after = evidence.run.host_after.as_ref()?.machine.throttled_ns?;
+    let stopped = after.checked_sub(host.machine.throttled_ns?).filter(|ns| *ns > 0)?;
+    let limit = host.settings.get(CPUS_ABOVE).map_or("a limit of CPU time", String::as_str);
+    Some(Finding::of_run(
+        Id::CpuThrottled,
+        format!("threads were stopped for {} during the run: {limit}", duration(stopped)),
+        "rates are too low and tails too long by as much: raise the limit, or start outside of \
+         that group",
+    ))
+}
+
+fn io_limited(evidence: &Evidence) -> Option<Finding> {
+    let limits = evidence.run.host_before.settings.get(IO_ABOVE)?;
+    (limits != NO_LIMIT).then(|| {
+        Finding::of_run(
+            Id::IoLimitAbove,
+            format!("I/O is limited by others: {limits}"),
+            "these may be figures of the limit: raise it, or start outside of that group",
+        )
+    })
+}
+
+fn debug_build(evidence: &Evidence) -> Option<Finding> {
+    let slow = evidence.recorded().filter_map(|(case, record)| {
+        let worker = record.worker.as_ref().filter(|worker| worker.description.debug_build)?;
+        let words = format!("{} was built without optimisation", worker.path.display());
+        Some((case.case.id.clone(), words))
+    });
+    Finding::of_cases(Id::DebugBuild, slow, "build the workers with `cargo build --release`")
+}
+
+/// Engines say so in their build facts, under a name with "assert" in it.
+fn assertions(evidence: &Evidence) -> Option<Finding> {
+    let on = evidence.recorded().filter_map(|(case, record)| {
+        let build = &record.worker.as_ref()?.description.engine.build;
+        let off = ["off", "no", "false", "0", "disabled", "none"];
+        let (name, value) = build.iter().find(|(name, value)| {
+            name.to_lowercase().contains("assert") && !off.contains(&value.to_lowercase().as_str())
+        })?;
+        Some((case.case.id.clone(), format!("the engine's build says {name} = {value}")))
+    });
+    Finding::of_cases(Id::AssertionsOn, on, "build the engine without assertions (NDEBUG)")
+}
+
+fn slow_clock(evidence: &Evidence) -> Option<Finding> {
+    let slow = evidence.recorded().filter_map(|(case, record)| {
+        let clock = record.clock.as_ref().filter(|clock| clock.kind != "tsc")?;
+        let note = if clock.note.is_empty() { "no reason was recorded" } else { &clock.note };
+        Some((case.case.id.clone(), format!("the clock is {}: {note}", clock.kind)))
+    });
+    Finding::of_cases(
+        Id::SlowClock,
+        slow,
+        "each operation costs some 15 ns more than with the processor's own clock; the load \
+         generator's line includes it",
+    )
+}
+
+fn clock_drifted(evidence: &Evidence) -> Option<Finding> {
+    let drifted = evidence.recorded().filter_map(|(case, record)| {
+        let clock = record.clock.as_ref()?;
+        let ppm = clock.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM_MAX)?;
+        let words = format!("the {} clock drifted by {ppm:.0} millionths", clock.kind);
+        Some((case.case.id.clone(), words))
+    });
+    Finding::of_cases(
+        Id::ClockDrifted,
+        drifted,
+        "times and rates of these cases are wrong by as much: a machine that was suspended or \
+         moved during the run, or a processor without a steady clock",
+    )
+}

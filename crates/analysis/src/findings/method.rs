@@ -1,0 +1,164 @@
+//! Whether it was measured long enough, often enough, and far enough above the harness's own cost.
+
+use super::{Finding, Id, measured};
+use crate::catalogue as c;
+use crate::evidence::Evidence;
+use crate::group::Group;
+use crate::summary::Harness;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::units::{duration, percent};
+use std::collections::BTreeMap;
+
+/// Below a minute, an LSM tree or a drive is still in its first state.
+const SHORT_NS: u64 = 60_000_000_000;
+
+/// Below this many slices no trend can be seen.
+const SLICES_MIN: u64 = 10;
+
+/// Below this many trials there is no 95 % interval of the median.
+const TRIALS_MIN: usize = 6;
+
+/// Above this share of an operation's time, the harness is a part of the figure.
+const HARNESS_SHARE_MAX: f64 = 0.1;
+
+pub(super) fn findings(
+    evidence: &Evidence,
+    groups: &[Group],
+    harness: Option<&Harness>,
+) -> Result<Vec<Finding>, RecordError> {
+    let all = [
+        short(evidence),
+        few_slices(evidence)?,
+        few_trials(evidence, groups),
+        not_settled(evidence),
+        harness.and_then(|harness| harness_share(groups, harness)),
+        alone(evidence, harness).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
+    ];
+    Ok(all.into_iter().flatten().collect())
+}
+
+fn short(evidence: &Evidence) -> Option<Finding> {
+    let short = measured(evidence)
+        .filter(|at| !at.of_harness() && !at.phase.stopped && at.phase.wall_ns < SHORT_NS)
+        .map(|at| (at.id(), format!("measured for {}", duration(at.phase.wall_ns))));
+    Finding::of_cases(
+        Id::ShortMeasure,
+        short,
+        "the first minutes of an LSM tree, or of a drive, are not its steady state: measure longer \
+         before drawing conclusions",
+    )
+}
+
+fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    let mut few = Vec::new();
+    let mut slices_of: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
+        let id = at.id();
+        if !slices_of.contains_key(&id) {
+            slices_of.insert(id.clone(), at.case.slices()?);
+        }
+        let slices = slices_of[&id].get(&at.phase.name).copied().unwrap_or(0);
+        if slices < SLICES_MIN {
+            let s = if slices == 1 { "" } else { "s" };
+            few.push((id, format!("{slices} slice{s} of {}", duration(at.case.case.slice_ns))));
+        }
+    }
+    Ok(Finding::of_cases(
+        Id::FewSlices,
+        few,
+        "a trend or a stall cannot be told from noise: shorter slices, or a longer phase",
+    ))
+}
+
+fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
+    // What fills a bare drive's file is no figure of it; a search loads once for all its trials.
+    let loads = evidence.plan.search.is_none();
+    let figures = |group: &&Group| group.competes() && loads || !group.runs.is_empty();
+    let real = groups.iter().filter(|group| !group.measures_the_harness);
+    let fewest = real.filter(figures).map(|group| group.trials.len()).min()?;
+    (fewest < TRIALS_MIN).then(|| {
+        Finding::of_run(
+            Id::FewTrials,
+            match fewest {
+                1 => "one trial: nothing is known of the spread".to_owned(),
+                n => format!("{n} trials: the extremes are shown, there is no 95 % interval"),
+            },
+            "`--trials 6` for an interval, 10 or more to tell small differences",
+        )
+    })
+}
+
+fn not_settled(evidence: &Evidence) -> Option<Finding> {
+    let busy = evidence.recorded().flat_map(|(case, record)| {
+        record.phases.iter().filter_map(|phase| {
+            let (idle, words) = phase.settled.as_ref()?;
+            let took = duration(phase.wall_ns);
+            (!idle).then(|| (case.case.id.clone(), format!("not at rest after {took}: {words}")))
+        })
+    });
+    Finding::of_cases(
+        Id::NotSettled,
+        busy.collect::<Vec<_>>(),
+        "background work of the load runs on into what is measured next: raise the settle phase's \
+         limit",
+    )
+}
+
+/// Service time per operation against the harness's.
+fn harness_share(groups: &[Group], harness: &Harness) -> Option<Finding> {
+    let large = each_role(groups).filter_map(|(group, role)| {
+        let mean = role.metrics.value(&c::SERVICE_MEAN).filter(|mean| *mean > 0.0)?;
+        let share = harness.ns_per_op / mean;
+        (share > HARNESS_SHARE_MAX).then(|| {
+            let words = format!(
+                "{} take {mean:.0} ns on average, of which the load generator is {}",
+                role.role,
+                percent(share.min(1.0))
+            );
+            (group.trials[0].case.clone(), words)
+        })
+    });
+    Finding::of_cases(
+        Id::HarnessShare,
+        large.collect::<Vec<_>>(),
+        "it is the same for every engine and is not subtracted: ratios between engines are larger \
+         than they look",
+    )
+}
+
+/// The longest that the machine alone took, and from whom: the null engine's cases, which last as
+/// long as the others; else the idle thread that was listened to before the run.
+fn alone(evidence: &Evidence, harness: Option<&Harness>) -> Option<(f64, &'static str)> {
+    let null = harness.and_then(|harness| harness.max_ns);
+    let idle = || evidence.run.hiccups.as_ref().map(|hiccups| hiccups.max_ns as f64);
+    null.map(|ns| (ns, "the longest operation of the null engine"))
+        .or_else(|| Some((idle()?, "the longest gap in an idle thread's readings of the clock")))
+}
+
+fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Finding> {
+    let below = each_role(groups).filter_map(|(group, role)| {
+        let tail =
+            role.metrics.value(&c::SERVICE_P9999).or(role.metrics.value(&c::SERVICE_P999))?;
+        (tail < alone_ns).then(|| {
+            let (tail, alone) = (duration(tail as u64), duration(alone_ns as u64));
+            let words =
+                format!("the tail of {} is {tail}; the machine alone took {alone} once", role.role);
+            (group.trials[0].case.clone(), words)
+        })
+    });
+    Finding::of_cases(
+        Id::TailBelowHarness,
+        below.collect::<Vec<_>>(),
+        format!(
+            "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
+             may be the machine's"
+        ),
+    )
+}
+
+/// Every role of every engine that stores something.
+fn each_role(groups: &[Group]) -> impl Iterator<Item = (&Group, &crate::group::RoleRow)> {
+    groups.iter().filter(|group| !group.measures_the_harness).flat_map(|group| {
+        group.runs.iter().flat_map(|run| &run.roles).map(move |role| (group, role))
+    })
+}

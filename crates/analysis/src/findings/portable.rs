@@ -1,0 +1,44 @@
+//! Whether an engine that anybody can run is compared with one that was built for this processor,
+//! where the processor decides.
+
+use super::{Finding, Id};
+use crate::evidence::Evidence;
+use crate::explain::{Cause, Explained};
+use crate::group::Group;
+
+/// As engines that are a library say who built it; the others are built where they run.
+const FACT: &str = "build";
+const PORTABLE: &str = "official";
+
+pub(super) fn findings(
+    evidence: &Evidence,
+    groups: &[Group],
+    explained: &[Explained],
+) -> Option<Finding> {
+    let native = groups.iter().find(|group| group.competes() && !is_portable(evidence, group))?;
+    let bound = explained.iter().filter_map(|one| {
+        let group = groups.get(one.group).filter(|group| group.competes())?;
+        let cpu = matches!(one.cause, Some(Cause::CpuUser | Cause::CpuSystem));
+        let words = one.sentence.as_ref().filter(|_| cpu && is_portable(evidence, group))?;
+        let (label, beside) = (&group.label, &native.label);
+        let words =
+            format!("{label} is an official build for any processor, {beside} is not, and {words}");
+        Some((group.trials.first()?.case.clone(), words))
+    });
+    Finding::of_cases(
+        Id::PortableBuild,
+        bound.collect::<Vec<_>>(),
+        "where the drive decides this makes no difference; where the CPU does, the engine may be \
+         faster than shown: build its library for this processor (`make rocksdb-native`) and run \
+         with that (`versions` or `library` in the suite)",
+    )
+}
+
+fn is_portable(evidence: &Evidence, group: &Group) -> bool {
+    let Some(trial) = group.trials.first() else { return false };
+    let mut recorded = evidence.recorded().filter(|(case, _)| case.case.id == trial.case);
+    let worker = recorded.find_map(|(_, record)| record.worker.as_ref());
+    worker.is_some_and(|worker| {
+        worker.description.engine.build.get(FACT).is_some_and(|build| build == PORTABLE)
+    })
+}

@@ -1,0 +1,239 @@
+//! Whether what was measured lasted, and whether it was the same for every engine: writers of equal
+//! speed, no stalls, a rate that stays.
+
+use super::{Finding, Id, Measured, measured};
+use crate::comparable;
+use crate::evidence::Evidence;
+use crate::group::Group;
+use crate::stalls;
+use kvdyno_record::engine::{EngineEvent, Value};
+use kvdyno_record::files::RecordError;
+use kvdyno_record::units::{duration, grouped, percent};
+
+/// A rate that falls below this share of what it was, or rises as far, is not steady.
+const STEADY: f64 = 0.75;
+
+/// Stalls of a smaller share of the window change no figure that anybody would notice.
+const STALLED_MIN: f64 = 0.01;
+
+/// Thirds of at least two slices each.
+const SLICES_MIN: usize = 6;
+
+/// Engines' own counters of time that writers were held up, by the ends of their names.
+const STALL_MICROS: &str = "stall.micros";
+
+pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
+    let all = [writers_unequal(groups), stalled(evidence)?, not_steady(evidence)?];
+    Ok(all.into_iter().flatten().collect())
+}
+
+fn writers_unequal(groups: &[Group]) -> Option<Finding> {
+    let unequal = comparable::unequal_writers(groups);
+    let words = unequal.iter().map(|found| {
+        let rate = |per_s: f64| grouped(per_s.round() as u64);
+        let ((fast, fast_per_s), (slow, slow_per_s)) = (found.fast, found.slow);
+        let words = format!(
+            "readers are compared beside writers of unequal speed: {fast} wrote {}/s, {slow} {}/s",
+            rate(fast_per_s),
+            rate(slow_per_s)
+        );
+        (found.first.trials[0].case.clone(), words)
+    });
+    Finding::of_cases(
+        Id::WritersUnequal,
+        words,
+        "set a rate on the writer to compare readers alone: \
+         `rate = { per_second = N }`, below what the slowest can do",
+    )
+}
+
+fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    let mut cases = Vec::new();
+    for at in measured(evidence) {
+        if let Some(words) = held_up(&at)? {
+            cases.push((at.id(), words));
+        }
+    }
+    Ok(Finding::of_cases(
+        Id::WritesStalled,
+        cases,
+        "not a steady state: its background work does not keep up with its writers; measure \
+         longer, set a rate on the writer, or give it more background threads",
+    ))
+}
+
+/// What the engine told of stalls while a phase was measured, or what its counters say.
+fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
+    let begin = at.phase.started_unix_ns;
+    let window = (begin, begin.saturating_add(at.phase.wall_ns));
+    let told = Stalls::of(&at.case.stalls()?, window);
+    if told.lasted_ns > 0 {
+        return Ok(told.words(at.phase.wall_ns));
+    }
+    let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
+        return Ok(None);
+    };
+    let grown = counters.after.iter().filter(|(name, _)| name.ends_with(STALL_MICROS));
+    let mut grown = grown.filter_map(|(name, after)| {
+        let before = counters.before.get(name).and_then(integer).unwrap_or(0);
+        Some((name, integer(after)?.checked_sub(before)?.saturating_mul(1000)))
+    });
+    let much = grown.find(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
+    Ok(much.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
+}
+
+/// Whether writers were held up for long enough to say so.
+fn counts(lasted_ns: u64, window_ns: u64) -> bool {
+    lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
+}
+
+fn integer(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(number) => Some(*number),
+        _ => None,
+    }
+}
+
+/// Stalls inside a window of time.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stalls {
+    delayed: u64,
+    stopped: u64,
+    lasted_ns: u64,
+}
+
+impl Stalls {
+    fn of(events: &[EngineEvent], window: (u64, u64)) -> Self {
+        let mut all = Self::default();
+        for stall in stalls::within(events, window) {
+            let Some(end_ns) = stall.end_ns else { continue };
+            all.lasted_ns += end_ns - stall.start_ns;
+            *(if stall.stopped() { &mut all.stopped } else { &mut all.delayed }) += 1;
+        }
+        all
+    }
+
+    fn words(&self, window_ns: u64) -> Option<String> {
+        let times = |n: u64| if n == 1 { "once".to_owned() } else { format!("{n} times") };
+        let delayed = (self.delayed > 0).then(|| format!("delayed {}", times(self.delayed)));
+        let stopped = (self.stopped > 0).then(|| format!("stopped {}", times(self.stopped)));
+        let how: Vec<String> = [delayed, stopped].into_iter().flatten().collect();
+        counts(self.lasted_ns, window_ns).then(|| {
+            format!(
+                "the engine held writers up: {}, for {} of {}",
+                how.join(", "),
+                duration(self.lasted_ns),
+                duration(window_ns)
+            )
+        })
+    }
+}
+
+fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
+    let mut cases = Vec::new();
+    for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
+        let roles: Vec<&str> = at.drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let series = Series::of(&at, &roles)?;
+        for (index, role) in at.drive.roles.iter().enumerate() {
+            let words = || drift(&series, index, &role.name);
+            if let Some(words) = role.rate.is_none().then(words).flatten() {
+                cases.push((at.id(), words));
+            }
+        }
+    }
+    Ok(Finding::of_cases(
+        Id::NotSteady,
+        cases,
+        "not a steady state: the figure depends on when it was taken; a longer warmup and a longer \
+         phase, until the thirds agree",
+    ))
+}
+
+/// What a phase's roles did in each slice: two numbers in place of all that a slice says.
+#[derive(Debug, Default)]
+struct Series {
+    length_ns: Vec<u64>,
+    /// A role after the other.
+    counts: Vec<Vec<u64>>,
+}
+
+impl Series {
+    fn of(at: &Measured<'_>, roles: &[&str]) -> Result<Self, RecordError> {
+        let counts = roles.iter().map(|_| Vec::new()).collect();
+        let mut series = Self { length_ns: Vec::new(), counts };
+        for slice in at.case.series()? {
+            let slice = slice?;
+            if slice.phase != at.phase.name {
+                continue;
+            }
+            series.length_ns.push(slice.length_ns);
+            for (role, counts) in roles.iter().zip(&mut series.counts) {
+                let ops = slice.roles.get(*role).into_iter().flat_map(|ops| ops.values());
+                counts.push(ops.map(|op| op.count).sum());
+            }
+        }
+        Ok(series)
+    }
+}
+
+/// How a role's rate in the last third of the slices differs from that in the first.
+fn drift(series: &Series, index: usize, role: &str) -> Option<String> {
+    let slices = series.length_ns.len();
+    if slices < SLICES_MIN {
+        return None;
+    }
+    let third = slices / 3;
+    let rate = |part: std::ops::Range<usize>| {
+        let count: u64 = series.counts[index][part.clone()].iter().sum();
+        let length: u64 = series.length_ns[part].iter().sum();
+        count as f64 * 1e9 / length.max(1) as f64
+    };
+    let (first, last) = (rate(0..third), rate(slices - third..slices));
+    let word = if last < first * STEADY {
+        "fell"
+    } else if last * STEADY > first {
+        "rose"
+    } else {
+        return None;
+    };
+    if first <= 0.0 {
+        return Some(format!(
+            "{role}: the rate rose from nothing in the window's first third to {}/s in its last",
+            grouped(last.round() as u64)
+        ));
+    }
+    let change = (last - first).abs() / first;
+    Some(format!(
+        "{role}: the rate {word} by {} from the first third of the window to the last ({}/s, {}/s)",
+        percent(change),
+        grouped(first.round() as u64),
+        grouped(last.round() as u64)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::stall as change;
+
+    #[test]
+    fn stalls_count_as_far_as_they_lie_in_the_window() {
+        let events = [
+            change(10, "delayed"),
+            change(20, "normal"),
+            change(90, "delayed"),
+            change(120, "stopped"),
+            change(150, "normal"),
+            change(190, "stopped"),
+        ];
+        let stalls = Stalls::of(&events, (100, 200));
+        assert_eq!(stalls, Stalls { delayed: 1, stopped: 2, lasted_ns: 20 + 30 + 10 });
+        let words = stalls.words(100).unwrap();
+        assert!(words.contains("delayed once, stopped 2 times, for 60 ns of 100 ns"), "{words}");
+        assert_eq!(Stalls::of(&events, (30, 80)).words(50), None);
+        assert_eq!(Stalls::of(&[], (0, 1)), Stalls::default());
+        // Under a hundredth of the window.
+        assert!(Stalls::of(&events, (100, 200)).words(6000).is_some());
+        assert_eq!(Stalls::of(&events, (100, 200)).words(6001), None);
+    }
+}

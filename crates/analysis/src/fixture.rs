@@ -1,0 +1,498 @@
+//! A small run made by hand, for tests: two engines and the null engine, one and two readers beside
+//! a writer, two trials; one engine does not fit its RAM with two readers. Every number follows
+//! from formulas, so that it is the same on every machine; every file agrees with every other.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test's helpers fail as it does"
+)]
+
+mod drive;
+mod moments;
+mod surroundings;
+mod usage;
+mod versions;
+
+use hdrhistogram::Histogram;
+use kvdyno_record::FORMAT;
+use kvdyno_record::blockio::BlockIoFile;
+use kvdyno_record::case::{
+    CaseRecord, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit, RoleResult,
+    Verified,
+};
+use kvdyno_record::engine::{DataShape, Durability, Edge, EngineEvent, EventKind, Options, Value};
+use kvdyno_record::files::{RunFolder, write_atomic, write_json};
+use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::library::Library;
+use kvdyno_record::plan::{Case, Database, Estimate, Plan};
+use kvdyno_record::run::Hiccups;
+use kvdyno_record::run::RunRecord;
+use kvdyno_record::series::{Slice, SliceCounts};
+use kvdyno_record::usage::ProcessUsage;
+use kvdyno_record::workload::{
+    Choice, Data, Drive, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role, Size,
+    ValueShape, Work,
+};
+pub use moments::{hiccups, stall};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+use surroundings::{clock, run, worker};
+use usage::{follow, phase_record, read_at_device};
+
+pub const SECOND: u64 = 1_000_000_000;
+const MIB: u64 = 1 << 20;
+const RECORDS: u64 = 1_000_000;
+const RECORD_BYTES: u64 = 116;
+const RAM: u64 = 28 * MIB;
+const BEGAN: u64 = 1_795_169_702 * SECOND;
+const SLICES: u64 = 10;
+
+/// A run in memory.
+pub struct Fixture {
+    pub run: RunRecord,
+    pub plan: Plan,
+    pub cases: Vec<FixtureCase>,
+}
+
+/// A case, and the samples its files are written from.
+#[derive(Clone)]
+pub struct FixtureCase {
+    pub record: CaseRecord,
+    pub slices: Vec<Slice>,
+    pub histograms: Vec<(u64, u64, String, Histogram<u64>)>,
+    pub block_io: Option<BlockIoFile>,
+}
+
+/// What an engine does here.
+#[derive(Clone, Copy)]
+struct Pace {
+    name: &'static str,
+    title: &'static str,
+    version: &'static str,
+    durability: Durability,
+    means: &'static str,
+    /// Of a read and of a write.
+    service_ns: [u64; 2],
+    /// Device bytes for each byte written, times 10.
+    writes_x10: u64,
+    null: bool,
+}
+
+const ENGINES: [Pace; 3] = [
+    Pace {
+        name: "lmdb",
+        title: "LMDB",
+        version: "0.9.70",
+        durability: Durability::Commit,
+        means: "no flag: each commit flushes data, then the meta page",
+        service_ns: [75_000, 610_000],
+        writes_x10: 412,
+        null: false,
+    },
+    Pace {
+        name: "rocksdb",
+        title: "RocksDB",
+        version: "11.8.1",
+        durability: Durability::Commit,
+        means: "WriteOptions.sync = true",
+        service_ns: [98_000, 420_000],
+        writes_x10: 35,
+        null: false,
+    },
+    Pace {
+        name: "null",
+        title: "null",
+        version: "0.1.0",
+        durability: Durability::None,
+        means: "stores nothing",
+        service_ns: [18, 18],
+        writes_x10: 0,
+        null: true,
+    },
+];
+
+impl Default for Fixture {
+    fn default() -> Self {
+        Self::with_trials(2)
+    }
+}
+
+impl Fixture {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with more or fewer trials.
+    pub fn with_trials(trials: u32) -> Self {
+        let mut cases = Vec::new();
+        for trial in 1..=trials {
+            for engine in ENGINES {
+                let loader = format!("{:04}_{}_load_r{trial}", cases.len() + 1, engine.name);
+                cases.push(load_case(engine, trial, &loader));
+                for threads in [1, 2] {
+                    let id = format!("{:04}_{}_t{threads}_r{trial}", cases.len() + 1, engine.name);
+                    cases.push(run_case(engine, trial, threads, &id, &loader));
+                }
+            }
+        }
+        let plan = Plan {
+            search: None,
+            format: FORMAT.to_owned(),
+            suite: "fixture".to_owned(),
+            title: "a record made by hand, to be read forever".to_owned(),
+            sized: vec!["RAM limit 28 MiB: a quarter of the data".to_owned()],
+            warnings: Vec::new(),
+            cases: cases.iter().map(|case| case.record.case.clone()).collect(),
+            estimate: Estimate { wall_ns: 900 * SECOND, ..Estimate::default() },
+        };
+        Self { run: run(), plan, cases }
+    }
+
+    /// Writes everything and seals it.
+    pub fn write(&self, path: &Path) -> RunFolder {
+        let folder = self.write_partial(path);
+        folder.seal().unwrap();
+        folder
+    }
+
+    /// Writes everything and leaves it open.
+    pub fn write_partial(&self, path: &Path) -> RunFolder {
+        let folder = RunFolder::create(path.to_owned()).unwrap();
+        folder.write_run(&self.run).unwrap();
+        folder.write_plan(&self.plan).unwrap();
+        write_atomic(&path.join("suite.toml"), b"name = \"fixture\"\n").unwrap();
+        write_atomic(&path.join("host/uname.txt"), b"Linux 6.18.0\n").unwrap();
+        for case in &self.cases {
+            case.write(&folder);
+        }
+        folder
+    }
+
+    /// A case by the end of its id: `lmdb_t2_r1`.
+    pub fn case(&mut self, name: &str) -> &mut FixtureCase {
+        self.cases.iter_mut().find(|case| case.record.case.id.ends_with(name)).unwrap()
+    }
+
+    /// Reads what was written into a temporary folder.
+    pub fn summary(&self) -> super::summary::Summary {
+        let folder = tempfile::tempdir().unwrap();
+        super::summary::Summary::read(&self.write(&folder.path().join("run"))).unwrap()
+    }
+}
+
+impl FixtureCase {
+    fn write(&self, folder: &RunFolder) {
+        let case = folder.case(&self.record.case, self.record.attempt);
+        std::fs::create_dir(&case.path).unwrap();
+        let lines: String =
+            self.slices.iter().map(|s| serde_json::to_string(s).unwrap() + "\n").collect();
+        write_atomic(&case.path.join("series.ndjson"), lines.as_bytes()).unwrap();
+        let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN);
+        let mut log = hlog::Writer::create(&case.path.join("latency.hlog"), base).unwrap();
+        for (start, length, tag, histogram) in &self.histograms {
+            let (start, length) = (Duration::from_nanos(*start), Duration::from_nanos(*length));
+            log.write(start, length, [(tag.clone(), histogram)]).unwrap();
+        }
+        let pair = CounterPair {
+            before: [("entries".to_owned(), Value::Integer(0))].into(),
+            after: [("entries".to_owned(), Value::Integer(RECORDS))].into(),
+        };
+        let phases = self.record.phases.iter().map(|phase| (phase.name.clone(), pair.clone()));
+        let counters = CounterFile { phases: phases.collect() };
+        write_json(&case.path.join("counters.json"), &counters).unwrap();
+        write_atomic(&case.path.join("log.txt"), b"").unwrap();
+        if let Some(block_io) = &self.block_io {
+            write_json(&case.path.join("blockio.json"), block_io).unwrap();
+        }
+        case.write_record(&self.record).unwrap();
+    }
+
+    pub fn phase(&mut self, name: &str) -> &mut PhaseRecord {
+        self.record.phases.iter_mut().find(|phase| phase.name == name).unwrap()
+    }
+
+    pub fn op(&mut self, phase: &str, role: &str, op: &str) -> &mut OpResult {
+        let roles = &mut self.phase(phase).roles;
+        roles.iter_mut().find(|r| r.role == role).unwrap().ops.get_mut(op).unwrap()
+    }
+}
+
+fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
+    let phases = vec![
+        phase("load", Work::Load(Load { order: LoadOrder::Sequential, batch: 1000, threads: 1 })),
+        phase("settle", Work::Settle { limit_ns: 60 * SECOND }),
+        phase("verify", Work::Verify { samples: 1000, count: true }),
+    ];
+    let mut case = blank(engine, trial, None, id, id, phases);
+    let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
+    let op = OpResult {
+        items: RECORDS,
+        write_bytes: RECORDS * RECORD_BYTES,
+        ..Samples::new("load", "load", "insert", RECORDS, pace, &mut case).op
+    };
+    let wall = SLICES * SECOND / 2 + u64::from(trial) * SECOND / 10;
+    let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(21) / 10;
+    let mut load = phase_record("load", wall, writes, engine);
+    load.roles = vec![role_result("load", 1, wall, "insert", op)];
+    let mut settle = phase_record("settle", 2 * SECOND, writes / 10, engine);
+    settle.settled = Some((true, "no background work".to_owned()));
+    let mut verify = phase_record("verify", SECOND, 0, engine);
+    verify.verified = Some(Verified {
+        sampled: 1000,
+        found: 1000,
+        wrong: 0,
+        counted: Some(RECORDS),
+        expected: RECORDS,
+    });
+    follow(&load, &mut settle);
+    follow(&settle, &mut verify);
+    case.record.phases = vec![load, settle, verify];
+    case
+}
+
+fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> FixtureCase {
+    let role = |name: &str, threads, op| Role {
+        name: name.to_owned(),
+        threads,
+        mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
+        rate: None,
+        depth: None,
+    };
+    let drive = Drive {
+        roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
+        ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
+    };
+    let phases = vec![phase("evict", Work::Evict), phase("measure", Work::Measure(drive))];
+    let mut case = blank(engine, trial, Some(threads), id, loader, phases);
+    case.record.phases = vec![PhaseRecord {
+        evicted: Some("fadvise".to_owned()),
+        ..phase_record("evict", SECOND / 100, 0, engine)
+    }];
+    if engine.name == "rocksdb" && threads == 2 {
+        case.record.outcome = Outcome::DoesNotFit {
+            message: "killed for the RAM limit of 28 MiB in phase measure (oom_kill 1)".to_owned(),
+        };
+        return case;
+    }
+    let slower = 100 + u64::from(trial) * 3;
+    let [read_ns, write_ns] = engine.service_ns.map(|ns| ns * slower / 100);
+    let window = SLICES * SECOND;
+    // What a closed loop does in its window: the tail makes the mean a sixth longer than `ns`.
+    let [reads, updates] = [read_ns, write_ns].map(|ns| window * 6 / 7 / ns);
+    let reads = reads * u64::from(threads);
+    let get = OpResult {
+        found: reads,
+        items: reads,
+        read_bytes: reads * RECORD_BYTES,
+        ..Samples::new("measure", "readers", "get", reads, read_ns, &mut case).op
+    };
+    let update = OpResult {
+        items: updates,
+        write_bytes: updates * RECORD_BYTES,
+        ..Samples::new("measure", "writer", "update", updates, write_ns, &mut case).op
+    };
+    let writes = updates * RECORD_BYTES * engine.writes_x10 / 10;
+    let mut measure = phase_record("measure", window, writes, engine);
+    if !engine.null {
+        read_at_device(&mut measure, reads * 7 / 10);
+    }
+    measure.roles = vec![
+        role_result("readers", threads, window, "get", get),
+        role_result("writer", 1, window, "update", update),
+    ];
+    case.record.phases.push(measure);
+    case
+}
+
+/// The samples of one operation, spread over the slices of its phase.
+struct Samples {
+    op: OpResult,
+}
+
+impl Samples {
+    /// `count` samples around `ns`, added to the case's slices and histograms.
+    fn new(
+        phase: &str,
+        role: &str,
+        name: &str,
+        count: u64,
+        ns: u64,
+        case: &mut FixtureCase,
+    ) -> Self {
+        let mut op = OpResult { count, ..OpResult::default() };
+        let length = SECOND / if phase == "load" { 2 } else { 1 };
+        // Two intervals in the log: enough to have something to merge.
+        let mut halves = [hlog::histogram(), hlog::histogram()];
+        for at in 0..SLICES {
+            let histogram = &mut halves[usize::from(at >= SLICES / 2)];
+            let mut counts = SliceCounts::default();
+            let first = count * at / SLICES;
+            for (value, times) in values(ns, count * (at + 1) / SLICES - first) {
+                histogram.record_n(value, times).unwrap();
+                counts.count += times;
+                counts.service_ns += value * times;
+                counts.service_ns_max = counts.service_ns_max.max(value);
+            }
+            op.service_ns += counts.service_ns;
+            op.service_ns_max = op.service_ns_max.max(counts.service_ns_max);
+            add_slice(case, phase, at, length, (role, name), counts);
+        }
+        let half = length * SLICES / 2;
+        for (at, histogram) in (0..).zip(halves) {
+            let tag = hlog::tag(phase, role, name, Kind::Service);
+            case.histograms.push((at * half, half, tag, histogram));
+        }
+        Self { op }
+    }
+}
+
+/// `count` times around `ns`: most near it, one in 128 ten times, one in 1024 a hundred times as
+/// long.
+fn values(ns: u64, count: u64) -> Vec<(u64, u64)> {
+    let (rare, slow) = (count / 1024, count / 128);
+    let near = count - rare - slow;
+    let mut values = vec![(ns * 100, rare), (ns * 10, slow)];
+    let each = near / 21;
+    values.extend((0..20).map(|step| (ns * (90 + step) / 100, each)));
+    values.push((ns * 110 / 100, near - 20 * each));
+    values.retain(|(_, times)| *times > 0);
+    values
+}
+
+fn add_slice(
+    case: &mut FixtureCase,
+    phase: &str,
+    at: u64,
+    length: u64,
+    (role, op): (&str, &str),
+    counts: SliceCounts,
+) {
+    let found = case.slices.iter().position(|slice| slice.phase == phase && slice.slice == at);
+    let index = found.unwrap_or_else(|| {
+        case.slices.push(Slice {
+            phase: phase.to_owned(),
+            slice: at,
+            start_ns: at * length,
+            length_ns: length,
+            roles: BTreeMap::new(),
+        });
+        case.slices.len() - 1
+    });
+    let ops = case.slices[index].roles.entry(role.to_owned()).or_default();
+    ops.insert(op.to_owned(), counts);
+}
+
+fn phase(name: &str, work: Work) -> Phase {
+    Phase { name: name.to_owned(), work }
+}
+
+fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResult) -> RoleResult {
+    RoleResult {
+        role: role.to_owned(),
+        threads,
+        window_ns,
+        offered_per_s: None,
+        backlog: 0,
+        usage: None,
+        ops: [(name.to_owned(), op)].into(),
+    }
+}
+
+/// A case of the plan.
+fn planned(
+    engine: Pace,
+    trial: u32,
+    threads: Option<u32>,
+    id: &str,
+    loader: &str,
+    phases: Vec<Phase>,
+) -> Case {
+    let values = [("readahead".to_owned(), Value::Boolean(false))].into();
+    Case {
+        id: id.to_owned(),
+        key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
+        engine: engine.name.to_owned(),
+        label: engine.title.to_owned(),
+        library: None,
+        options: Options { durability: engine.durability, values },
+        trial,
+        listed: 0,
+        ceiling: false,
+        threads,
+        database: Database {
+            id: format!("{}_r{trial}", engine.name),
+            made_by: loader.to_owned(),
+            last_use: threads == Some(2),
+            copy: None,
+        },
+        volume: None,
+        ram_limit_bytes: Some(RAM),
+        tier: None,
+        data: data(),
+        shape: DataShape {
+            records: RECORDS,
+            records_max: RECORDS,
+            key_bytes: 16,
+            value_bytes_mean: 100,
+            value_bytes_max: 100,
+            sessions: threads.unwrap_or(0) + 1,
+            depth: 1,
+        },
+        phases,
+        budget_ns: 600 * SECOND,
+        slice_ns: SECOND,
+        errors_max: 0,
+    }
+}
+
+/// A case with everything but its phases' results.
+fn blank(
+    engine: Pace,
+    trial: u32,
+    threads: Option<u32>,
+    id: &str,
+    loader: &str,
+    phases: Vec<Phase>,
+) -> FixtureCase {
+    let case = planned(engine, trial, threads, id, loader, phases);
+    let record = CaseRecord {
+        format: FORMAT.to_owned(),
+        case,
+        attempt: 1,
+        outcome: Outcome::Done,
+        worker: Some(worker(engine)),
+        volume: None,
+        beside: Vec::new(),
+        ram_limit: RamLimit {
+            requested_bytes: Some(RAM),
+            enforced_by: Some("cgroup v1".to_owned()),
+            reason: None,
+            group: None,
+            tier: None,
+        },
+        started_unix_ns: BEGAN,
+        wall_ns: 20 * SECOND,
+        process: Some(ProcessUsage { rss_peak_bytes: 31 * MIB, ..ProcessUsage::default() }),
+        opens_ns: vec![1_000_000],
+        close_ns: Some(2_000_000),
+        clock: Some(clock()),
+        phases: Vec::new(),
+        database_used_by: Vec::new(),
+        database_copy: None,
+        not_measured: Vec::new(),
+    };
+    FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
+}
+
+fn data() -> Data {
+    Data {
+        records: RECORDS,
+        key: Key { bytes: 16, format: KeyFormat::Hex },
+        value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 1.0 },
+        seed: 1,
+        verify: true,
+    }
+}

@@ -1,0 +1,472 @@
+//! A case over its trials: one line of the load table, and a few of the run table.
+
+use super::comparison::Beside;
+use super::efficiency::Efficiency;
+use super::evidence::CaseEvidence;
+use super::job::Job;
+use super::metric::Metrics;
+use super::trials::{At, Trials};
+use super::{cost, rates};
+use kvdyno_record::engine::Durability;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::host::Host;
+use kvdyno_record::plan::Case;
+use kvdyno_record::samples::Samples;
+use kvdyno_record::tier::{Memory, Tier};
+use kvdyno_record::units;
+use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A case over its trials.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Group {
+    /// The cases' common key: equal keys, equal work.
+    pub key: String,
+    /// The worker's engine.
+    pub engine: String,
+    /// What tables call it.
+    pub label: String,
+    /// What "done" meant for a write.
+    pub durability: Durability,
+    /// Stores nothing: its figures are the harness's own.
+    pub measures_the_harness: bool,
+    /// A bare drive: its figures are the drive's, and no engine is compared with it.
+    pub bare_drive: bool,
+    /// Its figures are the limit that those of engines are held against.
+    pub ceiling: bool,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// Records after the load.
+    pub records: u64,
+    /// Length of every key.
+    pub key_bytes: u32,
+    /// Mean length of a value.
+    pub value_bytes_mean: u64,
+    /// Bytes of keys and values of all records.
+    pub user_bytes: u64,
+    /// The suite's name of what its database lies on; null: it names none.
+    pub volume: Option<String>,
+    /// The RAM limit asked for.
+    pub ram_limit_bytes: Option<u64>,
+    /// The suite's name of what is below that limit; null: nothing.
+    pub tier: Option<String>,
+    /// What is below it is all that was asked for, in every trial; null: nothing is, or nothing has
+    /// come to work yet.
+    pub tier_held: Option<bool>,
+    /// A group of the kernel's held it, in every trial that came to work; null: none was asked for,
+    /// or nothing has come to work yet.
+    pub ram_limit_held: Option<bool>,
+    /// Its trials, in order.
+    pub trials: Vec<Trial>,
+    /// Its load; null where another case's database is used.
+    pub load: Option<LoadRow>,
+    /// Its measured phases.
+    pub runs: Vec<RunRow>,
+    /// Loads that do the same work: engines aside.
+    #[serde(skip)]
+    pub load_peers: String,
+    /// Cases that do the same work: engines aside.
+    #[serde(skip)]
+    pub run_peers: String,
+    /// Loads of the same engine that differ in the volume alone.
+    #[serde(skip)]
+    pub(super) load_on_volumes: String,
+    /// Cases of the same engine that differ in the volume alone.
+    #[serde(skip)]
+    pub(super) run_on_volumes: String,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Trial {
+    /// The case's id.
+    pub case: String,
+    /// Which repeat, from 1.
+    pub trial: u32,
+    /// Ran to its end, every check passed.
+    pub done: bool,
+    /// How it ended, in a table's words.
+    pub outcome: String,
+    /// The words that go with it.
+    pub message: Option<String>,
+    /// What could not be enforced or measured.
+    pub not_measured: Vec<String>,
+}
+
+/// A load, with the settling after it.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LoadRow {
+    /// The phase's name.
+    pub phase: String,
+    /// Threads that loaded.
+    pub threads: u32,
+    /// Its figures.
+    pub metrics: Metrics,
+    /// Records a second beside the base engine's.
+    pub beside: Option<Beside>,
+    /// The same beside its own on the first volume; null: the suite names none.
+    pub beside_volume: Option<Beside>,
+}
+
+/// A measured phase: what it cost as a whole, and what each role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunRow {
+    /// The phase's name.
+    pub phase: String,
+    /// Its costs, all roles together.
+    pub metrics: Metrics,
+    /// Its roles.
+    pub roles: Vec<RoleRow>,
+    /// The block device whose counters were read; null: none.
+    pub device: Option<String>,
+    /// What a bare drive was asked for, and how that ran; null: an engine.
+    pub job: Option<Job>,
+    /// How far from the drive it is; null: no engine under test.
+    pub efficiency: Option<Efficiency>,
+    /// Why its costs per operation are not to be held against those of other engines at the same
+    /// work, whose operations came to be other ones; null: they may.
+    pub different_mix: Option<String>,
+}
+
+/// What one role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RoleRow {
+    /// The role.
+    pub role: String,
+    /// Its threads.
+    pub threads: u32,
+    /// Operations that each thread keeps in flight; null: it calls and waits.
+    pub depth: Option<u32>,
+    /// It works on a schedule: response times count.
+    pub open_loop: bool,
+    /// Its operations' names, joined.
+    pub mix: String,
+    /// Its figures, all operations together.
+    pub metrics: Metrics,
+    /// Operations a second beside the base engine's.
+    pub beside: Option<Beside>,
+    /// The same beside its engine's on the first volume; null: the suite names none.
+    pub beside_volume: Option<Beside>,
+    /// Each operation by itself, where there are several.
+    pub ops: Vec<OpRow>,
+    /// Some of its operations read, and some write.
+    #[serde(skip)]
+    pub does: Does,
+}
+
+impl RoleRow {
+    /// Operations of all its threads in flight at one time.
+    pub fn in_flight(&self) -> u32 {
+        self.threads.saturating_mul(self.depth.unwrap_or(1))
+    }
+}
+
+/// Which kinds of operations a role has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Does {
+    /// Some read.
+    pub reads: bool,
+    /// Some write.
+    pub writes: bool,
+}
+
+/// What one operation of a role got.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct OpRow {
+    /// The operation.
+    pub op: String,
+    /// Its figures.
+    pub metrics: Metrics,
+}
+
+impl Group {
+    /// A case over its trials. `cases` have one key and are not empty.
+    pub(super) fn read(cases: &[&CaseEvidence], host: &Host) -> Result<Self, RecordError> {
+        let mut trials = Trials { cases: Vec::new() };
+        let mut pages = 0;
+        for case in cases {
+            let latencies = case.latencies()?;
+            pages += latencies.values().map(Samples::pages).sum::<usize>();
+            case.refuse_too_many(pages)?;
+            trials.cases.push((case, latencies));
+        }
+        Ok(Self::new(&cases[0].case, &trials, host))
+    }
+
+    fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
+        let measured = case.phases.iter().filter_map(|phase| match &phase.work {
+            Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
+            _ => None,
+        });
+        let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
+        Self {
+            key: case.key.clone(),
+            engine: case.engine.clone(),
+            label: case.label.clone(),
+            durability: case.options.durability,
+            measures_the_harness: trials.cases.iter().any(|(case, _)| case.measures_the_harness()),
+            bare_drive,
+            ceiling: case.ceiling,
+            threads: case.threads,
+            records: case.data.records,
+            key_bytes: case.data.key.bytes,
+            value_bytes_mean: case.shape.value_bytes_mean,
+            user_bytes: case.shape.user_bytes(),
+            volume: case.volume.as_ref().map(|volume| volume.name.clone()),
+            ram_limit_bytes: case.ram_limit_bytes,
+            ram_limit_held: ram_limit_held(trials),
+            tier: tier(case).map(|tier| tier.name.clone()),
+            tier_held: tier(case).and_then(|_| tier_held(trials)),
+            trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
+            load: load_row(case, trials, host),
+            runs: measured.collect(),
+            load_peers: peers(case, false),
+            run_peers: peers(case, true),
+            load_on_volumes: on_volumes(case, false),
+            run_on_volumes: on_volumes(case, true),
+        }
+    }
+
+    /// What it has of memory: `64.0 MiB`, `64.0 MiB with zram`, `all`.
+    pub fn ram(&self) -> String {
+        let limit = self.ram_limit_bytes.map_or_else(|| "all".to_owned(), units::bytes);
+        match &self.tier {
+            Some(tier) => format!("{limit} with {tier}"),
+            None => limit,
+        }
+    }
+
+    /// Whether it is an engine under test: neither the harness alone nor a bare drive.
+    pub fn competes(&self) -> bool {
+        !self.measures_the_harness && !self.bare_drive
+    }
+
+    /// What became of the trials that have no figure, where only `n` have one: "did not fit (0 of 4
+    /// trials)", "has figures of 3 of 4 trials: 1 did not fit"; none where all have one, or those
+    /// without came to their end.
+    pub fn fate(&self, n: usize) -> Option<String> {
+        let all = self.trials.len();
+        let mut ends: Vec<(String, usize)> = Vec::new();
+        for trial in self.trials.iter().filter(|trial| !trial.done && n < all) {
+            let word = ended(&trial.outcome);
+            match ends.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, times)) => *times += 1,
+                None => ends.push((word, 1)),
+            }
+        }
+        match ends.as_slice() {
+            [] => None,
+            [(word, _)] if n == 0 => Some(format!("{word} (0 of {all} trials)")),
+            several => {
+                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                Some(format!("has figures of {n} of {all} trials: {}", each.join(", ")))
+            }
+        }
+    }
+
+    /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
+    /// "2 of 3 not done: 1 interrupted, 1 not done yet".
+    pub fn trouble(&self) -> Option<String> {
+        let bad = self.trials.iter().filter(|trial| !trial.done);
+        let mut words: Vec<(&str, usize)> = Vec::new();
+        for word in bad.map(|trial| trial.outcome.as_str()) {
+            match words.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, n)) => *n += 1,
+                None => words.push((word, 1)),
+            }
+        }
+        let all = self.trials.len();
+        let bad: usize = words.iter().map(|(_, n)| n).sum();
+        match words.as_slice() {
+            [] => None,
+            [(word, n)] if *n == all => Some((*word).to_owned()),
+            [(word, n)] => Some(format!("{n} of {all} {word}")),
+            several => {
+                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                Some(format!("{bad} of {all} not done: {}", each.join(", ")))
+            }
+        }
+    }
+}
+
+/// An outcome's word as something that happened.
+fn ended(outcome: &str) -> String {
+    match outcome {
+        "does not fit" => "did not fit".to_owned(),
+        "out of time" => "ran out of time".to_owned(),
+        "disk full" => "filled the disk".to_owned(),
+        "interrupted" => "was interrupted".to_owned(),
+        "not run" => "was not run".to_owned(),
+        "not done yet" => "is not done yet".to_owned(),
+        "record damaged" => "left a damaged record".to_owned(),
+        killed if killed.starts_with("killed") => format!("was {killed}"),
+        other => other.to_owned(),
+    }
+}
+
+/// What is below the RAM limit of a case.
+pub(super) fn tier(case: &Case) -> Option<&Tier> {
+    case.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
+}
+
+fn tier_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let tiers = records.filter_map(|record| record.ram_limit.tier.as_ref());
+    tiers.map(|tier| tier.not_enforced.is_empty()).reduce(|all, held| all && held)
+}
+
+fn ram_limit_held(trials: &Trials<'_>) -> Option<bool> {
+    let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
+    let limits = records
+        .filter(|record| record.worker.is_some() && !record.phases.is_empty())
+        .map(|record| &record.ram_limit)
+        .filter(|limit| limit.requested_bytes.is_some());
+    limits.map(|limit| limit.enforced_by.is_some()).reduce(|all, held| all && held)
+}
+
+fn trial(case: &CaseEvidence) -> Trial {
+    let record = case.record.as_ref();
+    let message = record.and_then(|record| record.outcome.message()).map(str::to_owned);
+    Trial {
+        case: case.case.id.clone(),
+        trial: case.case.trial,
+        done: case.is_done(),
+        outcome: case.outcome(),
+        message: message.or_else(|| case.damaged.clone()),
+        not_measured: record.map(|record| record.not_measured.clone()).unwrap_or_default(),
+    }
+}
+
+fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
+    let at = case.phases.iter().position(|phase| matches!(phase.work, Work::Load(_)))?;
+    let Work::Load(load) = &case.phases[at].work else { return None };
+    let phase = case.phases[at].name.clone();
+    let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
+    Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
+}
+
+/// The settle phase that belongs to a load: before anything is measured.
+fn settle_after(phases: &[Phase]) -> Option<&str> {
+    phases
+        .iter()
+        .take_while(|phase| !matches!(phase.work, Work::Measure(_) | Work::Warmup(_)))
+        .find(|phase| matches!(phase.work, Work::Settle { .. }))
+        .map(|phase| phase.name.as_str())
+}
+
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &Host) -> RunRow {
+    let device = |case: &&CaseEvidence| {
+        let before = case.phase(phase).ok()?.before.device.as_ref()?;
+        Some(before.device.clone())
+    };
+    RunRow {
+        phase: phase.to_owned(),
+        metrics: cost::of_measure(trials, phase, host),
+        roles: drive.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
+        device: trials.cases.iter().find_map(|(case, _)| device(case)),
+        job: trials.cases.iter().find_map(|(ran, _)| Job::of(case, ran, phase, drive)),
+        efficiency: None,
+        different_mix: None,
+    }
+}
+
+fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
+    let open_loop = role.rate.is_some();
+    let mut names: Vec<&str> = Vec::new();
+    for name in role.mix.iter().map(|entry| entry.op.name()) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let at = At { phase, role: &role.name, op: None };
+    let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
+    let metrics = rates::of(trials, &at, clocks);
+    let one = |op: &&str| {
+        let metrics = rates::of(trials, &At { op: Some(op), ..at }, clocks);
+        OpRow { op: (*op).to_owned(), metrics }
+    };
+    RoleRow {
+        role: role.name.clone(),
+        threads: role.threads,
+        depth: role.depth,
+        open_loop,
+        mix: names.join("+"),
+        metrics,
+        beside: None,
+        beside_volume: None,
+        ops: if names.len() > 1 { names.iter().map(one).collect() } else { Vec::new() },
+        does: Does {
+            reads: role.mix.iter().any(|entry| reads(&entry.op)),
+            writes: role.mix.iter().any(|entry| entry.op.writes()),
+        },
+    }
+}
+
+fn reads(op: &Op) -> bool {
+    matches!(op, Op::ReadModifyWrite) || !op.writes()
+}
+
+fn ram(case: &Case) -> (Option<u64>, Option<&String>) {
+    (case.ram_limit_bytes, tier(case).map(|tier| &tier.name))
+}
+
+/// What has to be equal for two engines' figures to stand side by side: data, RAM and what is below
+/// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a
+/// filesystem and a bare device, do not stand side by side.)
+fn peers(case: &Case, all: bool) -> String {
+    let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
+    let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
+    let threads = case.threads.filter(|_| all);
+    let volume = case.volume.as_ref().map(|volume| &volume.name);
+    let means = (ram(case), volume, case.options.durability);
+    let work = (&case.data, means, threads, phases);
+    serde_json::to_string(&work).unwrap_or_default()
+}
+
+/// What has to be equal for one engine's figures on two volumes to stand side by side. Whether a
+/// case loaded its database itself, as it must where nothing can be copied, does not count: what
+/// comes after is the same.
+fn on_volumes(case: &Case, all: bool) -> String {
+    let makes = |phase: &&Phase| {
+        matches!(phase.work, Work::Load(_) | Work::Settle { .. } | Work::Verify { .. })
+    };
+    let loads = case.phases.iter().filter(|phase| matches!(phase.work, Work::Load(_)));
+    let phases: Vec<&Phase> =
+        if all { case.phases.iter().skip_while(makes).collect() } else { loads.collect() };
+    let threads = case.threads.filter(|_| all);
+    let means = (&case.label, ram(case), case.options.durability);
+    serde_json::to_string(&(&case.data, means, threads, phases)).unwrap_or_default()
+}
+
+/// The data of a group in a few words: `80 M x 16+4000`.
+pub fn data(group: &Group) -> String {
+    let records = units::count(group.records);
+    format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
+}
+
+/// More than one value is among them.
+pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::Fixture;
+    use super::*;
+
+    #[test]
+    fn other_memory_below_the_limit_stands_beside_nothing() {
+        let bare = Fixture::new().plan.cases[0].clone();
+        let memory = Memory::Zram { bytes: 1 << 30, swappiness: 60 };
+        let tier = Some(Tier { name: "z".to_owned(), memory });
+        let swaps = Case { tier, ..bare.clone() };
+        let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
+        let dram = Case { tier: dram, ..bare.clone() };
+        for of in [peers, on_volumes] {
+            assert_ne!(of(&bare, true), of(&swaps, true));
+            assert_eq!(of(&bare, true), of(&dram, true), "there is nothing below");
+        }
+    }
+}

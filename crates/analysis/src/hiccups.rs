@@ -1,0 +1,107 @@
+//! What the idle machine alone did to a thread: the line below every table of latencies.
+
+use crate::stats::quantile;
+use kvdyno_record::hlog;
+use kvdyno_record::run::Hiccups;
+use kvdyno_record::units::{duration, grouped, percent};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// A gap from here on shows in the tail of an engine that answers from memory.
+const LONG_NS: u64 = 10_000;
+
+/// The gaps between readings of the clock by a thread that did nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HiccupRow {
+    /// How long it listened.
+    pub length_ns: u64,
+    /// Readings.
+    pub n: u64,
+    /// Of the gaps; null: too few readings.
+    pub p999_ns: Option<u64>,
+    /// Of the gaps; null: too few readings.
+    pub p9999_ns: Option<u64>,
+    /// The longest.
+    pub max_ns: u64,
+    /// Gaps of 10 us and more.
+    pub long: u64,
+    /// The share of the time that was in them.
+    pub long_share: f64,
+}
+
+impl HiccupRow {
+    /// Computes them; none where the record's histogram cannot be read.
+    pub fn of(hiccups: &Hiccups) -> Option<Self> {
+        let histogram = hlog::from_text(&hiccups.histogram).ok()?;
+        let long = histogram.iter_recorded().filter(|at| at.value_iterated_to() >= LONG_NS);
+        let (long, long_ns) = long.fold((0, 0.0), |(count, ns), at| {
+            let more = at.count_since_last_iteration();
+            (count + more, ns + at.value_iterated_to() as f64 * more as f64)
+        });
+        Some(Self {
+            length_ns: hiccups.length_ns,
+            n: histogram.len(),
+            p999_ns: quantile(&histogram, 0.999),
+            p9999_ns: quantile(&histogram, 0.9999),
+            max_ns: hiccups.max_ns,
+            long,
+            long_share: (long_ns / hiccups.length_ns.max(1) as f64).min(1.0),
+        })
+    }
+
+    /// The gaps in words: `p99.9 51 ns, p99.99 51 ns, max 13.4 ms; ...`.
+    pub fn gaps(&self) -> String {
+        let named = [("p99.9 ", self.p999_ns), ("p99.99 ", self.p9999_ns)];
+        let mut words: Vec<String> = named
+            .iter()
+            .filter_map(|(name, ns)| Some(format!("{name}{}", duration((*ns)?))))
+            .collect();
+        words.push(format!("max {}", duration(self.max_ns)));
+        let long = match self.long {
+            0 => "none of 10 us or more".to_owned(),
+            n => {
+                format!("{} of 10 us or more, {} of the time", grouped(n), percent(self.long_share))
+            }
+        };
+        format!("{}; {long}", words.join(", "))
+    }
+
+    /// The line below a table of latencies.
+    pub fn line(&self) -> String {
+        format!(
+            "scheduling jitter of this machine, {} idle: {}: latencies below this are noise",
+            duration(self.length_ns),
+            self.gaps()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::hiccups as example;
+    use kvdyno_record::hlog;
+
+    #[test]
+    fn the_line_says_what_the_machine_did() {
+        let row = HiccupRow::of(&example()).unwrap();
+        assert_eq!((row.n, row.long), (80_000_000, 1_000));
+        assert_eq!(
+            row.line(),
+            "scheduling jitter of this machine, 2.00 s idle: p99.9 24 ns, p99.99 51 ns, max 13.4 \
+             ms; 1,000 of 10 us or more, 1.57 % of the time: latencies below this are noise"
+        );
+    }
+
+    #[test]
+    fn few_readings_have_no_percentiles() {
+        let mut histogram = hlog::histogram();
+        histogram.record_n(30, 1_000).unwrap();
+        let text = hlog::to_text(&histogram).unwrap();
+        let row =
+            HiccupRow::of(&Hiccups { length_ns: 30_000, max_ns: 30, histogram: text }).unwrap();
+        assert_eq!(row.gaps(), "max 30 ns; none of 10 us or more");
+        let unread = Hiccups { length_ns: 1, max_ns: 1, histogram: "?".to_owned() };
+        assert_eq!(HiccupRow::of(&unread), None);
+    }
+}

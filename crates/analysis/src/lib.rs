@@ -1,0 +1,35 @@
+//! From a record to what is known of a run: figures, statistics, findings, answers, comparisons and
+//! searches.
+//!
+//! Everything here is a pure function of the files of a run: it can be done years later, on another
+//! machine, with no engine installed. It formats nothing but sentences: tables, pages and files are
+//! made of it in `kvdyno-render`.
+
+pub mod about;
+pub mod answer;
+pub mod block_io;
+pub mod catalogue;
+pub mod comparable;
+pub mod comparison;
+pub mod confidence;
+pub mod copies;
+mod cost;
+pub mod efficiency;
+pub mod evidence;
+pub mod explain;
+pub mod findings;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
+pub mod group;
+pub mod hiccups;
+pub mod history;
+pub mod job;
+pub mod metric;
+mod rates;
+pub mod search;
+pub mod spent;
+pub mod stalls;
+pub mod stats;
+pub mod summary;
+pub mod trials;
+pub mod versus;

@@ -1,0 +1,192 @@
+//! What a role delivered: rates, times by the clock they run on, and whether it was right.
+
+use super::catalogue as c;
+use super::metric::{Definition, Metric, Metrics, Reading, Why};
+use super::spent::over;
+use super::trials::{At, Trials};
+use crate::stats;
+use hdrhistogram::Histogram;
+use kvdyno_record::case::{OpResult, RoleResult};
+use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::units;
+
+/// Of each kind of time: its percentiles and its longest.
+struct Times {
+    percentiles: [(f64, &'static Definition); 5],
+    max: &'static Definition,
+}
+
+const SERVICE: Times = Times {
+    percentiles: [
+        (0.5, &c::SERVICE_P50),
+        (0.9, &c::SERVICE_P90),
+        (0.99, &c::SERVICE_P99),
+        (0.999, &c::SERVICE_P999),
+        (0.9999, &c::SERVICE_P9999),
+    ],
+    max: &c::SERVICE_MAX,
+};
+
+const RESPONSE: Times = Times {
+    percentiles: [
+        (0.5, &c::RESPONSE_P50),
+        (0.9, &c::RESPONSE_P90),
+        (0.99, &c::RESPONSE_P99),
+        (0.999, &c::RESPONSE_P999),
+        (0.9999, &c::RESPONSE_P9999),
+    ],
+    max: &c::RESPONSE_MAX,
+};
+
+const SUBMIT: Times = Times {
+    percentiles: [
+        (0.5, &c::SUBMIT_P50),
+        (0.9, &c::SUBMIT_P90),
+        (0.99, &c::SUBMIT_P99),
+        (0.999, &c::SUBMIT_P999),
+        (0.9999, &c::SUBMIT_P9999),
+    ],
+    max: &c::SUBMIT_MAX,
+};
+
+const COMPLETION: Times = Times {
+    percentiles: [
+        (0.5, &c::COMPLETION_P50),
+        (0.9, &c::COMPLETION_P90),
+        (0.99, &c::COMPLETION_P99),
+        (0.999, &c::COMPLETION_P999),
+        (0.9999, &c::COMPLETION_P9999),
+    ],
+    max: &c::COMPLETION_MAX,
+};
+
+/// Which times a role has besides those of its calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clocks {
+    /// It works on a schedule: response times.
+    pub(super) open_loop: bool,
+    /// It keeps operations in flight: until they were handed over, and from there on.
+    pub(super) in_flight: bool,
+}
+
+/// The figures of a role, or of one of its operations.
+pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
+    let mut metrics = Metrics::default();
+    let per_s = |count: u64, role: &RoleResult| {
+        over(count as f64 * 1e9, role.window_ns as f64, "the role has no window")
+    };
+    metrics.add(&c::OPS_PER_S, trials.of_role(at, |role, op| per_s(op.count, role)));
+    metrics.add(&c::ITEMS_PER_S, trials.of_role(at, |role, op| per_s(op.items, role)));
+    if clocks.open_loop && at.op.is_none() {
+        let offered = |role: &RoleResult| role.offered_per_s.ok_or(Why::from("a closed loop"));
+        metrics.add(&c::OFFERED_OPS_PER_S, trials.of_role(at, |role, _| offered(role)));
+        metrics.add(&c::BACKLOG, trials.of_role(at, |role, _| Ok(role.backlog as f64)));
+    }
+    metrics.add(&c::OPERATIONS, trials.of_role(at, |_, op| Ok(op.count as f64)));
+    metrics.add(&c::WINDOW, trials.of_role(at, |role, _| Ok(role.window_ns as f64)));
+    metrics.add(&c::FOUND, trials.of_role(at, |_, op| found_percent(op)));
+    metrics.add(&c::WRONG, trials.of_role(at, |_, op| Ok(op.wrong as f64)));
+    let errors = |op: &OpResult| op.errors.values().sum::<u64>() as f64;
+    metrics.add(&c::ERRORS, trials.of_role(at, |_, op| Ok(errors(op))));
+    let mean = |op: &OpResult| over(op.service_ns as f64, op.count as f64, "no operation was done");
+    metrics.add(&c::SERVICE_MEAN, trials.of_role(at, |_, op| mean(op)));
+
+    let max = trials.of_role(at, |_, op| match op.count {
+        0 => Err("no operation was done".into()),
+        _ => Ok(op.service_ns_max as f64),
+    });
+    let samples = trials.samples(at, Kind::Service);
+    SERVICE.add(&mut metrics, &samples, max.clone());
+    if clocks.open_loop {
+        let samples = trials.samples(at, Kind::Response);
+        let longest = samples.iter().map(|samples| longest(samples, None)).collect();
+        RESPONSE.add(&mut metrics, &samples, longest);
+    }
+    if clocks.in_flight {
+        for (times, kind) in [(SUBMIT, Kind::Submit), (COMPLETION, Kind::Completion)] {
+            let samples = trials.samples(at, kind);
+            let both = samples.iter().zip(&max);
+            let longest = both.map(|(samples, whole)| longest(samples, Some(whole))).collect();
+            times.add(&mut metrics, &samples, longest);
+        }
+    }
+    metrics
+}
+
+impl Times {
+    /// Adds its figures.
+    fn add(
+        &self,
+        metrics: &mut Metrics,
+        samples: &[Result<Histogram<u64>, Why>],
+        max: Vec<Reading>,
+    ) {
+        let merged = merged(samples);
+        for (q, definition) in self.percentiles {
+            metrics.0.push(percentile(definition, q, &merged, samples, &max));
+        }
+        metrics.add(self.max, max);
+    }
+}
+
+/// The longest of samples: as a bucket's upper end, and no longer than the `whole` they are parts
+/// of, which is known exactly.
+fn longest(samples: &Result<Histogram<u64>, Why>, whole: Option<&Reading>) -> Reading {
+    match samples {
+        Ok(samples) if samples.is_empty() => Err("no such times were recorded".into()),
+        Ok(samples) => {
+            let whole = whole.and_then(|whole| whole.as_ref().ok().copied());
+            Ok((samples.max() as f64).min(whole.unwrap_or(f64::MAX)))
+        }
+        Err(why) => Err(why.clone()),
+    }
+}
+
+/// A percentile of all trials' samples together. Percentiles of single trials are kept beside it
+/// for their spread; they are never averaged.
+fn percentile(
+    definition: &Definition,
+    q: f64,
+    merged: &Histogram<u64>,
+    samples: &[Result<Histogram<u64>, Why>],
+    max: &[Reading],
+) -> Metric {
+    let longest = max.iter().flatten().copied().fold(0.0, f64::max);
+    let per_trial = samples.iter().zip(max).map(|(samples, max)| match (samples, max) {
+        (Ok(samples), Ok(max)) => reading(samples, q, *max),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    });
+    let per_trial: Vec<Reading> = per_trial.collect();
+    let nowhere = samples.iter().all(Result::is_err).then(|| samples.first()).flatten();
+    let merged = match nowhere {
+        Some(Err(why)) => Err(why.clone()),
+        _ => reading(merged, q, longest),
+    };
+    Metric::merged(definition, merged, per_trial)
+}
+
+/// A bucket's upper end can lie above the longest time there was, which is known exactly.
+fn reading(samples: &Histogram<u64>, q: f64, longest: f64) -> Reading {
+    let needed = stats::samples_needed(q);
+    match stats::quantile(samples, q) {
+        Some(value) => Ok((value as f64).min(longest)),
+        None => {
+            // 99.99 in place of 99.99000000000001.
+            let percent = (q * 1e6).round() / 1e4;
+            Err(format!("p{percent} needs {} samples", units::grouped(needed)).into())
+        }
+    }
+}
+
+fn merged(samples: &[Result<Histogram<u64>, Why>]) -> Histogram<u64> {
+    let mut all = hlog::histogram();
+    for samples in samples.iter().flatten() {
+        // The same bounds throughout: this cannot fail.
+        let _ = all.add(samples);
+    }
+    all
+}
+
+fn found_percent(op: &OpResult) -> Reading {
+    over(100.0 * op.found as f64, (op.found + op.missing) as f64, "no key was looked up")
+}

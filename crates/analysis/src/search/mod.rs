@@ -1,0 +1,14 @@
+//! Where a target stops being met: the least memory, the highest rate.
+//!
+//! Pure: a [`Target`] is what must hold, `edge` says which value to try next, an [`Answer`] is
+//! computed from a run's record. Making the points and measuring them is for the commands `size`
+//! and `capacity`; `docs/size.md` says how the search decides.
+
+pub mod answer;
+mod edge;
+mod judge;
+mod target;
+pub mod words;
+
+pub use answer::{Answer, Condition, Next, Outcome, Point, answer, drive, points_most};
+pub use target::{Clause, Figure, Target, TargetError};

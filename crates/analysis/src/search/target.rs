@@ -1,0 +1,391 @@
+//! A target as typed: `p99 < 1ms and reads > 50k/s`. Whether a measured phase can be held against
+//! it is the second gate, [`Target::check`].
+
+use kvdyno_record::units;
+use kvdyno_record::workload::{Drive, OP_NAMES, Role};
+use std::fmt;
+use std::ops::Range;
+
+/// All of its clauses must hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Target {
+    /// As typed.
+    pub text: String,
+    /// At least one.
+    pub clauses: Vec<Clause>,
+}
+
+/// One condition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clause {
+    /// What it is about, without the bound: `p99`, `readers.max`.
+    pub about: String,
+    /// Of this role; none: of every role.
+    pub role: Option<String>,
+    /// Of this operation; none: of every one.
+    pub op: Option<&'static str>,
+    /// What must keep a bound.
+    pub figure: Figure,
+    /// The bound itself keeps it: `<=`, `>=`.
+    pub inclusive: bool,
+    /// Nanoseconds, or a number each second.
+    pub bound: f64,
+    /// Where it stands in the target.
+    span: Range<usize>,
+}
+
+/// What a clause can be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// A percentile of the latency in thousandths of a percent: 99900 is p99.9. Response times of
+    /// an open loop, service times of a closed one.
+    Percentile(u32),
+    /// The mean of the same times.
+    Mean,
+    /// The longest of them.
+    Longest,
+    /// Keys and records read each second, by operations that only read.
+    Reads,
+    /// Records written each second.
+    Writes,
+    /// Operations each second.
+    Operations,
+}
+
+impl Figure {
+    /// A time, which must stay below a bound; rates must stay above.
+    pub fn is_latency(self) -> bool {
+        matches!(self, Self::Percentile(_) | Self::Mean | Self::Longest)
+    }
+}
+
+/// A target that cannot be understood, or has nothing to be held against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetError {
+    text: String,
+    /// The part that is wrong, in bytes.
+    span: Range<usize>,
+    /// What is wrong with it.
+    problem: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+impl std::error::Error for TargetError {}
+
+impl fmt::Display for TargetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before = self.text[..self.span.start].chars().count();
+        let wide = self.text[self.span.clone()].chars().count().max(1);
+        let (space, caret) = (" ".repeat(before), "^".repeat(wide));
+        write!(f, "{}\n  {}\n  {space}{caret}", self.problem, self.text)
+    }
+}
+
+const EXAMPLE: &str = "as in `p99 < 1ms and reads > 50k/s`";
+const FIGURES: &str = "p50 to p99.999, mean and max stay below a time; reads, writes and ops above \
+     a rate; of one role `readers.p99`, of one operation `get.p99` or `readers.get`";
+
+impl Target {
+    /// Reads a target.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let mut clauses = Vec::new();
+        for span in clause_spans(text) {
+            clauses.push(clause(text, span)?);
+        }
+        Ok(Self { text: text.trim().to_owned(), clauses })
+    }
+
+    /// Whether a measured phase has what the target is about.
+    pub fn check(&self, drive: &Drive) -> Result<(), TargetError> {
+        let about_nothing =
+            |clause: &&Clause| !drive.roles.iter().any(|role| clause.concerns(role));
+        let Some(clause) = self.clauses.iter().find(about_nothing) else { return Ok(()) };
+        let has: Vec<String> = drive.roles.iter().map(role_words).collect();
+        let problem = format!("`{}`: the phase measures nothing of the kind", clause.about);
+        Err(self.wrong(clause, problem, format!("its roles: {}", has.join("; "))))
+    }
+
+    /// Whether the rate of a role can be searched: what it does is then what is offered, and no
+    /// condition.
+    pub fn check_offered(&self, drive: &Drive, role: &str) -> Result<(), TargetError> {
+        let offered = drive.roles.iter().find(|known| known.name == role);
+        let about_it = |clause: &&Clause| {
+            !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
+        };
+        let Some(clause) = self.clauses.iter().find(about_it) else { return Ok(()) };
+        let problem = format!("`{}` is what is searched, and no condition", clause.about);
+        let hint = format!(
+            "leave it out, and search above it: --between {0}..{1}",
+            clause.bound as u64,
+            (clause.bound as u64).saturating_mul(16)
+        );
+        Err(self.wrong(clause, problem, hint))
+    }
+
+    fn wrong(&self, clause: &Clause, problem: String, hint: String) -> TargetError {
+        TargetError { text: self.text.clone(), span: clause.span.clone(), problem, hint }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Clause {
+    /// Whether a value keeps the bound.
+    pub fn holds(&self, value: f64) -> bool {
+        keeps(self.figure.is_latency(), self.inclusive, self.bound, value)
+    }
+
+    /// Whether it is about a role, and some of its operations.
+    pub fn concerns(&self, role: &Role) -> bool {
+        let named = self.role.as_ref().is_none_or(|name| *name == role.name);
+        named && role.mix.iter().any(|entry| self.counts(entry.op.name()))
+    }
+
+    /// Whether it is about an operation.
+    pub fn counts(&self, op: &str) -> bool {
+        let kind = match self.figure {
+            Figure::Reads => reads(op),
+            Figure::Writes => !reads(op),
+            _ => true,
+        };
+        kind && self.op.is_none_or(|wanted| wanted == op)
+    }
+}
+
+/// Whether a value keeps a bound: a latency from above, a rate from below.
+pub(super) fn keeps(latency: bool, inclusive: bool, bound: f64, value: f64) -> bool {
+    match (latency, inclusive) {
+        (true, false) => value < bound,
+        (true, true) => value <= bound,
+        (false, false) => value > bound,
+        (false, true) => value >= bound,
+    }
+}
+
+fn reads(op: &str) -> bool {
+    matches!(op, "get" | "scan" | "multiget")
+}
+
+fn role_words(role: &Role) -> String {
+    let mut ops: Vec<&str> = role.mix.iter().map(|entry| entry.op.name()).collect();
+    ops.dedup();
+    format!("{} ({})", role.name, ops.join(", "))
+}
+
+/// The parts between the words `and`, without the space around them.
+fn clause_spans(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let (mut start, mut at) = (0, 0);
+    for word in text.split_inclusive(char::is_whitespace) {
+        if word.trim().eq_ignore_ascii_case("and") {
+            spans.push(trimmed(text, start..at));
+            start = at + word.len();
+        }
+        at += word.len();
+    }
+    spans.push(trimmed(text, start..text.len()));
+    spans
+}
+
+fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+    let part = &text[span.clone()];
+    let start = span.start + (part.len() - part.trim_start().len());
+    start..start + part.trim().len()
+}
+
+fn clause(text: &str, span: Range<usize>) -> Result<Clause, TargetError> {
+    let wrong = |span: Range<usize>, problem: String, hint: &str| TargetError {
+        // Spans are shown below the target as it is kept.
+        span: shifted(text, &span),
+        text: text.trim().to_owned(),
+        problem,
+        hint: hint.to_owned(),
+    };
+    let part = &text[span.clone()];
+    let Some(at) = part.find(['<', '>', '=']) else {
+        let problem = if part.is_empty() { "a condition is missing" } else { "it has no bound" };
+        let hint = format!("a figure, `<` or `>`, and a bound: {EXAMPLE}");
+        return Err(wrong(span, problem.to_owned(), &hint));
+    };
+    let sign_length = part[at..].chars().take_while(|c| "<>=".contains(*c)).count();
+    let sign_span = span.start + at..span.start + at + sign_length;
+    let about_span = trimmed(text, span.start..sign_span.start);
+    let bound_span = trimmed(text, sign_span.end..span.end);
+    let about = &text[about_span.clone()];
+    let Some((role, op, figure)) = figure(about) else {
+        return Err(wrong(about_span, format!("there is no figure `{about}`"), FIGURES));
+    };
+    let (sign, wanted) = (&text[sign_span.clone()], if figure.is_latency() { '<' } else { '>' });
+    if !sign.starts_with(wanted) || !matches!(&sign[1..], "" | "=") {
+        let what = if figure.is_latency() { "a time stays below" } else { "a rate stays above" };
+        let problem = format!("{what} its bound: expected `{wanted}` or `{wanted}=`, not `{sign}`");
+        return Err(wrong(sign_span, problem, EXAMPLE));
+    }
+    let bound = bound(figure, &text[bound_span.clone()])
+        .map_err(|(problem, hint)| wrong(bound_span, problem, hint))?;
+    let span = shifted(text, &span);
+    let inclusive = sign.len() > 1;
+    Ok(Clause { about: about.to_owned(), role, op, figure, inclusive, bound, span })
+}
+
+/// A span of `text` in it without the space at its ends.
+fn shifted(text: &str, span: &Range<usize>) -> Range<usize> {
+    let cut = text.len() - text.trim_start().len();
+    let most = text.trim().len();
+    let at = |byte: usize| byte.saturating_sub(cut).min(most);
+    at(span.start)..at(span.end)
+}
+
+fn bound(figure: Figure, text: &str) -> Result<f64, (String, &'static str)> {
+    const TIMES: &str = "a time has a unit: 800us, 1ms, 1.5ms, 2s";
+    const RATES: &str = "a rate is a number, each second: 50k/s, 1.5M/s, 800/s";
+    let (parsed, hint) = if figure.is_latency() {
+        (units::parse_duration(text), TIMES)
+    } else {
+        (units::parse_count(text.strip_suffix("/s").unwrap_or(text).trim_end()), RATES)
+    };
+    match parsed {
+        Ok(0) => Err(("nothing meets a bound of 0".to_owned(), hint)),
+        Ok(bound) => Ok(bound as f64),
+        Err(error) => Err((error.to_string(), hint)),
+    }
+}
+
+/// `p99`, `readers.p99.9`, `readers.get.max`, `readers.get`: role, operation and figure.
+fn figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Figure)> {
+    let op = |name: &str| OP_NAMES.into_iter().find(|op| *op == name);
+    let role = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+    if let Some(figure) = plain_figure(text) {
+        return Some((None, None, figure));
+    }
+    if let Some(op) = op(text) {
+        return Some((None, Some(op), Figure::Operations));
+    }
+    let (first, rest) = text.split_once('.')?;
+    match (plain_figure(rest), op(first), op(rest)) {
+        (Some(figure), Some(op), _) => return Some((None, Some(op), figure)),
+        (Some(figure), None, _) => return Some((Some(role(first)?), None, figure)),
+        (None, _, Some(op)) => return Some((Some(role(first)?), Some(op), Figure::Operations)),
+        (None, _, None) => {}
+    }
+    let (second, rest) = rest.split_once('.')?;
+    Some((Some(role(first)?), Some(op(second)?), plain_figure(rest)?))
+}
+
+fn plain_figure(word: &str) -> Option<Figure> {
+    match word {
+        "mean" => Some(Figure::Mean),
+        "max" => Some(Figure::Longest),
+        "reads" => Some(Figure::Reads),
+        "writes" => Some(Figure::Writes),
+        "ops" => Some(Figure::Operations),
+        _ => {
+            let (whole, part) = word.strip_prefix('p')?.split_once('.').unwrap_or((&word[1..], ""));
+            let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+            if whole.len() != 2 || part.len() > 3 || !digits(whole) || !digits(part) {
+                return None;
+            }
+            let dangling = word.ends_with('.');
+            let thousandths = format!("{whole}{part:0<3}").parse().ok()?;
+            (!dangling && thousandths >= 50_000).then_some(Figure::Percentile(thousandths))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::workload::{Choice, Ends, MixEntry, Op};
+
+    #[test]
+    fn what_can_be_asked_for() {
+        let text = " p99 < 1ms and reads > 50k/s AND readers.p99.9<=5ms and get.mean < 20us and \
+                    readers.get >= 1.5M/s and readers.scan.max < 1s and ops > 10 and p95 < 2 ms ";
+        let target = Target::parse(text).unwrap();
+        let is: Vec<_> = target
+            .clauses
+            .iter()
+            .map(|c| (c.role.as_deref(), c.op, c.figure, c.inclusive, c.bound))
+            .collect();
+        let readers = Some("readers");
+        assert_eq!(
+            is,
+            [
+                (None, None, Figure::Percentile(99_000), false, 1e6),
+                (None, None, Figure::Reads, false, 50_000.0),
+                (readers, None, Figure::Percentile(99_900), true, 5e6),
+                (None, Some("get"), Figure::Mean, false, 20_000.0),
+                (readers, Some("get"), Figure::Operations, true, 1.5e6),
+                (readers, Some("scan"), Figure::Longest, false, 1e9),
+                (None, None, Figure::Operations, false, 10.0),
+                (None, None, Figure::Percentile(95_000), false, 2e6),
+            ]
+        );
+        assert!(target.clauses[0].holds(999_999.0) && !target.clauses[0].holds(1e6));
+        assert!(target.clauses[2].holds(5e6) && !target.clauses[2].holds(5e6 + 1.0));
+        assert!(target.clauses[1].holds(50_001.0) && !target.clauses[1].holds(50_000.0));
+        assert_eq!(target.clauses[2].about, "readers.p99.9");
+        assert_eq!(target.to_string(), text.trim());
+    }
+
+    #[test]
+    fn mistakes_are_shown_with_their_place_and_the_remedy() {
+        let mut all = String::new();
+        for text in [
+            "p99",
+            "p99 < 1ms and",
+            "  p99 < 1ms and p9 < 2ms",
+            "p99 > 1ms",
+            "reads < 50k/s",
+            "p99 == 1ms",
+            "reads > fast",
+            "p99 < 1",
+            "p99 < 0ms",
+            "max < 1s and readers.put > 5/s",
+            "µ < 1ms",
+            "p99. < 1ms",
+            "",
+        ] {
+            let error = Target::parse(text).unwrap_err();
+            all += &format!("{error}\n  {}\n\n", error.hint);
+        }
+        insta::assert_snapshot!(all);
+    }
+
+    #[test]
+    fn a_target_is_held_against_what_the_phase_has() {
+        let role = |name: &str, op: Op| Role {
+            name: name.to_owned(),
+            threads: 1,
+            mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
+            rate: None,
+            depth: None,
+        };
+        let ends = Ends { duration_ns: Some(1), operations: None };
+        let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];
+        let drive = Drive { roles, ends };
+        let check = |text: &str| Target::parse(text).unwrap().check(&drive);
+        check("p99 < 1ms and reads > 1/s and writes > 1/s and writer.update > 1/s").unwrap();
+        let error = check("p99 < 1ms and reader.p99 < 1ms").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`reader.p99`: the phase measures nothing of the kind\n  \
+             p99 < 1ms and reader.p99 < 1ms\n                \
+             ^^^^^^^^^^^^^^^^"
+        );
+        assert_eq!(error.hint, "its roles: readers (get); writer (update)");
+        assert!(check("readers.writes > 1/s").is_err());
+        let offered = |text: &str| Target::parse(text).unwrap().check_offered(&drive, "readers");
+        offered("p99 < 1ms and writes > 1k/s and writer.ops > 5/s").unwrap();
+        let error = offered("p99 < 1ms and reads > 5k/s").unwrap_err();
+        assert!(error.to_string().ends_with("              ^^^^^^^^^^^^"), "{error}");
+        assert!(error.hint.contains("--between 5000..80000"), "{}", error.hint);
+        assert!(offered("ops > 5k/s").is_err() && offered("readers.get > 5k/s").is_err());
+        assert!(check("scan.p99 < 1ms").is_err());
+    }
+}

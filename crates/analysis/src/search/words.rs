@@ -1,0 +1,337 @@
+//! An answer in sentences: where the edge is, what fails beyond it, and how sure that is.
+
+use super::answer::{Answer, Condition, Outcome, Point};
+use super::target::keeps;
+use crate::stats::median;
+use kvdyno_record::search::Axis;
+use kvdyno_record::units;
+
+/// A cache that grows by more than this share of the database while it is measured is not full yet.
+const FILLING: f64 = 0.05;
+
+/// Data fits where the limit is so many times its keys and values.
+const FITS: f64 = 1.3;
+
+/// A value of an axis: `512 MiB`, `43.2 k/s`.
+pub(super) fn value(axis: &Axis, value: u64) -> String {
+    match axis {
+        Axis::Ram => units::bytes_in_words(value),
+        Axis::Rate { .. } => units::rate(value as f64),
+    }
+}
+
+/// The same, as `--between` takes it.
+fn typed(axis: &Axis, value: u64) -> String {
+    match axis {
+        Axis::Ram => units::exact_bytes(value),
+        Axis::Rate { .. } => value.to_string(),
+    }
+}
+
+/// All that is to be said, the answer first.
+pub(super) fn sentences(answer: &Answer) -> Vec<String> {
+    let mut all = vec![first(answer)];
+    let goes_on = !answer.sealed;
+    match answer.result {
+        Outcome::Open => {}
+        Outcome::Stopped => all.push("What was measured before is kept.".to_owned()),
+        Outcome::Never { easiest } => all.push(after_never(answer, easiest)),
+        Outcome::Always { hardest } => all.push(after_always(answer, hardest)),
+        Outcome::Between { met, missed, surely_missed, close } => {
+            all.push(interval(answer, met, missed, surely_missed));
+            if let Some((at, why)) = stopped(answer).filter(|_| !close) {
+                all.push(format!(
+                    "It is not within {}: the search had to stop {at}: {why}.",
+                    units::percent(answer.within)
+                ));
+            } else if !close && !goes_on {
+                all.push(format!(
+                    "The search was ended before it was within {}: `--between {}..{}` goes on from \
+                     here.",
+                    units::percent(answer.within),
+                    typed(&answer.axis, met.min(surely_missed.unwrap_or(missed))),
+                    typed(&answer.axis, met.max(surely_missed.unwrap_or(missed))),
+                ));
+            }
+        }
+    }
+    let ended = match answer.result {
+        Outcome::Open | Outcome::Stopped => false,
+        Outcome::Between { close, .. } => close,
+        Outcome::Never { .. } | Outcome::Always { .. } => true,
+    };
+    if !ended && goes_on {
+        all.push("The search is not over: `kvdyno resume` goes on.".to_owned());
+    }
+    if let Outcome::Between { met, .. } | Outcome::Always { hardest: met } = answer.result {
+        all.extend(answer.point(met).map(confidence));
+    }
+    all.extend(filling(answer));
+    if !answer.contradictions.is_empty() {
+        let values: Vec<String> =
+            answer.contradictions.iter().map(|value| answer.words(*value)).collect();
+        let (easier, harder) = match answer.axis {
+            Axis::Ram => ("more", "less"),
+            Axis::Rate { .. } => ("a lower rate", "a higher one"),
+        };
+        all.push(format!(
+            "Not monotonic: {} met it although {easier} did not, while a search takes for granted \
+             that what {harder} meets, {easier} meets too. The interval holds all of these; more \
+             trials or longer phases would make it narrower.",
+            list(&values)
+        ));
+    }
+    all
+}
+
+fn first(answer: &Answer) -> String {
+    let Answer { engine, target, .. } = answer;
+    let words = |value: u64| answer.words(value);
+    let (with, of) = around(answer);
+    match answer.result {
+        Outcome::Open | Outcome::Stopped => match stopped(answer) {
+            Some((at, why)) => {
+                format!("{engine}: the search of `{target}` had to stop {at}: {why}.")
+            }
+            None => format!("{engine}: it is not known yet where `{target}` stops being met."),
+        },
+        Outcome::Never { easiest } => format!(
+            "{engine} does not meet `{target}`, not even {with} {} {of}{}.",
+            words(easiest),
+            failing(answer, easiest)
+        ),
+        Outcome::Always { hardest } => format!(
+            "{engine} meets `{target}` {with} {} {of} already, the {} that was tried.",
+            words(hardest),
+            match answer.axis {
+                Axis::Ram => "least",
+                Axis::Rate { .. } => "most",
+            }
+        ),
+        Outcome::Between { met, missed, .. } => format!(
+            "{engine} meets `{target}` {with} {} {of}{}, and does not {with} {}{}.",
+            words(met),
+            share_of_data(answer, met),
+            words(missed),
+            failing(answer, missed)
+        ),
+    }
+}
+
+/// The words before and behind a value of the axis.
+fn around(answer: &Answer) -> (&'static str, String) {
+    match &answer.axis {
+        Axis::Ram => ("with", "of RAM".to_owned()),
+        Axis::Rate { role } => ("at", format!("offered to {role}")),
+    }
+}
+
+/// Where the search could not go on, and why.
+fn stopped(answer: &Answer) -> Option<(String, &str)> {
+    let mut points = answer.points.iter().chain(&answer.fastest);
+    let (point, why) = points
+        .find_map(|point| Some((point, point.void.as_deref().or(point.stopped.as_deref())?)))?;
+    let (with, of) = around(answer);
+    let at = point.value.map_or_else(
+        || "as fast as it goes".to_owned(),
+        |value| format!("{with} {} {of}", answer.words(value)),
+    );
+    Some((at, why))
+}
+
+/// ` (0.48 x its data)`.
+fn share_of_data(answer: &Answer, bytes: u64) -> String {
+    match answer.axis {
+        Axis::Ram if answer.user_bytes > 0 => {
+            format!(" ({:.2} x its data)", bytes as f64 / answer.user_bytes as f64)
+        }
+        _ => String::new(),
+    }
+}
+
+/// ` in 2 of 3 trials: p99 1.31 ms (1.20 ms to 1.44 ms)`.
+fn failing(answer: &Answer, value: u64) -> String {
+    let Some(point) = answer.point(value) else { return String::new() };
+    let mut what: Vec<String> = answer
+        .conditions
+        .iter()
+        .zip(&point.figures)
+        .filter(|(condition, values)| values.iter().flatten().any(|value| !condition.holds(*value)))
+        .filter_map(|(condition, values)| {
+            Some(format!("{} {}", condition.about, spread(condition, values)?))
+        })
+        .collect();
+    what.extend(point.whys.iter().map(|why| match why.as_str() {
+        "does not fit" => "it does not fit".to_owned(),
+        why => why.to_owned(),
+    }));
+    let votes = match point.met {
+        0 => String::new(),
+        met => format!(" in {} of {} trials", point.trials - met, point.trials),
+    };
+    if what.is_empty() { votes } else { format!("{votes}: {}", what.join(", ")) }
+}
+
+/// `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
+pub(super) fn point(answer: &Answer, point: &Point) -> String {
+    let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| answer.words(v));
+    if let Some(why) = &point.void {
+        return format!("{at} cannot be judged: {why}");
+    }
+    if let Some(why) = &point.stopped {
+        return format!("{at} is to be measured again: {why}");
+    }
+    let how = if point.met == point.trials { "meets" } else { "does not meet" };
+    let (number, of) = match point.met {
+        met if met == point.trials => (met, point.trials),
+        met => (point.trials - met, point.trials),
+    };
+    let mut what: Vec<String> = Vec::new();
+    for (condition, values) in answer.conditions.iter().zip(&point.figures) {
+        let middle = median(&values.iter().flatten().copied().collect::<Vec<_>>());
+        what.extend(middle.map(|value| format!("{} {}", condition.about, condition.words(value))));
+    }
+    what.extend(point.whys.iter().cloned());
+    format!("{at} {how} it in {number} of {of} trials: {}", what.join(", "))
+}
+
+/// `1.31 ms (1.20 ms to 1.44 ms)`: the median of the trials that have a figure, and their range.
+pub fn spread(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
+    let values: Vec<f64> = values.iter().flatten().copied().collect();
+    let middle = median(&values)?;
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(0.0, f64::max);
+    let [middle, low, high] = [middle, low, high].map(|value| condition.words(value));
+    Some(if low == high { middle } else { format!("{middle} ({low} to {high})") })
+}
+
+fn interval(answer: &Answer, met: u64, missed: u64, surely_missed: Option<u64>) -> String {
+    let words = |value: u64| answer.words(value);
+    let what = match answer.axis {
+        Axis::Ram => "The least RAM",
+        Axis::Rate { .. } => "The highest rate",
+    };
+    let apart = |one: u64, other: u64| {
+        let ratio = one.max(other) as f64 / one.min(other).max(1) as f64;
+        units::percent(ratio - 1.0)
+    };
+    match surely_missed {
+        Some(clear) if clear == missed => format!(
+            "{what} lies between {} and {}, {} apart{}.",
+            words(met.min(missed)),
+            words(met.max(missed)),
+            apart(met, missed),
+            match answer.point(met) {
+                Some(point) if point.trials > 1 => ": all trials agree on either side",
+                _ => "",
+            }
+        ),
+        Some(clear) => format!(
+            "It is no sharp edge: {}. The answer is the interval between {} and {}, {} apart.",
+            disagreeing(answer),
+            words(met.min(clear)),
+            words(met.max(clear)),
+            apart(met, clear)
+        ),
+        None => format!(
+            "It is no sharp edge: {}, and some met it even at the {} that was tried.",
+            disagreeing(answer),
+            match answer.axis {
+                Axis::Ram => "least RAM",
+                Axis::Rate { .. } => "highest rate",
+            }
+        ),
+    }
+}
+
+/// Where some trials met the target and some did not, or more points did than should.
+fn disagreeing(answer: &Answer) -> String {
+    let mixed = answer.points.iter().filter(|point| point.met > 0 && point.met < point.trials);
+    let values: Vec<String> = mixed.filter_map(|point| Some(answer.words(point.value?))).collect();
+    if values.is_empty() {
+        "points contradict each other".to_owned()
+    } else {
+        format!("trials disagree at {}", list(&values))
+    }
+}
+
+/// `a, b and c`.
+fn list(values: &[String]) -> String {
+    match values {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+fn after_never(answer: &Answer, easiest: u64) -> String {
+    let doubled = typed(&answer.axis, easiest.saturating_mul(4));
+    let from = typed(&answer.axis, easiest);
+    let measured = |point: &Point| point.figures.iter().flatten().any(Option::is_some);
+    let ran = answer.point(easiest).is_some_and(measured);
+    match answer.axis {
+        Axis::Ram if ran && easiest as f64 >= FITS * answer.user_bytes as f64 => format!(
+            "That is {:.1} x its data, so more RAM is not what it lacks: fewer threads, other \
+             options, a faster drive or an easier target would help.",
+            easiest as f64 / answer.user_bytes.max(1) as f64
+        ),
+        Axis::Ram => format!("`--between {from}..{doubled}` searches above."),
+        Axis::Rate { .. } => format!(
+            "`--between {}..{from}` searches below; a latency that is missed at hardly any load is \
+             no question of the rate.",
+            typed(&answer.axis, (easiest / 16).max(1))
+        ),
+    }
+}
+
+fn after_always(answer: &Answer, hardest: u64) -> String {
+    let here = typed(&answer.axis, hardest);
+    match answer.axis {
+        Axis::Ram => {
+            format!("`--between {}..{here}` searches below.", typed(&answer.axis, hardest / 4))
+        }
+        Axis::Rate { .. } => {
+            let above = typed(&answer.axis, hardest.saturating_mul(4));
+            format!("`--between {here}..{above}` searches above.")
+        }
+    }
+}
+
+/// What n of n says: with probability p of a trial, n in a row have p^n, which is 5 % or more from
+/// p = 0.05^(1/n) on.
+fn confidence(point: &Point) -> String {
+    let at_least = |n: u32| 0.05_f64.powf(1.0 / f64::from(n.max(1)));
+    let share = |n: u32| format!("{:.0} %", 100.0 * at_least(n));
+    let n = point.trials;
+    let more = if n < 10 { format!("; 10 of 10 would say {}", share(10)) } else { String::new() };
+    let all = if n == 1 { "The one trial".to_owned() } else { format!("All of {n} trials") };
+    format!(
+        "{all} met it there: with 95 % confidence, at least {} of all trials \
+         would{more}.",
+        share(n)
+    )
+}
+
+/// Points that were measured before memory held what it was going to hold.
+fn filling(answer: &Answer) -> Option<String> {
+    let grew = |point: &&Point| point.cached_more.is_some_and(|share| share > FILLING);
+    let mut values = answer.points.iter().filter(grew).filter_map(|point| point.value).peekable();
+    values.peek()?;
+    let values: Vec<String> = values.map(|value| answer.words(value)).collect();
+    Some(format!(
+        "The page cache was still filling at {}: a longer warmup would change what was measured.",
+        list(&values)
+    ))
+}
+
+impl Condition {
+    /// Whether a value keeps the bound.
+    pub fn holds(&self, value: f64) -> bool {
+        keeps(self.latency, self.inclusive, self.bound, value)
+    }
+
+    /// A value in words.
+    pub fn words(&self, value: f64) -> String {
+        if self.latency { units::duration(value as u64) } else { units::rate(value) }
+    }
+}

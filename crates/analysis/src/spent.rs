@@ -1,0 +1,165 @@
+//! What a phase used up: differences between the readings around it, or why there is none.
+
+use super::metric::{Reading, Why};
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::usage::{DeviceUsage, ProcessUsage, Residency, Snapshot};
+
+/// Of an engine that stores nothing, or nothing below its place.
+pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
+
+/// The readings around a phase.
+#[derive(Clone, Copy)]
+pub struct Spent<'p> {
+    pub(super) phase: &'p PhaseRecord,
+}
+
+impl<'p> Spent<'p> {
+    pub(super) fn of(phase: &'p PhaseRecord) -> Self {
+        Self { phase }
+    }
+
+    /// Of the process, from the phase's start to its end.
+    pub(super) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
+        let (before, after) = (&self.phase.before.process, &self.phase.after.process);
+        match (before, after) {
+            (Some(before), Some(after)) => grown(pick(before), pick(after), "process"),
+            _ => Err("the process's counters could not be read".into()),
+        }
+    }
+
+    /// User and system time together.
+    pub(super) fn cpu_ns(self) -> Reading {
+        self.process(|usage| usage.user_ns + usage.system_ns)
+    }
+
+    /// Of the device, from the phase's start to its end.
+    pub(super) fn device(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
+        device(&self.phase.before, &self.phase.after, pick)
+    }
+
+    /// Of the device, up to where everything dirty had reached it.
+    pub(super) fn device_synced(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
+        device(&self.phase.before, self.synced()?, pick)
+    }
+
+    /// The readings when everything dirty was on the device. A phase that writes nothing needs no
+    /// sync.
+    pub(super) fn synced(self) -> Result<&'p Snapshot, Why> {
+        match &self.phase.synced {
+            Some((snapshot, _)) => Ok(snapshot),
+            None if self.written_bytes() == 0 => Ok(&self.phase.after),
+            None => Err("what was written was not synced, so writes are still to come".into()),
+        }
+    }
+
+    /// Cache flushes of the device.
+    pub(super) fn flushes(self) -> Reading {
+        let count =
+            |snapshot: &Snapshot| snapshot.device.as_ref().and_then(|device| device.flushes);
+        match (count(&self.phase.before), count(self.synced()?)) {
+            (Some(before), Some(after)) => grown(before, after, "device"),
+            _ => Err("the kernel does not count this device's flushes".into()),
+        }
+    }
+
+    /// Mean time of a flush, from the phase's start to its end.
+    pub(super) fn flush_ns_mean(self) -> Reading {
+        let read = |snapshot: &Snapshot| {
+            let device = snapshot.device.as_ref()?;
+            Some((device.flushes?, device.flush_ns?))
+        };
+        match (read(&self.phase.before), read(&self.phase.after)) {
+            (Some((count, ns)), Some((count_after, ns_after))) => {
+                let (ns, count) =
+                    (grown(ns, ns_after, "device")?, grown(count, count_after, "device")?);
+                over(ns, count, "the device did none")
+            }
+            _ => Err("this record does not have the time of flushes".into()),
+        }
+    }
+
+    /// CPU time the hypervisor took away.
+    pub(super) fn steal_ns(self) -> Reading {
+        match (self.phase.before.steal_ns, self.phase.after.steal_ns) {
+            (Some(before), Some(after)) => grown(before, after, "steal"),
+            _ => Err("the kernel does not count stolen time".into()),
+        }
+    }
+
+    /// Of the swap that was made for the case.
+    pub(super) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
+        match (&self.phase.before.swap, &self.phase.after.swap) {
+            (Some(before), Some(after)) => grown(pick(before), pick(after), "swap's"),
+            _ => Err("no swap was made for it".into()),
+        }
+    }
+
+    /// Operations of all roles.
+    pub fn operations(self) -> u64 {
+        self.ops().map(|op| op.count).sum()
+    }
+
+    /// Keys or records that all roles dealt with.
+    pub fn items(self) -> u64 {
+        self.ops().map(|op| op.items).sum()
+    }
+
+    /// Bytes of keys and values given to the engine.
+    pub fn written_bytes(self) -> u64 {
+        self.ops().map(|op| op.write_bytes).sum()
+    }
+
+    /// Bytes of keys and values shown by the engine.
+    pub fn read_bytes(self) -> u64 {
+        self.ops().map(|op| op.read_bytes).sum()
+    }
+
+    /// A reading for each operation.
+    pub(super) fn per_op(self, reading: Reading) -> Reading {
+        over(reading?, self.operations() as f64, "no operation was done")
+    }
+
+    fn ops(self) -> impl Iterator<Item = &'p kvdyno_record::case::OpResult> {
+        self.phase.roles.iter().flat_map(|role| role.ops.values())
+    }
+}
+
+/// The device's difference between two snapshots.
+pub(super) fn device(
+    before: &Snapshot,
+    after: &Snapshot,
+    pick: impl Fn(&DeviceUsage) -> u64,
+) -> Reading {
+    match (&before.device, &after.device) {
+        (Some(before), Some(after)) if before.device == after.device => {
+            grown(pick(before), pick(after), "device")
+        }
+        (Some(_), Some(_)) => Err("the device under the place changed".into()),
+        _ => Err("no block device with counters under the place".into()),
+    }
+}
+
+/// A quotient, or why there is none.
+pub(super) fn over(above: f64, below: f64, why: &'static str) -> Reading {
+    if below > 0.0 { Ok(above / below) } else { Err(why.into()) }
+}
+
+/// A share of the database in the page cache, in percent.
+pub(super) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Reading {
+    // Where there are no files to look at, looking has not failed.
+    let no_files = phase.database.is_some_and(|database| database.files == 0);
+    match residency {
+        None if no_files => Err(NO_FILES.into()),
+        Some(residency) => {
+            over(100.0 * residency.resident_bytes as f64, residency.file_bytes as f64, NO_FILES)
+        }
+        None => Err("the page cache could not be looked into".into()),
+    }
+}
+
+fn grown(before: u64, after: u64, whose: &str) -> Reading {
+    match after.checked_sub(before) {
+        Some(difference) => Ok(difference as f64),
+        None => Err(format!("the {whose} counters went backwards").into()),
+    }
+}

@@ -1,0 +1,110 @@
+//! The trials of one case, side by side: what rows take their readings from.
+
+use super::evidence::{CaseEvidence, Latencies};
+use super::metric::{Reading, Why};
+use super::spent::Spent;
+use hdrhistogram::Histogram;
+use kvdyno_record::case::{CaseRecord, OpResult, PhaseRecord, RoleResult};
+use kvdyno_record::hlog::{self, Kind};
+
+/// Cases with the same key, with their samples.
+pub struct Trials<'e> {
+    /// Each with its latencies.
+    pub cases: Vec<(&'e CaseEvidence, Latencies)>,
+}
+
+impl<'e> Trials<'e> {
+    /// A reading of each trial's phase.
+    pub fn of_phase(
+        &self,
+        phase: &str,
+        read: impl Fn(Spent<'e>, &'e CaseEvidence) -> Reading,
+    ) -> Vec<Reading> {
+        let reading = |case: &'e CaseEvidence| read(Spent::of(case.phase(phase)?), case);
+        self.cases.iter().map(|(case, _)| reading(case)).collect()
+    }
+
+    /// A reading of each trial's record as a whole.
+    pub(super) fn of_case(
+        &self,
+        phase: &str,
+        read: impl Fn(&'e CaseRecord) -> Reading,
+    ) -> Vec<Reading> {
+        let whole = |case: &'e CaseEvidence| {
+            case.phase(phase)?;
+            case.record.as_ref().map_or_else(|| Err(case.outcome().into()), &read)
+        };
+        self.cases.iter().map(|(case, _)| whole(case)).collect()
+    }
+
+    /// A reading of each trial's role, and of one or all of its operations added up.
+    pub fn of_role(
+        &self,
+        at: &At<'_>,
+        read: impl Fn(&RoleResult, &OpResult) -> Reading,
+    ) -> Vec<Reading> {
+        let reading = |case: &'e CaseEvidence| {
+            let role = role(case.phase(at.phase)?, at.role)?;
+            read(role, &at.ops(role)?)
+        };
+        self.cases.iter().map(|(case, _)| reading(case)).collect()
+    }
+
+    /// Each trial's samples at `at`, or why there are none.
+    pub(super) fn samples(&self, at: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
+        let samples = |case: &CaseEvidence, latencies: &Latencies| {
+            case.phase(at.phase)?;
+            let mut all = hlog::histogram();
+            for ((phase, role, op, tag_kind), samples) in latencies {
+                if (phase.as_str(), role.as_str(), *tag_kind) == (at.phase, at.role, kind)
+                    && at.op.is_none_or(|wanted| wanted == op)
+                {
+                    samples.add_to(&mut all);
+                }
+            }
+            Ok(all)
+        };
+        self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
+    }
+}
+
+/// A phase's role, and one of its operations or all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'n> {
+    /// The phase's name.
+    pub phase: &'n str,
+    /// The role's name.
+    pub role: &'n str,
+    /// None: all of them.
+    pub op: Option<&'n str>,
+}
+
+impl At<'_> {
+    fn ops(&self, role: &RoleResult) -> Result<OpResult, Why> {
+        match self.op {
+            Some(op) => role.ops.get(op).cloned().ok_or_else(|| format!("no {op} was done").into()),
+            None => Ok(role.ops.values().fold(OpResult::default(), added)),
+        }
+    }
+}
+
+fn role<'p>(phase: &'p PhaseRecord, name: &str) -> Result<&'p RoleResult, Why> {
+    let found = phase.roles.iter().find(|role| role.role == name);
+    found.ok_or_else(|| format!("role {name} left no result").into())
+}
+
+fn added(mut sum: OpResult, op: &OpResult) -> OpResult {
+    sum.count += op.count;
+    sum.found += op.found;
+    sum.missing += op.missing;
+    sum.wrong += op.wrong;
+    sum.items += op.items;
+    sum.read_bytes += op.read_bytes;
+    sum.write_bytes += op.write_bytes;
+    sum.service_ns += op.service_ns;
+    sum.service_ns_max = sum.service_ns_max.max(op.service_ns_max);
+    for (class, count) in &op.errors {
+        *sum.errors.entry(*class).or_insert(0) += count;
+    }
+    sum
+}

@@ -1,0 +1,125 @@
+//! Two runs, or two engines of one run, held against each other: figure by figure, with how sure a
+//! difference is.
+//!
+//! [`Versus`] is a pure function of two records and of what this machine can resolve ([`Noise`]).
+//! The terminal's table stands on top of it; a page or a spreadsheet can stand beside that. Its
+//! statistics are explained in `docs/method.md`.
+
+mod figures;
+pub mod gate;
+pub mod judge;
+pub mod noise;
+mod pairing;
+pub mod sides;
+mod work;
+
+pub use figures::{Figures, UnknownFigure};
+pub use gate::{Gate, GateResult, NotJudged};
+pub use judge::{Row, Sample, Verdict};
+pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
+pub use pairing::{Pair, Refusal, Unpaired};
+pub use sides::{Record, Side, Sides};
+pub use work::Difference;
+
+use super::summary::METHOD_VERSION;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Of all figures judged, this share is called different by chance alone, if nothing differs.
+const FALSE_ALARMS: f64 = 1.0 - crate::stats::CONFIDENCE;
+
+/// A comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Versus {
+    /// How figures are computed from a record: of both sides.
+    pub method_version: u32,
+    /// What is compared with.
+    pub base: Side,
+    /// What is compared.
+    pub new: Side,
+    /// What differs between the two that is not the work: host, drive, versions, options.
+    pub differences: Vec<Difference>,
+    /// Below which a difference is not claimed.
+    pub noise: Noise,
+    /// Cases that do equal work, with their figures.
+    pub pairs: Vec<Pair>,
+    /// Cases that have no counterpart.
+    pub unpaired: Vec<Unpaired>,
+    /// How many figures there are of each verdict.
+    pub counts: Counts,
+    /// How many of the judged figures chance alone would call different, if nothing differed.
+    pub false_alarms_expected: f64,
+    /// What came of the gate; null: none was asked for.
+    pub gate: Option<Gate>,
+}
+
+/// How many figures there are of each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Counts {
+    /// Figures that had trials enough to be judged.
+    pub judged: usize,
+    /// Of them: better.
+    pub improved: usize,
+    /// Worse.
+    pub regressed: usize,
+    /// Different, where neither way is better.
+    pub changed: usize,
+    /// Not told apart.
+    pub within_noise: usize,
+    /// Not judged: too few trials.
+    pub too_few_trials: usize,
+    /// Not judged: a side has no figure, or nothing to divide by.
+    pub not_comparable: usize,
+}
+
+/// What is wanted of a comparison.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Which figures.
+    pub figures: Figures,
+    /// What this machine can resolve.
+    pub noise: Noise,
+    /// The share by which a figure may get worse.
+    pub gate: Option<f64>,
+}
+
+impl Versus {
+    /// Compares, or says why that would mean nothing.
+    pub fn of(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
+        let paired = pairing::pair(sides, question)?;
+        let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);
+        let counts = Counts::of(rows());
+        let gate = question.gate.map(|allowed| Gate::of(allowed, &paired.pairs, &paired.unpaired));
+        Ok(Self {
+            method_version: METHOD_VERSION,
+            base: sides.base_side(),
+            new: sides.new_side(),
+            differences: sides.differences(&paired.labels),
+            noise: question.noise.clone(),
+            counts,
+            false_alarms_expected: FALSE_ALARMS * counts.judged as f64,
+            gate,
+            pairs: paired.pairs,
+            unpaired: paired.unpaired,
+        })
+    }
+}
+
+impl Counts {
+    fn of<'r>(rows: impl Iterator<Item = &'r Row>) -> Self {
+        let mut counts = Self::default();
+        for row in rows {
+            let (count, judged) = match row.verdict {
+                Verdict::Improved => (&mut counts.improved, 1),
+                Verdict::Regressed => (&mut counts.regressed, 1),
+                Verdict::Changed => (&mut counts.changed, 1),
+                Verdict::WithinNoise => (&mut counts.within_noise, 1),
+                Verdict::TooFewTrials => (&mut counts.too_few_trials, 0),
+                Verdict::NotComparable => (&mut counts.not_comparable, 0),
+            };
+            *count += 1;
+            counts.judged += judged;
+        }
+        counts
+    }
+}

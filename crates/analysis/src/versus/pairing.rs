@@ -1,0 +1,372 @@
+//! Which cases stand against each other, and when a comparison is refused.
+
+use super::super::comparable;
+use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
+use super::super::metric::{Metric, Metrics};
+use super::Question;
+use super::figures::{Figures, Seat};
+use super::judge::{Bout, Row, Spot, Trials};
+use super::sides::{Chosen, Sides};
+use super::work::{self, Difference};
+use crate::group::{data, several};
+use kvdyno_record::engine::Durability;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Fields of a workload that are named when they differ; more are only counted.
+const NAMED_MAX: usize = 3;
+
+/// Characters of a value in a refusal.
+const VALUE_MAX: usize = 60;
+
+/// Two cases that do equal work, with their figures.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Pair {
+    /// The case in a few words: `lmdb t4`.
+    pub name: String,
+    /// The base's label.
+    pub base_label: String,
+    /// The new side's label.
+    pub new_label: String,
+    /// The base's case key.
+    pub base_key: String,
+    /// The new side's case key: equal, unless engine, label or options differ.
+    pub new_key: String,
+    /// What "done" meant for a write.
+    pub durability: Durability,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// The RAM limit asked for.
+    pub ram_limit_bytes: Option<u64>,
+    /// Its figures.
+    pub rows: Vec<Row>,
+}
+
+/// A case without a counterpart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unpaired {
+    /// It is the base's; else the new side's.
+    pub in_base: bool,
+    /// The case in a few words.
+    pub name: String,
+    /// Why it has none.
+    pub why: String,
+}
+
+/// Why a comparison would mean nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// They did different work.
+    #[error("the workloads differ ({case}): {}", fields(.differences))]
+    Work {
+        /// The case in which that was seen.
+        case: String,
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// They were measured or computed by different methods.
+    #[error("the methods differ: {}", .0.words())]
+    Method(Difference),
+    /// No engine is in both.
+    #[error("no engine is in both: BASE has {base}, NEW has {new}")]
+    NoCommonEngine {
+        /// Labels of the base.
+        base: String,
+        /// Labels of the new side.
+        new: String,
+    },
+    /// Both sides are the same.
+    #[error("both sides are {0}")]
+    Same(String),
+    /// An engine that the run does not have.
+    #[error("there is no engine `{label}` in run {run}")]
+    NoEngine {
+        /// As typed.
+        label: String,
+        /// The run.
+        run: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// A figure was asked for that no case has on either side.
+    #[error("no case has the figure `{name}`")]
+    NoFigure {
+        /// The figure.
+        name: &'static str,
+        /// Those that cases have.
+        known: Vec<&'static str>,
+    },
+}
+
+fn fields(differences: &[Difference]) -> String {
+    let short = |difference: &Difference| {
+        let Difference { what, base, new } = difference;
+        Difference { what: what.clone(), base: cut(base), new: cut(new) }.words()
+    };
+    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
+    let more = differences.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", named.join("; "))
+}
+
+/// The beginning of a value, in whole words: all of a phase is no help on a terminal.
+fn cut(value: &str) -> String {
+    let Some((end, _)) = value.char_indices().nth(VALUE_MAX) else { return value.to_owned() };
+    let words = value[..end].rsplit_once(' ').map_or(&value[..end], |(words, _)| words);
+    format!("{} ...", words.trim_end_matches(','))
+}
+
+/// What came of the pairing.
+#[derive(Default)]
+pub(super) struct Paired {
+    pub(super) pairs: Vec<Pair>,
+    pub(super) unpaired: Vec<Unpaired>,
+    /// Labels that stand against each other.
+    pub(super) labels: Vec<(String, String)>,
+    /// Figures that have a value in any pair, asked for or not.
+    pub(super) figures: BTreeSet<&'static str>,
+}
+
+impl Paired {
+    /// Refuses figures that were asked for by name and stand nowhere.
+    fn check(&self, figures: &Figures) -> Result<(), Refusal> {
+        let Figures::Named(wanted) = figures else { return Ok(()) };
+        let absent = wanted.iter().find(|figure| !self.figures.contains(figure.name));
+        absent.map_or(Ok(()), |figure| {
+            let known = self.figures.iter().copied().collect();
+            Err(Refusal::NoFigure { name: figure.name, known })
+        })
+    }
+}
+
+/// A case with its figures.
+struct Unit<'r> {
+    group: &'r Group,
+    work: Value,
+    name: String,
+}
+
+pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
+    sides.check()?;
+    let (base, new) = (units(&sides.chosen_base()), units(&sides.chosen_new()));
+    let mut free: Vec<&Unit<'_>> = new.iter().collect();
+    let mut paired = Paired::default();
+    let mut alone = Vec::new();
+    for unit in &base {
+        let Some(at) = counterpart(unit, &free, sides) else {
+            alone.push(unit);
+            continue;
+        };
+        let other = free.remove(at);
+        paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
+        let pair = compared(unit, other, sides, question, &mut paired.figures);
+        if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
+            let why = format!("neither side has its figures: {trouble}");
+            paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
+        }
+        paired.pairs.push(pair);
+    }
+    paired.labels.dedup();
+    for unit in alone {
+        let same_place = |other: &&&Unit<'_>| {
+            sides.may_stand_beside(&unit.group.label, &other.group.label)
+                && other.group.threads == unit.group.threads
+        };
+        if let Some(other) = free.iter().find(same_place) {
+            let differences = work::differences(&unit.work, &other.work);
+            return Err(Refusal::Work { case: unit.name.clone(), differences });
+        }
+        paired.unpaired.push(unit.alone(true));
+    }
+    if paired.pairs.is_empty() {
+        let labels = |units: &[Unit<'_>]| {
+            let mut labels: Vec<&str> = units.iter().map(|u| u.group.label.as_str()).collect();
+            labels.dedup();
+            labels.join(", ")
+        };
+        return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
+    }
+    paired.check(&question.figures)?;
+    // A load has none of the figures of reads.
+    paired.pairs.retain(|pair| !pair.rows.is_empty());
+    paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
+    Ok(paired)
+}
+
+/// The case that did the same: by its key, else by its work under the same label, with other
+/// options. That is then told above the table.
+fn counterpart(unit: &Unit<'_>, free: &[&Unit<'_>], sides: &Sides<'_>) -> Option<usize> {
+    let same_key = |other: &&Unit<'_>| other.group.key == unit.group.key;
+    let same_work = |other: &&Unit<'_>| {
+        sides.may_stand_beside(&unit.group.label, &other.group.label) && other.work == unit.work
+    };
+    free.iter().position(same_key).or_else(|| free.iter().position(same_work))
+}
+
+fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
+    // A bare drive needs no limit and no data beside engines that have some.
+    let engines = chosen.groups.iter().any(|group| group.competes());
+    let all = || chosen.groups.iter().filter(|group| !(engines && group.bare_drive));
+    let several_rams = several(all().map(|group| group.ram()));
+    let several_data = several(all().map(|group| data(group)));
+    let unit = |group: &&'r Group| {
+        let id = &group.trials.first()?.case;
+        let case = chosen.record.evidence.plan.cases.iter().find(|case| case.id == *id)?;
+        let mut name = match group.threads {
+            Some(threads) => format!("{} t{threads}", group.label),
+            None => format!("{} load", group.label),
+        };
+        if several_data {
+            name += &format!(" {}", data(group));
+        }
+        if several_rams {
+            name += &format!(" RAM {}", group.ram());
+        }
+        if let Some(volume) = &group.volume {
+            name += &format!(" on {volume}");
+        }
+        Some(Unit { group, work: work::of(case, &chosen.record.evidence.plan), name })
+    };
+    chosen.groups.iter().filter_map(unit).collect()
+}
+
+impl Unit<'_> {
+    fn alone(&self, in_base: bool) -> Unpaired {
+        let other = if in_base { "NEW" } else { "BASE" };
+        Unpaired { in_base, name: self.name.clone(), why: format!("{other} has no such case") }
+    }
+}
+
+fn compared(
+    base: &Unit<'_>,
+    new: &Unit<'_>,
+    sides: &Sides<'_>,
+    question: &Question,
+    figures: &mut BTreeSet<&'static str>,
+) -> Pair {
+    let group = base.group;
+    let mut rows = Rows {
+        question,
+        paired: sides.side_by_side(),
+        labels: sides.names(base.group, new.group),
+        numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
+        made: Vec::new(),
+        figures,
+    };
+    if let (Some(base), Some(new)) = (&group.load, &new.group.load) {
+        rows.load(base, new);
+    }
+    for run in &group.runs {
+        if let Some(other) = new.group.runs.iter().find(|other| other.phase == run.phase) {
+            rows.run(run, other);
+        }
+    }
+    let name = if base.group.label == new.group.label {
+        base.name.clone()
+    } else {
+        base.name.replacen(&base.group.label, &new.group.label, 1)
+    };
+    Pair {
+        name,
+        base_label: group.label.clone(),
+        new_label: new.group.label.clone(),
+        base_key: group.key.clone(),
+        new_key: new.group.key.clone(),
+        durability: group.durability,
+        threads: group.threads,
+        ram_limit_bytes: group.ram_limit_bytes,
+        rows: rows.made,
+    }
+}
+
+/// The rows of two cases in the making.
+struct Rows<'q> {
+    question: &'q Question,
+    paired: bool,
+    /// What the sides are called where their mixes differ.
+    labels: [String; 2],
+    /// The trial behind each value, of both sides.
+    numbers: [Vec<u32>; 2],
+    made: Vec<Row>,
+    /// Figures that have a value.
+    figures: &'q mut BTreeSet<&'static str>,
+}
+
+impl Rows<'_> {
+    fn load(&mut self, base: &LoadRow, new: &LoadRow) {
+        let spot = Spot { phase: &base.phase, role: None, op: None };
+        self.add(spot, Seat::Load, &base.metrics, &new.metrics);
+    }
+
+    fn run(&mut self, base: &RunRow, new: &RunRow) {
+        for role in &base.roles {
+            if let Some(other) = new.roles.iter().find(|other| other.role == role.role) {
+                self.role(&base.phase, role, other);
+            }
+        }
+        let spot = Spot { phase: &base.phase, role: None, op: None };
+        let labels = &self.labels;
+        let different = comparable::different_mixes(&[(&labels[0], base), (&labels[1], new)]);
+        let before = self.made.len();
+        self.add(spot, Seat::Phase, &base.metrics, &new.metrics);
+        if let Some(why) = different {
+            let rows = self.made[before..].iter_mut();
+            rows.filter(|row| comparable::is_per_operation(row.figure))
+                .for_each(|row| row.part(&why));
+        }
+    }
+
+    fn role(&mut self, phase: &str, base: &RoleRow, new: &RoleRow) {
+        let spot = Spot { phase, role: Some(&base.role), op: None };
+        let seat = Seat::Role { open_loop: base.open_loop };
+        self.add(spot, seat, &base.metrics, &new.metrics);
+        for OpRow { op, metrics, .. } in &base.ops {
+            if let Some(other) = new.ops.iter().find(|other| other.op == *op) {
+                self.add(Spot { op: Some(op), ..spot }, Seat::Op, metrics, &other.metrics);
+            }
+        }
+    }
+
+    fn add(&mut self, spot: Spot<'_>, seat: Seat, base: &Metrics, new: &Metrics) {
+        if seat != Seat::Op {
+            let has_any = |metric: &&Metric| metric.per_trial.iter().any(Option::is_some);
+            let found = base.0.iter().chain(&new.0).filter(has_any);
+            self.figures.extend(found.map(|metric| metric.name));
+        }
+        let figures: &Figures = &self.question.figures;
+        for metric in base.0.iter().filter(|metric| figures.wants(metric, seat)) {
+            let other = new.0.iter().find(|other| other.name == metric.name);
+            let bout = Bout {
+                spot,
+                base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
+                new: Trials { metric: other, numbers: &self.numbers[1] },
+                paired: self.paired,
+                noise: self.question.noise.of(metric.name),
+            };
+            self.made.extend(bout.row());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_short() {
+        let differs = |at: usize| Difference {
+            what: format!("phases.{at}"),
+            base: "none".to_owned(),
+            new: "ä".repeat(500),
+        };
+        let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
+        assert!(
+            said.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
+        );
+        assert!(said.ends_with("; and 2 more") && said.chars().count() < 320, "{said}");
+        let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
+        assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
+    }
+}

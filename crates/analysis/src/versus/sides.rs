@@ -1,0 +1,473 @@
+//! What is held against each other: two runs, or two engines of one.
+
+use super::super::confidence::Confidence;
+use super::super::efficiency::{self, Against};
+use super::super::evidence::Evidence;
+use super::super::group::Group;
+use super::super::summary::{EngineInfo, Summary};
+use super::pairing::Refusal;
+use super::work::Difference;
+use crate::findings::Severity;
+use kvdyno_record::case::{CaseRecord, WorkerIdentity};
+use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::host::{Drive, Filesystem, Host};
+use kvdyno_record::tier::TierRecord;
+use kvdyno_record::units;
+use kvdyno_record::volume::VolumeRecord;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A run's record and its figures.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// As it lies on disk.
+    pub evidence: Evidence,
+    /// What is computed from it.
+    pub summary: Summary,
+}
+
+impl Record {
+    /// Reads a run and computes its figures.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        Self::of(Evidence::read(folder)?)
+    }
+
+    /// Computes a record's figures.
+    pub fn of(evidence: Evidence) -> Result<Self, RecordError> {
+        let summary = Summary::of(&evidence)?;
+        Ok(Self { evidence, summary })
+    }
+
+    fn labels(&self) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        for group in &self.summary.groups {
+            if !labels.contains(&group.label) {
+                labels.push(group.label.clone());
+            }
+        }
+        labels
+    }
+}
+
+/// What is held against each other.
+#[derive(Clone, Copy, Debug)]
+pub enum Sides<'r> {
+    /// Two runs: trials of different times, so never pairs.
+    Runs {
+        /// What is compared with.
+        base: &'r Record,
+        /// What is compared.
+        new: &'r Record,
+    },
+    /// Two engines of a run, by their labels: equal trials stood side by side.
+    Engines {
+        /// The run.
+        run: &'r Record,
+        /// What is compared with.
+        base: &'r str,
+        /// What is compared.
+        new: &'r str,
+    },
+}
+
+/// One side of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Side {
+    /// The run's id.
+    pub run: String,
+    /// The engine's label; null: all of the run.
+    pub label: Option<String>,
+    /// The suite.
+    pub suite: String,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// The host's name.
+    pub host: String,
+    /// The program's version.
+    pub program: String,
+    /// Trials of each case, at most.
+    pub trials: usize,
+    /// Findings that make its figures invalid, by name.
+    pub invalid: Vec<String>,
+    /// How far to trust the run's figures, and why no further.
+    pub confidence: Confidence,
+}
+
+/// A record and the groups of it that take part.
+pub(super) struct Chosen<'r> {
+    pub(super) record: &'r Record,
+    pub(super) groups: Vec<&'r Group>,
+}
+
+impl<'r> Sides<'r> {
+    /// Two engines of a run, each by its label or its name.
+    pub fn engines(run: &'r Record, base: &'r str, new: &'r str) -> Self {
+        let label = |typed: &'r str| {
+            let engines = || run.summary.engines.iter();
+            let by_label = engines().find(|engine| engine.label == typed);
+            let found = by_label.or_else(|| engines().find(|engine| engine.engine == typed));
+            found.map_or(typed, |engine| engine.label.as_str())
+        };
+        Self::Engines { run, base: label(base), new: label(new) }
+    }
+
+    /// The base.
+    pub fn base_side(&self) -> Side {
+        match self {
+            Self::Runs { base, .. } => Side::of(base, None),
+            Self::Engines { run, base, .. } => Side::of(run, Some(base)),
+        }
+    }
+
+    /// The new side.
+    pub fn new_side(&self) -> Side {
+        match self {
+            Self::Runs { new, .. } => Side::of(new, None),
+            Self::Engines { run, new, .. } => Side::of(run, Some(new)),
+        }
+    }
+
+    /// The machine that the new side was measured on.
+    pub fn host(&self) -> &'r Host {
+        &self.records().1.evidence.run.host_before
+    }
+
+    /// What two groups are called beside each other: by their engines, of two runs by their sides.
+    pub(super) fn names(&self, base: &Group, new: &Group) -> [String; 2] {
+        match self {
+            Self::Runs { .. } => ["BASE".to_owned(), "NEW".to_owned()],
+            Self::Engines { .. } => [base.label.clone(), new.label.clone()],
+        }
+    }
+
+    fn records(&self) -> (&'r Record, &'r Record) {
+        match *self {
+            Self::Runs { base, new } => (base, new),
+            Self::Engines { run, .. } => (run, run),
+        }
+    }
+
+    /// Equal trials were taken close to each other, in a random order.
+    pub(super) fn side_by_side(&self) -> bool {
+        matches!(self, Self::Engines { .. })
+    }
+
+    /// Whether cases of these labels may be a pair.
+    pub(super) fn may_stand_beside(&self, base_label: &str, new_label: &str) -> bool {
+        match self {
+            Self::Runs { .. } => base_label == new_label,
+            Self::Engines { base, new, .. } => (base_label, new_label) == (*base, *new),
+        }
+    }
+
+    pub(super) fn chosen_base(&self) -> Chosen<'r> {
+        match *self {
+            Self::Runs { base, .. } => chosen(base, None),
+            Self::Engines { run, base, .. } => chosen(run, Some(base)),
+        }
+    }
+
+    pub(super) fn chosen_new(&self) -> Chosen<'r> {
+        match *self {
+            Self::Runs { new, .. } => chosen(new, None),
+            Self::Engines { run, new, .. } => chosen(run, Some(new)),
+        }
+    }
+
+    /// Refuses what cannot be held against each other as a whole.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        let (base, new) = self.records();
+        match *self {
+            Self::Engines { run, base, new } => {
+                for label in [base, new] {
+                    let known = run.labels();
+                    if !known.iter().any(|known| known == label) {
+                        let id = run.summary.run.id.clone();
+                        return Err(Refusal::NoEngine { label: label.to_owned(), run: id, known });
+                    }
+                }
+                if base == new {
+                    return Err(Refusal::Same(format!("engine `{base}`")));
+                }
+            }
+            Self::Runs { .. } if base.summary.run.id == new.summary.run.id => {
+                return Err(Refusal::Same(format!("run {}", base.summary.run.id)));
+            }
+            Self::Runs { .. } => {}
+        }
+        let methods = [
+            ("method version", base.summary.method_version, new.summary.method_version),
+            ("protocol of the workers", protocol(base), protocol(new)),
+        ];
+        let differs = |(what, base, new): (&str, u32, u32)| {
+            Difference::between(what, base.to_string(), new.to_string())
+        };
+        methods.into_iter().find_map(differs).map_or(Ok(()), |found| Err(Refusal::Method(found)))
+    }
+
+    /// What differs that is not the work, for the labels that are compared.
+    pub(super) fn differences(&self, labels: &[(String, String)]) -> Vec<Difference> {
+        let (base, new) = self.records();
+        let mut found = Vec::new();
+        if let Self::Runs { .. } = self {
+            let host = (&base.summary.host, &new.summary.host);
+            let below = |host: &Host| volume(host.filesystem.as_ref(), host.drive.as_ref());
+            let facts = |host: &Host| [machine(host), below(host)].concat();
+            let facts = facts(host.0).into_iter().zip(facts(host.1));
+            found.extend(facts.filter_map(|((what, b), (_, n))| Difference::between(what, b, n)));
+            found.extend(volumes(base, new));
+            found.extend(tiers(base, new));
+            found.extend(ceilings(base, new));
+            let programs = (&base.summary.run.program, &new.summary.run.program);
+            found.extend(Difference::between("kvdyno", programs.0.clone(), programs.1.clone()));
+        }
+        let mut told: BTreeSet<&(String, String)> = BTreeSet::new();
+        for both in labels {
+            if told.insert(both) {
+                engines(base, new, both, &mut found);
+            }
+        }
+        found
+    }
+}
+
+impl Side {
+    fn of(record: &Record, label: Option<&str>) -> Self {
+        let summary = &record.summary;
+        let invalid = summary.findings.iter().filter(|f| f.severity == Severity::Invalid);
+        Self {
+            run: summary.run.id.clone(),
+            label: label.map(str::to_owned),
+            suite: summary.run.suite.clone(),
+            started_unix_ns: summary.run.started_unix_ns,
+            host: summary.host.hostname.clone(),
+            program: summary.run.program.clone(),
+            trials: summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0),
+            confidence: summary.confidence.clone(),
+            invalid: invalid.map(|finding| finding.id.as_str()).collect(),
+        }
+    }
+}
+
+/// The groups that take part: of an engine, or of all that store anything. An engine that measures
+/// the harness only counts where there is no other.
+fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
+    let groups = &record.summary.groups;
+    let stores = groups.iter().any(|group| !group.measures_the_harness);
+    let competes = groups.iter().any(Group::competes);
+    // Beside engines the drive is a part of the machine, with its jobs that limit nobody apart.
+    let surroundings = |group: &Group| group.ceiling || (group.bare_drive && group.runs.is_empty());
+    let takes_part = |group: &&Group| match label {
+        Some(label) => group.label == label,
+        None if stores && group.measures_the_harness => false,
+        None => !(competes && surroundings(group)),
+    };
+    Chosen { record, groups: groups.iter().filter(takes_part).collect() }
+}
+
+/// What the bare drive did, where both measured it in the same way beside their engines and the
+/// ranges are apart.
+fn ceilings(base: &Record, new: &Record) -> Vec<Difference> {
+    let of = |record: &Record| {
+        let groups = &record.summary.groups;
+        if groups.iter().any(Group::competes) { efficiency::ceilings(groups) } else { Vec::new() }
+    };
+    let (base, new) = (of(base), of(new));
+    let same = |one: &Against| {
+        let like = |other: &&Against| {
+            (&other.job, &other.volume, other.in_flight) == (&one.job, &one.volume, one.in_flight)
+                && (other.reads_share - one.reads_share).abs() < 0.1
+        };
+        new.iter().find(like)
+    };
+    let per_s = |one: &Against| {
+        let [low, high] = [one.ios_per_s_low, one.ios_per_s_high].map(units::si);
+        format!("{} ({low} to {high})", units::rate(one.ios_per_s))
+    };
+    let told = |one: &Against| {
+        let other = same(one)?;
+        let apart =
+            one.ios_per_s_low > other.ios_per_s_high || other.ios_per_s_low > one.ios_per_s_high;
+        let on = one.volume.as_ref().map_or_else(String::new, |volume| format!(" on {volume}"));
+        let what = format!("the drive itself{on}, {} x {}", one.job, one.in_flight);
+        (apart && one.n.min(other.n) > 1).then(|| Difference {
+            what,
+            base: per_s(one),
+            new: per_s(other),
+        })
+    };
+    base.iter().filter_map(told).collect()
+}
+
+fn protocol(record: &Record) -> u32 {
+    let workers = record.evidence.recorded().filter_map(|(_, case)| case.worker.as_ref());
+    let protocols = workers.map(|worker| worker.description.protocol);
+    // A run in which no worker was found has no figures either.
+    protocols.max().unwrap_or(kvdyno_record::PROTOCOL)
+}
+
+/// Facts of a machine, by name.
+fn machine(host: &Host) -> Vec<(&'static str, String)> {
+    let machine = &host.machine;
+    let said = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "not known".to_owned());
+    vec![
+        ("host", host.hostname.clone()),
+        ("processor", format!("{} x {}", machine.cpus, machine.cpu_model)),
+        ("memory", units::bytes(machine.memory_bytes)),
+        ("kernel", host.kernel.clone()),
+        ("system", host.os.clone()),
+        ("clocksource", said(&machine.clocksource)),
+        ("governor", said(&machine.governor)),
+        ("transparent huge pages", said(&machine.transparent_hugepage)),
+    ]
+}
+
+/// What differs between volumes of one name: how they were mounted, and on what.
+fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for base in &base.summary.volumes {
+        let Some(new) = new.summary.volumes.iter().find(|new| new.name == base.name) else {
+            continue;
+        };
+        // A record from before the device was asked says nothing of it.
+        let told = base.drive.is_some() && new.drive.is_some();
+        let facts = |made: &VolumeRecord| {
+            let mut facts = volume(made.filesystem.as_ref(), made.drive.as_ref().filter(|_| told));
+            if let Some(image) = &made.image {
+                // The number of a loop device says nothing, its size as little.
+                facts.retain(|(what, _)| *what != "drive");
+                facts.push(("image on", image.lies_on.clone()));
+            }
+            facts
+        };
+        let (base_facts, new_facts) = (facts(base), facts(new));
+        found.extend(base_facts.into_iter().filter_map(|(what, b)| {
+            let (_, n) = new_facts.iter().find(|(other, _)| *other == what)?;
+            Difference::between(format!("volume {}: {what}", base.name), b, n.clone())
+        }));
+    }
+    found
+}
+
+/// What differs between memory tiers of one name: what they were on, and what of them was in force.
+fn tiers(base: &Record, new: &Record) -> Vec<Difference> {
+    let facts = |had: &TierRecord| {
+        let swap = had.swap.as_ref();
+        // The number of a loop device says nothing, nor does that of a zram device.
+        let on = match swap.map(|swap| (&swap.image, &swap.compression)) {
+            Some((Some(image), _)) => format!("an image on {}", image.lies_on),
+            Some((_, Some(compression))) => format!("zram by {compression}"),
+            _ => swap.map_or_else(|| "none".to_owned(), |swap| swap.device.clone()),
+        };
+        let missing = had.not_enforced.join("; ");
+        let missing = if missing.is_empty() { "nothing".to_owned() } else { missing };
+        [("swap on", on), ("not in force", missing)]
+    };
+    let pairs = base.summary.tiers.iter().filter_map(|base| {
+        Some((base, new.summary.tiers.iter().find(|new| new.name == base.name)?))
+    });
+    let told = pairs.flat_map(|(base, new)| {
+        facts(base).into_iter().zip(facts(new)).filter_map(|((what, b), (_, n))| {
+            Difference::between(format!("memory tier {}: {what}", base.name), b, n)
+        })
+    });
+    told.collect()
+}
+
+/// Facts of what databases lay on, by name.
+fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<(&'static str, String)> {
+    let none = || "none".to_owned();
+    let said = |fact: Option<&String>| fact.cloned().unwrap_or_else(none);
+    let model = |drive: &Drive| {
+        let model = drive.model.as_deref().unwrap_or("no model");
+        format!("{} {model}, {}", drive.name, units::bytes(drive.bytes))
+    };
+    let ahead = drive.and_then(|drive| drive.read_ahead_bytes).map(units::exact_bytes);
+    vec![
+        ("filesystem", filesystem.map_or_else(none, |found| found.kind.clone())),
+        ("mount options", filesystem.map_or_else(none, |found| found.options.clone())),
+        ("drive", drive.map_or_else(none, model)),
+        ("scheduler", said(drive.and_then(|drive| drive.scheduler.as_ref()))),
+        ("readahead", said(ahead.as_ref())),
+        ("drive's write cache", said(drive.and_then(|drive| drive.write_cache.as_ref()))),
+    ]
+}
+
+/// What differs between two engines: who they are, how they were built, how they were set up.
+fn engines(base: &Record, new: &Record, labels: &(String, String), found: &mut Vec<Difference>) {
+    let info = |record: &'_ Record, label: &str| -> Option<EngineInfo> {
+        record.summary.engines.iter().find(|engine| engine.label == label).cloned()
+    };
+    let (Some(b), Some(n)) = (info(base, &labels.0), info(new, &labels.1)) else { return };
+    let whose = |what: &str| {
+        if labels.0 == labels.1 { format!("{}: {what}", labels.0) } else { what.to_owned() }
+    };
+    let mut add = |what: &str, base: String, new: String| {
+        found.extend(Difference::between(whose(what), base, new));
+    };
+    let version = |engine: &EngineInfo| match &engine.worker {
+        Some(worker) => format!("{} {}", worker.title, worker.version),
+        None => "no worker was found".to_owned(),
+    };
+    add("engine", version(&b), version(&n));
+    let means = |engine: &EngineInfo| {
+        let worker = engine.worker.as_ref();
+        let means = worker.and_then(|worker| worker.durability_means.clone());
+        means.unwrap_or_else(|| "not described".to_owned())
+    };
+    add(b.durability.as_str(), means(&b), means(&n));
+    let (held_base, held_new) = (ram_limit(base, &labels.0), ram_limit(new, &labels.1));
+    add("RAM limit", held_base, held_new);
+    if b.engine != n.engine {
+        return;
+    }
+    let build = |engine: &EngineInfo, name: &str| {
+        let worker = engine.worker.as_ref();
+        worker.and_then(|worker| worker.build.get(name).cloned()).unwrap_or_default()
+    };
+    let named = [&b, &n].into_iter().filter_map(|engine| engine.worker.as_ref());
+    for name in named.flat_map(|worker| worker.build.keys()).collect::<BTreeSet<_>>() {
+        add(&format!("built with {name}"), build(&b, name), build(&n, name));
+    }
+    let workers = (worker(base, &labels.0), worker(new, &labels.1));
+    if let (Some(one), Some(other)) = workers {
+        let (first, second) = (&one.description, &other.description);
+        add("harness", first.harness.clone(), second.harness.clone());
+        add("worker's checksum", short(&one.sha256), short(&other.sha256));
+        let library = |worker: &WorkerIdentity| match &worker.library {
+            Some(library) => format!("{}, {}", library.words(), library.checksum()),
+            None => "part of its worker".to_owned(),
+        };
+        add("library", library(one), library(other));
+    }
+    for name in b.options.keys().chain(n.options.keys()).collect::<BTreeSet<_>>() {
+        let value = |engine: &EngineInfo| {
+            engine.options.get(name).map_or_else(|| "not set".to_owned(), ToString::to_string)
+        };
+        add(&format!("option {name}"), value(&b), value(&n));
+    }
+}
+
+fn cases<'r>(record: &'r Record, label: &str) -> impl Iterator<Item = &'r CaseRecord> {
+    let of_label = move |case: &&CaseRecord| case.case.label == label;
+    record.evidence.recorded().map(|(_, case)| case).filter(of_label)
+}
+
+fn worker<'r>(record: &'r Record, label: &str) -> Option<&'r WorkerIdentity> {
+    cases(record, label).find_map(|case| case.worker.as_ref())
+}
+
+fn ram_limit(record: &Record, label: &str) -> String {
+    // A case that was not run had no process to hold.
+    let ran = cases(record, label).filter(|case| !case.phases.is_empty());
+    let limits = ran.map(|case| match &case.ram_limit {
+        limit if limit.requested_bytes.is_none() => "none".to_owned(),
+        limit => limit.enforced_by.clone().unwrap_or_else(|| "not held".to_owned()),
+    });
+    limits.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
+fn short(sha256: &str) -> String {
+    sha256.chars().take(12).collect()
+}

@@ -1,0 +1,164 @@
+//! What a case does, as one value: equal values, equal work; and where two differ, by name.
+
+use crate::group::tier;
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::tier::Memory;
+use kvdyno_record::workload::Phase;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Something that differs between two sides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// What.
+    pub what: String,
+    /// Of the base.
+    pub base: String,
+    /// Of the new side.
+    pub new: String,
+}
+
+impl Difference {
+    /// One, if the two differ.
+    pub(super) fn between(what: impl Into<String>, base: String, new: String) -> Option<Self> {
+        (base != new).then(|| Self { what: what.into(), base, new })
+    }
+
+    /// `data.records: 1000 in BASE, 2000 in NEW`.
+    pub fn words(&self) -> String {
+        format!("{}: {} in BASE, {} in NEW", self.what, self.base, self.new)
+    }
+}
+
+/// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and what
+/// is below it (but not on which device), the volume's name, the durability class, the swept
+/// threads, whether the database is a copy, and the phases from the load on, whichever case ran
+/// them.
+pub(super) fn of(case: &Case, plan: &Plan) -> Value {
+    let volume = case.volume.as_ref().map(|volume| &volume.name);
+    let mut tier = tier(case).cloned();
+    if let Some(Memory::Swap { path, .. }) = tier.as_mut().map(|tier| &mut tier.memory) {
+        *path = None;
+    }
+    json!({
+        "data": case.data,
+        "durability": case.options.durability,
+        "ram_limit_bytes": case.ram_limit_bytes,
+        "tier": tier,
+        "volume": volume,
+        "threads": case.threads,
+        "database_copy": case.database.copy,
+        "phases": phases(case, plan),
+    })
+}
+
+fn phases(case: &Case, plan: &Plan) -> Vec<Phase> {
+    let loader = plan.cases.iter().find(|loader| loader.id == case.database.made_by);
+    let before = loader.filter(|loader| loader.id != case.id).map(|loader| &loader.phases);
+    before.into_iter().chain([&case.phases]).flatten().cloned().collect()
+}
+
+/// Every place in which two works differ, by its path.
+pub(super) fn differences(base: &Value, new: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    walk("", base, new, &mut found);
+    found
+}
+
+fn walk(path: &str, base: &Value, new: &Value, found: &mut Vec<Difference>) {
+    let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+    match (base, new) {
+        (Value::Object(base), Value::Object(new)) => {
+            let only_new = new.keys().filter(|key| !base.contains_key(*key));
+            for key in base.keys().chain(only_new) {
+                let of = |side: &serde_json::Map<String, Value>| side.get(key).cloned();
+                let (base, new) = (of(base).unwrap_or_default(), of(new).unwrap_or_default());
+                walk(&below(key), &base, &new, found);
+            }
+        }
+        (Value::Array(base), Value::Array(new)) => {
+            for at in 0..base.len().max(new.len()) {
+                let of = |side: &[Value]| side.get(at).cloned().unwrap_or_default();
+                let (base, new) = (of(base), of(new));
+                walk(&below(&member(&base, &new, at)), &base, &new, found);
+            }
+        }
+        _ => found.extend(Difference::between(path, words(base), words(new))),
+    }
+}
+
+/// A member of a list by its name or operation, where both sides have the same; else by its index.
+fn member(base: &Value, new: &Value, at: usize) -> String {
+    let known_by = |key: &str| {
+        let name = base.get(key).filter(|name| new.get(key) == Some(name));
+        name.and_then(Value::as_str).map(str::to_owned)
+    };
+    known_by("name").or_else(|| known_by("op")).unwrap_or_else(|| at.to_string())
+}
+
+/// A value as a person would say it: `operations_per_s 2000, schedule poisson`.
+fn words(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        // 2000.0 is a rate of 2000.
+        Value::Number(number) if number.is_f64() => number.as_f64().unwrap_or_default().to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(is) => is.to_string(),
+        Value::Array(members) => members.iter().map(words).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => match fields.get("name").and_then(Value::as_str) {
+            Some(name) => format!("`{name}`"),
+            None => fields.iter().map(field).collect::<Vec<_>>().join(", "),
+        },
+    }
+}
+
+fn field((key, value): (&String, &Value)) -> String {
+    match value {
+        Value::Object(_) | Value::Array(_) => format!("{key} ({})", words(value)),
+        _ => format!("{key} {}", words(value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_named_by_its_path() {
+        let work = |records: u32, threads: u32, more: bool| {
+            let mut phases = vec![json!({ "name": "measure", "roles": [
+                { "name": "readers", "threads": threads, "mix": [{ "op": "get", "weight": 1 }] }
+            ] })];
+            phases.extend(more.then(|| json!({ "name": "again" })));
+            json!({ "data": { "records": records }, "ram_limit_bytes": null, "phases": phases })
+        };
+        assert_eq!(differences(&work(1, 2, true), &work(1, 2, true)), []);
+        let found = differences(&work(1, 2, false), &work(5, 3, true));
+        let found: Vec<String> = found.iter().map(Difference::words).collect();
+        assert_eq!(
+            found,
+            [
+                "data.records: 1 in BASE, 5 in NEW",
+                "phases.measure.roles.readers.threads: 2 in BASE, 3 in NEW",
+                "phases.1: none in BASE, `again` in NEW",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_value_that_one_side_lacks_is_told_in_words() {
+        let rate = json!({ "rate": { "operations_per_s": 2000.0, "schedule": "poisson" } });
+        let found = differences(&json!({ "rate": null }), &rate);
+        let words = "rate: none in BASE, operations_per_s 2000, schedule poisson in NEW";
+        assert_eq!(found[0].words(), words);
+        let values = json!({ "size": { "uniform": { "min": 1, "max": 9 } } });
+        let found = differences(&json!({ "size": { "fixed": { "bytes": 100 } } }), &values);
+        let words: Vec<String> = found.iter().map(Difference::words).collect();
+        assert!(
+            words.contains(&"size.uniform: none in BASE, max 9, min 1 in NEW".to_owned()),
+            "{words:?}"
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! Block I/O as the kernel sees it: each request to the device under a volume, by kind and by who
+//! asked, with the time that the device took.
+//!
+//! Small programs run in the kernel where a request enters a queue, is merged there, is handed to
+//! the driver and is completed, and count there; here they are assembled for the running kernel,
+//! loaded and read. Nothing stays behind: all of it ends with this process. The wait in the
+//! scheduler's queue is not part of a latency: it is the kernel's, not the device's. Why it is
+//! made like this, and what it costs: docs/decisions/0008-block-io-from-the-kernel.md.
+
+mod assembler;
+mod btf;
+mod layout;
+mod loader;
+mod log;
+mod maps;
+mod program;
+mod reading;
+mod system;
+#[cfg(test)]
+mod tests;
+mod watched;
+
+use kvdyno_host::device::Device;
+use kvdyno_host::{Root, Unavailable};
+use kvdyno_record::blockio::{BlockIo, WatchedDevice};
+use kvdyno_record::host::Availability;
+use loader::Loaded;
+use log::Log;
+use program::Moment;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+use system::Statistics;
+use watched::Watched;
+
+/// Block I/O that is being watched. Dropped, it is watched no more.
+#[derive(Debug)]
+pub struct BlockWatch {
+    loaded: Loaded,
+    devices: Vec<WatchedDevice>,
+    ours: BTreeSet<u32>,
+    log: Option<Log>,
+}
+
+impl BlockWatch {
+    /// Begins to watch a device, or the devices it is made of. `log` is where every request is
+    /// written to, if anywhere.
+    pub fn start(root: &Root, device: &Device, log: Option<&Path>) -> Result<Self, Unavailable> {
+        let remedy = "use a volume on a device of this machine";
+        let found = watched::find(root, device).map_err(|why| Unavailable::new(why, remedy))?;
+        let mut loaded = loader::load(root, &found, log.is_some())?;
+        let devices: Vec<WatchedDevice> = found
+            .into_iter()
+            .map(|Watched { name, disk, .. }| WatchedDevice { name, disk })
+            .collect();
+        let log = log.zip(loaded.maps.log.as_ref()).map(|(path, map)| {
+            Log::start(map, path, devices.clone()).map_err(|error| {
+                Unavailable::new(format!("{}: {error}", path.display()), "run without the log")
+            })
+        });
+        let log = log.transpose()?;
+        loader::attach(&mut loaded)?;
+        let mut watch = Self { loaded, devices, ours: BTreeSet::new(), log };
+        watch.add_ours(&[std::process::id()]);
+        Ok(watch)
+    }
+
+    /// The devices, as cells number them.
+    pub fn devices(&self) -> &[WatchedDevice] {
+        &self.devices
+    }
+
+    /// These processes are ours as well. What they asked for before is somebody else's.
+    pub fn add_ours(&mut self, processes: &[u32]) {
+        for process in processes {
+            if self.ours.insert(*process) {
+                // A full table makes the rest foreign: there are a thousand before them.
+                let _ = self.loaded.maps.ours.update(&process.to_ne_bytes(), 1);
+            }
+        }
+    }
+
+    /// Everything counted so far.
+    pub fn read(&self) -> io::Result<BlockIo> {
+        reading::read(&self.loaded.maps, &self.loaded.programs, self.devices.len() as u32)
+    }
+
+    /// Of each program by its tracepoint: its time, and how often it ran. Counted by the kernel
+    /// while `kernel.bpf_stats_enabled` is set, which costs more than the programs do.
+    pub fn run_times(&self) -> io::Result<Vec<(&'static str, u64, u64)>> {
+        let named = Moment::ALL.iter().zip(&self.loaded.programs);
+        let times = named.map(|(moment, program)| {
+            let Statistics { run_ns, runs, .. } = program.statistics()?;
+            Ok((moment.tracepoint(), run_ns, runs))
+        });
+        times.collect()
+    }
+
+    /// Ends the watch, and the log with its last line; how many there are.
+    pub fn end(self) -> io::Result<Option<u64>> {
+        let Self { loaded, log, .. } = self;
+        drop(loaded.programs);
+        log.map(Log::end).transpose()
+    }
+}
+
+/// Whether block I/O can be watched here: found out, once, by loading the programs.
+pub fn availability(root: &Root) -> Availability {
+    static HERE: OnceLock<Availability> = OnceLock::new();
+    let find_out = || {
+        let nowhere =
+            Watched { name: String::new(), disk: String::new(), number: (0, 0), sectors: None };
+        match loader::load(root, &[nowhere], false) {
+            Ok(_) => Availability { available: true, detail: "available".to_owned() },
+            Err(unavailable) => unavailable.into(),
+        }
+    };
+    if root.is_system() { HERE.get_or_init(find_out).clone() } else { find_out() }
+}

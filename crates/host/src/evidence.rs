@@ -1,0 +1,130 @@
+//! Keeps the files that [`super::facts`] reads, verbatim, under their own paths: the folder is a
+//! tree of copies that [`Root::at`] can be pointed at years later.
+//!
+//! No environment variable is kept, nor any process but ours.
+
+use super::{Root, Volume, settings};
+use std::fs;
+use std::io;
+use std::path::Path;
+
+const FILES: [&str; 24] = [
+    "/etc/os-release",
+    "/proc/cgroups",
+    "/proc/diskstats",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/pressure/cpu",
+    "/proc/pressure/io",
+    "/proc/pressure/memory",
+    "/proc/self/cgroup",
+    "/proc/self/limits",
+    "/proc/self/mountinfo",
+    "/proc/self/status",
+    "/proc/stat",
+    "/proc/swaps",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/osrelease",
+    "/proc/uptime",
+    "/proc/version",
+    "/proc/vmstat",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "/sys/devices/system/cpu/online",
+    "/sys/devices/system/node/online",
+];
+
+const DIRECTORIES: [&str; 2] = ["/sys/class/dmi/id", "/sys/devices/system/cpu/vulnerabilities"];
+
+/// What firmware tells of one machine alone: not needed to judge a figure, and not ours to spread.
+const PRIVATE: [&str; 4] = ["serial", "uuid", "asset_tag", "modalias"];
+
+/// Copies what is there into `folder`; what this user may not read is left out.
+pub fn save(root: &Root, volume: Option<&Volume>, folder: &Path) -> io::Result<()> {
+    for path in FILES {
+        copy(root, path, folder)?;
+    }
+    for path in settings::read(root).keys().filter(|path| path.starts_with('/')) {
+        copy(root, path, folder)?;
+    }
+    for directory in DIRECTORIES {
+        copy_directory(root, directory, folder)?;
+    }
+    copy_first_cpu(root, folder)?;
+    if let Some(volume) = volume {
+        copy_device(root, volume, folder)?;
+    }
+    Ok(())
+}
+
+fn copy_device(root: &Root, volume: &Volume, folder: &Path) -> io::Result<()> {
+    let Ok(device) = &volume.device else { return Ok(()) };
+    let disk = device.disk_directory();
+    for file in ["stat", "size", "device/model"] {
+        copy(root, &format!("{disk}/{file}"), folder)?;
+    }
+    copy_directory(root, &format!("{disk}/queue"), folder)?;
+    if volume.kind() == "ext4" {
+        copy(root, &format!("/proc/fs/ext4/{}/options", device.name), folder)?;
+    }
+    Ok(())
+}
+
+/// All processors of a machine look alike; hundreds of them would be megabytes.
+fn copy_first_cpu(root: &Root, folder: &Path) -> io::Result<()> {
+    let Some(text) = root.text("/proc/cpuinfo") else { return Ok(()) };
+    let first = text.split("\n\n").next().unwrap_or_default();
+    put(folder, "/proc/cpuinfo", format!("{first}\n").as_bytes())
+}
+
+fn copy_directory(root: &Root, directory: &str, folder: &Path) -> io::Result<()> {
+    for name in root.names(directory) {
+        if !PRIVATE.iter().any(|private| name.ends_with(private)) {
+            copy(root, &format!("{directory}/{name}"), folder)?;
+        }
+    }
+    Ok(())
+}
+
+fn copy(root: &Root, path: &str, folder: &Path) -> io::Result<()> {
+    match fs::read(root.path(path)) {
+        Ok(bytes) => put(folder, path, &bytes),
+        Err(_) => Ok(()),
+    }
+}
+
+fn put(folder: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
+    let path = folder.join(path.trim_start_matches('/'));
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts;
+
+    #[test]
+    fn a_saved_host_can_be_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let system = Root::system();
+        let volume = Volume::at(&system, Path::new("/var/tmp")).unwrap();
+        save(&system, Some(&volume), folder.path()).unwrap();
+        let copies = Root::at(folder.path(), system.pid());
+        let (now, then) =
+            (facts::read(&system, &volume.directory), facts::read(&copies, Path::new("/")));
+        assert_eq!(now.kernel, then.kernel);
+        assert_eq!(now.os, then.os);
+        assert_eq!(now.machine.cpu_model, then.machine.cpu_model);
+        assert_eq!(now.machine.memory_bytes, then.machine.memory_bytes);
+        assert_eq!(now.machine.cpus, then.machine.cpus);
+        let swappiness = "/proc/sys/vm/swappiness";
+        assert_eq!(now.settings.get(swappiness), then.settings.get(swappiness));
+        let kept = fs::read_to_string(copies.path("/proc/cpuinfo")).unwrap();
+        assert_eq!(kept.matches("processor").count(), 1);
+        assert!(!copies.path("/proc/self/environ").exists());
+    }
+}

@@ -1,0 +1,240 @@
+//! Makes a filesystem on a device of ours, and mounts it: by the tools that everybody uses, with
+//! what would go on in the background after them done or left out at once.
+
+use super::FreshError;
+use crate::Child;
+use kvdyno_record::volume::FilesystemKind;
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
+use std::ffi::CString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What of a filesystem's tools must be there, and what has it.
+fn tool(kind: FilesystemKind) -> (&'static str, &'static str) {
+    match kind {
+        FilesystemKind::Ext4 => ("mkfs.ext4", "e2fsprogs"),
+        FilesystemKind::Xfs => ("mkfs.xfs", "xfsprogs"),
+        FilesystemKind::Btrfs => ("mkfs.btrfs", "btrfs-progs"),
+    }
+}
+
+/// The tool that makes such a filesystem.
+pub(super) fn find_tool(kind: FilesystemKind) -> Result<PathBuf, FreshError> {
+    let (name, package) = tool(kind);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    // A user's PATH often has no directories of system tools.
+    let folders = std::env::split_paths(&path)
+        .chain(["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from));
+    let mut paths = folders.map(|folder| folder.join(name));
+    paths.find(|path| path.is_file()).ok_or(FreshError::NoTool { name, package })
+}
+
+/// The arguments of the tool. No discarding, which would take away the space of an image; nothing
+/// left for the kernel to do after the mount, which would be measured with what is measured.
+pub(super) fn arguments(
+    kind: FilesystemKind,
+    given: &[String],
+    label: Option<&str>,
+    device: &Path,
+) -> Vec<String> {
+    const EXT4: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";
+    let mut arguments: Vec<String> = match kind {
+        FilesystemKind::Ext4 => ["-q", "-F", "-E", EXT4].map(str::to_owned).to_vec(),
+        FilesystemKind::Xfs | FilesystemKind::Btrfs => {
+            ["-q", "-f", "-K"].map(str::to_owned).to_vec()
+        }
+    };
+    let mut given = given.iter();
+    while let Some(argument) = given.next() {
+        let extended = kind == FilesystemKind::Ext4 && argument == "-E";
+        match given.as_slice().first().filter(|_| extended) {
+            // Of several `-E` mkfs.ext4 takes the last alone.
+            Some(options) => {
+                arguments[3] = format!("{EXT4},{options}");
+                given.next();
+            }
+            None => arguments.push(argument.clone()),
+        }
+    }
+    arguments.extend(label.into_iter().flat_map(|label| ["-L".to_owned(), label.to_owned()]));
+    arguments.push(device.display().to_string());
+    arguments
+}
+
+/// The tools write a few megabytes at most. One that looks at a mount whose server is gone waits
+/// for ever.
+const MAKING_MAX: Duration = Duration::from_secs(300);
+
+/// Runs the tool; the command line that it was.
+pub(super) fn make(
+    kind: FilesystemKind,
+    given: &[String],
+    label: Option<&str>,
+    device: &Path,
+) -> Result<String, FreshError> {
+    let tool = find_tool(kind)?;
+    let arguments = arguments(kind, given, label, device);
+    let command = format!("{} {}", tool.display(), arguments.join(" "));
+    let mut running = Command::new(&tool);
+    running.args(&arguments).env("LC_ALL", "C");
+    let failed = |said: String| FreshError::Mkfs { command: command.clone(), said };
+    // It dies with us, and the device with it.
+    let mut child = Child::spawn(running, None).map_err(|error| failed(error.to_string()))?;
+    child.stdin = None;
+    let begun = Instant::now();
+    let exit = loop {
+        match child.poll().map_err(|error| failed(error.to_string()))? {
+            Some(exit) => break exit,
+            None if begun.elapsed() > MAKING_MAX => {
+                return Err(failed(format!("it did not end in {} s", MAKING_MAX.as_secs())));
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    let mut said = String::new();
+    // What it says fits into its pipes: it has ended without being listened to.
+    if let Some(mut errors) = child.stderr.take() {
+        let _ = errors.read_to_string(&mut said);
+    }
+    if exit.is_success() { Ok(command) } else { Err(failed(said.trim().to_owned())) }
+}
+
+/// What mount(8) makes flags of; everything else is the filesystem's own.
+const FLAGS: [(&str, MountFlags); 8] = [
+    ("nodiratime", MountFlags::NODIRATIME),
+    ("relatime", MountFlags::RELATIME),
+    ("strictatime", MountFlags::STRICTATIME),
+    ("lazytime", MountFlags::LAZYTIME),
+    ("sync", MountFlags::SYNCHRONOUS),
+    ("dirsync", MountFlags::DIRSYNC),
+    ("noexec", MountFlags::NOEXEC),
+    ("noatime", MountFlags::NOATIME),
+];
+
+/// Options as the kernel takes them: flags, and the filesystem's own in one text. Without a word
+/// about access times there are none: they would make writes of reads. Without a word about
+/// discarding btrfs does none: it would by itself since Linux 6.2, and take from an image the space
+/// that was set aside.
+fn split(kind: FilesystemKind, options: &[String]) -> (MountFlags, String) {
+    let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+    let mut own = Vec::new();
+    let mut words = options.iter().flat_map(|options| options.split(','));
+    if kind == FilesystemKind::Btrfs && !words.any(|word| word.contains("discard")) {
+        own.push("nodiscard");
+    }
+    for option in options.iter().flat_map(|options| options.split(',')) {
+        match FLAGS.iter().find(|(name, _)| *name == option) {
+            Some((_, flag)) => flags |= *flag,
+            None => own.push(option),
+        }
+    }
+    if !flags.intersects(MountFlags::RELATIME | MountFlags::STRICTATIME) {
+        flags |= MountFlags::NOATIME;
+    }
+    (flags, own.join(","))
+}
+
+/// A mounted filesystem. Dropped, it is unmounted.
+#[derive(Debug)]
+pub(super) struct Mounted {
+    point: PathBuf,
+}
+
+impl Mounted {
+    /// Mounts a device on a directory.
+    pub(super) fn new(
+        device: &Path,
+        point: &Path,
+        kind: FilesystemKind,
+        options: &[String],
+    ) -> Result<Self, FreshError> {
+        let (flags, own) = split(kind, options);
+        let shown = if own.is_empty() { String::new() } else { format!(" with {own}") };
+        let failed = |error: std::io::Error| FreshError::Mount {
+            what: format!("{} as {}{shown}", device.display(), kind.as_str()),
+            point: point.to_owned(),
+            source: error,
+        };
+        let own = CString::new(own).map_err(|error| failed(error.into()))?;
+        mount(device, point, kind.as_str(), flags, own.as_c_str())
+            .map_err(|errno| failed(errno.into()))?;
+        Ok(Self { point: point.to_owned() })
+    }
+
+    /// Unmounts it. A process that is just ending may hold it for a moment.
+    pub(super) fn unmount(self) -> Result<(), FreshError> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let begun = Instant::now();
+        loop {
+            match unmount(&self.point, UnmountFlags::empty()) {
+                Ok(()) => {
+                    std::mem::forget(self);
+                    return Ok(());
+                }
+                Err(Errno::BUSY) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                // Dropping `self` takes it off the tree all the same.
+                Err(errno) => {
+                    return Err(FreshError::Unmount {
+                        point: self.point.clone(),
+                        source: errno.into(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Where somebody still uses it, it goes when they do.
+        if unmount(&self.point, UnmountFlags::empty()).is_err() {
+            let _ = unmount(&self.point, UnmountFlags::DETACH);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn what_a_suite_gives_is_added_to_what_keeps_the_background_quiet() {
+        let of = |kind, given| arguments(kind, &words(given), None, Path::new("/dev/x")).join(" ");
+        assert_eq!(
+            of(FilesystemKind::Ext4, "-O ^has_journal -E stride=8"),
+            "-q -F -E lazy_itable_init=0,lazy_journal_init=0,nodiscard,stride=8 -O ^has_journal \
+             /dev/x"
+        );
+        assert_eq!(of(FilesystemKind::Xfs, "-m crc=0"), "-q -f -K -m crc=0 /dev/x");
+        assert_eq!(of(FilesystemKind::Btrfs, ""), "-q -f -K /dev/x");
+        let labelled =
+            arguments(FilesystemKind::Xfs, &[], Some("kvdyno-abcde"), Path::new("/dev/x"));
+        assert_eq!(labelled.join(" "), "-q -f -K -L kvdyno-abcde /dev/x");
+    }
+
+    #[test]
+    fn reads_write_no_times_unless_they_are_asked_to() {
+        let split = |text| split(FilesystemKind::Ext4, &words(text));
+        let (flags, own) = split("data=writeback,nobarrier lazytime");
+        assert!(flags.contains(MountFlags::NOATIME | MountFlags::LAZYTIME));
+        assert_eq!(own, "data=writeback,nobarrier");
+        let (flags, own) = split("relatime");
+        assert!(!flags.contains(MountFlags::NOATIME) && own.is_empty());
+    }
+
+    #[test]
+    fn btrfs_discards_only_when_it_is_asked_to() {
+        let own = |text| split(FilesystemKind::Btrfs, &words(text)).1;
+        assert_eq!(own("compress=zstd"), "nodiscard,compress=zstd");
+        assert_eq!(own("discard=async"), "discard=async");
+    }
+}

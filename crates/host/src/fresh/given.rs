@@ -1,0 +1,68 @@
+//! A block device that the user gave up, and that was looked at and taken for the run before
+//! (`host/raw.rs`): discarded where that is asked for, and given back without anything of ours that
+//! would be taken for somebody's data.
+
+use super::{FreshError, ioctl};
+use crate::raw;
+use std::fs::File;
+use std::io::{Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+/// Where a filesystem or an engine says what it is: at the beginning; the second, at 64 KiB, is
+/// btrfs's.
+const SIGNATURES_BYTES: u64 = 1 << 20;
+
+/// The device. It is open only while it is written to here, and then exclusively: what has come to
+/// be in use is not touched.
+#[derive(Debug)]
+pub(super) struct Given {
+    pub(super) path: PathBuf,
+    left: bool,
+}
+
+impl Given {
+    /// Takes off what is left of a run of ours that was killed: the next engine would find its
+    /// database. Where that is asked for the drive is told that nothing on it is needed any more.
+    pub(super) fn take(path: &Path, discard: bool) -> Result<Self, FreshError> {
+        let opening = FreshError::io(format!("open {}", path.display()));
+        let mut file = raw::open_to_write(path).map_err(opening)?;
+        blank(path, &mut file)?;
+        if discard {
+            let discarding = FreshError::io(format!("discard {}", path.display()));
+            let bytes = file.seek(SeekFrom::End(0));
+            bytes.and_then(|bytes| ioctl::discard(&file, bytes)).map_err(discarding)?;
+        }
+        Ok(Self { path: path.to_owned(), left: false })
+    }
+
+    /// Gives it back: the next run, and anybody else, finds a device with nothing on it, as we did.
+    pub(super) fn leave_blank(mut self) -> Result<(), FreshError> {
+        self.left = true;
+        self.blank()
+    }
+
+    fn blank(&self) -> Result<(), FreshError> {
+        let opening = FreshError::io(format!("open {}", self.path.display()));
+        blank(&self.path, &mut raw::open_to_write(&self.path).map_err(opening)?)
+    }
+}
+
+impl Drop for Given {
+    /// What could not be made, or mounted, is taken off as well.
+    fn drop(&mut self) {
+        if !self.left {
+            let _ = self.blank();
+        }
+    }
+}
+
+fn blank(path: &Path, file: &mut File) -> Result<(), FreshError> {
+    let bytes = file.seek(SeekFrom::End(0));
+    let blank = bytes.and_then(|bytes| {
+        let zeros = vec![0; SIGNATURES_BYTES.min(bytes) as usize];
+        file.write_all_at(&zeros, 0)?;
+        file.sync_all()
+    });
+    blank.map_err(FreshError::io(format!("take what was made off {}", path.display())))
+}

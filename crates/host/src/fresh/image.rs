@@ -1,0 +1,51 @@
+//! A file for a loop device: all of its space set aside, and without a name.
+
+use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Makes a file of this many bytes in a directory. It has no name: closed, by whatever means, it
+/// is gone. Its space is set aside, because a loop device whose file cannot grow any more fails
+/// in the middle of a filesystem that believes it has room.
+pub(crate) fn make(directory: &Path, bytes: u64) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR;
+    let file = match openat(CWD, directory, flags | OFlags::TMPFILE, mode) {
+        // A filesystem that cannot make files without names (overlay, NFS) has one for a moment.
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => {
+            let path = directory.join("image");
+            let made = openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+            std::fs::remove_file(&path)?;
+            made
+        }
+        made => made?,
+    };
+    fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
+    Ok(File::from(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::disk_folder;
+    use super::*;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn it_has_all_its_space_and_no_name() {
+        let Some(folder) = disk_folder("it_has_all_its_space_and_no_name") else { return };
+        let image = make(folder.path(), 4 << 20).unwrap();
+        let stat = image.metadata().unwrap();
+        assert_eq!((stat.nlink(), stat.len()), (0, 4 << 20));
+        assert!(stat.blocks() * 512 >= 4 << 20);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn more_than_there_is_room_for_is_refused() {
+        let Some(folder) = disk_folder("more_than_there_is_room_for_is_refused") else { return };
+        assert!(make(folder.path(), 1 << 60).is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

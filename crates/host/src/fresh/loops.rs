@@ -1,0 +1,113 @@
+//! A loop device that lets go of its file by itself: when the last who has it open is gone, the
+//! kernel takes it down. So nothing is left of it however this process ends.
+
+use super::ioctl::{self, LO_FLAGS_AUTOCLEAR, LO_FLAGS_DIRECT_IO};
+use crate::Root;
+use crate::group::Unavailable;
+use rustix::fs::{major, minor};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+
+const CONTROL: &str = "/dev/loop-control";
+
+/// Of the blocks that it has, and that are read and written in the file: what drives have.
+const BLOCK_BYTES: u32 = 4096;
+
+/// Others look for free devices, too: one that was free may be taken a moment later.
+const ATTEMPTS: u32 = 64;
+
+/// A loop device of ours. Dropped, it is gone as soon as nobody else has it open.
+#[derive(Debug)]
+pub(crate) struct LoopDevice {
+    /// The kernel keeps it as long as it is open, and no longer.
+    _file: File,
+    number: u32,
+    /// The file is not cached a second time by the kernel.
+    pub(crate) direct_io: bool,
+}
+
+/// Fails where there are none.
+pub(crate) fn check(root: &Root) -> Result<(), Unavailable> {
+    if root.path(CONTROL).exists() {
+        return Ok(());
+    }
+    let reason = format!("this kernel has no loop devices here: there is no {CONTROL}");
+    Err(Unavailable::new(reason, "modprobe loop"))
+}
+
+impl LoopDevice {
+    /// A free loop device with this file under it.
+    pub(crate) fn attach(image: &File) -> io::Result<Self> {
+        let control = open(CONTROL)?;
+        for _ in 0..ATTEMPTS {
+            let number = ioctl::free_loop(&control)?;
+            let file = open(&path_of(number))?;
+            check_node(&file, number)?;
+            match configure(&file, image) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+                Err(error) => return Err(error),
+                Ok(direct_io) => return Ok(Self { _file: file, number, direct_io }),
+            }
+        }
+        Err(io::Error::other("others took every free loop device first"))
+    }
+
+    /// The kernel's name of it.
+    pub(crate) fn name(&self) -> String {
+        format!("loop{}", self.number)
+    }
+
+    /// Its node. It names this device as long as `self` lives: the kernel does not give away a
+    /// device that is open.
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(path_of(self.number))
+    }
+}
+
+/// Where udev or devtmpfs puts it.
+fn path_of(number: u32) -> String {
+    format!("/dev/loop{number}")
+}
+
+fn open(path: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).open(path).map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::NotFound => "; the kernel has no loop devices here: modprobe loop",
+            io::ErrorKind::PermissionDenied => "; loop devices need root",
+            _ => "",
+        };
+        io::Error::new(error.kind(), format!("{path}: {error}{hint}"))
+    })
+}
+
+/// The node is what its name says: a name in `/dev` is not a promise.
+fn check_node(file: &File, number: u32) -> io::Result<()> {
+    let stat = file.metadata()?;
+    let number_of_node = format!("{}:{}", major(stat.rdev()), minor(stat.rdev()));
+    let number_of_device = std::fs::read_to_string(format!("/sys/block/loop{number}/dev"))?;
+    if stat.file_type().is_block_device() && number_of_device.trim() == number_of_node {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("/dev/loop{number} is something else")))
+}
+
+/// Puts the file under the device, and reads back that it is this file; whether it is read past
+/// the page cache, which a filesystem may refuse (tmpfs).
+fn configure(device: &File, image: &File) -> io::Result<bool> {
+    let flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+    match ioctl::configure_loop(device, image.as_fd(), BLOCK_BYTES, flags) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            ioctl::configure_loop(device, image.as_fd(), BLOCK_BYTES, LO_FLAGS_AUTOCLEAR)?;
+        }
+        done => done?,
+    }
+    let info = ioctl::loop_status(device)?;
+    let image = image.metadata()?;
+    if info.inode != image.ino() || info.flags & LO_FLAGS_AUTOCLEAR == 0 {
+        return Err(io::Error::other("the loop device has another file than ours"));
+    }
+    Ok(info.flags & LO_FLAGS_DIRECT_IO != 0)
+}

@@ -1,0 +1,185 @@
+//! On this machine's own loop devices, by root.
+
+use super::*;
+use crate::device::Device;
+use crate::raw;
+use crate::testing::{disk_folder, needs_root, skipped};
+use kvdyno_record::volume::FilesystemKind;
+use std::io::Write;
+use std::os::unix::fs::FileExt as _;
+use std::time::{Duration, Instant};
+
+const MIB: u64 = 1 << 20;
+
+fn filesystem(filesystem: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Format {
+    let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    Format::Filesystem { filesystem, mkfs: words(mkfs), mount: words(mount) }
+}
+
+fn wanted<'a>(format: &'a Format, folder: &'a Path) -> Wanted<'a> {
+    Wanted { name: "it", format, folder }
+}
+
+/// Where a machine has what a test of volumes needs; the thread is in a namespace of its own.
+fn set_up(test: &str, kind: Option<FilesystemKind>) -> Option<tempfile::TempDir> {
+    if !needs_root(test) {
+        return None;
+    }
+    if let Some(Err(error)) = kind.map(filesystem::find_tool) {
+        skipped("mkfs", test, &error.to_string());
+        return None;
+    }
+    namespace::enter(&[]).unwrap();
+    disk_folder(test)
+}
+
+/// Loop devices whose image lies in this folder.
+fn loops_in(folder: &Path) -> Vec<String> {
+    let root = Root::system();
+    let file = |name: &String| root.text(format!("/sys/block/{name}/loop/backing_file"));
+    let ours = |name: &String| file(name).is_some_and(|path| path.contains(&shown(folder)));
+    root.names("/sys/block").into_iter().filter(ours).collect()
+}
+
+fn shown(folder: &Path) -> String {
+    folder.canonicalize().unwrap().display().to_string()
+}
+
+/// What a filesystem is made and mounted as, written to, and gone afterwards.
+fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Option<String> {
+    let folder = set_up(test, Some(kind))?;
+    let root = Root::system();
+    let format = filesystem(kind, mkfs, mount);
+    let fresh = Fresh::on_loop(&root, wanted(&format, folder.path()), 320 * MIB).unwrap();
+    let record = fresh.record().clone();
+    let image = record.image.as_ref().unwrap();
+    assert!(image.direct_io && image.bytes == 320 * MIB, "{image:?}");
+    let Place::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
+    assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
+    let volume = Volume::at(&root, &data).unwrap();
+    let device: Device = volume.device.unwrap();
+    assert_eq!(Some(&device.name), record.device.as_ref());
+    let before = device.usage(&root).unwrap();
+    let mut file = fs::File::create(data.join("file")).unwrap();
+    file.write_all(&vec![0x5a; 8 << 20]).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    let after = device.usage(&root).unwrap();
+    assert!(after.write_bytes - before.write_bytes >= 8 * MIB, "{before:?} {after:?}");
+    assert!(after.flushes > before.flushes);
+    let mounted = record.filesystem.unwrap();
+    assert_eq!(mounted.kind, kind.as_str());
+    let outside = fs::read_to_string("/proc/1/mountinfo").unwrap_or_default();
+    assert!(!outside.contains(&shown(folder.path())), "others see it");
+    assert_eq!(loops_in(folder.path()), [record.device.unwrap()]);
+    fresh.remove().unwrap();
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    Some(mounted.options)
+}
+
+/// What is left after a moment: whoever looks at all devices may hold one a little longer.
+fn left_in(folder: &Path) -> Vec<String> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        let left = loops_in(folder);
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn ext4() {
+    let Some(options) = round_trip("ext4", FilesystemKind::Ext4, &[], &[]) else { return };
+    assert!(options.contains("noatime"), "{options}");
+}
+
+#[test]
+fn ext4_without_journal() {
+    let mkfs = ["-O", "^has_journal"];
+    round_trip("ext4_without_journal", FilesystemKind::Ext4, &mkfs, &[]);
+}
+
+#[test]
+fn ext4_with_data_in_no_order() {
+    let mount = ["data=writeback"];
+    let options = round_trip("ext4_with_data_in_no_order", FilesystemKind::Ext4, &[], &mount);
+    assert!(options.is_none_or(|options| options.contains("data=writeback")));
+}
+
+#[test]
+fn xfs() {
+    round_trip("xfs", FilesystemKind::Xfs, &[], &[]);
+}
+
+#[test]
+fn btrfs() {
+    let options = round_trip("btrfs", FilesystemKind::Btrfs, &[], &[]);
+    assert!(options.is_none_or(|options| !options.contains(",discard")));
+}
+
+#[test]
+fn a_raw_device() {
+    let Some(folder) = set_up("a_raw_device", None) else { return };
+    let root = Root::system();
+    let fresh = Fresh::on_loop(&root, wanted(&Format::Raw, folder.path()), 8 * MIB).unwrap();
+    let Place::Device(path) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
+    fs::OpenOptions::new().write(true).open(path).unwrap().write_all(&[1; 4096]).unwrap();
+    assert!(fresh.record().commands.is_empty());
+    fresh.remove().unwrap();
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_mkfs_and_mount_refuse_leaves_nothing() {
+    let test = "what_mkfs_and_mount_refuse_leaves_nothing";
+    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let make = |mkfs: &[&str], mount: &[&str]| {
+        let format = filesystem(FilesystemKind::Ext4, mkfs, mount);
+        let fresh = Fresh::on_loop(&Root::system(), wanted(&format, folder.path()), 16 * MIB);
+        fresh.unwrap_err().to_string()
+    };
+    let text = make(&["-O", "nonsense"], &[]);
+    assert!(text.contains("mkfs.ext4") && text.contains("nonsense"), "{text}");
+    let text = make(&[], &["nonsense=1"]);
+    assert!(text.contains("failed to mount /dev/loop") && text.contains("nonsense=1"), "{text}");
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+/// It was looked at and was free; then somebody was faster.
+#[test]
+fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
+    let test = "a_device_that_others_have_come_to_hold_is_left_as_it_is";
+    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let (root, format) = (Root::system(), filesystem(FilesystemKind::Ext4, &[], &[]));
+    let image = image::make(folder.path(), 16 * MIB).unwrap();
+    let device = LoopDevice::attach(&image).unwrap();
+    let theirs = raw::open_to_write(&device.path()).unwrap();
+    theirs.write_all_at(b"precious", 0).unwrap();
+    let wanted = wanted(&format, folder.path());
+    let refused = Fresh::on_device(&root, wanted, &device.path(), true, "kvdyno-abcde");
+    assert!(refused.unwrap_err().to_string().contains("busy"));
+    let mut there = [0; 8];
+    theirs.read_exact_at(&mut there, 0).unwrap();
+    assert_eq!(&there, b"precious");
+}
+
+/// A file that is open keeps it busy: that is said, and it is off the tree all the same.
+#[test]
+fn a_busy_volume_goes_with_its_last_user() {
+    let test = "a_busy_volume_goes_with_its_last_user";
+    let Some(folder) = set_up(test, Some(FilesystemKind::Ext4)) else { return };
+    let format = filesystem(FilesystemKind::Ext4, &[], &[]);
+    let fresh = Fresh::on_loop(&Root::system(), wanted(&format, folder.path()), 16 * MIB).unwrap();
+    let Place::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
+    let file = fs::File::create(data.join("file")).unwrap();
+    let text = fresh.remove().unwrap_err().to_string();
+    assert!(text.contains("goes when its last user does"), "{text}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "it is off the tree");
+    assert_eq!(loops_in(folder.path()).len(), 1);
+    drop(file);
+    assert_eq!(left_in(folder.path()), Vec::<String>::new());
+}

@@ -1,0 +1,200 @@
+//! Limits that already bind us: set on our own group or on those above it, as containers and
+//! service managers do.
+
+use super::control::{number, read};
+use super::{Version, hierarchy, v1, v2};
+use crate::Root;
+use crate::root::keyed;
+use std::path::{Path, PathBuf};
+
+/// The lowest memory limit in force on us, in bytes, and the group that it is set on.
+pub fn memory_above(root: &Root) -> Option<(PathBuf, u64)> {
+    let found = hierarchy::find(root, "memory").ok()?;
+    let tightest = tightest(found.version, found.line());
+    // Past `memory.high` nothing fails: everything is slowed down instead.
+    let high = found.line().filter_map(|group| {
+        let bytes = number(group, "memory.high").ok()?;
+        Some((group.to_owned(), bytes))
+    });
+    let (group, bytes) = tightest.into_iter().chain(high).min_by_key(|(_, bytes)| *bytes)?;
+    Some((root.shown(&group).into_owned(), bytes))
+}
+
+/// The lowest limit of CPU time in force on us, in processors, and the group that it is set on.
+pub fn cpus_above(root: &Root) -> Option<(PathBuf, f64)> {
+    let found = hierarchy::find(root, "cpu").ok()?;
+    let limited = found.line().filter_map(|group| Some((group, cpus(found.version, group)?)));
+    let (group, cpus) = limited.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some((root.shown(group).into_owned(), cpus))
+}
+
+/// How long limits of CPU time have stopped threads of our own group and of those above it, summed
+/// over the groups that have such a limit; `None` where none has.
+pub fn throttled_ns(root: &Root) -> Option<u64> {
+    let found = hierarchy::find(root, "cpu").ok()?;
+    let limited = found.line().filter(|group| cpus(found.version, group).is_some());
+    let stopped = limited.filter_map(|group| {
+        let stat = read(group, "cpu.stat").ok()?;
+        match found.version {
+            Version::V1 => keyed(&stat, "throttled_time"),
+            Version::V2 => Some(keyed(&stat, "throttled_usec")? * 1000),
+        }
+    });
+    stopped.reduce(u64::saturating_add)
+}
+
+/// The limits of I/O in force on us: what each group says, as it says it, on one line.
+pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
+    const FILES: [&str; 4] = [
+        "blkio.throttle.read_bps_device",
+        "blkio.throttle.write_bps_device",
+        "blkio.throttle.read_iops_device",
+        "blkio.throttle.write_iops_device",
+    ];
+    let Ok(found) = hierarchy::find(root, "blkio") else { return Vec::new() };
+    let files = match found.version {
+        Version::V1 => &FILES[..],
+        Version::V2 => &["io.max"],
+    };
+    let mut limits = Vec::new();
+    for group in found.line() {
+        let texts = files.iter().filter_map(|file| {
+            let text = read(group, file).ok().filter(|text| !text.is_empty())?;
+            let lines = text.lines().collect::<Vec<_>>().join(", ");
+            Some(match found.version {
+                Version::V1 => format!("{} {lines}", file.trim_start_matches("blkio.throttle.")),
+                Version::V2 => lines,
+            })
+        });
+        let texts: Vec<String> = texts.collect();
+        if !texts.is_empty() {
+            limits.push((root.shown(group).into_owned(), texts.join("; ")));
+        }
+    }
+    limits
+}
+
+/// Our own group can be seen, and those above it as far up as they are shown.
+pub fn is_seen(root: &Root, controller: &str) -> bool {
+    hierarchy::find(root, controller).is_ok()
+}
+
+/// Whether a group above allows less swap than `bytes` below a group that may have `limit_bytes` of
+/// memory: as a sentence, with what would help.
+pub(super) fn less_swap(
+    root: &Root,
+    version: Version,
+    group: &Path,
+    (limit_bytes, bytes): (u64, u64),
+) -> Option<String> {
+    let allowed = group.ancestors().skip(1).filter_map(|above| {
+        let swap = match version {
+            // Of memory and swap together.
+            Version::V1 => {
+                number(above, "memory.memsw.limit_in_bytes").ok()?.saturating_sub(limit_bytes)
+            }
+            Version::V2 => number(above, "memory.swap.max").ok()?,
+        };
+        Some((above, swap))
+    });
+    let (above, least) = allowed.min_by_key(|(_, swap)| *swap).filter(|(_, swap)| *swap < bytes)?;
+    Some(format!(
+        "{} allows us {least} bytes of swap, less than the {bytes} asked for: raise that limit \
+         (docker: --memory-swap, systemd: MemorySwapMax)",
+        root.shown(above).display()
+    ))
+}
+
+/// The lowest limit among these groups, and whose it is.
+pub(super) fn tightest<'a>(
+    version: Version,
+    groups: impl Iterator<Item = &'a Path>,
+) -> Option<(PathBuf, u64)> {
+    let limited = groups.filter_map(|group| {
+        let bytes = match version {
+            Version::V1 => v1::limit(group),
+            Version::V2 => v2::limit(group),
+        };
+        Some((group.to_owned(), bytes?))
+    });
+    limited.min_by_key(|(_, bytes)| *bytes)
+}
+
+/// Quota over period; `None` where there is no quota (`max`, or -1 on v1).
+fn cpus(version: Version, group: &Path) -> Option<f64> {
+    let (quota, period) = match version {
+        Version::V1 => {
+            let quota = number(group, "cpu.cfs_quota_us").ok()?;
+            (quota, number(group, "cpu.cfs_period_us").ok()?)
+        }
+        Version::V2 => {
+            let text = read(group, "cpu.max").ok()?;
+            let (quota, period) = text.split_once(' ')?;
+            (quota.parse().ok()?, period.parse().ok()?)
+        }
+    };
+    Some(quota as f64 / period.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{hybrid, v2_session};
+    use super::*;
+
+    #[test]
+    fn the_lowest_limit_of_all_above_is_found() {
+        let fake = v2_session()
+            .file("/sys/fs/cgroup/user.slice/memory.max", "1048576\n")
+            .file("/sys/fs/cgroup/user.slice/user-1000.slice/memory.max", "2097152\n")
+            .file("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n")
+            .file("/sys/fs/cgroup/user.slice/user-1000.slice/cpu.max", "max 100000\n");
+        let slice = PathBuf::from("/sys/fs/cgroup/user.slice");
+        assert_eq!(memory_above(&fake.root), Some((slice.clone(), 1 << 20)));
+        assert_eq!(cpus_above(&fake.root), Some((slice.clone(), 1.5)));
+        let fake = fake.file("/sys/fs/cgroup/user.slice/memory.high", "4096\n");
+        assert_eq!(memory_above(&fake.root), Some((slice, 4096)));
+    }
+
+    #[test]
+    fn stopped_threads_are_counted_where_there_is_a_limit() {
+        let fake = v2_session()
+            .file("/sys/fs/cgroup/user.slice/cpu.max", "150000 100000\n")
+            .file("/sys/fs/cgroup/user.slice/cpu.stat", "nr_throttled 7\nthrottled_usec 345\n")
+            .file("/sys/fs/cgroup/user.slice/user-1000.slice/cpu.stat", "throttled_usec 9\n");
+        assert_eq!(throttled_ns(&fake.root), Some(345_000), "the slice below has no limit");
+        assert_eq!(throttled_ns(&v2_session().root), None);
+    }
+
+    #[test]
+    fn limits_of_io_are_told_as_they_are_set() {
+        let fake = v2_session()
+            .file("/sys/fs/cgroup/user.slice/io.max", "254:0 rbps=1048576 wbps=max\n")
+            .file("/sys/fs/cgroup/user.slice/user-1000.slice/io.max", "");
+        let slice = PathBuf::from("/sys/fs/cgroup/user.slice");
+        let limit = "254:0 rbps=1048576 wbps=max".to_owned();
+        assert_eq!(io_above(&fake.root), [(slice, limit)]);
+        assert!(io_above(&v2_session().root).is_empty() && is_seen(&v2_session().root, "blkio"));
+    }
+
+    #[test]
+    fn v1_has_a_hierarchy_for_each() {
+        let fake = hybrid();
+        assert_eq!(memory_above(&fake.root), None);
+        let mounts = fake.read("/proc/self/mountinfo");
+        let fake = fake
+            .file(
+                "/proc/self/mountinfo",
+                &format!("{mounts}32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"),
+            )
+            .file("/sys/fs/cgroup/cpu/cgroup.procs", "4242\n")
+            .file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n")
+            .file("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+        assert_eq!(cpus_above(&fake.root), None);
+        assert_eq!(throttled_ns(&fake.root), None);
+        let fake = fake
+            .file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n")
+            .file("/sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 3\nthrottled_time 12345\n");
+        assert_eq!(throttled_ns(&fake.root), Some(12_345));
+        assert_eq!(cpus_above(&fake.root), Some((PathBuf::from("/sys/fs/cgroup/cpu"), 0.5)));
+    }
+}

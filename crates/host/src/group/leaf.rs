@@ -1,0 +1,136 @@
+//! Moves this process, and its undertaker, into a leaf of their own group and back, so that on v2
+//! the group may have limited children. Only where it has no other members.
+
+use super::control::write;
+use super::hierarchy::{self, members};
+use super::{Version, naming};
+use crate::Root;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+const LEAF: &str = "main";
+
+/// Our group; its parent where we sit in the leaf that we, or whose undertaker we are, made.
+pub(super) fn without_leaf(own: &Path) -> PathBuf {
+    match own.parent() {
+        Some(parent) if is_leaf(own) => parent.to_owned(),
+        _ => own.to_owned(),
+    }
+}
+
+/// Whether a group is a leaf of this program's.
+pub(super) fn is_leaf(group: &Path) -> bool {
+    leaf_of(group).is_some()
+}
+
+/// Who made this leaf; `None`: it is none.
+fn leaf_of(group: &Path) -> Option<u32> {
+    let name = group.file_name()?.to_str()?;
+    naming::owner(name).filter(|owner| naming::group(*owner, LEAF) == name)
+}
+
+/// Whether the group's members are this process and children of it alone.
+pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
+    let is_ours = |pid: &u32| *pid == root.pid() || parent(root, *pid) == Some(root.pid());
+    members(group).is_some_and(|members| !members.is_empty() && members.iter().all(is_ours))
+}
+
+/// The parent of a process: the second word behind its name, which may have brackets in it.
+fn parent(root: &Root, pid: u32) -> Option<u32> {
+    let stat = root.text(format!("/proc/{pid}/stat"))?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+}
+
+/// Moves this process, all threads of it, and its children from `own` into a leaf and lets `own`
+/// limit its children.
+pub(super) fn enter(root: &Root, own: &Path) -> io::Result<()> {
+    let leaf = own.join(naming::group(root.pid(), LEAF));
+    root.make_group(&leaf)?;
+    let all = members(own).unwrap_or_default();
+    let moved = all.iter().try_for_each(|pid| write(&leaf, "cgroup.procs", pid));
+    let limited = moved.and_then(|()| write(own, "cgroup.subtree_control", "+memory"));
+    if limited.is_err() {
+        // Back to where we were; what went wrong first is what is told.
+        for pid in all {
+            let _ = write(own, "cgroup.procs", pid);
+        }
+        let _ = root.remove_group(&leaf);
+    }
+    limited
+}
+
+/// Undoes [`enter`] once no group of ours is left. Where that fails we stay in the leaf: it
+/// vanishes with the scope that we were started in.
+pub(super) fn go_back(root: &Root) {
+    let Ok(found) = hierarchy::find(root, "memory") else { return };
+    let Some(owner) = leaf_of(&found.own).filter(|_| found.version == Version::V2) else { return };
+    let own = without_leaf(&found.own);
+    if has_groups_of(owner, &own) {
+        return;
+    }
+    if write(&own, "cgroup.subtree_control", "-memory").is_err() {
+        return;
+    }
+    // Ourselves, and children that were started meanwhile and live on.
+    for pid in members(&found.own).unwrap_or_default() {
+        let _ = write(&own, "cgroup.procs", pid);
+    }
+    let _ = root.remove_group(&found.own);
+}
+
+fn has_groups_of(owner: u32, own: &Path) -> bool {
+    let leaf = naming::group(owner, LEAF);
+    let entries = fs::read_dir(own).into_iter().flatten().flatten();
+    let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    names.any(|name| naming::owner(&name) == Some(owner) && name != leaf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    const SCOPE: &str = "/sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope";
+
+    #[test]
+    fn the_way_into_the_leaf_and_back() {
+        let fake = testing::v2_session().file(&format!("{SCOPE}/cgroup.procs"), "4242\n");
+        let own = fake.root.path(SCOPE);
+        enter(&fake.root, &own).unwrap();
+        let leaf = format!("{SCOPE}/kvdyno-4242-main");
+        assert_eq!(fake.read(&format!("{leaf}/cgroup.procs")), "4242");
+        assert_eq!(fake.read(&format!("{SCOPE}/cgroup.subtree_control")), "+memory");
+
+        let inside = format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]);
+        let fake =
+            fake.file("/proc/self/cgroup", &inside).file(&format!("{leaf}/cgroup.procs"), "4242\n");
+        go_back(&fake.root);
+        assert_eq!(fake.read(&format!("{SCOPE}/cgroup.subtree_control")), "-memory");
+        assert_eq!(fake.read(&format!("{SCOPE}/cgroup.procs")), "4242");
+        assert!(!fake.root.path(&leaf).exists());
+    }
+
+    /// The undertaker of a dead process sits in the leaf that this had made.
+    #[test]
+    fn the_undertaker_finds_the_way_back_too() {
+        let leaf = format!("{SCOPE}/kvdyno-900-main");
+        let inside = format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]);
+        let fake = testing::v2_session()
+            .file("/proc/self/cgroup", &inside)
+            .file(&format!("{leaf}/cgroup.procs"), "4242\n");
+        go_back(&fake.root);
+        assert_eq!(fake.read(&format!("{SCOPE}/cgroup.procs")), "4242");
+        assert!(!fake.root.path(&leaf).exists());
+    }
+
+    #[test]
+    fn children_of_ours_are_no_strangers() {
+        let fake = testing::v2_session()
+            .file(&format!("{SCOPE}/cgroup.procs"), "4242\n4243\n")
+            .file("/proc/4243/stat", "4243 (exe) S 4242 4243 1 0 -1\n");
+        assert!(is_ours_alone(&fake.root, &fake.root.path(SCOPE)));
+        let fake = fake.file("/proc/4243/stat", "4243 (a) b) S 1 4243 1 0 -1\n");
+        assert!(!is_ours_alone(&fake.root, &fake.root.path(SCOPE)));
+    }
+}

@@ -1,0 +1,49 @@
+//! The machine that is measured: what it is, what it has used up, what we hold it to.
+//!
+//! It reads `/proc`, `/sys` and control groups, limits RAM, evicts caches, claims places and
+//! spawns children. It decides nothing about a run, and prints nothing. All reading goes through
+//! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
+//! docs/host.md.
+
+pub mod beside;
+pub mod cache;
+pub mod child;
+mod claim;
+pub mod copy;
+pub mod device;
+pub mod doctor;
+mod drive;
+pub mod evidence;
+mod extents;
+pub mod facts;
+pub mod fresh;
+pub mod group;
+mod health;
+pub mod hiccups;
+mod ledger;
+pub mod looks;
+pub mod meter;
+pub mod mount;
+pub mod node;
+mod pages;
+pub mod place;
+pub mod process;
+pub mod raw;
+pub mod root;
+pub mod settings;
+pub mod size;
+pub mod swap;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+pub mod undertaker;
+pub mod volume;
+
+pub use beside::Beside;
+pub use child::Child;
+pub use fresh::{Fresh, FreshError, Wanted};
+pub use group::{Group, Unavailable};
+pub use meter::Meter;
+pub use place::{Claim, Place, PlaceError};
+pub use root::Root;
+pub use undertaker::Undertaker;
+pub use volume::Volume;

@@ -1,0 +1,173 @@
+//! Which pages of a file are in memory: cachestat(2), or mincore(2) before Linux 6.5.
+
+#![expect(unsafe_code, reason = "neither cachestat(2) nor mincore(2) has a safe wrapper")]
+
+use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, fstat, seek};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::param::page_size;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+/// `cachestat` has this number on every architecture that Rust builds for; libc names it on some.
+const SYS_CACHESTAT: libc::c_long = 451;
+
+/// A file is mapped in pieces of this size, so that a terabyte needs no terabyte of addresses.
+const WINDOW_BYTES: u64 = 1 << 30;
+
+/// Bytes of one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cached {
+    /// In memory.
+    pub(super) resident_bytes: u64,
+    /// Not yet written back; `mincore` cannot tell.
+    pub(super) dirty_bytes: u64,
+}
+
+/// `struct cachestat_range` of the kernel.
+#[repr(C)]
+struct CachestatRange {
+    offset: u64,
+    length: u64,
+}
+
+/// `struct cachestat` of the kernel: all are pages.
+#[repr(C)]
+#[derive(Default)]
+struct Counts {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// Asks the kernel's own count. `EPERM` for another user's file, `ENOSYS` before Linux 6.5.
+pub(super) fn cachestat(file: &File) -> io::Result<Cached> {
+    // A length of 0 means to the end.
+    let range = CachestatRange { offset: 0, length: 0 };
+    let mut counts = Counts::default();
+    // SAFETY: the descriptor is open while `file` lives; both structs have the kernel's layout
+    // and live across the call, which reads the first and fills the second. Flags must be 0.
+    let result = unsafe {
+        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut counts, 0_u32)
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes = |pages: u64| pages * page_size() as u64;
+    Ok(Cached {
+        resident_bytes: bytes(counts.cached),
+        dirty_bytes: bytes(counts.dirty + counts.writeback),
+    })
+}
+
+/// The kernel has cachestat(2).
+pub(super) fn has_cachestat() -> bool {
+    // Whatever it says of this file (that it is not ours, most likely), it has been asked.
+    let asked = File::open("/proc/self/exe").and_then(|file| cachestat(&file));
+    !asked.is_err_and(|error| error.raw_os_error() == Some(libc::ENOSYS))
+}
+
+/// Maps the file and asks for each page. To those who neither own the file nor may write to it the
+/// kernel calls every page resident; they get an error here.
+pub(super) fn mincore(path: &Path, file: &File) -> io::Result<Cached> {
+    let stat = fstat(file)?;
+    let owner = rustix::process::geteuid().as_raw();
+    let may_know = owner == 0
+        || owner == stat.st_uid
+        || accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
+    if !may_know {
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "mincore tells nothing about another user's file",
+        ));
+    }
+    let mut resident_pages = 0;
+    let mut offset = 0;
+    while let Some(piece) = next_data(file, offset)? {
+        resident_pages += window(file, piece.start, (piece.end - piece.start) as usize)?;
+        offset = piece.end.next_multiple_of(page_size() as u64);
+    }
+    Ok(Cached { resident_bytes: resident_pages * page_size() as u64, dirty_bytes: 0 })
+}
+
+/// The next piece of a file that is no hole, at most a window long; `from` and its start are
+/// multiples of the page size. (A map of a terabyte may be a hole but for its first gigabyte.)
+fn next_data(file: &File, from: u64) -> io::Result<Option<Range<u64>>> {
+    let data = match seek(file, SeekFrom::Data(from)) {
+        Err(Errno::NXIO) => return Ok(None),
+        found => found?,
+    };
+    let end = seek(file, SeekFrom::Hole(data))?;
+    let start = data - data % page_size() as u64;
+    Ok(Some(start..end.min(start + WINDOW_BYTES)))
+}
+
+/// Resident pages of one piece of a file; `offset` is a multiple of the page size.
+fn window(file: &File, offset: u64, length: usize) -> io::Result<u64> {
+    let mut pages = vec![0_u8; length.div_ceil(page_size())];
+    // SAFETY: a new mapping at an address of the kernel's choice, never read or written through,
+    // so that a file that shrinks meanwhile does no harm.
+    let address = unsafe {
+        mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::SHARED, file, offset)?
+    };
+    // SAFETY: the mapping is `length` bytes long, and `pages` has a byte for each of its pages.
+    let result = unsafe { libc::mincore(address, length, pages.as_mut_ptr()) };
+    let error = io::Error::last_os_error();
+    // SAFETY: the mapping made above, whole, and nothing refers to it.
+    unsafe { munmap(address, length)? };
+    if result != 0 {
+        return Err(error);
+    }
+    Ok(pages.iter().filter(|&&page| page & 1 == 1).count() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, again_as_nobody, disk_folder, is_nobody, write_file};
+    use super::*;
+
+    #[test]
+    fn cachestat_and_mincore_agree() {
+        let Some(folder) = disk_folder("cachestat_and_mincore_agree") else { return };
+        let path = folder.path().join("file");
+        write_file(&path, 3 << 20);
+        let file = File::open(&path).unwrap();
+        let by_mincore = mincore(&path, &file).unwrap();
+        assert!(by_mincore.resident_bytes <= 3 << 20);
+        match cachestat(&file) {
+            Ok(by_cachestat) => {
+                assert_eq!(by_cachestat.resident_bytes, by_mincore.resident_bytes);
+            }
+            Err(error) => {
+                testing::skipped("cachestat", "cachestat_and_mincore_agree", &error.to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_file_is_not_resident() {
+        let Some(folder) = disk_folder("an_empty_file_is_not_resident") else { return };
+        let path = folder.path().join("file");
+        let file = File::create_new(&path).unwrap();
+        assert_eq!(mincore(&path, &file).unwrap(), Cached::default());
+    }
+
+    /// Bug 4 of the measurements: mincore calls a cold file of another user resident.
+    #[test]
+    fn another_users_file_gives_an_error_and_no_number() {
+        if !is_nobody() {
+            again_as_nobody("pages::tests::another_users_file_gives_an_error_and_no_number");
+            return;
+        }
+        let path = Path::new("/etc/passwd");
+        let file = File::open(path).unwrap();
+        assert_eq!(mincore(path, &file).unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        let error = cachestat(&file).unwrap_err().raw_os_error();
+        assert!(matches!(error, Some(libc::EPERM | libc::ENOSYS)), "{error:?}");
+    }
+}

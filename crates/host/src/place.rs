@@ -1,0 +1,470 @@
+//! The directory that a run's databases lie in: looked at before anything is touched.
+
+pub use super::claim::Claim;
+use super::doctor::{self, Check};
+use super::ledger::{self, Ledger};
+use super::raw::{self, RawError};
+use super::{Root, Volume, volume};
+use kvdyno_record::units;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::process::{getegid, geteuid};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory that a run can have, or can make.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// Absolute.
+    pub path: PathBuf,
+    /// It is there already.
+    pub exists: bool,
+    /// What it lies on.
+    pub volume: Volume,
+    /// It can be used, but what it lies on will distort figures (tmpfs, overlay, a network).
+    pub warnings: Vec<Check>,
+}
+
+/// Why a place cannot be used, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// A block device, and a command that takes none.
+    #[error("{} is a block device; `kvdyno drive {}` measures those", place.display(),
+        place.display())]
+    ADevice {
+        /// The path.
+        place: PathBuf,
+    },
+    /// A block device that is not touched.
+    #[error(transparent)]
+    Raw(#[from] RawError),
+    /// A file, or a link to nowhere.
+    #[error("{} is not a directory; name an empty directory, or with --create-place a new one",
+        place.display())]
+    NotADirectory {
+        /// The path.
+        place: PathBuf,
+    },
+    /// The filesystem cannot be written.
+    #[error("{} lies on {kind} mounted read-only; name a place that can be written",
+        place.display())]
+    ReadOnly {
+        /// The path.
+        place: PathBuf,
+        /// Of the filesystem.
+        kind: String,
+    },
+    /// Nothing of it is a file that could be kept.
+    #[error("{} is on {kind}, a virtual filesystem of the kernel that stores no files; name a \
+        place on a drive's filesystem", place.display())]
+    KeepsNoFiles {
+        /// The path.
+        place: PathBuf,
+        /// Of the filesystem.
+        kind: String,
+    },
+    /// This user may not write there.
+    #[error("{} cannot be written by this user ({}); name another place, or have its owner do: \
+        chown {} {}",
+        place.display(), cause, user(), directory.display())]
+    NotWritable {
+        /// The path.
+        place: PathBuf,
+        /// The directory that refuses: the place, or where it would have to be made.
+        directory: PathBuf,
+        /// In the kernel's words.
+        cause: rustix::io::Errno,
+    },
+    /// It holds what is not ours.
+    #[error("{} is not empty (it holds {held}); name an empty directory, or a new one: \
+        --create-place --place {}", place.display(), place.join("kvdyno").display())]
+    NotEmpty {
+        /// The path.
+        place: PathBuf,
+        /// Some names.
+        held: String,
+    },
+    /// Another run is at work there.
+    #[error("{} is in use by run {run} (process {pid}); wait for its end, or name another place",
+        place.display())]
+    InUse {
+        /// The path.
+        place: PathBuf,
+        /// Whose.
+        run: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// Another run is at work in a directory above it.
+    #[error("{} is inside of {}, the place of run {run} (process {pid}); wait for its end, or \
+        name another place", inside.display(), place.display())]
+    Inside {
+        /// The path.
+        inside: PathBuf,
+        /// The other's.
+        place: PathBuf,
+        /// Whose.
+        run: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// Another run died there.
+    #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
+        or remove them: rm -r {removal}", place.display())]
+    LeftBehind {
+        /// The path.
+        place: PathBuf,
+        /// Whose.
+        run: String,
+        /// The folders and the lock, as arguments of a command.
+        removal: String,
+    },
+    /// Its lock says what no run would have written.
+    #[error("the lock of {} is damaged ({cause}) and nothing was touched; remove it when no run \
+        is to go on there: rm {}", place.display(), place.join(ledger::NAME).display())]
+    Damaged {
+        /// The path.
+        place: PathBuf,
+        /// Where.
+        cause: io::Error,
+    },
+    /// Not enough space.
+    #[error("{} has {} free and the run needs {}; make space, name another place, or make the \
+        data smaller with --scale", place.display(), units::bytes(*free_bytes),
+        units::bytes(*needed_bytes))]
+    TooSmall {
+        /// The path.
+        place: PathBuf,
+        /// Free to this user.
+        free_bytes: u64,
+        /// By the plan's estimate.
+        needed_bytes: u64,
+    },
+    /// A database's folder is there before it was made, or its name is no folder's.
+    #[error("no database can be made at {}: {cause}", path.display())]
+    Database {
+        /// Its folder.
+        path: PathBuf,
+        /// Why not.
+        cause: String,
+    },
+    /// Anything else.
+    #[error("failed to {act} {}: {source}", path.display())]
+    Io {
+        /// A verb.
+        act: &'static str,
+        /// What with.
+        path: PathBuf,
+        /// In the system's words.
+        source: io::Error,
+    },
+}
+
+/// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
+/// came by sudo is meant, not root, where root itself is refused (a network filesystem).
+pub(super) fn user() -> String {
+    let effective = (geteuid().as_raw(), getegid().as_raw());
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let by_sudo = number("SUDO_UID").zip(number("SUDO_GID")).filter(|_| effective.0 == 0);
+    let (uid, gid) = by_sudo.unwrap_or(effective);
+    format!("{uid}:{gid}")
+}
+
+impl PlaceError {
+    pub(super) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { act, path, source }
+    }
+}
+
+impl Place {
+    /// Looks at a path. Changes nothing. `needed_bytes` is what the plan will need at most at one
+    /// time; `resuming` is the run that goes on, whose own leftovers are welcome.
+    pub fn examine(
+        root: &Root,
+        path: &Path,
+        needed_bytes: u64,
+        resuming: Option<&str>,
+    ) -> Result<Self, PlaceError> {
+        let path = std::path::absolute(path).map_err(PlaceError::io("resolve", path))?;
+        let exists = is_there(&path)?;
+        let volume = Volume::at(root, &path).map_err(PlaceError::io("look at", &path))?;
+        check_keeps_files(&path, &volume)?;
+        check_writable(&path, &volume)?;
+        check_above(&path, resuming)?;
+        if exists {
+            check_unclaimed(&path)?;
+            check_contents(&path, resuming)?;
+        }
+        if volume.free_bytes < needed_bytes {
+            let free_bytes = volume.free_bytes;
+            return Err(PlaceError::TooSmall { place: path, free_bytes, needed_bytes });
+        }
+        let warnings = doctor::warn_of_filesystem(&volume.filesystem()).into_iter().collect();
+        Ok(Self { path, exists, volume, warnings })
+    }
+
+    /// Makes it where it does not exist, and takes it for one run.
+    pub fn claim(&self, run: &str) -> Result<Claim, PlaceError> {
+        let sentence = |check: &Check| {
+            let remedy = check.remedy.as_deref().unwrap_or_default();
+            format!("{} is on {}: {}; {remedy}", self.path.display(), check.value, check.why)
+        };
+        Claim::take(&self.path, run, self.warnings.iter().map(sentence).collect())
+    }
+}
+
+/// The path is a directory; `false`: it does not exist.
+fn is_there(path: &Path) -> Result<bool, PlaceError> {
+    let not_a_directory = || PlaceError::NotADirectory { place: path.to_owned() };
+    match fs::metadata(path) {
+        Ok(stat) if stat.is_dir() => Ok(true),
+        Ok(_) if raw::is_device(path) => Err(PlaceError::ADevice { place: path.to_owned() }),
+        Ok(_) => Err(not_a_directory()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A link to nowhere can neither be used nor made.
+            let link = fs::symlink_metadata(path).is_ok();
+            if link { Err(not_a_directory()) } else { Ok(false) }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => Err(not_a_directory()),
+        Err(error) => Err(PlaceError::io("look at", path)(error)),
+    }
+}
+
+/// Filesystems that show the kernel's state as files.
+const PSEUDO: [&str; 17] = [
+    "proc",
+    "sysfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "configfs",
+    "bpf",
+    "pstore",
+    "mqueue",
+    "fusectl",
+    "binfmt_misc",
+    "efivarfs",
+    "selinuxfs",
+    "nsfs",
+];
+
+/// Refuses a place on a filesystem that keeps no files.
+pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+    let kind = volume.kind().to_owned();
+    if PSEUDO.contains(&kind.as_str()) {
+        return Err(PlaceError::KeepsNoFiles { place: path.to_owned(), kind });
+    }
+    Ok(())
+}
+
+fn check_writable(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+    let place = path.to_owned();
+    if volume.read_only {
+        return Err(PlaceError::ReadOnly { place, kind: volume.kind().to_owned() });
+    }
+    let directory = volume.directory.clone();
+    accessat(CWD, &directory, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+        .map_err(|cause| PlaceError::NotWritable { place, directory, cause })
+}
+
+/// A place inside of another run's place would be there when that run is to give its own back.
+fn check_above(path: &Path, own: Option<&str>) -> Result<(), PlaceError> {
+    let there = path.ancestors().find_map(|above| above.canonicalize().ok());
+    let Some(there) = there else { return Ok(()) };
+    let exact = path.canonicalize().is_ok();
+    for above in there.ancestors().skip(usize::from(exact)) {
+        if !ledger::is_held(above) {
+            continue;
+        }
+        let ledger = Ledger::read(above).ok().flatten().unwrap_or_default();
+        if own != Some(ledger.run.as_str()) {
+            let (inside, run, pid) = (path.to_owned(), ledger.run, ledger.pid);
+            return Err(PlaceError::Inside { inside, place: above.to_owned(), run, pid });
+        }
+    }
+    Ok(())
+}
+
+fn check_unclaimed(path: &Path) -> Result<(), PlaceError> {
+    if ledger::is_held(path) { Err(in_use(path)) } else { Ok(()) }
+}
+
+/// Names the living run that has the place.
+pub(super) fn in_use(path: &Path) -> PlaceError {
+    let ledger = Ledger::read(path).ok().flatten().unwrap_or_default();
+    let run = if ledger.run.is_empty() { "another".to_owned() } else { ledger.run };
+    PlaceError::InUse { place: path.to_owned(), run, pid: ledger.pid }
+}
+
+/// A ledger that could not be read, or not be believed.
+pub(super) fn unreadable_lock(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+    move |cause| match cause.kind() {
+        io::ErrorKind::InvalidData => PlaceError::Damaged { place: path.to_owned(), cause },
+        _ => PlaceError::io("read the lock in", path)(cause),
+    }
+}
+
+/// Only what `resuming` itself left may be there; and what filesystems put into their roots.
+pub(super) fn check_contents(path: &Path, resuming: Option<&str>) -> Result<(), PlaceError> {
+    let mut held = Vec::new();
+    for entry in fs::read_dir(path).map_err(PlaceError::io("list", path))? {
+        let entry = entry.map_err(PlaceError::io("list", path))?;
+        held.push(entry.file_name().to_string_lossy().into_owned());
+    }
+    held.retain(|name| name != ledger::NAME && name != "lost+found");
+    held.sort();
+    let ledger = Ledger::read(path).map_err(unreadable_lock(path))?;
+    let Some(ledger) = ledger else { return refuse(path, &held) };
+    let left: Vec<&String> =
+        ledger.databases.iter().filter(|database| held.contains(database)).collect();
+    if !left.is_empty() && resuming != Some(ledger.run.as_str()) {
+        let mut removal: Vec<String> =
+            left.iter().map(|database| path.join(database).display().to_string()).collect();
+        removal.push(path.join(ledger::NAME).display().to_string());
+        let (place, removal) = (path.to_owned(), removal.join(" "));
+        return Err(PlaceError::LeftBehind { place, run: ledger.run, removal });
+    }
+    held.retain(|name| !ledger.databases.contains(name));
+    refuse(path, &held)
+}
+
+/// Databases that a run left in its place when it was killed; none while it is at work.
+pub fn left_by(path: &Path, run: &str) -> Vec<PathBuf> {
+    let ledger = Ledger::read(path).ok().flatten().filter(|ledger| ledger.run == run);
+    let Some(ledger) = ledger.filter(|_| !ledger::is_held(path)) else { return Vec::new() };
+    let databases = ledger.databases.iter().map(|database| path.join(database));
+    databases.filter(|database| database.is_dir()).collect()
+}
+
+fn refuse(path: &Path, held: &[String]) -> Result<(), PlaceError> {
+    const SHOWN: usize = 3;
+    if held.is_empty() {
+        return Ok(());
+    }
+    let shown = held.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+    let held = match held.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    };
+    Err(PlaceError::NotEmpty { place: path.to_owned(), held })
+}
+
+/// Directories that have to be made for a path to exist, the topmost first.
+pub(super) fn missing(path: &Path) -> io::Result<Vec<PathBuf>> {
+    volume::nearest(path)?;
+    let mut missing: Vec<PathBuf> =
+        path.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
+    missing.reverse();
+    Ok(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{again_as_nobody, is_nobody};
+    use super::*;
+
+    fn examine(path: &Path) -> Result<Place, PlaceError> {
+        Place::examine(&Root::system(), path, 0, None)
+    }
+
+    #[test]
+    fn a_new_place_and_an_empty_one_will_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = examine(folder.path()).unwrap();
+        assert!(place.exists);
+        let place = examine(&folder.path().join("a/b")).unwrap();
+        assert!(!place.exists);
+        assert!(!folder.path().join("a").exists(), "looking makes nothing");
+        fs::create_dir(folder.path().join("lost+found")).unwrap();
+        assert!(examine(folder.path()).is_ok());
+    }
+
+    #[test]
+    fn files_and_links_to_nowhere_are_no_places() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink("/nowhere", folder.path().join("link")).unwrap();
+        for path in [file.clone(), file.join("below"), folder.path().join("link")] {
+            let text = examine(&path).unwrap_err().to_string();
+            assert!(text.starts_with(&format!("{} is not a directory", path.display())), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_is_named_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c", "d"] {
+            fs::write(folder.path().join(name), "precious").unwrap();
+        }
+        let text = examine(folder.path()).unwrap_err().to_string();
+        assert!(text.contains("is not empty (it holds a, b, c and 1 more)"), "{text}");
+        assert!(text.ends_with("/kvdyno"), "{text}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn too_little_space_is_said_in_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let needed = u64::MAX / 2;
+        let error = Place::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
+        assert!(
+            matches!(error, PlaceError::TooSmall { needed_bytes, .. } if needed_bytes == needed)
+        );
+        assert!(error.to_string().contains("the run needs 8.00 EiB"), "{error}");
+    }
+
+    #[test]
+    fn memory_is_a_place_with_a_warning() {
+        let shm = Path::new("/dev/shm");
+        let new = shm.join(format!("kvdyno-test-{}", std::process::id()));
+        if !shm.is_dir() || examine(&new).is_err() {
+            super::super::testing::skipped(
+                "shm",
+                "memory_is_a_place_with_a_warning",
+                "no /dev/shm",
+            );
+            return;
+        }
+        let place = examine(&new).unwrap();
+        assert_eq!(place.volume.kind(), "tmpfs");
+        assert_eq!(place.warnings.len(), 1);
+        assert_eq!(place.warnings[0].id, "filesystem");
+        assert!(place.volume.device.is_err());
+        let claim = place.claim("r1").unwrap();
+        assert!(claim.warnings()[0].contains("is on tmpfs at /dev/shm"), "{:?}", claim.warnings());
+        claim.release().unwrap();
+        assert!(!place.path.exists());
+    }
+
+    #[test]
+    fn what_the_kernel_makes_up_is_no_place() {
+        for path in ["/proc", "/proc/kvdyno", "/sys/kvdyno"] {
+            let text = examine(Path::new(path)).unwrap_err().to_string();
+            assert!(text.starts_with(path) && text.contains("stores no files"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_user_is_named_by_numbers() {
+        let user = user();
+        let (uid, gid) = user.split_once(':').unwrap();
+        assert!(uid.parse::<u32>().is_ok() && gid.parse::<u32>().is_ok(), "{user}");
+    }
+
+    #[test]
+    fn nobody_cannot_write_everywhere() {
+        if is_nobody() {
+            let error = examine(Path::new("/etc/kvdyno/data")).unwrap_err();
+            let text = error.to_string();
+            assert!(matches!(error, PlaceError::NotWritable { .. }), "{text}");
+            assert!(text.contains(&format!("chown {} /etc", user())), "{text}");
+        } else {
+            again_as_nobody("place::tests::nobody_cannot_write_everywhere");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Where `/proc` and `/sys` are read from: the running system, or a directory that holds copies.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The tree that all readings of the host come from.
+#[derive(Clone, Debug)]
+pub struct Root {
+    base: PathBuf,
+    pid: u32,
+}
+
+impl Root {
+    /// The running system.
+    pub fn system() -> Self {
+        Self { base: PathBuf::from("/"), pid: std::process::id() }
+    }
+
+    /// A directory with a `proc` and a `sys` in it, as process `pid` would see them.
+    pub fn at(base: impl Into<PathBuf>, pid: u32) -> Self {
+        Self { base: base.into(), pid }
+    }
+
+    /// This is the running system.
+    pub fn is_system(&self) -> bool {
+        self.base == Path::new("/")
+    }
+
+    /// This process, as the tree knows it.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Where an absolute path lies.
+    pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let absolute = absolute.as_ref();
+        self.base.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+
+    /// What a file of the tree is called on the system it shows.
+    pub fn shown<'a>(&self, path: &'a Path) -> std::borrow::Cow<'a, Path> {
+        match path.strip_prefix(&self.base) {
+            Ok(below) if !self.is_system() => Path::new("/").join(below).into(),
+            _ => path.into(),
+        }
+    }
+
+    /// A file's text without the white space at its ends; `None` where it cannot be read.
+    pub fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        text(&self.path(absolute))
+    }
+
+    /// A file that holds one number.
+    pub fn number<T: FromStr>(&self, absolute: impl AsRef<Path>) -> Option<T> {
+        self.text(absolute)?.parse().ok()
+    }
+
+    /// A switch: a file that holds `0` or `1`.
+    pub fn switch(&self, absolute: impl AsRef<Path>) -> Option<bool> {
+        self.number::<u64>(absolute).map(|value| value != 0)
+    }
+
+    /// The names in a directory, in order; none where it cannot be read.
+    pub fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path(absolute)) else { return Vec::new() };
+        let mut names: Vec<String> =
+            entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// Makes a control group. The kernel fills it with control files; in a tree of copies they
+    /// come from its directory `new-group`.
+    pub(super) fn make_group(&self, directory: &Path) -> io::Result<()> {
+        fs::create_dir(directory)?;
+        if !self.is_system() {
+            for entry in fs::read_dir(self.path("/new-group"))? {
+                let entry = entry?;
+                fs::copy(entry.path(), directory.join(entry.file_name()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a control group. The kernel's control files vanish with it; copies of them in a
+    /// tree of copies have to be removed one by one.
+    pub(super) fn remove_group(&self, directory: &Path) -> io::Result<()> {
+        if !self.is_system() {
+            for entry in fs::read_dir(directory)? {
+                fs::remove_file(entry?.path())?;
+            }
+        }
+        fs::remove_dir(directory)
+    }
+}
+
+/// A file's text without the white space at its ends. Files of `/proc` and `/sys` need not be
+/// UTF-8 (`cmdline`, device models), so what is not is replaced.
+pub(super) fn text(path: &Path) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+/// The number after `key` in lines of `key value`, as in `memory.stat` and `vmstat`.
+pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| {
+        let mut words = line.split_whitespace();
+        (words.next()?.trim_end_matches(':') == key).then(|| words.next()?.parse().ok())?
+    })
+}
+
+#[cfg(any(test, feature = "testing"))]
+pub mod fake {
+    //! A tree of copies for tests.
+
+    #![allow(
+        missing_docs,
+        clippy::unwrap_used,
+        clippy::missing_panics_doc,
+        reason = "a test's helpers fail as it does"
+    )]
+
+    use super::Root;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// This process's number in a fake tree.
+    pub const PID: u32 = 4242;
+
+    /// A directory that plays `/`.
+    pub struct Fake {
+        _directory: tempfile::TempDir,
+        pub root: Root,
+    }
+
+    impl Default for Fake {
+        fn default() -> Self {
+            Self::new()
+        }
+    }
+
+    impl Fake {
+        pub fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let root = Root::at(directory.path(), PID);
+            Self { _directory: directory, root }
+        }
+
+        /// Puts a file there.
+        #[must_use]
+        pub fn file(self, path: &str, text: &str) -> Self {
+            let path = self.root.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            self
+        }
+
+        /// Puts a symbolic link there.
+        #[must_use]
+        pub fn link(self, path: &str, to: &str) -> Self {
+            let path = self.root.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            symlink(to, path).unwrap();
+            self
+        }
+
+        /// What a file holds now.
+        pub fn read(&self, path: &str) -> String {
+            fs::read_to_string(self.root.path(path)).unwrap()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fake::Fake;
+    use super::*;
+
+    #[test]
+    fn a_tree_of_copies_is_read_in_place_of_the_system() {
+        let fake = Fake::new().file("/proc/sys/vm/swappiness", "60\n");
+        assert_eq!(fake.root.number::<u32>("/proc/sys/vm/swappiness"), Some(60));
+        assert_eq!(fake.root.text("/proc/nothing"), None);
+        let path = fake.root.path("/proc/sys");
+        assert_eq!(fake.root.shown(&path), Path::new("/proc/sys"));
+        assert_eq!(fake.root.names("/proc"), ["sys"]);
+    }
+
+    #[test]
+    fn keyed_lines_take_whole_words() {
+        let text = "total_cache 12\ncache 7\nHugePages: 3 kB\n";
+        assert_eq!(keyed(text, "cache"), Some(7));
+        assert_eq!(keyed(text, "HugePages"), Some(3));
+        assert_eq!(keyed(text, "rss"), None);
+    }
+}

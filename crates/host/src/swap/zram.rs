@@ -1,0 +1,96 @@
+//! A block device of compressed memory, made for one use (Linux 4.2).
+
+use crate::Root;
+use crate::group::Unavailable;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+const CONTROL: &str = "/sys/class/zram-control";
+
+/// How long one is given that just looks at every new device (udev).
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A zram device of ours. Dropped, it is removed.
+#[derive(Debug)]
+pub(super) struct Zram {
+    number: u32,
+}
+
+/// Fails where none can be made.
+pub(super) fn check(root: &Root) -> Result<(), Unavailable> {
+    if root.path(CONTROL).join("hot_add").exists() {
+        return Ok(());
+    }
+    let reason = format!("this kernel has no zram here: there is no {CONTROL}");
+    Err(Unavailable::new(reason, "modprobe zram, or use a kernel with CONFIG_ZRAM"))
+}
+
+impl Zram {
+    /// Makes one that takes this many bytes.
+    pub(super) fn add(bytes: u64) -> io::Result<Self> {
+        let number = fs::read_to_string(format!("{CONTROL}/hot_add"))?;
+        let zram = Self { number: number.trim().parse().map_err(io::Error::other)? };
+        fs::write(zram.attribute("disksize"), bytes.to_string())?;
+        Ok(zram)
+    }
+
+    /// The kernel's name of it.
+    pub(super) fn name(&self) -> String {
+        format!("zram{}", self.number)
+    }
+
+    /// Its node.
+    pub(super) fn path(&self) -> PathBuf {
+        PathBuf::from(format!("/dev/zram{}", self.number))
+    }
+
+    /// How it compresses: of those there are, the one in brackets.
+    pub(super) fn compression(&self) -> Option<String> {
+        let text = fs::read_to_string(self.attribute("comp_algorithm")).ok()?;
+        chosen(&text)
+    }
+
+    /// The most memory it ever took: the fifth number of `mm_stat` (Linux 4.1).
+    pub(super) fn memory_peak_bytes(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.attribute("mm_stat")).ok()?;
+        text.split_whitespace().nth(4)?.parse().ok()
+    }
+
+    fn attribute(&self, name: &str) -> String {
+        format!("/sys/block/zram{}/{name}", self.number)
+    }
+}
+
+impl Drop for Zram {
+    fn drop(&mut self) {
+        remove(self.number);
+    }
+}
+
+/// Removes a device with all that is in it, as soon as nobody has it open.
+pub(super) fn remove(number: u32) {
+    let begun = Instant::now();
+    while fs::write(format!("{CONTROL}/hot_remove"), number.to_string())
+        .is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
+        && begun.elapsed() < PATIENCE
+    {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn chosen(text: &str) -> Option<String> {
+    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_of_compressing_is_in_brackets() {
+        assert_eq!(chosen("lzo-rle lzo [lz4] zstd\n").as_deref(), Some("lz4"));
+        assert_eq!(chosen("lzo"), None);
+    }
+}

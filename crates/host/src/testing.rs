@@ -1,0 +1,86 @@
+//! What the tests of this module share: folders on a real filesystem, and skipping in sight.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test's helpers fail as it does"
+)]
+
+use super::volume::Medium;
+use super::{Root, Volume};
+pub use kvdyno_testing::{is_asked_for, needs_root, skipped};
+#[cfg(test)]
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A folder on a real filesystem (`/tmp` often is in memory), or a line that says why this test
+/// cannot test here.
+pub fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
+    let place = Path::new("/var/tmp");
+    let volume = Volume::at(&Root::system(), place).unwrap();
+    if volume.medium() != Medium::Device {
+        skipped("disk", test, &format!("/var/tmp is on {}", volume.kind()));
+        return None;
+    }
+    Some(tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in(place).unwrap())
+}
+
+#[cfg(test)]
+/// A file of this many bytes, all of them on the device.
+pub(super) fn write_file(path: &Path, bytes: usize) {
+    let mut file = std::fs::File::create(path).unwrap();
+    let block = vec![0x5a; 1 << 20];
+    for _ in 0..bytes >> 20 {
+        file.write_all(&block).unwrap();
+    }
+    file.sync_all().unwrap();
+}
+
+/// The user that owns nothing.
+pub(super) const NOBODY: u32 = 65534;
+
+/// Runs one test of this binary again as nobody; it finds out by [`is_nobody`]. Says so and gives
+/// `false` where this process may not become another user or that user may not run the binary.
+pub fn again_as_nobody(test: &str) -> bool {
+    use std::os::unix::process::CommandExt;
+    if !needs_root(test) {
+        return false;
+    }
+    let (_open, binary) = where_all_may_read();
+    let mut command = Command::new(binary);
+    command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    command.uid(NOBODY).gid(NOBODY).current_dir("/").stdin(Stdio::null());
+    match command.output() {
+        Ok(output) => {
+            let told = String::from_utf8_lossy(&output.stdout);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "as nobody: {told}{errors}");
+            assert!(told.contains("1 passed"), "the test was not found: {told}");
+            true
+        }
+        Err(error) => {
+            skipped("user", test, &format!("cannot be run as another user: {error}"));
+            false
+        }
+    }
+}
+
+/// This binary by a path that any user may walk: build output often lies in root's home.
+fn where_all_may_read() -> (tempfile::TempDir, PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let own = std::env::current_exe().unwrap();
+    let folder = tempfile::Builder::new().prefix("kvdyno-test-").tempdir_in("/var/tmp").unwrap();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = folder.path().join("tests");
+    if std::fs::hard_link(&own, &binary).is_err() {
+        std::fs::copy(&own, &binary).unwrap();
+    }
+    (folder, binary)
+}
+
+/// This process is the one that [`again_as_nobody`] started.
+pub fn is_nobody() -> bool {
+    rustix::process::geteuid().as_raw() == NOBODY
+}

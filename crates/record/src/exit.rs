@@ -1,0 +1,33 @@
+//! What a run comes to, as the program's exit code.
+//!
+//! The codes are part of the interface: scripts and CI rely on them, and `kvdyno --help` and the
+//! README quote this table.
+
+use std::process::ExitCode;
+
+/// Exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// All is well.
+    Ok = 0,
+    /// The program itself could not go on: a file that cannot be read or written, a damaged record.
+    Failure = 1,
+    /// The command line or the suite asks for something that cannot be.
+    Usage = 2,
+    /// An engine failed; the other cases are kept.
+    EngineFailed = 3,
+    /// It ran to the end, but findings make the figures invalid; or a gate of `compare` has too
+    /// little to judge by.
+    Invalid = 4,
+    /// `compare` found a regression past the gate.
+    Regression = 5,
+    /// Ctrl-C; what was done is kept.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

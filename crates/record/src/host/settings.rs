@@ -1,0 +1,24 @@
+//! What a host's settings are called that are no file of `/proc` or `/sys`.
+
+/// The limit on memory of our own group or one above it.
+pub const MEMORY_ABOVE: &str = "cgroup memory limit above";
+/// The limit on CPU time of our own group or one above it, in processors.
+pub const CPUS_ABOVE: &str = "cgroup cpu limit above";
+/// The limits of I/O on our own group and those above it, as they are set.
+pub const IO_ABOVE: &str = "cgroup io limit above";
+/// What stands where groups were looked at and none has a limit.
+pub const NO_LIMIT: &str = "none";
+/// The largest file below the place: its size and extents. Only where a doctor looked for it.
+pub const LARGEST_FILE: &str = "largest file";
+/// How ext4 keeps its journal: `data=ordered`, `no journal`; and `nobarrier`, where that is so.
+pub const JOURNAL: &str = "journal";
+/// Whether the kernel has cachestat(2).
+pub const CACHESTAT: &str = "cachestat";
+/// Why there is no device to be metered.
+pub const NO_DEVICE: &str = "no device counters";
+/// Bytes in use on the volume. What is neither in use nor free to this user is held back.
+pub const VOLUME_USED: &str = "volume used bytes";
+/// Where the kernel lists the processor's flaws.
+pub const FLAWS: &str = "/sys/devices/system/cpu/vulnerabilities";
+/// Below it stands what DAMON is told to do.
+pub const DAMON: &str = "/sys/kernel/mm/damon/";

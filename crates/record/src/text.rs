@@ -1,0 +1,63 @@
+//! Text that came from elsewhere, made harmless: what would steer a terminal, or turn the order of
+//! the letters around, is shown as an escape instead of being sent.
+
+use std::borrow::Cow;
+
+/// A text of several lines.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    shown(text, |c| c != '\n' && steers(c))
+}
+
+/// A text that has to stay on its line: a table's cell.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    shown(text, steers)
+}
+
+/// A character of a JSON text, as JSON escapes it.
+pub fn in_json(c: char) -> Cow<'static, str> {
+    if c != '\n' && steers(c) {
+        format!("\\u{:04x}", c as u32).into()
+    } else {
+        c.to_string().into()
+    }
+}
+
+fn shown(text: &str, hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&hidden) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hidden(c) {
+            shown.extend(c.escape_default());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown.into()
+}
+
+/// Control characters, and the marks that change direction or are not seen at all. All of them
+/// lie in the basic plane: four hexadecimal digits are enough.
+pub fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(
+            c,
+            '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{2069}'
+                | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_lines_are_kept() {
+        assert_eq!(plain("a\nb\tc\r"), "a\nb\\tc\\r");
+        assert_eq!(one_line("a\nb"), "a\\nb");
+        assert_eq!(one_line("µs \u{feff}é"), "µs \\u{feff}é");
+    }
+}

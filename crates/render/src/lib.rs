@@ -1,0 +1,28 @@
+//! From a summary to what people and programs read: the screen, tables, Markdown, CSV, workbook,
+//! JSON and page.
+//!
+//! Nothing is computed here that a reader could take for a figure: that is `kvdyno-analysis`. Text
+//! of a record is made harmless on its way out.
+
+pub mod brief;
+pub mod command;
+pub mod footnotes;
+pub mod header;
+pub mod inert;
+pub mod long;
+pub mod markdown;
+pub mod otava;
+pub mod page;
+pub mod schemas;
+pub mod screen;
+pub mod search;
+pub mod table;
+pub mod tables;
+pub mod time_csv;
+pub mod tone;
+pub mod versus;
+pub mod wide;
+pub mod wrap;
+pub mod xlsx;
+
+pub use tone::Tone;

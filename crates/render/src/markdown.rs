@@ -1,0 +1,130 @@
+//! A run's tables for a blog post or a pull request: GitHub's Markdown, with what has to stand
+//! above them to be believed.
+
+use super::command::command_line;
+use super::header;
+use super::table::{Side, Table};
+use super::tables;
+use kvdyno_analysis::answer::answers;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::text::one_line;
+
+/// The page: what it comes to, a short header, the tables with their footnotes, the findings.
+pub fn page(summary: &Summary) -> String {
+    let mut text = format!("## {}\n\n", escaped(title(summary)));
+    let confidence = summary.confidence.words();
+    text += &format!("**Confidence {}**\n\n", escaped(&confidence));
+    for answer in answers(summary) {
+        text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
+    }
+    for (word, line) in header::lines(summary) {
+        text += &format!("- **{}**: {}\n", escaped(&word), escaped(&line));
+    }
+    // Indented code: nothing in it is taken for a mark.
+    let command = command_line(&summary.run.command);
+    text += &format!("\nThe command:\n\n    {}\n", one_line(&command));
+    for titled in tables::all(summary, false) {
+        text += &format!("\n### {}\n\n{}", escaped(titled.title), table(&titled.table));
+        for note in titled.table.footnotes.lines() {
+            text += &format!("\n{}\n", escaped(&note));
+        }
+        text += &format!("\n{}\n", escaped(&titled.aid.replace('\n', " ")));
+    }
+    if !summary.findings.is_empty() {
+        text += "\n### Findings\n\n";
+    }
+    for finding in &summary.findings {
+        text += &format!(
+            "- **{}** {}: {}; {}\n",
+            header::severity(finding.severity),
+            escaped(&finding.id.as_str()),
+            escaped(&format!("{}{}", finding.evidence, header::more_cases(finding))),
+            escaped(&finding.advice)
+        );
+    }
+    text
+}
+
+/// What stands on top: the suite's one line about itself, else its name.
+pub(super) fn title(summary: &Summary) -> &str {
+    let run = &summary.run;
+    if run.title.is_empty() { &run.suite } else { &run.title }
+}
+
+pub(super) fn table(table: &Table) -> String {
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let titles = table.columns().iter().map(|(title, _)| escaped(&title.replace('\n', " ")));
+    let sides = table.columns().iter().map(|(_, side)| match side {
+        Side::Left => ":--".to_owned(),
+        Side::Right => "--:".to_owned(),
+    });
+    let mut text = line(titles.collect()) + &line(sides.collect());
+    for row in table.rows() {
+        text += &line(row.iter().map(|cell| escaped(cell)).collect());
+    }
+    text
+}
+
+/// On one line, and with no mark of Markdown's or HTML's in it.
+pub(super) fn escaped(text: &str) -> String {
+    let text = one_line(text);
+    let mut escaped = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let inside = |c: char| c.is_alphanumeric();
+        match c {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            // Inside a word it marks nothing.
+            '_' if inside(before) && characters.peek().copied().is_some_and(inside) => {
+                escaped.push(c);
+            }
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+        before = c;
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+
+    #[test]
+    fn the_page_of_the_fixture() {
+        insta::assert_snapshot!("markdown", page(&Fixture::new().summary()));
+    }
+
+    #[test]
+    fn hostile_text_is_shown_and_nothing_else() {
+        let mut fixture = Fixture::new();
+        fixture.plan.title = "</h2><script>alert(1)</script>\n# [x](javascript:y)".to_owned();
+        fixture.run.command = vec!["kvdyno".to_owned(), "```\n<b>".to_owned()];
+        for case in &mut fixture.plan.cases {
+            case.label = "a|b\n|--|`c`".to_owned();
+        }
+        for case in &mut fixture.cases {
+            case.record.case.label = "a|b\n|--|`c`".to_owned();
+        }
+        let text = page(&fixture.summary());
+        assert!(!text.contains("<script"), "{text}");
+        assert!(text.contains("&lt;script&gt;alert(1)"), "{text}");
+        assert!(text.contains("\n    kvdyno '```\\n<b>'\n"), "{text}");
+        assert!(text.contains(r"| a\|b\\n\|--\|\`c\` |"), "{text}");
+        // Every row of a table has as many cells as its head.
+        let cells = |line: &str| line.replace(r"\|", "").matches('|').count();
+        let tables = text.split("\n### ").skip(1);
+        for table in tables {
+            let rows: Vec<usize> =
+                table.lines().filter(|line| line.starts_with("| ")).map(cells).collect();
+            assert!(rows.windows(2).all(|two| two[0] == two[1]), "{table}");
+        }
+    }
+}

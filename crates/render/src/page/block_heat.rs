@@ -1,0 +1,111 @@
+//! Block I/O over time: how many requests of a kind took how long in each slice.
+
+use super::thin::{rounded, stride};
+use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_record::blockio::{BlockIoReading, IoKind, IoOwner, slot_begin_ns};
+use kvdyno_record::files::{CaseFolder, RecordError};
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Rows of a map for each factor of ten.
+const ROWS_PER_DECADE: f64 = 8.0;
+
+/// How long requests took, over the time of one phase of one trial; all devices together.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct BlockHeat {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// Which trial.
+    pub trial: u32,
+    /// The phase.
+    pub phase: String,
+    /// What was asked of the device.
+    pub kind: IoKind,
+    /// Who asked.
+    pub owner: IoOwner,
+    /// Length of a column.
+    pub column_s: f64,
+    /// Columns.
+    pub columns: usize,
+    /// Rows for each factor of ten: row `r` begins at 10^(r / this) ns.
+    pub rows_per_decade: f64,
+    /// Column, row and how many requests, to two digits.
+    pub cells: Vec<(usize, u32, u64)>,
+}
+
+/// The maps of a case: one for each phase that is timed, kind and owner.
+pub(super) fn read(
+    group: usize,
+    case: &CaseEvidence,
+    folder: &CaseFolder,
+    columns: usize,
+) -> Result<Vec<BlockHeat>, RecordError> {
+    let Some(record) = &case.record else { return Ok(Vec::new()) };
+    let slice_ns = case.case.slice_ns.max(1);
+    let mut timed: BTreeMap<&str, Maps> = BTreeMap::new();
+    for phase in &record.phases {
+        let kind = ["load", "measure"].contains(&phase.kind.as_str());
+        if kind && case.phase(&phase.name).is_ok() {
+            let stride = stride((phase.wall_ns / slice_ns) as usize + 1, columns);
+            let column_ns = slice_ns.saturating_mul(stride as u64);
+            let began = phase.started_unix_ns;
+            timed.insert(&phase.name, Maps { began, column_ns, ..Maps::default() });
+        }
+    }
+    for reading in folder.block_io_readings()? {
+        let reading = reading?;
+        if let Some(maps) = timed.get_mut(reading.phase.as_str()) {
+            maps.add(reading);
+        }
+    }
+    let in_order = record.phases.iter().filter_map(|phase| timed.remove_entry(phase.name.as_str()));
+    let maps = in_order.flat_map(|(phase, Maps { drawn, column_ns, .. })| {
+        drawn.into_iter().map(move |((kind, owner), cells)| BlockHeat {
+            group,
+            trial: case.case.trial,
+            phase: phase.to_owned(),
+            kind,
+            owner,
+            column_s: rounded(column_ns as f64 / 1e9, 4),
+            columns: cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
+            rows_per_decade: ROWS_PER_DECADE,
+            cells: cells
+                .into_iter()
+                .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
+                .collect(),
+        })
+    });
+    Ok(maps.collect())
+}
+
+type Cells = BTreeMap<(usize, u32), u64>;
+
+/// The maps of a phase while they are made.
+#[derive(Debug, Default)]
+struct Maps {
+    began: u64,
+    column_ns: u64,
+    last: Option<BlockIoReading>,
+    drawn: BTreeMap<(IoKind, IoOwner), Cells>,
+}
+
+impl Maps {
+    /// What came between one reading and the next stands in the column of the middle between them.
+    fn add(&mut self, reading: BlockIoReading) {
+        if let Some(last) = &self.last {
+            let middle = u64::midpoint(last.at_unix_ns, reading.at_unix_ns);
+            let column = (middle.saturating_sub(self.began) / self.column_ns.max(1)) as usize;
+            for cell in reading.io.since(&last.io).cells {
+                let map = self.drawn.entry((cell.kind, cell.owner)).or_default();
+                for (slot, count) in cell.slots {
+                    let (begin, end) = (slot_begin_ns(slot), slot_begin_ns(slot + 1));
+                    let ns = f64::midpoint(begin as f64, end as f64).max(1.0);
+                    let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
+                    *map.entry((column, row)).or_default() += count;
+                }
+            }
+        }
+        self.last = Some(reading);
+    }
+}

@@ -1,0 +1,214 @@
+//! Latencies over time: how many operations took how long in each slice.
+
+use super::thin::{rounded, stride};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_analysis::group::Group;
+use kvdyno_analysis::stats::SAMPLES_BEYOND;
+use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::hlog::{Interval, Kind};
+use kvdyno_record::samples::Samples;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Rows of a map for each factor of ten.
+const ROWS_PER_DECADE: f64 = 8.0;
+
+/// How long a role's operations took, over the time of one phase of one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Heat {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// Which trial.
+    pub trial: u32,
+    /// The phase.
+    pub phase: String,
+    /// The role.
+    pub role: String,
+    /// `service` or `response`.
+    pub kind: &'static str,
+    /// Length of a column.
+    pub column_s: f64,
+    /// Columns.
+    pub columns: usize,
+    /// Rows for each factor of ten: row `r` begins at 10^(r / this) ns.
+    pub rows_per_decade: f64,
+    /// Column, row and how many operations, to two digits.
+    pub cells: Vec<(usize, u32, u64)>,
+    /// Of each column p50, p99 and p99.9 in nanoseconds; null: fewer than 10 were slower.
+    pub tails: Vec<[Option<u64>; 3]>,
+}
+
+/// Shares of the operations that are faster.
+const TAILS: [f64; 3] = [0.5, 0.99, 0.999];
+
+/// Whether a case is the one of its group that is nearest to the median, by its first role's rate
+/// (a load's: its records a second).
+pub(super) fn is_typical(group: &Group, case: &CaseEvidence) -> bool {
+    let first = group.runs.first().and_then(|run| run.roles.first());
+    let rate = match (&group.load, first) {
+        (_, Some(role)) => role.metrics.get(&c::OPS_PER_S),
+        (Some(load), None) => load.metrics.get(&c::RECORDS_PER_S),
+        (None, None) => None,
+    };
+    let Some(rate) = rate else { return false };
+    let Some(median) = rate.value else { return false };
+    let off = |at: usize| rate.per_trial.get(at).copied().flatten().map(|v| (v - median).abs());
+    let nearest = (0..group.trials.len())
+        .filter_map(|at| Some((at, off(at)?)))
+        .min_by(|(_, a), (_, b)| a.total_cmp(b));
+    nearest.is_some_and(|(at, _)| group.trials[at].case == case.case.id)
+}
+
+/// The maps of a case: one for each phase and role that is timed, and kind. Its intervals are read
+/// twice, as a map's columns are as wide as all of them ask for.
+pub(super) fn read(
+    group: usize,
+    case: &CaseEvidence,
+    folder: &CaseFolder,
+    columns: usize,
+) -> Result<Vec<Heat>, RecordError> {
+    let mut maps: BTreeMap<(String, String, Kind), Map> = BTreeMap::new();
+    for interval in folder.latency()?.without_counts() {
+        let interval = interval?;
+        let kind = case.phase(&interval.phase).map(|phase| phase.kind.as_str());
+        if matches!(kind, Ok("load" | "measure")) {
+            let Interval { phase, role, kind, start, length, .. } = interval;
+            maps.entry((phase, role, kind)).or_default().widen(start, length);
+        }
+    }
+    for map in maps.values_mut() {
+        map.divide(columns);
+    }
+    for interval in folder.latency()? {
+        let interval = interval?;
+        let Interval { phase, role, kind, start, counts, .. } = interval;
+        if let Some(map) = maps.get_mut(&(phase, role, kind)) {
+            map.add(start, &counts);
+        }
+    }
+    let heat = |((phase, role, kind), map): ((String, String, Kind), Map)| Heat {
+        group,
+        trial: case.case.trial,
+        phase,
+        role,
+        kind: kind.as_str(),
+        column_s: map.column_s(),
+        columns: map.columns(),
+        rows_per_decade: ROWS_PER_DECADE,
+        tails: (0..map.columns()).map(|column| tails(map.values.get(&column))).collect(),
+        cells: map
+            .cells()
+            .into_iter()
+            .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
+            .collect(),
+    };
+    Ok(maps.into_iter().map(heat).collect())
+}
+
+/// A map while it is made.
+#[derive(Debug, Default)]
+struct Map {
+    /// The earliest beginning and the latest; the longest slice. The last of a phase may be
+    /// shorter.
+    span: Option<(Duration, Duration)>,
+    length: Duration,
+    /// Slices to a column.
+    stride: usize,
+    /// What is in each column.
+    values: BTreeMap<usize, Samples>,
+}
+
+impl Map {
+    fn widen(&mut self, start: Duration, length: Duration) {
+        let (first, last) = self.span.unwrap_or((start, start));
+        self.span = Some((first.min(start), last.max(start)));
+        self.length = self.length.max(length).max(Duration::from_millis(1));
+    }
+
+    fn slice(&self, start: Duration) -> usize {
+        let first = self.span.map_or(start, |(first, _)| first);
+        (start.saturating_sub(first).as_secs_f64() / self.length.as_secs_f64()).round() as usize
+    }
+
+    fn divide(&mut self, columns: usize) {
+        let slices = self.span.map_or(0, |(_, last)| self.slice(last).saturating_add(1));
+        self.stride = stride(slices, columns);
+    }
+
+    fn add(&mut self, start: Duration, counts: &[(u64, u64)]) {
+        let column = self.values.entry(self.slice(start) / self.stride).or_default();
+        column.add_all(counts.iter().copied());
+    }
+
+    fn columns(&self) -> usize {
+        self.values.keys().next_back().map_or(0, |column| column + 1)
+    }
+
+    fn cells(&self) -> BTreeMap<(usize, u32), u64> {
+        let mut cells = BTreeMap::new();
+        for (column, values) in &self.values {
+            for (value, count) in values.iter() {
+                let ns = value.max(1) as f64;
+                let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
+                let cell: &mut u64 = cells.entry((*column, row)).or_insert(0);
+                *cell = cell.saturating_add(count);
+            }
+        }
+        cells
+    }
+
+    fn column_s(&self) -> f64 {
+        rounded(self.length.as_secs_f64() * self.stride as f64, 4)
+    }
+}
+
+/// What a column's percentiles are; none of a column without samples.
+fn tails(values: Option<&Samples>) -> [Option<u64>; 3] {
+    let Some(values) = values else { return [None; 3] };
+    let all = values.len();
+    TAILS.map(|share| {
+        // To the thousandth: 1 - 0.99 is not quite a hundredth.
+        if (all as f64 * (1.0 - share) * 1e3).round() / 1e3 < SAMPLES_BEYOND {
+            return None;
+        }
+        let wanted = (all as f64 * share).ceil() as u64;
+        let mut below = 0_u64;
+        let reached = |(_, count): &(u64, u64)| {
+            below = below.saturating_add(*count);
+            below >= wanted
+        };
+        values.iter().find(reached).map(|(value, _)| rounded(value as f64, 3) as u64)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_exact_and_only_where_samples_stand_behind_them() {
+        let of = |counts: &mut dyn Iterator<Item = (u64, u64)>| {
+            let mut samples = Samples::default();
+            samples.add_all(counts);
+            samples
+        };
+        let up_to = |most| of(&mut (1..=most).map(|value| (value, 1)));
+        assert_eq!(tails(Some(&up_to(1000))), [Some(500), Some(990), None]);
+        assert_eq!(tails(Some(&up_to(10_000))), [Some(5000), Some(9900), Some(9990)]);
+        assert_eq!(tails(Some(&of(&mut [(7, 5)].into_iter()))), [None; 3]);
+        assert_eq!(tails(None), [None; 3]);
+    }
+
+    #[test]
+    fn a_value_is_in_the_row_that_begins_below_it() {
+        let second = Duration::from_secs(1);
+        let mut map = Map::default();
+        map.widen(second, second);
+        map.divide(10);
+        map.add(second, &[(1000, 2), (1001, 3)]);
+        assert_eq!((map.columns(), map.cells()), (1, BTreeMap::from([((0, 24), 5)])));
+    }
+}

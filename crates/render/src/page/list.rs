@@ -1,0 +1,163 @@
+//! What the page of all runs shows.
+
+use super::{Kind, State};
+use kvdyno_analysis::about;
+use kvdyno_analysis::evidence::Evidence;
+use kvdyno_analysis::findings::Severity;
+use kvdyno_analysis::summary::Summary;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::path::Path;
+
+/// The runs that are kept.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunsData {
+    /// What it shows.
+    pub kind: Kind,
+    /// The program that made the page.
+    pub program: String,
+    /// The folder in which they are.
+    pub folder: String,
+    /// The newest first.
+    pub runs: Vec<RunEntry>,
+}
+
+/// A run in the list.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunEntry {
+    /// Its folder's name, by which it is asked for.
+    pub name: String,
+    /// How it stands.
+    pub state: State,
+    /// Why it cannot be read; everything below is then empty.
+    pub message: Option<String>,
+    /// The suite.
+    pub suite: String,
+    /// One line about the suite.
+    pub title: String,
+    /// What whoever ran it calls it; null: nothing.
+    pub called: Option<String>,
+    /// What they wrote beside it.
+    pub note: Option<String>,
+    /// Records of the largest data set, the bytes of a key and a mean value, and the RAM limit.
+    pub data: Option<RunSize>,
+    /// The host's name.
+    pub host: String,
+    /// When it began; null: not known.
+    pub started_unix_ns: Option<u64>,
+    /// When it ended; null: it has not.
+    pub ended_unix_ns: Option<u64>,
+    /// Labels of the engines under test; bare drives and the harness's are left out.
+    pub engines: Vec<String>,
+    /// Cases in the plan.
+    pub cases_planned: usize,
+    /// Cases that left a record.
+    pub cases_recorded: usize,
+    /// Cases that ran to their end, every check passed.
+    pub cases_done: usize,
+    /// How many findings there are of each weight.
+    pub findings: FindingCounts,
+}
+
+/// How much data a run has, and how much memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunSize {
+    /// Records.
+    pub records: u64,
+    /// Bytes of a key and of a mean value together.
+    pub record_bytes: f64,
+    /// Bytes that an engine and the page cache of its files may use; null: no limit.
+    pub ram_limit_bytes: Option<u64>,
+}
+
+impl RunSize {
+    /// Of the engines under test; none where only drives are measured, or nothing is recorded yet.
+    fn of(summary: &Summary) -> Option<Self> {
+        let groups = summary.groups.iter().filter(|group| group.competes());
+        let largest = groups.max_by_key(|group| group.user_bytes)?;
+        Some(Self {
+            records: largest.records,
+            record_bytes: largest.user_bytes as f64 / largest.records.max(1) as f64,
+            ram_limit_bytes: largest.ram_limit_bytes,
+        })
+    }
+}
+
+/// How many findings there are of each weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FindingCounts {
+    /// They void figures.
+    pub invalid: usize,
+    /// Worth a look.
+    pub warning: usize,
+    /// What the figures hold for.
+    pub info: usize,
+}
+
+impl RunsData {
+    /// The list of the runs in a folder.
+    pub fn of(folder: &Path, runs: Vec<RunEntry>) -> Self {
+        let program = kvdyno_record::VERSION.to_owned();
+        Self { kind: Kind::Runs, program, folder: folder.display().to_string(), runs }
+    }
+}
+
+impl RunEntry {
+    /// A run by its record.
+    pub fn of(name: &str, evidence: &Evidence, summary: &Summary, state: State) -> Self {
+        let run = &summary.run;
+        Self {
+            name: name.to_owned(),
+            state,
+            message: None,
+            suite: run.suite.clone(),
+            title: run.title.clone(),
+            called: run.name.clone(),
+            note: run.note.clone(),
+            data: RunSize::of(summary),
+            host: summary.host.hostname.clone(),
+            started_unix_ns: Some(run.started_unix_ns),
+            ended_unix_ns: run.ended_unix_ns,
+            engines: about::engines(evidence),
+            cases_planned: run.cases_planned,
+            cases_recorded: run.cases_recorded,
+            cases_done: run.cases_done,
+            findings: FindingCounts::of(summary),
+        }
+    }
+
+    /// A run whose record is damaged, or newer than this program.
+    pub fn unreadable(name: &str, message: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: State::Unreadable,
+            message: Some(message.to_owned()),
+            suite: String::new(),
+            title: String::new(),
+            called: None,
+            note: None,
+            data: None,
+            host: String::new(),
+            started_unix_ns: None,
+            ended_unix_ns: None,
+            engines: Vec::new(),
+            cases_planned: 0,
+            cases_recorded: 0,
+            cases_done: 0,
+            findings: FindingCounts::default(),
+        }
+    }
+}
+
+impl FindingCounts {
+    fn of(summary: &Summary) -> Self {
+        let count = |severity| {
+            summary.findings.iter().filter(|finding| finding.severity == severity).count()
+        };
+        Self {
+            invalid: count(Severity::Invalid),
+            warning: count(Severity::Warning),
+            info: count(Severity::Info),
+        }
+    }
+}

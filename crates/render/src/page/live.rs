@@ -1,0 +1,211 @@
+//! How a run gets on, by what it has written so far.
+
+use super::thin::rounded;
+use super::time_line::{
+    LineCounts, MachineLine, Operations, Readings, RoleLine, readings, readings_of,
+};
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
+use kvdyno_record::plan::Case;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Points of a curve that is drawn while it grows.
+const POINTS: usize = 120;
+
+/// How a run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Everything that was planned was done.
+    Complete,
+    /// A program is at work on it.
+    Running,
+    /// It was interrupted, or killed; it can be resumed.
+    Partial,
+    /// Its record is damaged, or newer than this program.
+    Unreadable,
+}
+
+impl State {
+    /// By the record, and by whether a program is at work on it.
+    pub fn of(complete: bool, at_work: bool) -> Self {
+        match (complete, at_work) {
+            (true, _) => Self::Complete,
+            (false, true) => Self::Running,
+            (false, false) => Self::Partial,
+        }
+    }
+}
+
+/// How a run gets on.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Live {
+    /// How it stands.
+    pub state: State,
+    /// Cases in the plan.
+    pub cases_planned: usize,
+    /// Cases that left a record.
+    pub cases_recorded: usize,
+    /// Cases that ran to their end, every check passed.
+    pub cases_done: usize,
+    /// When it began.
+    pub started_unix_ns: u64,
+    /// What the cases that are left will take, the one at work as a whole; null: nothing is at work
+    /// on it.
+    pub left_s: Option<f64>,
+    /// The case at work; null: none is.
+    pub in_flight: Option<InFlight>,
+}
+
+/// The case at work.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct InFlight {
+    /// Its name.
+    pub case: String,
+    /// What tables call its engine.
+    pub engine: String,
+    /// Which trial.
+    pub trial: u32,
+    /// The swept number of threads.
+    pub threads: Option<u32>,
+    /// Its phases, in order.
+    pub phases: Vec<String>,
+    /// The phase it is in; null: it is opening the engine.
+    pub phase: Option<String>,
+    /// For how long, at the last reading.
+    pub phase_s: f64,
+    /// When each slice of it ended.
+    pub end_s: Vec<f64>,
+    /// Each role's operations, a value for each slice.
+    pub roles: Vec<RoleLine>,
+    /// The machine's readings.
+    pub machine: MachineLine,
+}
+
+impl Live {
+    /// Reads how a run gets on. `left_ns` is what the cases that are left are expected to take.
+    pub fn read(
+        folder: &RunFolder,
+        evidence: &Evidence,
+        state: State,
+        left_ns: u64,
+    ) -> Result<Self, RecordError> {
+        let running = state == State::Running;
+        let in_flight = if running { in_flight(folder, evidence)? } else { None };
+        Ok(Self {
+            state,
+            cases_planned: evidence.cases.len(),
+            cases_recorded: evidence.recorded().count(),
+            cases_done: evidence.cases.iter().filter(|case| case.is_done()).count(),
+            started_unix_ns: evidence.run.started_unix_ns,
+            left_s: running.then(|| (left_ns as f64 / 1e9).round()),
+            in_flight,
+        })
+    }
+}
+
+/// The case whose folder has no record yet. Others have none either where the program was killed in
+/// them, and a resumed run may be at an earlier one again: the one that was written to last.
+fn in_flight(folder: &RunFolder, evidence: &Evidence) -> Result<Option<InFlight>, RecordError> {
+    let open = |case: &&CaseEvidence| case.record.is_none() && case.damaged.is_none();
+    let mut begun = folder.cases()?;
+    begun.retain(|begun| !begun.path.join("case.json").is_file());
+    begun.sort_by_key(|begun| begun.path.metadata().and_then(|folder| folder.modified()).ok());
+    let mut found: Option<(&Case, CaseFolder)> = None;
+    for begun in begun {
+        let name = begun.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let of_it = |case: &&CaseEvidence| {
+            let rest = name.strip_prefix(&case.case.id);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("_a"))
+        };
+        // A case that is done again has a record of the time before.
+        let case = evidence.cases.iter().filter(open).find(of_it);
+        let case = case.or_else(|| evidence.cases.iter().find(of_it));
+        found = case.map(|case| (&case.case, begun)).or(found);
+    }
+    found.map(|(case, folder)| read(case, &folder)).transpose()
+}
+
+fn read(case: &Case, folder: &CaseFolder) -> Result<InFlight, RecordError> {
+    // The machine is read from a phase's beginning on; its first slice is written a second later.
+    let of_machine = LineCounts::of(&folder.path.join("machine.ndjson"))?;
+    let of_series = LineCounts::of(&folder.path.join("series.ndjson"))?;
+    let phase = of_machine.last.clone().or_else(|| of_series.last.clone());
+    let at_work = |name: &str| phase.as_deref() == Some(name);
+    let operations = Operations::read(folder, &of_series, POINTS, at_work)?.into_values().next();
+    let machine = readings(folder, &of_machine, POINTS, at_work)?.into_values().next();
+    let Readings { first, kept, .. } = machine.unwrap_or_default();
+    let (end_s, roles) = operations.unwrap_or_default().lines();
+    let (mut phase_s, mut line) = (end_s.last().copied().unwrap_or(0.0), MachineLine::default());
+    if let (Some(first), Some(last)) = (&first, kept.last()) {
+        let began = first.at_unix_ns;
+        let since = last.reading.at_unix_ns.saturating_sub(began) as f64 / 1e9;
+        phase_s = rounded(since.max(phase_s), 4);
+        line = readings_of(began, first, &kept, None);
+    }
+    Ok(InFlight {
+        case: case.id.clone(),
+        engine: case.label.clone(),
+        trial: case.trial,
+        threads: case.threads,
+        phases: case.phases.iter().map(|phase| phase.name.clone()).collect(),
+        phase,
+        phase_s,
+        end_s,
+        roles,
+        machine: line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::{Fixture, SECOND};
+    use std::fs;
+
+    #[test]
+    fn the_case_in_flight_is_the_one_that_was_written_to_last() {
+        let mut fixture = Fixture::new();
+        fixture.cases.truncate(4);
+        let scratch = tempfile::tempdir().unwrap();
+        let run = fixture.write_partial(&scratch.path().join("run"));
+        let evidence = Evidence::read(&run).unwrap();
+        let now = |state| Live::read(&run, &evidence, state, 90 * SECOND).unwrap();
+        assert_eq!(now(State::Running).in_flight, None);
+        assert_eq!(
+            (now(State::Running).cases_recorded, now(State::Running).cases_planned),
+            (4, 18)
+        );
+
+        // One that was killed, and an earlier one that is being done again.
+        let killed = run.path.join("cases").join(&fixture.plan.cases[6].id);
+        let again = run.path.join("cases").join(format!("{}_a2", fixture.plan.cases[4].id));
+        let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        fs::create_dir(&killed).unwrap();
+        fs::File::open(&killed).unwrap().set_modified(hour_ago).unwrap();
+        fs::create_dir(&again).unwrap();
+        let flight = now(State::Running).in_flight.unwrap();
+        assert_eq!(flight.case, fixture.plan.cases[4].id);
+        assert_eq!((flight.phase, flight.phase_s), (None, 0.0));
+
+        // Half a line is what a slice looks like while it is being written.
+        let slice = |at: u64| {
+            format!(
+                "{{\"phase\":\"measure\",\"slice\":{at},\"start_ns\":{},\"length_ns\":{SECOND},\
+                 \"roles\":{{\"readers\":{{\"get\":{{\"count\":500,\"service_ns\":1,\
+                 \"service_ns_max\":1,\"errors\":0}}}}}}}}\n",
+                at * SECOND
+            )
+        };
+        let text = slice(0) + &slice(1) + &slice(2)[..40];
+        fs::write(again.join("series.ndjson"), text).unwrap();
+        let flight = now(State::Running).in_flight.unwrap();
+        assert_eq!(flight.phase.as_deref(), Some("measure"));
+        assert_eq!((flight.end_s, flight.phase_s), (vec![1.0, 2.0], 2.0));
+        assert_eq!(flight.roles[0].ops_per_s, [500.0, 500.0]);
+        assert_eq!(now(State::Running).left_s, Some(90.0));
+        let partial = now(State::Partial);
+        assert_eq!((partial.in_flight, partial.left_s), (None, None));
+    }
+}

@@ -1,0 +1,183 @@
+//! What the report's page is made from: the summary, and the curves, maps and time lines behind it,
+//! thinned so that the page stays small; and the page itself, one file of HTML.
+//!
+//! A pure function of a run's folder. The page's program (`report/` in the repository) draws it;
+//! nothing here knows how.
+
+mod block_heat;
+mod curve;
+mod heat;
+mod html;
+mod list;
+mod live;
+mod mark;
+mod thin;
+mod time_line;
+mod versus;
+mod workload;
+mod written;
+
+pub use block_heat::BlockHeat;
+pub use curve::Curve;
+pub use heat::Heat;
+pub use html::{TEMPLATE, html};
+pub use list::{FindingCounts, RunEntry, RunSize, RunsData};
+pub use live::{InFlight, Live, State};
+pub use mark::{Mark, MarkTotal};
+pub use time_line::{MachineLine, RoleLine, TimeLine};
+pub use versus::{Between, Refused, VersusData};
+pub use workload::Workload;
+pub use written::{Cause, Written};
+
+use super::header;
+use kvdyno_analysis::answer::{self, Answer};
+use kvdyno_analysis::catalogue;
+use kvdyno_analysis::efficiency::{self, Against};
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::group::Group;
+use kvdyno_analysis::metric::{Combine, Direction, Source};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::files::{RecordError, RunFolder};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One run.
+    Report,
+    /// The list of runs.
+    Runs,
+    /// Two runs, or two engines of one.
+    Versus,
+}
+
+/// All that the page of a run shows.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct PageData {
+    /// What it shows.
+    pub kind: Kind,
+    /// The program that made the page.
+    pub program: String,
+    /// A sentence for each workload.
+    pub answers: Vec<Answer>,
+    /// What was measured where, as the terminal says it: a word, and what it stands for.
+    pub header: Vec<(String, String)>,
+    /// What each timed phase does, in the words of a heading.
+    pub workloads: Vec<Workload>,
+    /// All figures.
+    pub summary: Summary,
+    /// What each figure is.
+    pub definitions: Vec<DefinitionRow>,
+    /// Latencies by percentile, all trials together.
+    pub curves: Vec<Curve>,
+    /// Latencies over time, of the trial nearest to the median.
+    pub heats: Vec<Heat>,
+    /// Block I/O over time, of the same trials, where it was watched.
+    pub block_heats: Vec<BlockHeat>,
+    /// What operations and machine did over time, each trial.
+    pub time_lines: Vec<TimeLine>,
+    /// What engines say they wrote for what, each trial.
+    pub written: Vec<Written>,
+    /// What the drive itself can do.
+    pub ceilings: Vec<Against>,
+    /// The suite's text.
+    pub suite: String,
+    /// How the run gets on, where a server shows it; null: the page is a file.
+    pub live: Option<Live>,
+}
+
+/// What a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct DefinitionRow {
+    /// Its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Whom it is from.
+    pub source: Source,
+    /// How trials are combined.
+    pub combine: Combine,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+}
+
+impl PageData {
+    /// Reads a run, and all that its page shows.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        let evidence = Evidence::read(folder)?;
+        let summary = Summary::of(&evidence)?;
+        let path = folder.path.join("suite.toml");
+        let suite = std::fs::read(&path).unwrap_or_default();
+        let mut curves = Vec::new();
+        let mut heats = Vec::new();
+        let mut block_heats = Vec::new();
+        let mut time_lines = Vec::new();
+        let mut workloads: Vec<Workload> = Vec::new();
+        let mut written = Vec::new();
+        let budget = thin::Budget::of(&summary);
+        for (at, group) in summary.groups.iter().enumerate() {
+            let trials = evidence.cases.iter().filter(|case| case.case.key == group.key);
+            curves.extend(curve::read(at, &trials.collect::<Vec<_>>(), &summary)?);
+        }
+        for case in &evidence.cases {
+            let Some(group) = group_of(&summary.groups, case) else { continue };
+            if !workloads.iter().any(|known| known.group == group) {
+                workloads.extend(workload::of(group, case));
+            }
+            let Some(folder) = case.folder() else { continue };
+            if heat::is_typical(&summary.groups[group], case) {
+                heats.extend(heat::read(group, case, folder, budget.heat_columns)?);
+                block_heats.extend(block_heat::read(group, case, folder, budget.heat_columns)?);
+            }
+            time_lines.extend(time_line::read(group, case, folder, budget.slices)?);
+            written.extend(written::read(group, case, folder)?);
+        }
+        Ok(Self {
+            kind: Kind::Report,
+            program: kvdyno_record::VERSION.to_owned(),
+            answers: answer::answers(&summary),
+            workloads,
+            header: header(&summary),
+            definitions: definitions(),
+            curves,
+            heats,
+            block_heats,
+            time_lines,
+            written,
+            ceilings: efficiency::ceilings(&summary.groups),
+            suite: String::from_utf8_lossy(&suite).into_owned(),
+            live: None,
+            summary,
+        })
+    }
+}
+
+/// A case's place among the groups.
+fn group_of(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
+    groups.iter().position(|group| group.key == case.case.key)
+}
+
+/// A line without a word of its own goes on with the word above it.
+fn header(summary: &Summary) -> Vec<(String, String)> {
+    let lines = header::lines(summary).into_iter();
+    lines.map(|(word, text)| (word.trim().to_owned(), text)).collect()
+}
+
+fn definitions() -> Vec<DefinitionRow> {
+    let row = |definition: &&kvdyno_analysis::metric::Definition| DefinitionRow {
+        name: definition.name,
+        unit: definition.unit,
+        direction: definition.direction,
+        source: definition.source,
+        combine: definition.combine,
+        help: definition.help(),
+    };
+    catalogue::ALL.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! What a phase does, in the words of a heading: "Random reads while one thread updates". A phase's
+//! name says it only where whoever wrote the suite chose one.
+
+use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_record::workload::{Choice, Drive, LoadOrder, MixEntry, Op, Role, Work};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a timed phase of a group does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Workload {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// The phase.
+    pub phase: String,
+    /// A heading, without threads that are swept, rates and sizes.
+    pub title: String,
+}
+
+/// The timed phases of a case.
+pub(super) fn of(group: usize, case: &CaseEvidence) -> Vec<Workload> {
+    let named = |phase: &kvdyno_record::workload::Phase| {
+        let title = match &phase.work {
+            Work::Load(load) => loads(load.order).to_owned(),
+            Work::Measure(drive) => measures(drive, case.case.threads),
+            _ => return None,
+        };
+        Some(Workload { group, phase: phase.name.clone(), title })
+    };
+    case.case.phases.iter().filter_map(named).collect()
+}
+
+fn loads(order: LoadOrder) -> &'static str {
+    match order {
+        LoadOrder::Sequential => "Load in key order",
+        LoadOrder::Random => "Load in random order",
+    }
+}
+
+fn measures(drive: &Drive, swept: Option<u32>) -> String {
+    let [first, others @ ..] = drive.roles.as_slice() else { return String::new() };
+    let beside: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
+    let title = capital(&subject(&first.mix));
+    if beside.is_empty() { title } else { format!("{title} while {}", beside.join(" and ")) }
+}
+
+/// `random reads`, `95 % reads and 5 % updates, zipf keys`.
+fn subject(mix: &[MixEntry]) -> String {
+    match mix {
+        [one] => [keys(one), noun(&one.op)].concat(),
+        several => {
+            let all: f64 = several.iter().map(|one| one.weight).sum();
+            let share = |one: &MixEntry| {
+                let percent = 100.0 * one.weight / all.max(f64::MIN_POSITIVE);
+                // Three digits at most, and none that say nothing.
+                format!("{} % {}", (percent * 10.0).round() / 10.0, noun(&one.op))
+            };
+            let parts: Vec<String> = several.iter().map(share).collect();
+            let mut chosen: Vec<&str> =
+                several.iter().map(|one| keys(one).trim_end()).filter(|k| !k.is_empty()).collect();
+            chosen.dedup();
+            match chosen.as_slice() {
+                [keys] => format!("{}, {keys} keys", parts.join(" and ")),
+                _ => parts.join(" and "),
+            }
+        }
+    }
+}
+
+/// `one thread updates`, `4 threads scan`.
+fn clause(role: &Role, swept: Option<u32>) -> String {
+    let (one, many) = match role.mix.as_slice() {
+        [entry] => verbs(&entry.op),
+        _ => ("works", "work"),
+    };
+    match role.threads {
+        n if swept == Some(n) && n > 1 => format!("threads {many}"),
+        1 => format!("one thread {one}"),
+        n => format!("{n} threads {many}"),
+    }
+}
+
+/// Which keys an operation takes; a new record has a key of its own.
+fn keys(entry: &MixEntry) -> &'static str {
+    if entry.op == Op::Insert {
+        return "";
+    }
+    match entry.keys {
+        Choice::Uniform => "random ",
+        Choice::Zipf { .. } => "Zipf ",
+        Choice::YcsbZipfian => "YCSB zipfian ",
+        Choice::Latest { .. } => "latest ",
+        Choice::Hotspot { .. } => "hotspot ",
+        Choice::Exponential { .. } => "exponential ",
+        Choice::Sequential => "sequential ",
+    }
+}
+
+fn noun(op: &Op) -> &'static str {
+    match op {
+        Op::Get => "reads",
+        Op::Insert => "inserts",
+        Op::Update => "updates",
+        Op::Delete => "deletes",
+        Op::Scan { .. } => "range scans",
+        Op::Multiget { .. } => "multigets",
+        Op::ReadModifyWrite => "read-modify-writes",
+        Op::Batch { .. } => "batched updates",
+    }
+}
+
+fn verbs(op: &Op) -> (&'static str, &'static str) {
+    match op {
+        Op::Get => ("reads", "read"),
+        Op::Insert => ("inserts", "insert"),
+        Op::Update => ("updates", "update"),
+        Op::Delete => ("deletes", "delete"),
+        Op::Scan { .. } => ("scans ranges", "scan ranges"),
+        Op::Multiget { .. } => ("reads keys in groups", "read keys in groups"),
+        Op::ReadModifyWrite => ("reads and rewrites", "read and rewrite"),
+        Op::Batch { .. } => ("updates in batches", "update in batches"),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_record::workload::Ends;
+
+    fn role(name: &str, threads: u32, mix: Vec<(Op, f64, Choice)>) -> Role {
+        let mix = mix.into_iter().map(|(op, weight, keys)| MixEntry { op, weight, keys }).collect();
+        Role { name: name.to_owned(), threads, mix, rate: None, depth: None }
+    }
+
+    fn title(roles: Vec<Role>, swept: Option<u32>) -> String {
+        measures(&Drive { roles, ends: Ends { duration_ns: Some(1), operations: None } }, swept)
+    }
+
+    #[test]
+    fn a_heading_says_the_workload() {
+        let readers = || role("readers", 4, vec![(Op::Get, 1.0, Choice::Uniform)]);
+        let writer = |threads| role("writer", threads, vec![(Op::Update, 1.0, Choice::Uniform)]);
+        assert_eq!(title(vec![readers()], Some(4)), "Random reads");
+        let both = title(vec![readers(), writer(1)], Some(4));
+        assert_eq!(both, "Random reads while one thread updates");
+        let more = title(vec![writer(1), readers(), writer(2)], Some(4));
+        assert_eq!(more, "Random updates while threads read and 2 threads update");
+        let zipf = || Choice::Zipf { theta: 0.99 };
+        let mixed = role("clients", 1, vec![(Op::Get, 95.0, zipf()), (Op::Update, 5.0, zipf())]);
+        assert_eq!(title(vec![mixed], None), "95 % reads and 5 % updates, Zipf keys");
+        let inserts = role("clients", 1, vec![(Op::Insert, 1.0, Choice::Uniform)]);
+        assert_eq!(title(vec![inserts], None), "Inserts");
+    }
+}

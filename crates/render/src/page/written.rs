@@ -1,0 +1,230 @@
+//! What an engine says it wrote for what: its write-ahead log, flushes of memory tables,
+//! compactions. Its own figures, kept apart from what the device counted; of an engine that tells
+//! nothing there is nothing.
+
+use kvdyno_analysis::evidence::CaseEvidence;
+use kvdyno_record::case::CounterPair;
+use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
+use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What an engine wrote for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The write-ahead log.
+    Wal,
+    /// Memory tables written out.
+    Flush,
+    /// Files merged.
+    Compaction,
+}
+
+/// The bytes that an engine says it wrote in a phase of a trial.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Written {
+    /// Which of the summary's groups.
+    pub group: usize,
+    /// Which trial.
+    pub trial: u32,
+    /// The phase.
+    pub phase: String,
+    /// Bytes for each cause that the engine tells; others are not known.
+    pub bytes: Vec<(Cause, u64)>,
+    /// Bytes of keys and values that were given to it.
+    pub user_bytes: u64,
+    /// Where the figures are from, in the engine's words.
+    pub sources: Vec<String>,
+}
+
+/// Where a cause is told: a counter of the statistics, else a line of the text of `rocksdb.stats`.
+struct Told {
+    cause: Cause,
+    counter: &'static str,
+    /// The line begins so, and its figure follows this.
+    line: (&'static str, &'static str),
+}
+
+const TOLD: [Told; 3] = [
+    Told { cause: Cause::Wal, counter: "rocksdb.wal.bytes", line: ("Cumulative WAL:", "written:") },
+    Told {
+        cause: Cause::Flush,
+        counter: "rocksdb.flush.write.bytes",
+        line: ("Flush(GB):", "cumulative"),
+    },
+    Told {
+        cause: Cause::Compaction,
+        counter: "rocksdb.compact.write.bytes",
+        // The table's sum has flushes in it as well; events are read before it.
+        line: ("", ""),
+    },
+];
+
+/// The property whose text it is.
+const STATS: &str = "rocksdb.stats";
+/// What its events call the bytes that a job wrote.
+const OUTPUT: &str = "total_output_bytes";
+const GIB: f64 = 1_073_741_824.0;
+
+/// Loads, what settles after them, and measured phases of which an engine tells anything.
+pub(super) fn read(
+    group: usize,
+    case: &CaseEvidence,
+    folder: &CaseFolder,
+) -> Result<Vec<Written>, RecordError> {
+    let Some(record) = &case.record else { return Ok(Vec::new()) };
+    let counters = folder.counters()?;
+    if counters.phases.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Of all that happened inside, no more is kept than tells of bytes.
+    let mut events = Vec::new();
+    for event in folder.events()? {
+        let event = event?;
+        if event.detail.contains_key(OUTPUT) {
+            events.push(event);
+        }
+    }
+    let timed = |kind: &str| ["load", "settle", "measure"].contains(&kind);
+    let phases = record.phases.iter().filter(|phase| timed(&phase.kind));
+    Ok(phases
+        .filter_map(|phase| {
+            let pair = counters.phases.get(&phase.name)?;
+            let from = phase.started_unix_ns;
+            let window = (from, from.saturating_add(phase.wall_ns));
+            let ops = phase.roles.iter().flat_map(|role| role.ops.values());
+            let (bytes, sources) = causes(pair, &events, window);
+            (!bytes.is_empty()).then(|| Written {
+                group,
+                trial: case.case.trial,
+                phase: phase.name.clone(),
+                bytes,
+                user_bytes: ops.map(|op| op.write_bytes).sum(),
+                sources,
+            })
+        })
+        .collect())
+}
+
+fn causes(
+    pair: &CounterPair,
+    events: &[EngineEvent],
+    window: (u64, u64),
+) -> (Vec<(Cause, u64)>, Vec<String>) {
+    let (mut bytes, mut sources) = (Vec::new(), Vec::new());
+    for told in &TOLD {
+        let counter = || Some((grown(pair, told.counter)?, told.counter.to_owned()));
+        let event = || {
+            let kind = match told.cause {
+                Cause::Compaction => EventKind::Compaction,
+                Cause::Flush | Cause::Wal => return None,
+            };
+            Some((outputs(events, kind, window)?, "events of compactions".to_owned()))
+        };
+        let line = || {
+            let [before, after] = [&pair.before, &pair.after].map(|all| gib(all, told.line));
+            let (after, step) = after?;
+            let grown = after - before.map_or(0.0, |(before, _)| before);
+            // Fewer than two of its last digit are as likely none.
+            let name = told.line.0.trim_end_matches(':');
+            let resolution = units::bytes((step * GIB) as u64);
+            let source = format!("{STATS}, {name}, in steps of {resolution}");
+            (grown >= 1.5 * step).then_some(((grown * GIB) as u64, source))
+        };
+        if let Some((written, source)) = counter().or_else(event).or_else(line) {
+            bytes.push((told.cause, written));
+            sources.push(source);
+        }
+    }
+    (bytes, sources)
+}
+
+/// A counter's growth over the phase.
+fn grown(pair: &CounterPair, name: &str) -> Option<u64> {
+    let count = |counters: &Counters| match counters.get(name) {
+        Some(Value::Integer(count)) => Some(*count),
+        _ => None,
+    };
+    count(&pair.after)?.checked_sub(count(&pair.before).unwrap_or(0))
+}
+
+/// What the jobs that ended in the phase wrote; none where there are no such events.
+fn outputs(events: &[EngineEvent], kind: EventKind, window: (u64, u64)) -> Option<u64> {
+    let ended = |event: &&EngineEvent| {
+        event.kind == kind
+            && event.edge == Edge::End
+            && (window.0..=window.1).contains(&event.at_unix_ns)
+    };
+    let written = |event: &EngineEvent| match event.detail.get(OUTPUT) {
+        Some(Value::Integer(bytes)) => Some(*bytes),
+        _ => None,
+    };
+    let told: Vec<u64> = events.iter().filter(ended).filter_map(written).collect();
+    let any = events.iter().any(|event| event.detail.contains_key(OUTPUT));
+    any.then(|| told.iter().sum())
+}
+
+/// A figure in the text of the statistics, `Flush(GB): cumulative 1.250, interval 0.000`, and what
+/// its last digit stands for.
+fn gib(counters: &Counters, (begins, after): (&str, &str)) -> Option<(f64, f64)> {
+    let Some(Value::Text(text)) = counters.get(STATS) else { return None };
+    let line = text.lines().find(|line| !begins.is_empty() && line.starts_with(begins))?;
+    let rest = line.split_once(after)?.1.trim_start();
+    let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let number = rest.get(..end.unwrap_or(rest.len()))?;
+    let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    Some((number.parse().ok()?, 0.1_f64.powi(decimals as i32)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counters(pairs: &[(&str, Value)]) -> Counters {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
+
+    fn stats(flushed: &str, wal: &str) -> Value {
+        Value::Text(format!(
+            "Flush(GB): cumulative {flushed}, interval 0.000\n\
+             Cumulative WAL: 13K writes, 0 syncs, 13000.00 writes per sync, \
+             written: {wal} GB, 2.50 MB/s\n"
+        ))
+    }
+
+    #[test]
+    fn statistics_are_read_before_the_text_and_what_nobody_tells_is_not_there() {
+        let before = counters(&[(STATS, stats("1.000", "2.00"))]);
+        let after =
+            counters(&[(STATS, stats("1.500", "2.25")), ("rocksdb.wal.bytes", Value::Integer(77))]);
+        let (bytes, sources) = causes(&CounterPair { before, after }, &[], (0, 10));
+        assert_eq!(bytes, [(Cause::Wal, 77), (Cause::Flush, 536_870_912)]);
+        let flushes = "rocksdb.stats, Flush(GB), in steps of 1.02 MiB";
+        assert_eq!(sources, ["rocksdb.wal.bytes", flushes]);
+        let before = counters(&[(STATS, stats("1.000", "2.00"))]);
+        let after = counters(&[(STATS, stats("1.001", "2.01"))]);
+        let (nothing, _) = causes(&CounterPair { before, after }, &[], (0, 10));
+        assert_eq!(nothing, [], "one step of a rounded figure is no figure");
+        let (nothing, _) = causes(&CounterPair::default(), &[], (0, 10));
+        assert_eq!(nothing, []);
+    }
+
+    #[test]
+    fn compactions_that_end_in_the_phase_are_its_own() {
+        let event = |at_unix_ns, bytes: u64| EngineEvent {
+            at_unix_ns,
+            kind: EventKind::Compaction,
+            edge: Edge::End,
+            detail: counters(&[("total_output_bytes", bytes.into())]),
+        };
+        let events = [event(1, 10), event(5, 20), event(9, 40), event(30, 80)];
+        let pair = CounterPair::default();
+        let (bytes, sources) = causes(&pair, &events, (5, 10));
+        assert_eq!(bytes, [(Cause::Compaction, 60)]);
+        assert_eq!(sources, ["events of compactions"]);
+        // None of them in the phase is a zero that is known.
+        assert_eq!(causes(&pair, &events, (10, 20)).0, [(Cause::Compaction, 0)]);
+    }
+}

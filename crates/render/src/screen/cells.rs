@@ -1,0 +1,112 @@
+//! The cells of rows: a figure, what became of an engine that has none, and how they compare.
+
+use super::super::footnotes::Footnotes;
+use super::super::tables::number;
+use super::block::{Row, Than, versus};
+use kvdyno_analysis::comparison::{Beside, Verdict};
+use kvdyno_analysis::group::Group;
+use kvdyno_analysis::metric::{Definition, Metric, Metrics};
+
+/// A figure's number in words.
+pub(super) type Format = fn(f64) -> String;
+
+/// An engine's figures in a row.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'s> {
+    pub(super) group: Option<&'s Group>,
+    pub(super) metrics: Option<&'s Metrics>,
+    /// Beside the first engine's.
+    pub(super) beside: Option<&'s Beside>,
+}
+
+/// What a row is made of.
+#[derive(Clone, Copy)]
+pub(super) struct Figure {
+    pub(super) definition: &'static Definition,
+    pub(super) format: Format,
+    /// The words of a comparison; none: it describes.
+    pub(super) than: Option<Than>,
+}
+
+impl Source<'_> {
+    fn metric(&self, definition: &Definition) -> Option<&Metric> {
+        self.metrics?.get(definition)
+    }
+}
+
+/// A row of a figure; none where no engine has a value or a fate.
+pub(super) fn row(
+    label: impl Into<String>,
+    sources: &[Source<'_>],
+    figure: Figure,
+    notes: &mut Footnotes,
+) -> Option<Row> {
+    let metrics: Vec<Option<&Metric>> =
+        sources.iter().map(|source| source.metric(figure.definition)).collect();
+    if metrics.iter().flatten().all(|metric| metric.value.is_none()) {
+        return None;
+    }
+    let cells = sources.iter().zip(&metrics);
+    let cells = cells.map(|(source, metric)| cell(source, *metric, figure, notes)).collect();
+    let compared = match (metrics.as_slice(), figure.than) {
+        ([one], Some(_)) => spread(*one, figure.format),
+        ([one, other], Some(than)) => versus(*one, *other, than),
+        _ => String::new(),
+    };
+    Some(Row { label: label.into(), cells, compared })
+}
+
+fn cell(
+    source: &Source<'_>,
+    metric: Option<&Metric>,
+    figure: Figure,
+    notes: &mut Footnotes,
+) -> String {
+    let Some(group) = source.group else { return "-".to_owned() };
+    match metric.and_then(|metric| Some((metric, metric.value?))) {
+        Some((metric, value)) => {
+            let mut text = (figure.format)(value);
+            if let Some(fate) = group.fate(metric.n) {
+                text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
+            }
+            match source.beside.filter(|_| figure.than.is_some()) {
+                Some(beside) => format!("{text} {}", times(beside)),
+                None => text,
+            }
+        }
+        None => missing(group, metric, notes),
+    }
+}
+
+/// What became of the engine, in a word or by a note.
+fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> String {
+    if let Some(fate) = group.fate(0) {
+        return match fate.split_once(" (0 of ") {
+            Some((word, _)) if word.chars().count() <= 12 => word.to_owned(),
+            _ => format!("- {}", notes.mark(&format!("{} {fate}", group.label))),
+        };
+    }
+    match metric.and_then(|metric| metric.missing.as_deref()) {
+        Some(why) => format!("- {}", notes.mark(why)),
+        None => "-".to_owned(),
+    }
+}
+
+/// Beside the first of three engines or more: `0.34x`, `~`, `0.34x?`.
+fn times(beside: &Beside) -> String {
+    match beside.verdict {
+        Verdict::Base => String::new(),
+        Verdict::Different => format!("{}x", number::ratio(beside.ratio)),
+        Verdict::NotDistinguishable => "~".to_owned(),
+        Verdict::SpreadUnknown => format!("{}x?", number::ratio(beside.ratio)),
+    }
+}
+
+/// From where to where the trials of one engine go.
+fn spread(metric: Option<&Metric>, format: Format) -> String {
+    let Some(metric) = metric else { return String::new() };
+    match (metric.n, metric.range()) {
+        (2.., Some((low, high))) => format!("{} to {}", format(low), format(high)),
+        _ => "1 trial".to_owned(),
+    }
+}

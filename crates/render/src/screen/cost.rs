@@ -1,0 +1,117 @@
+//! What the largest number of threads cost each engine.
+
+use super::super::footnotes::Footnotes;
+use super::super::tables::number::{mebibytes, ratio};
+use super::block::{Block, Row};
+use super::cells::{Source, row};
+use super::engines::{Detail, Runs, describes};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::efficiency::ABOVE_PERCENT;
+use kvdyno_analysis::explain::Explained;
+use kvdyno_analysis::group::{Group, RunRow};
+use kvdyno_analysis::metric::Definition;
+
+/// Of these no more than so much is shown where room is short.
+const SHORT: usize = 3;
+
+pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
+    let last = runs.headline();
+    let found = runs.at(last);
+    let of_phase: Vec<Source<'_>> = found
+        .iter()
+        .map(|at| Source {
+            group: at.map(|(group, _)| group),
+            metrics: at.map(|(_, run)| &run.metrics),
+            beside: None,
+        })
+        .collect();
+    let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());
+    let mut figures = vec![
+        ("write amp.", describes(&c::WRITE_AMPLIFICATION, ratio)),
+        ("space amp.", describes(&c::SPACE_AMPLIFICATION, ratio)),
+        ("peak RSS MiB", describes(&c::RSS_PEAK, mebibytes)),
+    ];
+    if !apart {
+        figures.extend([
+            ("CPU us/op", describes(&c::CPU_PER_OP, |ns| ratio(ns / 1e3))),
+            ("KB read/op", describes(&c::DEVICE_READ_BYTES_PER_OP, |bytes| ratio(bytes / 1e3))),
+        ]);
+    }
+    if runs.detail < Detail::Few {
+        figures.truncate(SHORT);
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for (label, figure) in figures {
+        // What is missing here is said in the tables; a fate was said above.
+        rows.extend(row(label, &of_phase, figure, &mut Footnotes::default()));
+    }
+    if runs.detail >= Detail::Few {
+        let baseline = baseline(&found);
+        let known = found.iter().flatten().any(|(_, run)| {
+            run.metrics.get(&c::CEILING_SHARE).is_some_and(|share| share.value.is_some())
+        });
+        if baseline.is_none() && known {
+            notes.mark("% of raw-device IOPS left out: its range spans 100 % (--table baseline)");
+        }
+        rows.extend(baseline);
+        rows.extend(waits(runs, &found));
+    }
+    if apart && !rows.is_empty() {
+        notes.mark("CPU and reads of each operation left out: different mixes (--table cost)");
+    }
+    let title = match last {
+        Some(threads) => format!("Cost at {threads}"),
+        None => "Cost".to_owned(),
+    };
+    Block { title, rows }
+}
+
+/// How much of the raw device's rate each engine reached, where that can be said of any.
+fn baseline(found: &[Option<(&Group, &RunRow)>]) -> Option<Row> {
+    let cell = |at: &Option<(&Group, &RunRow)>| {
+        let (_, run) = (*at)?;
+        let share = run.metrics.get(&c::CEILING_SHARE)?;
+        let (low, high) = share.range()?;
+        let value = share.value.filter(|value| *value <= ABOVE_PERCENT)?;
+        (share.n > 1 && !(low < 100.0 && high >= 100.0)).then(|| format!("{value:.0}%"))
+    };
+    cells("% of raw-device IOPS", found.iter().map(cell).collect())
+}
+
+/// What the first client group's threads waited for.
+fn waits(runs: &Runs<'_>, found: &[Option<(&Group, &RunRow)>]) -> Vec<Row> {
+    let Some(role) = found.iter().flatten().find_map(|(_, run)| run.roles.first()) else {
+        return Vec::new();
+    };
+    let explained = |group: &Group| -> Option<&Explained> {
+        let summary = runs.contest.summary;
+        let at = summary.groups.iter().position(|other| std::ptr::eq(other, group))?;
+        summary.explained.iter().find(|one| {
+            one.group == at && one.phase == runs.phase && one.role.as_ref() == Some(&role.role)
+        })
+    };
+    let share = |definition: &'static Definition| {
+        let cell = |at: &Option<(&Group, &RunRow)>| {
+            let value = explained((*at)?.0)?.metrics.value(definition)?;
+            Some(format!("{value:.0}%"))
+        };
+        found.iter().map(cell).collect::<Vec<_>>()
+    };
+    let name = &role.role;
+    [
+        cells(&format!("{name}: on disk"), share(&c::TIME_DEVICE)),
+        cells(&format!("{name}: for CPU"), share(&c::TIME_RUNQUEUE)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// A row of words; none where no engine has any.
+fn cells(label: &str, cells: Vec<Option<String>>) -> Option<Row> {
+    cells.iter().any(Option::is_some).then(|| Row {
+        label: label.to_owned(),
+        cells: cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".to_owned())).collect(),
+        compared: String::new(),
+    })
+}

@@ -1,0 +1,346 @@
+//! A few engines at one setting: their loads, what each client group got by threads, and the cost.
+
+use super::super::footnotes::Footnotes;
+use super::super::tables::number::{grouped, mebibytes, microseconds, ratio};
+use super::block::{self, Block, Names, RATE, Row, TIME};
+use super::cells::{Figure, Source, row};
+use super::cost;
+use super::{COLUMNS_MAX, Contest, Line, Part, cut};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::group::{Group, RoleRow, RunRow};
+
+/// More engines than this do not stand side by side.
+pub(super) const ENGINES_MAX: usize = 4;
+
+/// Footnotes, of which the rest is left to the tables.
+const NOTES_MAX: usize = 3;
+
+/// How much of it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Detail {
+    /// The rates at the largest number of threads, and their p99.
+    Least,
+    /// Few numbers of threads, p99, the cost in short.
+    Short,
+    /// A few numbers of threads.
+    Few,
+    /// Every number of threads, all percentiles, the cost.
+    All,
+}
+
+impl Detail {
+    /// From the most.
+    pub(super) const ALL: [Self; 4] = [Self::All, Self::Few, Self::Short, Self::Least];
+
+    /// The numbers of threads that are shown, of those there are.
+    fn threads(self, all: &[Option<u32>]) -> Vec<Option<u32>> {
+        let wanted = match self {
+            Self::All => all.len(),
+            Self::Few => 4,
+            Self::Short => 3,
+            Self::Least => 1,
+        };
+        if all.len() <= wanted {
+            return all.to_vec();
+        }
+        // The first and the last, and what lies between them.
+        let step = |at: usize| at * (all.len() - 1) / (wanted - 1).max(1);
+        match wanted {
+            1 => all[all.len() - 1..].to_vec(),
+            _ => (0..wanted).map(|at| all[step(at)]).collect(),
+        }
+    }
+}
+
+/// All blocks.
+pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
+    let mut notes = Footnotes::default();
+    let mut blocks = vec![load(contest, &mut notes)];
+    let mut left_out: Vec<String> = Vec::new();
+    for phase in phases(contest) {
+        let all = threads(contest, &phase);
+        let shown = detail.threads(&all);
+        if shown.len() < all.len() {
+            let of = |threads: &&Option<u32>| !shown.contains(threads);
+            let missing: Vec<String> =
+                all.iter().filter(of).map(|t| t.unwrap_or(1).to_string()).collect();
+            let words = format!("{} threads", missing.join(", "));
+            if !left_out.contains(&words) {
+                left_out.push(words);
+            }
+        }
+        let runs = Runs { contest, phase: &phase, shown: &shown, detail };
+        blocks.extend(runs.blocks(&mut notes));
+    }
+    if detail < Detail::Few {
+        left_out.push("further percentiles and costs".to_owned());
+    }
+    let names = names(contest, &blocks);
+    let mut lines = Vec::new();
+    for block in blocks.iter().filter(|block| !block.rows.is_empty()) {
+        if !lines.is_empty() {
+            lines.push(Line::blank());
+        }
+        lines.extend(block.lines(&names));
+    }
+    lines.extend(footnotes(&notes, contest));
+    let left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
+    Part { lines, left_out }
+}
+
+fn names(contest: &Contest<'_>, blocks: &[Block]) -> Names {
+    let engines: Vec<String> = contest.labels.iter().map(|label| contest.name(label)).collect();
+    let compared = match engines.as_slice() {
+        [_] => "range".to_owned(),
+        [one, other] => format!("{one} vs. {other}"),
+        _ => String::new(),
+    };
+    let widths = block::widths(&engines, blocks);
+    Names { engines, widths, compared }
+}
+
+fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
+    let mut lines = notes.lines();
+    if lines.len() > NOTES_MAX {
+        lines.truncate(NOTES_MAX);
+        lines.push("... further reasons: --full".to_owned());
+    }
+    if contest.labels.len() > 2 {
+        let base = contest.name(contest.labels[0]);
+        lines.insert(
+            0,
+            format!("x: times {base}'s; ~: no significant difference; ?: fewer than 4 trials"),
+        );
+    }
+    lines.iter().map(|line| Line::plain(cut(line, COLUMNS_MAX))).collect()
+}
+
+/// Measured phases, in the order of the plan.
+fn phases(contest: &Contest<'_>) -> Vec<String> {
+    let mut phases: Vec<String> = Vec::new();
+    for run in contest.groups.iter().flat_map(|group| &group.runs) {
+        if !phases.contains(&run.phase) {
+            phases.push(run.phase.clone());
+        }
+    }
+    phases
+}
+
+fn threads(contest: &Contest<'_>, phase: &str) -> Vec<Option<u32>> {
+    let has = |group: &&&Group| group.runs.iter().any(|run| run.phase == phase);
+    let mut threads: Vec<Option<u32>> =
+        contest.groups.iter().filter(has).map(|group| group.threads).collect();
+    threads.sort_unstable();
+    threads.dedup();
+    threads
+}
+
+fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
+    let sources: Vec<Source<'_>> = contest
+        .labels
+        .iter()
+        .map(|label| {
+            let with = |group: &&&Group| group.label == *label && group.load.is_some();
+            let group = contest.groups.iter().find(with).copied();
+            let load = group.and_then(|group| group.load.as_ref());
+            let beside = load.and_then(|load| load.beside.as_ref());
+            Source { group, metrics: load.map(|load| &load.metrics), beside }
+        })
+        .collect();
+    let figures: [(&str, Figure); 3] = [
+        ("records/s", Figure { definition: &c::RECORDS_PER_S, format: grouped, than: Some(RATE) }),
+        ("size MiB", describes(&c::DATABASE_ALLOCATED, mebibytes)),
+        ("write amp.", describes(&c::WRITE_AMPLIFICATION, ratio)),
+    ];
+    let rows = figures.into_iter().filter_map(|(label, figure)| {
+        let mut sources = sources.clone();
+        if contest.labels.len() < 3 || figure.than.is_none() {
+            for source in &mut sources {
+                source.beside = None;
+            }
+        }
+        row(label, &sources, figure, notes)
+    });
+    Block { title: "Load".to_owned(), rows: rows.collect() }
+}
+
+pub(super) fn describes(
+    definition: &'static kvdyno_analysis::metric::Definition,
+    format: fn(f64) -> String,
+) -> Figure {
+    Figure { definition, format, than: None }
+}
+
+/// A measured phase of all engines.
+pub(super) struct Runs<'s> {
+    pub(super) contest: &'s Contest<'s>,
+    pub(super) phase: &'s str,
+    /// Numbers of threads that are shown.
+    pub(super) shown: &'s [Option<u32>],
+    pub(super) detail: Detail,
+}
+
+impl<'s> Runs<'s> {
+    fn blocks(&self, notes: &mut Footnotes) -> Vec<Block> {
+        let Some(first) = self.any() else { return Vec::new() };
+        let mut blocks: Vec<Block> =
+            (0..first.roles.len()).map(|role| self.role(role, first, notes)).collect();
+        if self.detail > Detail::Least {
+            blocks.push(cost::block(self, notes));
+        }
+        blocks
+    }
+
+    /// The phase of any engine: all have the same roles.
+    fn any(&self) -> Option<&'s RunRow> {
+        let last = *self.shown.last()?;
+        self.at(last).into_iter().find_map(|found| Some(found?.1))
+    }
+
+    /// The largest number of threads at which the most engines have figures: percentiles and
+    /// costs are of these.
+    pub(super) fn headline(&self) -> Option<u32> {
+        let figures = |threads: &Option<u32>| {
+            let found = self.at(*threads).into_iter().flatten();
+            found.filter(|(_, run)| run.metrics.value(&c::WALL).is_some()).count()
+        };
+        let best = self.shown.iter().max_by_key(|threads| (figures(threads), **threads));
+        best.copied().flatten()
+    }
+
+    /// Each engine's group and phase at a number of threads.
+    pub(super) fn at(&self, threads: Option<u32>) -> Vec<Option<(&'s Group, &'s RunRow)>> {
+        let of = |label: &&str| {
+            let groups = self.contest.groups.iter().copied();
+            let mut own = groups.filter(|g| g.label == **label && g.threads == threads);
+            own.find_map(|group| {
+                Some((group, group.runs.iter().find(|run| run.phase == self.phase)?))
+            })
+        };
+        self.contest.labels.iter().map(of).collect()
+    }
+
+    fn sources(&self, threads: Option<u32>, role: usize, beside: bool) -> Vec<Source<'s>> {
+        let source = |found: Option<(&'s Group, &'s RunRow)>| {
+            let row = found.and_then(|(_, run)| run.roles.get(role));
+            let beside = row.and_then(|row| row.beside.as_ref()).filter(|_| beside);
+            Source {
+                group: found.map(|(group, _)| group),
+                metrics: row.map(|row| &row.metrics),
+                beside,
+            }
+        };
+        self.at(threads).into_iter().map(source).collect()
+    }
+
+    fn role(&self, at: usize, first: &RunRow, notes: &mut Footnotes) -> Block {
+        let role = &first.roles[at];
+        let mut rows: Vec<Row> = Vec::new();
+        let several = self.contest.labels.len() > 2;
+        for threads in self.shown {
+            let figure = if role.open_loop {
+                Figure { definition: &c::RESPONSE_P99, format: microseconds, than: Some(TIME) }
+            } else {
+                Figure { definition: &c::OPS_PER_S, format: grouped, than: Some(RATE) }
+            };
+            let sources = self.sources(*threads, at, several && !role.open_loop);
+            let label = self.row_label(*threads, at);
+            let label = if role.open_loop { format!("{label}: p99 us") } else { label };
+            rows.extend(row(label, &sources, figure, notes));
+        }
+        rows.extend(self.times(at, role, notes));
+        let phase = match phases(self.contest).len() {
+            1 => String::new(),
+            _ => format!("{}: ", self.phase),
+        };
+        Block { title: format!("{phase}{}", title(role)), rows }
+    }
+
+    /// Percentiles at the largest number of threads.
+    fn times(&self, at: usize, role: &RoleRow, notes: &mut Footnotes) -> Vec<Row> {
+        let last = self.headline();
+        let writes_alone = role.does.writes && !role.does.reads;
+        let figures: Vec<(&str, Figure)> = if role.open_loop {
+            vec![
+                ("p50 us", describes(&c::RESPONSE_P50, microseconds)),
+                ("p99.9 us", describes(&c::RESPONSE_P999, microseconds)),
+                ("done/s", describes(&c::OPS_PER_S, grouped)),
+            ]
+        } else {
+            let p99 = Figure {
+                definition: &c::SERVICE_P99,
+                format: microseconds,
+                than: (self.contest.labels.len() == 2).then_some(TIME),
+            };
+            vec![
+                ("p50 us", describes(&c::SERVICE_P50, microseconds)),
+                ("p99 us", p99),
+                ("p99.9 us", describes(&c::SERVICE_P999, microseconds)),
+            ]
+        };
+        let wanted = |name: &str| match self.detail {
+            Detail::All => !writes_alone || role.open_loop || name == "p99 us",
+            _ => name == "p99 us" || (role.open_loop && name == "done/s"),
+        };
+        let figures = figures.into_iter().filter(|(name, _)| wanted(name));
+        let sources = self.sources(last, at, false);
+        let mut named = false;
+        let mut rows = Vec::new();
+        for (name, figure) in figures {
+            let label = match (last, named) {
+                (Some(threads), false) => format!("at {threads}: {name}"),
+                (Some(threads), true) => {
+                    format!("{:width$}{name}", "", width = format!("at {threads}: ").len())
+                }
+                (None, _) => name.to_owned(),
+            };
+            let made = row(label, &sources, figure, notes);
+            named |= made.is_some();
+            rows.extend(made);
+        }
+        rows
+    }
+
+    /// `4 threads`; of a client group that stays as it is while another grows: `beside 4 readers`.
+    fn row_label(&self, threads: Option<u32>, at: usize) -> String {
+        let found = self.at(threads).into_iter().find_map(|found| Some(found?.1));
+        let Some(run) = found else { return String::new() };
+        let own = run.roles[at].threads;
+        let others = || run.roles.iter().enumerate().filter(|(other, _)| *other != at);
+        let swept = self.shown.len() > 1 && threads.is_some();
+        let grown = others().find(|(_, role)| Some(role.threads) == threads).map(|(_, role)| role);
+        match grown.filter(|_| swept && (Some(own) != threads || self.is_fixed(at))) {
+            Some(role) => {
+                let name = match role.threads {
+                    1 => role.role.strip_suffix('s').unwrap_or(&role.role),
+                    _ => &role.role,
+                };
+                format!("beside {} {name}", role.threads)
+            }
+            None if own == 1 => "1 thread".to_owned(),
+            None => format!("{own} threads"),
+        }
+    }
+
+    /// It has the same threads at every number that is swept.
+    fn is_fixed(&self, at: usize) -> bool {
+        let of = |threads: &Option<u32>| {
+            let found = self.at(*threads).into_iter().find_map(|found| Some(found?.1));
+            found.map(|run| run.roles[at].threads)
+        };
+        let all: Vec<Option<u32>> = self.shown.iter().map(of).collect();
+        all.windows(2).all(|two| two[0] == two[1])
+    }
+}
+
+/// `Readers, get/s`; with a target rate `Readers at 2,000/s`.
+fn title(role: &RoleRow) -> String {
+    let mut name: String = role.role.clone();
+    if let Some(first) = name.get(..1) {
+        name = format!("{}{}", first.to_uppercase(), &role.role[1..]);
+    }
+    match role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop) {
+        Some(rate) => format!("{name} at {}/s", grouped(rate)),
+        None => format!("{name}, {}/s", role.mix),
+    }
+}

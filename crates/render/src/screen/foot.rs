@@ -1,0 +1,47 @@
+//! The end of the screen: what else there is to see, and how.
+
+use super::{COLUMNS_MAX, Line, cut};
+use kvdyno_analysis::findings::Severity;
+use kvdyno_analysis::summary::Summary;
+
+/// How the run is called in commands, and where its report lies.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// `kvdyno show`, with the run where it is not the latest.
+    pub show: String,
+    /// The report's file, or the command that writes it.
+    pub report: String,
+}
+
+pub(super) fn lines(summary: &Summary, ending: &Ending) -> Vec<Line> {
+    let show = &ending.show;
+    let of = |severity| summary.findings.iter().filter(|f| f.severity == severity).count();
+    let counted = |n: usize, word: &str| {
+        (n > 0).then(|| format!("{n} {word}{}", if n == 1 { "" } else { "s" }))
+    };
+    let (invalid, warnings) = (of(Severity::Invalid), of(Severity::Warning));
+    let counts = [
+        counted(invalid, "invalid finding"),
+        counted(warnings, "warning"),
+        counted(of(Severity::Info), "note"),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    let mut texts = Vec::new();
+    if !counts.is_empty() {
+        texts.push(format!("{}: {show} --findings", counts.join(", ")));
+    }
+    let drive = summary.groups.iter().any(|group| group.bare_drive);
+    let drive = if drive { " | raw device --drive" } else { "" };
+    texts.push(format!(
+        "All tables --full | one --table cost | wider --wide{drive} | engine options --config"
+    ));
+    if !summary.run.complete {
+        let id = &summary.run.id;
+        texts.push(format!("Not complete: kvdyno resume {id} does what is left"));
+    }
+    let mut lines: Vec<Line> =
+        texts.iter().map(|text| Line::plain(cut(text, COLUMNS_MAX))).collect();
+    // Half a path is none.
+    lines.push(Line::plain(kvdyno_record::text::one_line(&format!("Report: {}", ending.report))));
+    lines
+}

@@ -1,0 +1,201 @@
+//! The top of the screen: what was run, on what, and how far to trust it.
+
+use super::super::header;
+use super::super::wrap::wrap;
+use super::{COLUMNS_MAX, Contest, Line, cut, several};
+use crate::tone::Tone;
+use kvdyno_analysis::confidence::{Confidence, Level};
+use kvdyno_analysis::findings::Severity;
+use kvdyno_analysis::group::Group;
+use kvdyno_analysis::group::data;
+use kvdyno_analysis::summary::{EngineInfo, Summary};
+use kvdyno_record::host::Host;
+use kvdyno_record::units;
+
+/// Invalid findings, and sentences on what is not known, of which the rest is counted.
+const SHOWN_MAX: usize = 3;
+
+/// Reasons on so many lines.
+const REASON_LINES: usize = 2;
+
+pub(super) fn lines(summary: &Summary) -> Vec<Line> {
+    let mut lines = joined(&run(summary), &work(summary), "   ");
+    lines.extend(joined(&host(&summary.host), &engines(summary), " | "));
+    lines.push(Line::blank());
+    lines.extend(invalid(summary));
+    lines.extend(confidence(&summary.confidence));
+    lines.extend(not_known(summary));
+    lines.push(Line::blank());
+    lines
+}
+
+/// On one line where both fit, else each on its own.
+fn joined(one: &str, other: &str, between: &str) -> Vec<Line> {
+    let both = format!("{one}{between}{other}");
+    if other.is_empty() || both.chars().count() <= COLUMNS_MAX {
+        let both = if other.is_empty() { one } else { &both };
+        return vec![Line::plain(cut(both, COLUMNS_MAX))];
+    }
+    [one, other].map(|text| Line::plain(cut(text, COLUMNS_MAX))).to_vec()
+}
+
+/// `quick: 4m44s, 85/85 cases, 4 trials`.
+fn run(summary: &Summary) -> String {
+    let run = &summary.run;
+    let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
+    let took = took.map_or_else(|| "not ended".to_owned(), units::duration);
+    let trials = summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0);
+    let plural = if trials == 1 { "" } else { "s" };
+    let (done, planned) = (run.cases_done, run.cases_planned);
+    let name = match &run.name {
+        Some(name) => format!("{name} ({})", run.suite),
+        None => run.suite.clone(),
+    };
+    format!("{name}: {took}, {done}/{planned} cases, {trials} trial{plural}")
+}
+
+/// `1.06 M x 16+1000 B = 1.00 GiB, RAM limit 256 MiB`; of several what they are.
+fn work(summary: &Summary) -> String {
+    let contest = Contest::of(summary);
+    let groups = || contest.groups.iter();
+    let Some(first) = groups().next() else {
+        let jobs = summary.groups.iter().filter(|group| !group.runs.is_empty()).count();
+        return format!("raw device, {jobs} jobs");
+    };
+    let mut words = Vec::new();
+    if several(groups().map(|group| data(group))) {
+        words.push(format!("{} data sets", count(groups().map(|group| data(group)))));
+    } else {
+        words.push(format!("{} B = {}", data(first), units::bytes(first.user_bytes)));
+    }
+    if several(groups().map(|group| group.ram())) {
+        words.push(format!("{} RAM limits", count(groups().map(|group| group.ram()))));
+    } else if let Some(limit) = first.ram_limit_bytes {
+        words.push(format!("RAM limit {}", units::bytes_in_words(limit)));
+    } else {
+        words.push("no RAM limit".to_owned());
+    }
+    let held =
+        |group: &&&Group| group.ram_limit_held == Some(false) || group.tier_held == Some(false);
+    if groups().any(|group| held(&group)) {
+        words.push("NOT ENFORCED".to_owned());
+    }
+    if several(groups().map(|group| &group.volume)) {
+        words.push(format!("{} volumes", count(groups().map(|group| group.volume.clone()))));
+    }
+    words.join(", ")
+}
+
+fn count<T: PartialEq>(values: impl Iterator<Item = T>) -> usize {
+    let mut seen: Vec<T> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen.len()
+}
+
+/// `vm: 2 x AMD EPYC, 23.5 GiB, ext4 on vda (virtual)`.
+fn host(host: &Host) -> String {
+    let machine = &host.machine;
+    let model = machine.cpu_model.replace("(R)", "").replace("(TM)", "");
+    let model = model.split(" CPU @").next().unwrap_or_default().trim().to_owned();
+    let model = model.trim_end_matches(" Processor");
+    let memory = units::bytes(machine.memory_bytes);
+    let mut text = format!("{}: {} x {model}, {memory}", host.hostname, machine.cpus);
+    if let Some(filesystem) = &host.filesystem {
+        text += &format!(", {}", filesystem.kind);
+    }
+    if let Some(drive) = &host.drive {
+        text += &format!(" on {}", drive.name);
+        if machine.virtual_machine == Some(true) {
+            text += " (virtual)";
+        }
+    }
+    text
+}
+
+/// `LMDB 0.9.70, RocksDB 11.8.1, both async`.
+fn engines(summary: &Summary) -> String {
+    let contest = Contest::of(summary);
+    let competes = |info: &&EngineInfo| contest.labels.contains(&info.label.as_str());
+    let infos: Vec<&EngineInfo> = summary.engines.iter().filter(competes).collect();
+    let classes = several(infos.iter().map(|info| info.durability));
+    let named = |info: &&EngineInfo| {
+        let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
+        let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
+        format!("{}{}{class}", contest.name(&info.label), version.unwrap_or_default())
+    };
+    let mut words: Vec<String> = infos.iter().map(named).collect();
+    if let (false, Some(first)) = (classes, infos.first()) {
+        let class = first.durability.as_str();
+        words.push(match infos.len() {
+            1 => class.to_owned(),
+            2 => format!("both {class}"),
+            _ => format!("all {class}"),
+        });
+    }
+    words.join(", ")
+}
+
+/// What voids figures stands on every screen.
+fn invalid(summary: &Summary) -> Vec<Line> {
+    let void = summary.findings.iter().filter(|finding| finding.severity == Severity::Invalid);
+    let all: Vec<Line> = void
+        .map(|finding| {
+            let cases = header::more_cases(finding);
+            let text = format!(" {}: {}{cases}", finding.id.as_str(), finding.evidence);
+            Line::marked(Tone::Bad, "INVALID", cut(&text, COLUMNS_MAX - 7))
+        })
+        .collect();
+    some(all, "invalid findings: --findings")
+}
+
+fn some(mut lines: Vec<Line>, what: &str) -> Vec<Line> {
+    if lines.len() > SHOWN_MAX {
+        let more = lines.len() - SHOWN_MAX;
+        lines.truncate(SHOWN_MAX);
+        lines.push(Line::plain(format!("  and {more} more {what}")));
+    }
+    lines
+}
+
+/// `CONFIDENCE LOW: 61 % CPU stolen; writers 20x unequal`.
+fn confidence(confidence: &Confidence) -> Vec<Line> {
+    let tone = match confidence.level {
+        Level::Low => Tone::Bad,
+        Level::Medium => Tone::Warning,
+        Level::High => Tone::Good,
+    };
+    let word = format!("CONFIDENCE {}", confidence.level.word().to_uppercase());
+    let reasons: Vec<&str> = confidence.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    let text = |shown: usize| {
+        let more = match reasons.len() - shown {
+            0 => String::new(),
+            n => format!("; and {n} more"),
+        };
+        let text = format!("{word}: {}{more}", reasons[..shown].join("; "));
+        wrap(&kvdyno_record::text::one_line(&text), 2)
+    };
+    let fits = |shown: &usize| text(*shown).lines().count() <= REASON_LINES;
+    let Some(shown) = (1..=reasons.len()).rev().find(fits) else {
+        return vec![Line::marked(tone, word, ": nothing found that would change a figure")];
+    };
+    let text = text(shown);
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().strip_prefix(&word).unwrap_or_default();
+    let mut all = vec![Line::marked(tone, word.as_str(), first)];
+    all.extend(lines.map(|line| Line::plain(cut(line, COLUMNS_MAX))));
+    all
+}
+
+/// What could not be enforced or measured.
+fn not_known(summary: &Summary) -> Vec<Line> {
+    let all = summary.not_measured.iter();
+    let line = |text: &String| {
+        let text = format!(" {text}");
+        Line::marked(Tone::Warning, "NOT MEASURED:", cut(&text, COLUMNS_MAX - 13))
+    };
+    some(all.map(line).collect(), "such: --config")
+}

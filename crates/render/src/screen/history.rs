@@ -1,0 +1,63 @@
+//! One engine over its versions: a line for each version, a column for each rate, and the steps
+//! that changed any figure by more than noise.
+
+use super::super::table::{Side, Table};
+use super::{COLUMNS_MAX, Line, Part, cut};
+use kvdyno_analysis::history::{Course, History, Step};
+use kvdyno_record::units;
+
+/// What a column is of.
+const RATES: [&str; 2] = ["records_per_s", "ops_per_s"];
+
+/// As many columns as fit beside each other, and as many steps as there is room for.
+pub(super) fn part(history: &History, room: usize) -> Part {
+    let rates: Vec<&Course> =
+        history.figures.iter().filter(|course| RATES.contains(&course.figure)).collect();
+    let mut shown = rates.len();
+    let mut lines = lines(history, &rates[..shown]);
+    while shown > 1 && lines.iter().any(|line| line.chars().count() > COLUMNS_MAX) {
+        shown -= 1;
+        lines = self::lines(history, &rates[..shown]);
+    }
+    let trials = rates.iter().flat_map(|course| course.values.iter().flatten());
+    let trials = trials.map(|value| value.n).max().unwrap_or(0);
+    let noise = units::percent(history.noise);
+    let mut part: Vec<Line> = lines.into_iter().map(Line::plain).collect();
+    part.push(Line::blank());
+    let changes = history.changes();
+    part.extend(history.told().map(Line::plain));
+    if !changes.is_empty() {
+        let text = format!("Steps past noise ({noise}, {trials} trials), the largest first:");
+        part.push(Line::plain(text));
+    }
+    let fit = changes.len().min(room.saturating_sub(part.len() + 1));
+    part.extend(
+        changes[..fit].iter().map(|text| Line::plain(cut(&format!("  {text}"), COLUMNS_MAX))),
+    );
+    part.truncate(room);
+    let left = [(changes.len() - fit, "steps"), (rates.len() - shown, "rates")];
+    let left = left.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let left: Vec<String> = left.collect();
+    Part { lines: part, left_out: (!left.is_empty()).then(|| left.join(", ")) }
+}
+
+fn lines(history: &History, rates: &[&Course]) -> Vec<String> {
+    let title = |course: &&Course| {
+        let place = course.place();
+        let (first, rest) = place.split_once(' ').unwrap_or((&place, "records"));
+        (format!("{first}\n{rest}/s"), Side::Right)
+    };
+    let engine = (history.engine.clone(), Side::Left);
+    let mut table = Table::titled(std::iter::once(engine).chain(rates.iter().map(title)).collect());
+    for (at, version) in history.versions.iter().enumerate() {
+        let cell = |course: &&Course| {
+            let median = course.values.get(at).copied().flatten().and_then(|value| value.median);
+            let step = at.checked_sub(1).and_then(|before| course.steps.get(before)?.as_ref());
+            let mark = step.map_or_else(String::new, Step::mark);
+            median.map_or_else(|| "-".to_owned(), |median| format!("{}{mark}", units::si(median)))
+        };
+        let cells: Vec<String> = rates.iter().map(cell).collect();
+        table.row(&std::iter::once(version.version.clone()).chain(cells).collect::<Vec<_>>());
+    }
+    table.text().lines().map(|line| line.trim_end().to_owned()).collect()
+}

@@ -1,0 +1,345 @@
+//! Shapes that are a list: many settings or engines, the jobs of a bare drive, the points of a
+//! search. A line for each, as many as fit.
+
+use super::super::table::{Side, Table};
+use super::super::tables::drive_jobs;
+use super::super::tables::number::{grouped, mebibytes, microseconds, ratio, spread};
+use super::super::wrap::wrap;
+use super::cells::Format;
+use super::{COLUMNS_MAX, Contest, Line, Part, cut, several};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::group::data;
+use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
+use kvdyno_analysis::metric::{Definition, Metrics};
+use kvdyno_analysis::search as found;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::units;
+
+/// Lines of a search's answer.
+const SENTENCE_LINES: usize = 8;
+
+/// A row of an engine at a setting: what it is, and its figures.
+struct Row<'s> {
+    group: &'s Group,
+    run: Option<&'s RunRow>,
+    load: Option<&'s LoadRow>,
+}
+
+/// A column: its title, and what a row has in it.
+struct Column<'s> {
+    title: String,
+    side: Side,
+    cell: Box<dyn Fn(&Row<'s>) -> String + 's>,
+}
+
+/// A row for each engine at each setting, at its largest number of threads.
+pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
+    let rows = rows(contest);
+    let mut columns = axes(contest, &rows);
+    columns.extend(figures(&rows));
+    let mut left: Vec<String> = Vec::new();
+    let swept = several(contest.groups.iter().filter(|g| !g.runs.is_empty()).map(|g| g.threads));
+    if swept {
+        left.push("other numbers of threads".to_owned());
+    }
+    let mut part = table(&rows, &columns, room);
+    while widest(&part) > COLUMNS_MAX && columns.len() > 2 {
+        columns.pop();
+        part = table(&rows, &columns, room);
+    }
+    left.extend(part.left_out.take());
+    for line in &mut part.lines {
+        line.text = cut(&line.text, COLUMNS_MAX);
+    }
+    part.left_out =
+        Some(if left.is_empty() { "further figures".to_owned() } else { left.join("; ") });
+    part
+}
+
+fn widest(part: &Part) -> usize {
+    part.lines.iter().map(|line| line.text.chars().count()).max().unwrap_or(0)
+}
+
+fn table<'s>(rows: &[Row<'s>], columns: &[Column<'s>], room: usize) -> Part {
+    let titles = columns.iter().map(|column| (column.title.clone(), column.side)).collect();
+    let mut table = Table::titled(titles);
+    for row in rows {
+        let cells: Vec<String> = columns.iter().map(|column| (column.cell)(row)).collect();
+        table.row(&cells);
+    }
+    fitted(&table, room, "rows")
+}
+
+/// As many rows of a table as fit; its title stays.
+fn fitted(table: &Table, room: usize, what: &str) -> Part {
+    let text = table.text();
+    let mut lines: Vec<Line> = text.lines().map(Line::plain).collect();
+    let mut left_out = None;
+    if lines.len() > room {
+        // The reasons below a table go before its rows do.
+        let notes = table.footnotes.lines().len();
+        lines.truncate(lines.len().saturating_sub(notes).max(1).min(room.max(1)));
+        let head = text.lines().count() - notes - table.rows().len();
+        let shown = lines.len().saturating_sub(head);
+        let more = table.rows().len().saturating_sub(shown);
+        left_out = (more > 0).then(|| format!("{more} more {what}"));
+    }
+    Part { lines, left_out }
+}
+
+fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
+    let setting = |group: &Group, run: &RunRow| {
+        let data = (group.records, group.key_bytes, group.value_bytes_mean);
+        let means = (group.ram(), group.volume.clone(), group.durability);
+        let rates: Vec<String> =
+            run.roles.iter().map(|role| format!("{:?}", offered(role))).collect();
+        (group.label.clone(), data, means, run.phase.clone(), rates)
+    };
+    let mut rows: Vec<Row<'s>> = Vec::new();
+    for group in &contest.groups {
+        for run in &group.runs {
+            let own = setting(group, run);
+            let known = rows
+                .iter_mut()
+                .find(|row| row.run.is_some_and(|other| setting(row.group, other) == own));
+            let row = Row { group, run: Some(run), load: load_of(contest, group) };
+            match known {
+                Some(known) if known.group.threads < group.threads => *known = row,
+                Some(_) => {}
+                None => rows.push(row),
+            }
+        }
+    }
+    // Loads that nothing was measured on.
+    for group in contest.groups.iter().filter(|group| group.load.is_some()) {
+        let is_told = |row: &Row<'_>| {
+            row.load.is_some_and(|load| std::ptr::eq(load, group.load.as_ref().unwrap_or(load)))
+        };
+        if !rows.iter().any(is_told) {
+            rows.push(Row { group, run: None, load: group.load.as_ref() });
+        }
+    }
+    rows
+}
+
+fn offered(role: &RoleRow) -> Option<u64> {
+    let rate = role.metrics.value(&c::OFFERED_OPS_PER_S).filter(|_| role.open_loop)?;
+    Some(rate.round() as u64)
+}
+
+/// The load of the same engine and setting.
+fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
+    let alike = |other: &&&Group| {
+        let data = |g: &Group| (g.records, g.key_bytes, g.value_bytes_mean);
+        let means = |g: &Group| (g.ram(), g.volume.clone(), g.durability);
+        other.label == group.label && data(other) == data(group) && means(other) == means(group)
+    };
+    let own = group.load.as_ref();
+    own.or_else(|| contest.groups.iter().filter(alike).find_map(|other| other.load.as_ref()))
+}
+
+/// What tells the rows apart.
+fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
+    fn column<'s>(title: &str, cell: impl Fn(&Row<'s>) -> String + 's) -> Column<'s> {
+        Column { title: title.to_owned(), side: Side::Left, cell: Box::new(cell) }
+    }
+    let mut columns = vec![column("engine", |row| contest.name(&row.group.label))];
+    let groups = || rows.iter().map(|row| row.group);
+    if several(groups().map(|group| group.volume.clone())) {
+        columns.push(column("volume", |row| row.group.volume.clone().unwrap_or_default()));
+    }
+    if several(groups().map(data)) {
+        columns.push(column("data", |row| data(row.group)));
+    }
+    let held =
+        |group: &Group| group.ram_limit_held != Some(false) && group.tier_held != Some(false);
+    if several(groups().map(Group::ram)) || groups().any(|group| !held(group)) {
+        columns.push(column("RAM", move |row| {
+            let not = if held(row.group) { "" } else { " NOT HELD" };
+            format!("{}{not}", row.group.ram())
+        }));
+    }
+    if several(groups().map(|group| group.durability)) {
+        columns.push(column("durability", |row| row.group.durability.as_str().to_owned()));
+    }
+    if several(rows.iter().map(|row| row.run.map(|run| run.phase.as_str()))) {
+        columns.push(column("phase", |row| {
+            row.run.map_or_else(|| "load".to_owned(), |run| cut(&run.phase, 16))
+        }));
+    }
+    if groups().any(|group| group.threads.is_some()) {
+        let threads =
+            |row: &Row<'s>| row.group.threads.map_or_else(|| "-".to_owned(), |n| n.to_string());
+        columns.push(Column { side: Side::Right, ..column("threads", threads) });
+    }
+    columns
+}
+
+/// The figures: of each client group its rate and its p99, of the load its rate, and the cost.
+fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
+    let mut columns: Vec<Column<'s>> = Vec::new();
+    let mut add = |title: String, cell: Box<dyn Fn(&Row<'s>) -> String + 's>| {
+        columns.push(Column { title, side: Side::Right, cell });
+    };
+    let mut roles: Vec<(String, bool)> = Vec::new();
+    for role in rows.iter().filter_map(|row| row.run).flat_map(|run| &run.roles) {
+        if roles.iter().all(|(name, _)| *name != role.role) {
+            roles.push((role.role.clone(), role.open_loop));
+        }
+    }
+    for (name, open) in roles {
+        let of = name.clone();
+        if open {
+            let of = name.clone();
+            add(
+                format!("{}\ntarget/s", cut(&name, 10)),
+                Box::new(move |row| {
+                    let rate = role_of(row, &of).and_then(offered);
+                    rate.map_or_else(|| "-".to_owned(), units::grouped)
+                }),
+            );
+        }
+        add(
+            format!("{}\nops/s", cut(&name, 10)),
+            Box::new(move |row| {
+                figure(row, role_of(row, &of).map(|role| &role.metrics), &c::OPS_PER_S, grouped)
+            }),
+        );
+        let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
+        add(
+            "p99\nus".to_owned(),
+            Box::new(move |row| {
+                figure(row, role_of(row, &name).map(|role| &role.metrics), p99, microseconds)
+            }),
+        );
+    }
+    if rows.iter().any(|row| row.load.is_some()) {
+        add(
+            "load\nrecords/s".to_owned(),
+            Box::new(|row| {
+                figure(row, row.load.map(|load| &load.metrics), &c::RECORDS_PER_S, grouped)
+            }),
+        );
+    }
+    let costs: [(&str, &'static Definition, Format); 3] = [
+        ("write\namp.", &c::WRITE_AMPLIFICATION, ratio),
+        ("space\namp.", &c::SPACE_AMPLIFICATION, ratio),
+        ("RSS\nMiB", &c::RSS_PEAK, mebibytes),
+    ];
+    for (title, definition, format) in costs {
+        add(
+            title.to_owned(),
+            Box::new(move |row| {
+                let metrics =
+                    row.run.map(|run| &run.metrics).or(row.load.map(|load| &load.metrics));
+                figure(row, metrics, definition, format)
+            }),
+        );
+    }
+    columns
+}
+
+fn role_of<'s>(row: &Row<'s>, name: &str) -> Option<&'s RoleRow> {
+    row.run?.roles.iter().find(|role| role.role == name)
+}
+
+/// A figure; with `*` where trials are missing; else what became of the engine.
+fn figure(
+    row: &Row<'_>,
+    metrics: Option<&Metrics>,
+    definition: &Definition,
+    format: impl Fn(f64) -> String,
+) -> String {
+    let Some(metric) = metrics.and_then(|metrics| metrics.get(definition)) else {
+        return "-".to_owned();
+    };
+    match metric.value {
+        Some(value) if row.group.fate(metric.n).is_some() => {
+            format!("{} {}/{}", format(value), metric.n, row.group.trials.len())
+        }
+        Some(value) => format(value),
+        None => {
+            let fate = row.group.fate(0);
+            let fate = fate.as_deref().and_then(|fate| fate.split(" (").next());
+            fate.map_or_else(|| "-".to_owned(), |fate| cut(fate, 12))
+        }
+    }
+}
+
+/// What became of each engine, where none has a figure: in the words of its first case that says.
+pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
+    let line = |label: &&str| {
+        let of = |group: &&&Group| group.label == **label;
+        let own = || contest.groups.iter().filter(of);
+        let fate = own().find_map(|group| group.fate(0))?;
+        let message = own().flat_map(|group| &group.trials).find_map(|t| t.message.as_deref());
+        let message = message.map_or_else(String::new, |message| format!(": {message}"));
+        Some(Line::plain(cut(&format!("{} {fate}{message}", contest.name(label)), COLUMNS_MAX)))
+    };
+    let mut lines: Vec<Line> = contest.labels.iter().filter_map(line).collect();
+    let more = lines.len().saturating_sub(room);
+    lines.truncate(room);
+    Part { lines, left_out: (more > 0).then(|| format!("{more} more engines")) }
+}
+
+/// A line for each job of a bare drive.
+pub(super) fn drives(summary: &Summary, room: usize) -> Part {
+    let jobs = drive_jobs(summary);
+    if jobs.is_empty() {
+        return Part::default();
+    }
+    let volumes = several(jobs.iter().map(|(group, ..)| &group.volume));
+    let titles = [
+        "job", "volume", "I/O", "block", "depth", "threads", "IOPS", "spread %", "MB/s", "p50 us",
+        "p99 us", "p99.9 us",
+    ];
+    let kept = |title: &&str| volumes || *title != "volume";
+    let left = ["job", "volume", "I/O"];
+    let columns = titles.iter().filter(|title| kept(title)).map(|title| {
+        ((*title).to_owned(), if left.contains(title) { Side::Left } else { Side::Right })
+    });
+    let mut table = Table::titled(columns.collect());
+    for (group, run, job) in jobs {
+        for role in &run.roles {
+            let row = Row { group, run: Some(run), load: None };
+            let of = |definition, format: fn(f64) -> String| {
+                figure(&row, Some(&role.metrics), definition, format)
+            };
+            let bytes = role.metrics.value(&c::OPS_PER_S);
+            let bytes = bytes.map(|iops| ratio(iops * job.block_bytes as f64 / 1e6));
+            let mut cells = vec![cut(&group.label, 24)];
+            cells.extend(volumes.then(|| group.volume.clone().unwrap_or_default()));
+            cells.extend([
+                job.io.clone(),
+                units::exact_bytes(job.block_bytes),
+                role.depth.unwrap_or(1).to_string(),
+                role.threads.to_string(),
+                of(&c::OPS_PER_S, grouped),
+                spread(role.metrics.get(&c::OPS_PER_S)),
+                bytes.unwrap_or_else(|| "-".to_owned()),
+                of(&c::SERVICE_P50, microseconds),
+                of(&c::SERVICE_P99, microseconds),
+                of(&c::SERVICE_P999, microseconds),
+            ]);
+            table.row(&cells);
+        }
+    }
+    let mut part = fitted(&table, room, "jobs");
+    for line in &mut part.lines {
+        line.text = cut(&line.text, COLUMNS_MAX);
+    }
+    part
+}
+
+/// The answer of a search, and its points.
+pub(super) fn search(answer: &found::Answer, room: usize) -> Part {
+    let sentences = wrap(&kvdyno_record::text::one_line(&answer.sentences.join(" ")), 0);
+    let mut lines: Vec<Line> = sentences.lines().take(SENTENCE_LINES).map(Line::plain).collect();
+    lines.push(Line::blank());
+    let curve = fitted(&crate::search::curve(answer), room.saturating_sub(lines.len()), "points");
+    lines.extend(curve.lines);
+    for line in &mut lines {
+        line.text = cut(&line.text, COLUMNS_MAX);
+    }
+    Part { lines, left_out: curve.left_out }
+}

@@ -1,0 +1,297 @@
+//! The screen of every shape of run: as it is printed, and never more than a screen.
+
+use super::*;
+use kvdyno_analysis::fixture::Fixture;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::case::Outcome;
+use kvdyno_record::workload::{Rate, Schedule, Work};
+
+fn ending() -> Ending {
+    Ending {
+        show: "kvdyno show".to_owned(),
+        report: "kvdyno report writes runs/run.html".to_owned(),
+    }
+}
+
+/// The text; that it is one screen is asserted of every shape.
+fn screen(summary: &Summary) -> String {
+    let lines: Vec<String> = lines(summary, &ending()).iter().map(Line::whole).collect();
+    let text = lines.join("\n");
+    assert!(lines.len() <= LINES_MAX, "{} lines:\n{text}", lines.len());
+    for line in &lines {
+        assert!(line.chars().count() <= COLUMNS_MAX, "{line}\n{text}");
+        assert_eq!(line.trim_end(), line, "{text}");
+    }
+    assert!(text.contains("CONFIDENCE "), "{text}");
+    text
+}
+
+/// A fixture in which every engine has figures of its own, of every kind.
+fn distinct(trials: u32) -> Fixture {
+    let mut fixture = Fixture::with_trials(trials);
+    for case in &mut fixture.cases {
+        let factor = match case.record.case.engine.as_str() {
+            "lmdb" => 1,
+            "rocksdb" => 3,
+            _ => 7,
+        };
+        if let Some(process) = &mut case.record.process {
+            process.rss_peak_bytes *= factor;
+        }
+        for phase in &mut case.record.phases {
+            phase.wall_ns = phase.wall_ns * (10 + factor) / 10;
+            if phase.kind == "load" {
+                phase.roles.iter_mut().for_each(|r| r.window_ns = r.window_ns * (10 + factor) / 10);
+            }
+            if let Some(size) = &mut phase.database {
+                size.allocated_bytes *= factor;
+            }
+        }
+    }
+    fixture
+}
+
+/// Copies of an engine's cases under other names.
+fn more_engines(fixture: &mut Fixture, names: &[&str]) {
+    let own: Vec<_> =
+        fixture.cases.iter().filter(|case| case.record.case.engine == "lmdb").cloned().collect();
+    for (at, name) in names.iter().enumerate() {
+        for mut made in own.clone() {
+            let case = &mut made.record.case;
+            case.id = case.id.replace("_lmdb_", &format!("_{name}_"));
+            case.key = case.key.replace("lmdb", name);
+            case.label = (*name).to_owned();
+            case.database.made_by = case.database.made_by.replace("_lmdb_", &format!("_{name}_"));
+            case.database.id = case.database.id.replace("lmdb", name);
+            for phase in &mut made.record.phases {
+                for op in phase.roles.iter_mut().flat_map(|role| role.ops.values_mut()) {
+                    op.count = op.count * (20 + at as u64) / 15;
+                }
+            }
+            fixture.cases.push(made);
+        }
+    }
+    planned(fixture);
+}
+
+/// Copies of the cases of one number of threads with others.
+fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
+    let of_one =
+        |case: &&kvdyno_analysis::fixture::FixtureCase| case.record.case.threads == Some(1);
+    let own: Vec<_> = fixture.cases.iter().filter(of_one).cloned().collect();
+    for number in numbers {
+        for mut made in own.clone() {
+            let case = &mut made.record.case;
+            case.id = case.id.replace("_t1_", &format!("_t{number}_"));
+            case.key = case.key.replace("t1", &format!("t{number}"));
+            case.threads = Some(*number);
+            for phase in &mut case.phases {
+                if let Work::Measure(drive) = &mut phase.work {
+                    drive.roles[0].threads = *number;
+                }
+            }
+            for phase in made.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
+                phase.roles[0].threads = *number;
+            }
+            fixture.cases.push(made);
+        }
+    }
+    planned(fixture);
+}
+
+fn planned(fixture: &mut Fixture) {
+    fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
+}
+
+#[test]
+fn two_engines_at_a_few_numbers_of_threads() {
+    insta::assert_snapshot!("two_engines", screen(&distinct(4).summary()));
+}
+
+#[test]
+fn one_trial_claims_nothing() {
+    let text = screen(&distinct(1).summary());
+    assert!(text.contains("(1 trial)") && !text.contains("significant"), "{text}");
+}
+
+#[test]
+fn one_engine_has_its_range() {
+    let mut fixture = distinct(4);
+    fixture.cases.retain(|case| case.record.case.engine == "lmdb");
+    planned(&mut fixture);
+    insta::assert_snapshot!("one_engine", screen(&fixture.summary()));
+}
+
+#[test]
+fn three_engines_stand_beside_the_first() {
+    let mut fixture = distinct(4);
+    more_engines(&mut fixture, &["third"]);
+    insta::assert_snapshot!("three_engines", screen(&fixture.summary()));
+}
+
+#[test]
+fn many_threads_and_engines_are_chosen_from_and_it_says_so() {
+    let mut fixture = distinct(2);
+    more_threads(&mut fixture, &[4, 8, 16, 32, 64, 128, 256]);
+    let text = screen(&fixture.summary());
+    insta::assert_snapshot!("many_threads", text);
+    assert!(text.contains("Left out: "), "{text}");
+    let mut fixture = distinct(2);
+    let names: Vec<String> = (1..60).map(|n| format!("with-a-long-name-{n}")).collect();
+    more_engines(&mut fixture, &names.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = screen(&fixture.summary());
+    assert!(text.contains("more rows"), "{text}");
+}
+
+#[test]
+fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
+    let mut fixture = distinct(4);
+    for trial in 1..=4 {
+        for name in [format!("rocksdb_load_r{trial}"), format!("rocksdb_t1_r{trial}")] {
+            let case = fixture.case(&name);
+            case.record.outcome = Outcome::DoesNotFit {
+                message: "killed by the kernel for its RAM limit while in `verify`".to_owned(),
+            };
+            case.record.phases.retain(|phase| phase.kind == "load");
+        }
+    }
+    let summary = fixture.summary();
+    insta::assert_snapshot!("did_not_fit", screen(&summary));
+    let answers = kvdyno_analysis::answer::answers(&summary);
+    let said: Vec<&str> = answers.iter().map(|answer| answer.sentence.as_str()).collect();
+    assert!(said[0].ends_with("; RocksDB did not fit (0 of 4 trials)."), "{said:?}");
+    assert!(said.iter().all(|text| !text.contains("times")), "{said:?}");
+}
+
+#[test]
+fn where_nothing_fitted_it_says_so() {
+    let mut fixture = distinct(4);
+    for case in &mut fixture.cases {
+        let message = "killed by the kernel for its RAM limit while in `opening`".to_owned();
+        case.record.outcome = Outcome::DoesNotFit { message };
+        case.record.phases.clear();
+    }
+    let text = screen(&fixture.summary());
+    assert!(text.contains("\nLMDB did not fit (0 of 4 trials): killed by the kernel"), "{text}");
+    assert!(text.contains("\nRocksDB did not fit (0 of 4 trials)"), "{text}");
+    assert!(!text.contains("cases not done"), "{text}");
+}
+
+#[test]
+fn a_trial_that_is_missing_is_said_beside_its_figure() {
+    let mut fixture = distinct(4);
+    let case = fixture.case("rocksdb_t1_r2");
+    case.record.outcome = Outcome::Killed { signal: 9, message: "in phase measure".to_owned() };
+    case.record.phases.retain(|phase| phase.name != "measure");
+    let summary = fixture.summary();
+    let text = screen(&summary);
+    assert!(text.contains("RocksDB has figures of 3 of 4 trials: 1 was killed (9)"), "{text}");
+    let answers = kvdyno_analysis::answer::answers(&summary);
+    let sentence = &answers.iter().find(|a| a.workload == "measure").unwrap().sentence;
+    assert!(sentence.contains("; RocksDB has figures of 3 of 4 trials"), "{sentence}");
+}
+
+#[test]
+fn a_target_rate_shows_response_times() {
+    let mut fixture = distinct(4);
+    for case in &mut fixture.cases {
+        for phase in &mut case.record.case.phases {
+            if let Work::Measure(drive) = &mut phase.work {
+                drive.roles[0].rate =
+                    Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
+            }
+        }
+        for phase in case.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {
+            phase.roles[0].offered_per_s = Some(2_000.0);
+        }
+        let mut later = Vec::new();
+        for (start, length, tag, samples) in &case.histograms {
+            if let Some(tag) = tag.strip_suffix("get/service") {
+                later.push((*start, *length, format!("{tag}get/response"), samples.clone()));
+            }
+        }
+        case.histograms.extend(later);
+    }
+    planned(&mut fixture);
+    insta::assert_snapshot!("target_rate", screen(&fixture.summary()));
+}
+
+#[test]
+fn several_settings_have_a_row_each() {
+    let mut fixture = distinct(2);
+    let own = fixture.cases.clone();
+    for mut made in own {
+        let case = &mut made.record.case;
+        case.id = format!("{}_small", case.id);
+        case.key = format!("{} small", case.key);
+        case.database.made_by = format!("{}_small", case.database.made_by);
+        case.ram_limit_bytes = Some(7 << 20);
+        made.record.ram_limit.requested_bytes = Some(7 << 20);
+        made.record.ram_limit.enforced_by = None;
+        fixture.cases.push(made);
+    }
+    planned(&mut fixture);
+    let text = screen(&fixture.summary());
+    insta::assert_snapshot!("two_ram_limits", text);
+    assert!(text.contains("NOT HELD"), "{text}");
+}
+
+#[test]
+fn a_bare_drive_alone_and_beside_engines() {
+    insta::assert_snapshot!("drive_alone", screen(&Fixture::of_drive_alone(3).summary()));
+    let text = screen(&Fixture::with_drive(4).summary());
+    assert!(text.contains("% of raw-device IOPS") && text.contains("--drive"), "{text}");
+}
+
+#[test]
+fn loads_alone_and_a_partial_run() {
+    let mut fixture = distinct(2);
+    fixture.cases.retain(|case| case.record.case.threads.is_none());
+    planned(&mut fixture);
+    insta::assert_snapshot!("loads_alone", screen(&fixture.summary()));
+    let mut partial = distinct(2);
+    partial.cases.truncate(2);
+    partial.run.ended_unix_ns = None;
+    let folder = tempfile::tempdir().unwrap();
+    let run = partial.write_partial(&folder.path().join("run"));
+    let text = screen(&Summary::read(&run).unwrap());
+    assert!(text.contains("2/18 cases") && text.contains("kvdyno resume"), "{text}");
+}
+
+#[test]
+fn what_voids_figures_stands_on_the_screen() {
+    let mut fixture = distinct(4);
+    fixture.case("rocksdb_t1_r1").op("measure", "readers", "get").missing = 7;
+    for case in &mut fixture.cases {
+        case.record.not_measured = vec!["cachestat is not there: kernel 6.1".to_owned()];
+    }
+    let text = screen(&fixture.summary());
+    assert!(text.contains("\nINVALID keys-missing: "), "{text}");
+    assert!(text.contains("\nNOT MEASURED: cachestat is not there"), "{text}");
+}
+
+#[test]
+fn hostile_names_stay_harmless() {
+    let mut fixture = distinct(2);
+    for case in &mut fixture.cases {
+        case.record.case.label = format!("{}\x1b[31m\n\u{202e}", case.record.case.label);
+    }
+    fixture.plan.suite = "a\x1b[2Jb".to_owned();
+    fixture.run.suite = "a\x1b[2Jb".to_owned();
+    planned(&mut fixture);
+    let text = screen(&fixture.summary());
+    assert!(!text.contains(['\x1b', '\u{202e}', '\r']), "{text}");
+}
+
+#[test]
+fn more_than_two_versions_are_what_the_screen_shows() {
+    let summary = Fixture::with_versions(&["LMDB", "RocksDB", "null"]).summary();
+    let lines = lines(&summary, &Ending::default());
+    let text: Vec<String> = lines.iter().map(Line::whole).collect();
+    assert!(text.len() <= LINES_MAX, "{text:?}");
+    for version in ["1.0 ", "2.0 ", "3.0 "] {
+        assert!(text.iter().any(|line| line.starts_with(version)), "{version}: {text:#?}");
+    }
+    assert!(text.iter().any(|line| line.starts_with("No step is judged")), "{text:#?}");
+    assert!(text.iter().all(|line| line.chars().count() <= COLUMNS_MAX), "{text:#?}");
+}

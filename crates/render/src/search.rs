@@ -1,0 +1,116 @@
+//! The curve of a search as a table: a line for each point, the easiest first.
+
+use crate::table::{Side, Table};
+use crate::wrap::wrap;
+use kvdyno_analysis::search::answer::{Answer, Condition, Point};
+use kvdyno_analysis::search::words::spread;
+use kvdyno_analysis::stats::median;
+use kvdyno_record::search::Axis;
+use kvdyno_record::units;
+
+/// The curve.
+pub fn curve(answer: &Answer) -> Table {
+    let ram = answer.axis == Axis::Ram;
+    let mut titles = match &answer.axis {
+        Axis::Ram => vec!["RAM".to_owned(), "data\n/RAM".to_owned()],
+        Axis::Rate { role } => vec![format!("offered\nto {role}"), "done".to_owned()],
+    };
+    titles.extend(answer.conditions.iter().map(title));
+    titles.push("met".to_owned());
+    let mut table = Table::titled(titles.into_iter().map(|title| (title, Side::Right)).collect());
+    let points = answer.points.iter().rev();
+    let points: Vec<&Point> = if ram { points.collect() } else { points.rev().collect() };
+    for point in points.into_iter().chain(&answer.fastest) {
+        let cells = cells(answer, point, &mut table);
+        table.row(&cells);
+    }
+    table
+}
+
+fn title(condition: &Condition) -> String {
+    let bound = condition.words(condition.bound);
+    let sign = if condition.latency { '<' } else { '>' };
+    let equal = if condition.inclusive { "=" } else { "" };
+    format!("{}\n{sign}{equal} {bound}", condition.about)
+}
+
+fn cells(answer: &Answer, point: &Point, table: &mut Table) -> Vec<String> {
+    let mut cells = match (&answer.axis, point.value) {
+        (Axis::Ram, value) => {
+            let bytes = value.unwrap_or(0).max(1);
+            let ratio = answer.user_bytes as f64 / bytes as f64;
+            vec![answer.words(bytes), format!("{ratio:.2}")]
+        }
+        (Axis::Rate { .. }, value) => {
+            let done: Vec<f64> = point.done_per_s.iter().flatten().copied().collect();
+            let offered = value.map_or("closed loop".to_owned(), |value| answer.words(value));
+            vec![offered, median(&done).map_or("-".to_owned(), units::rate)]
+        }
+    };
+    for (condition, values) in answer.conditions.iter().zip(&point.figures) {
+        let figure =
+            if has_ranges(answer) { spread(condition, values) } else { middle(condition, values) };
+        cells.push(figure.unwrap_or_else(|| "-".to_owned()));
+    }
+    let marks: Vec<String> =
+        point.whys.iter().chain(&point.void).map(|why| table.footnotes.mark(why)).collect();
+    let votes = match (point.value, point.complete) {
+        (None, _) => "not judged".to_owned(),
+        _ if point.void.is_some() => "not judged".to_owned(),
+        (_, true) => format!("{} of {}", point.met, point.trials),
+        (_, false) => "not done yet".to_owned(),
+    };
+    cells.push([vec![votes], marks].concat().join(" "));
+    cells
+}
+
+/// More than two ranges are wider than a terminal.
+fn has_ranges(answer: &Answer) -> bool {
+    answer.conditions.len() <= 2
+}
+
+fn middle(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
+    let values: Vec<f64> = values.iter().flatten().copied().collect();
+    median(&values).map(|value| condition.words(value))
+}
+
+/// How to read it.
+pub fn aid(answer: &Answer) -> String {
+    let ranges = if has_ranges(answer) { " (and their range)" } else { "; --json has each" };
+    let mut aid = format!(
+        "Medians of the trials{ranges}. A point meets the target when each of its trials does."
+    );
+    let mut told: Vec<&str> = Vec::new();
+    for clock in answer.conditions.iter().flat_map(|condition| condition.clocks.values()) {
+        if told.contains(clock) {
+            continue;
+        }
+        told.push(clock);
+        let roles = roles_with(answer, clock);
+        aid += &match *clock {
+            "response" => format!(
+                " Latencies of {roles} are response times, from the moment at which an operation \
+                 was due (an open loop){}.",
+                if answer.fastest.is_some() {
+                    "; in the closed loop service times of calls"
+                } else {
+                    ""
+                }
+            ),
+            _ => format!(" Latencies of {roles} are service times of calls (a closed loop)."),
+        };
+    }
+    wrap(&aid, 0)
+}
+
+fn roles_with(answer: &Answer, wanted: &str) -> String {
+    let all = answer.conditions.iter().flat_map(|condition| &condition.clocks);
+    let mut roles: Vec<&str> =
+        all.filter(|(_, clock)| **clock == wanted).map(|(role, _)| role.as_str()).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    roles.join(", ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! A table of text: columns with a title and a side, cells that are harmless on a terminal.
+
+use super::footnotes::Footnotes;
+use comfy_table::{Cell, CellAlignment, LineStyle, TableStyle};
+use kvdyno_analysis::metric::{Definition, Metrics};
+use kvdyno_record::text::one_line;
+
+/// Rules only below the titles: reads the same in a terminal, a mail and a diff.
+const STYLE: TableStyle =
+    TableStyle::new().header_separator(LineStyle::none().fill('-').junction('-'));
+
+/// Which side a column's cells stand on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A table in the making.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    titles: Vec<(String, Side)>,
+    rows: Vec<Vec<String>>,
+    /// Why cells are empty.
+    pub footnotes: Footnotes,
+}
+
+impl Table {
+    /// A table of columns: titles may have two lines.
+    pub fn new(columns: impl IntoIterator<Item = (&'static str, Side)>) -> Self {
+        let titles = columns.into_iter().map(|(title, side)| (title.to_owned(), side)).collect();
+        Self { titles, ..Self::default() }
+    }
+
+    /// The same with titles that are made up.
+    pub fn titled(titles: Vec<(String, Side)>) -> Self {
+        Self { titles, ..Self::default() }
+    }
+
+    /// Adds a row; it has a cell for every column.
+    pub fn row(&mut self, cells: &[String]) {
+        debug_assert_eq!(cells.len(), self.titles.len());
+        self.rows.push(cells.iter().map(|cell| one_line(cell).into_owned()).collect());
+    }
+
+    /// Its columns: titles, and the side their cells stand on.
+    pub fn columns(&self) -> &[(String, Side)] {
+        &self.titles
+    }
+
+    /// Its rows.
+    pub fn rows(&self) -> &[Vec<String>] {
+        &self.rows
+    }
+
+    /// No rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// A figure's cell: its value through `format`; `-` with a footnote where there is none.
+    pub fn figure(
+        &mut self,
+        metrics: &Metrics,
+        definition: &Definition,
+        format: impl Fn(f64) -> String,
+    ) -> String {
+        let metric = metrics.get(definition);
+        match metric.and_then(|metric| metric.value) {
+            Some(value) => format(value),
+            None => match metric.and_then(|metric| metric.missing.as_deref()) {
+                Some(why) => format!("- {}", self.footnotes.mark(why)),
+                None => "-".to_owned(),
+            },
+        }
+    }
+
+    /// As text: titles, a rule, rows, and the footnotes below. No line ends in a space.
+    pub fn text(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE);
+        let aligned = |text: &str, side| {
+            Cell::new(text).set_alignment(match side {
+                Side::Left => CellAlignment::Left,
+                Side::Right => CellAlignment::Right,
+            })
+        };
+        table.set_header(self.titles.iter().map(|(title, side)| aligned(title, *side)));
+        for row in &self.rows {
+            let cells = row.iter().zip(&self.titles);
+            table.add_row(cells.map(|(cell, (_, side))| aligned(cell, *side)));
+        }
+        for column in table.column_iter_mut() {
+            column.set_padding((0, 1));
+        }
+        let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+        lines.extend(self.footnotes.lines().iter().map(|line| one_line(line).into_owned()));
+        lines.join("\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_cells_stay_on_their_line() {
+        let mut table = Table::new([("name", Side::Left), ("n", Side::Right)]);
+        table.row(&["a\x1b[2J\nb".into(), "1".into()]);
+        table.row(&["LMDB".into(), "1,234".into()]);
+        let mark = table.footnotes.mark("no\r\nreason");
+        table.row(&["x".into(), format!("- {mark}")]);
+        assert_eq!(
+            table.text(),
+            "name               n\n\
+             ---------------------\n\
+             a\\u{1b}[2J\\nb      1\n\
+             LMDB           1,234\n\
+             x              - [1]\n\
+             [1] no\\r\\nreason"
+        );
+    }
+}

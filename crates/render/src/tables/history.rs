@@ -1,0 +1,61 @@
+//! Engines over their versions: a row for each figure, a column for each version.
+
+use super::Titled;
+use crate::table::{Side, Table};
+use crate::versus::figure;
+use crate::wrap::wrap;
+use kvdyno_analysis::history::{Course, History, Step};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::units;
+
+/// In the narrow table: what most ask for first.
+const FIRST: [&str; 3] = ["records_per_s", "ops_per_s", "service_ns_p99"];
+
+/// No more steps are told one by one.
+const TOLD_MAX: usize = 12;
+
+/// A table for each engine that the suite has in several versions.
+pub(super) fn history(summary: &Summary, wide: bool) -> Vec<Titled> {
+    summary.history.iter().map(|history| titled(history, wide)).collect()
+}
+
+fn titled(history: &History, wide: bool) -> Titled {
+    let versions = history.versions.iter();
+    let versions = versions.map(|release| (release.version.clone(), Side::Right));
+    let what = [("phase and role".to_owned(), Side::Left), ("figure".to_owned(), Side::Left)];
+    let mut table = Table::titled(what.into_iter().chain(versions).collect());
+    for course in history.figures.iter().filter(|course| wide || FIRST.contains(&course.figure)) {
+        let steps = std::iter::once(None).chain(course.steps.iter().map(Option::as_ref));
+        let cells = course.values.iter().zip(steps).map(|(value, step)| {
+            let Some(median) = value.and_then(|value| value.median) else { return "-".to_owned() };
+            format!("{}{}", figure(course.unit, median), step.map_or_else(String::new, Step::mark))
+        });
+        let what = [course.place(), course.figure.to_owned()];
+        table.row(&what.into_iter().chain(cells).collect::<Vec<_>>());
+    }
+    let title = "Versions: what each step changed";
+    Titled { name: "history", title, table, aid: aid(history) }
+}
+
+fn aid(history: &History) -> String {
+    let trials = |course: &Course| course.values.iter().flatten().map(|value| value.n).max();
+    let trials = history.figures.iter().filter_map(trials).max().unwrap_or(0);
+    let (engine, noise) = (&history.engine, units::percent(history.noise));
+    let mut lines = vec![wrap(
+        &format!(
+            "{engine}: medians of {trials} trials. +8%: against the version before, where its 95 % \
+             interval leaves 1 out, a rank test agrees and it is more than {noise}; chance alone \
+             would mark {:.1} of all steps.",
+            history.false_alarms_expected
+        ),
+        0,
+    )];
+    let changes = history.changes();
+    lines.extend(history.told().map(|told| wrap(&format!("{told}."), 0)));
+    lines.extend(changes.iter().take(TOLD_MAX).map(|change| wrap(change, 2)));
+    let more = changes.len().saturating_sub(TOLD_MAX);
+    if more > 0 {
+        lines.push(format!("and {more} more: `kvdyno show --json`, `history`"));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,96 @@
+//! Tables of records made by hand.
+
+use super::all;
+use kvdyno_analysis::fixture::{Fixture, hiccups};
+use kvdyno_record::blockio::{
+    BlockIo, BlockIoFile, Cell, IoKind, IoOwner, Lost, PhaseBlockIo, Watch, WatchedDevice,
+    slot_begin_ns,
+};
+
+fn slot(ns: u64) -> u32 {
+    (0..320).rev().find(|slot| slot_begin_ns(*slot) <= ns).unwrap()
+}
+
+#[test]
+fn trials_are_summed_and_rare_rows_wait_for_wide() {
+    let mut fixture = Fixture::new();
+    fixture.run.block_io = Watch::Latency;
+    let cell = |kind, owner, count: u64| Cell {
+        device: 0,
+        kind,
+        owner,
+        count,
+        bytes: 4096 * count,
+        fua: 0,
+        latency_ns: 50_000 * count,
+        slots: vec![(slot(50_000), count)],
+    };
+    for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
+        let cells = vec![
+            cell(IoKind::Read, IoOwner::Ours, 40_000),
+            cell(IoKind::Flush, IoOwner::Kernel, 3),
+            cell(IoKind::Discard, IoOwner::Foreign, 2),
+        ];
+        let io = BlockIo { cells, lost: Lost { unseen: 1, ..Lost::default() } };
+        let phases = vec![PhaseBlockIo { phase: "measure".to_owned(), io }];
+        let devices = vec![WatchedDevice { name: "vda".to_owned(), disk: "vda".to_owned() }];
+        let file = BlockIoFile { devices, phases, logged: None };
+        fixture.case(trial).block_io = Some(file);
+    }
+    let summary = fixture.summary();
+    let [phase] = &summary.block_io[..] else { panic!("{:?}", summary.block_io) };
+    assert_eq!((phase.trials, phase.flushes, phase.lost), (2, 6, 2));
+    assert_eq!(phase.rows.iter().map(|row| row.count).collect::<Vec<_>>(), [80_000, 6, 4]);
+    assert_eq!(phase.rows[0].latency_ns_mean.round() as u64, 50_000);
+    let text = |wide| {
+        let tables = all(&summary, wide);
+        let table = tables.into_iter().find(|table| table.title.starts_with("Block I/O"));
+        let table = table.unwrap();
+        format!("{}\n{}", table.table.text(), table.aid)
+    };
+    let (narrow, wide) = (text(false), text(true));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 100), "{narrow}");
+    assert!(narrow.contains("80,000") && !narrow.contains("discard"), "{narrow}");
+    assert!(wide.contains("discard"), "{wide}");
+    assert!(narrow.contains("Lost in measure of LMDB: 2 requests"), "{narrow}");
+}
+
+#[test]
+fn it_stands_below_the_latencies_on_a_terminal_and_in_markdown() {
+    let mut fixture = Fixture::new();
+    let below = |fixture: &Fixture| {
+        let summary = fixture.summary();
+        let tables = all(&summary, false);
+        let found: Vec<&str> = tables
+            .iter()
+            .filter(|titled| titled.aid.contains("\nscheduling jitter of this machine, 2.00 s"))
+            .map(|titled| titled.title)
+            .collect();
+        let longest = tables.iter().flat_map(|titled| titled.aid.lines()).map(str::len).max();
+        assert!(longest <= Some(100), "{longest:?}");
+        assert_eq!(crate::markdown::page(&summary).contains("max 13.4 ms"), !found.is_empty());
+        found
+    };
+    assert!(below(&fixture).is_empty(), "records of before have none");
+    fixture.run.hiccups = Some(hiccups());
+    assert_eq!(below(&fixture), ["Run: what each client group got"]);
+}
+
+#[test]
+fn a_ratio_over_volumes_says_which_it_is_over() {
+    let mut fixture = Fixture::new();
+    let drive = kvdyno_record::host::Drive { name: "vda".to_owned(), ..Default::default() };
+    fixture.on_volume("_rocksdb_", "xfs", &drive, true);
+    fixture.on_volume("_lmdb_", "ext4", &drive, true);
+    let tables = all(&fixture.summary(), false);
+    assert!(tables.iter().any(|table| table.aid.contains("over the same engine's on ext4")));
+}
+
+#[test]
+fn engines_that_took_turns_on_a_database_are_told() {
+    let mut fixture = Fixture::new();
+    let before = ["0001_lmdb_load_r1", "0002_lmdb_t1_r1"].map(str::to_owned).to_vec();
+    fixture.case("lmdb_t2_r1").record.database_used_by = before;
+    let tables = all(&fixture.summary(), false);
+    assert!(tables.iter().any(|table| table.aid.contains("took turns on one database")));
+}

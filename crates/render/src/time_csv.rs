@@ -1,0 +1,327 @@
+//! Time lines as CSV: what each role did slice by slice (`series.csv`), and what device and process
+//! did meanwhile (`machine.csv`). Read and written a line at a time: those of a day do not fit into
+//! memory. Numbers are not rounded; what is not known is empty.
+
+use super::inert::inert;
+use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_record::case::PhaseRecord;
+use kvdyno_record::files::RecordError;
+use kvdyno_record::hlog::{Interval, Kind};
+use kvdyno_record::series::{MachineReading, Slice, SliceCounts};
+use kvdyno_record::usage::{DeviceUsage, Snapshot};
+use std::io::Write;
+use std::iter::Peekable;
+
+const MEBI: f64 = 1_048_576.0;
+/// Rates over less are noise: the first reading is taken right after the phase's own.
+const RATE_S_MIN: f64 = 0.05;
+/// Fewer samples beyond a percentile say nothing of it.
+const BEYOND_MIN: f64 = 10.0;
+
+/// What a line is about.
+fn about(case: &CaseEvidence) -> Vec<String> {
+    let case = &case.case;
+    vec![
+        inert(&case.id).into_owned(),
+        inert(&case.label).into_owned(),
+        inert(&case.engine).into_owned(),
+        case.threads.map(|threads| threads.to_string()).unwrap_or_default(),
+        case.shape.value_bytes_mean.to_string(),
+        case.trial.to_string(),
+    ]
+}
+
+/// A line for each slice, role and operation of every case that left any.
+pub fn series(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_writer(to);
+    writer.write_record(
+        ABOUT.iter().chain(&["phase", "role", "op", "slice"]).chain(&SERIES).copied(),
+    )?;
+    for case in &evidence.cases {
+        let Some(folder) = case.folder() else { continue };
+        let about = about(case);
+        let mut times = folder.latency()?.peekable();
+        for slice in folder.series()? {
+            let slice = slice?;
+            let block = block(&slice, &mut times)?;
+            for (role, ops) in &slice.roles {
+                for (op, counts) in ops {
+                    let names = [&slice.phase, role, op, &slice.slice.to_string()];
+                    let line = operations(&slice, *counts, [role, op], &block);
+                    write(&mut writer, &about, &names.map(String::as_str), &line)?;
+                }
+            }
+        }
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+const ABOUT: [&str; 6] = ["case", "label", "engine", "threads", "value_bytes_mean", "trial"];
+
+/// What is known of a slice's operations, in the units of their names.
+const SERIES: [&str; 14] = [
+    "start_s",
+    "length_s",
+    "operations",
+    "errors",
+    "ops_per_s",
+    "service_mean_us",
+    "service_p50_us",
+    "service_p99_us",
+    "service_p999_us",
+    "service_max_us",
+    "response_p50_us",
+    "response_p99_us",
+    "response_p999_us",
+    "response_operations",
+];
+
+fn operations(
+    slice: &Slice,
+    counts: SliceCounts,
+    [role, op]: [&str; 2],
+    block: &[Interval],
+) -> Vec<Option<f64>> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let done = counts.count > 0;
+    let of = |kind: Kind| {
+        let interval = block.iter().find(|i| i.role == role && i.op == op && i.kind == kind)?;
+        Some(interval.counts.as_slice())
+    };
+    let total = |counts: &[(u64, u64)]| counts.iter().map(|(_, n)| n).sum::<u64>();
+    // Where a kill cut one of the two files short they are of different slices.
+    let service = of(Kind::Service).filter(|times| total(times) == counts.count);
+    let response = of(Kind::Response).filter(|_| service.is_some());
+    let at = |times: Option<&[(u64, u64)]>, share| times.and_then(|t| percentile_us(t, share));
+    vec![
+        Some(seconds(slice.start_ns)),
+        Some(seconds(slice.length_ns)),
+        Some(counts.count as f64),
+        Some(counts.errors as f64),
+        (slice.length_ns > 0).then(|| counts.count as f64 / seconds(slice.length_ns)),
+        done.then(|| counts.service_ns as f64 / 1e3 / counts.count as f64),
+        at(service, 0.5),
+        at(service, 0.99),
+        at(service, 0.999),
+        done.then_some(counts.service_ns_max as f64 / 1e3),
+        at(response, 0.5),
+        at(response, 0.99),
+        at(response, 0.999),
+        response.map(|times| total(times) as f64),
+    ]
+}
+
+/// The histograms of a slice: they follow each other in the log as the slices do, and a slice in
+/// which nothing ended has none.
+fn block(
+    slice: &Slice,
+    times: &mut Peekable<impl Iterator<Item = Result<Interval, RecordError>>>,
+) -> Result<Vec<Interval>, RecordError> {
+    let mut block: Vec<Interval> = Vec::new();
+    let any = slice.roles.values().flat_map(|ops| ops.values()).any(|counts| counts.count > 0);
+    while any
+        && times.peek().is_some_and(|next| {
+            next.as_ref().map_or(true, |next| {
+                next.phase == slice.phase
+                    && block.first().is_none_or(|first| first.start == next.start)
+            })
+        })
+    {
+        block.extend(times.next().transpose()?);
+    }
+    Ok(block)
+}
+
+/// In microseconds; none where fewer than ten samples lie beyond.
+fn percentile_us(counts: &[(u64, u64)], share: f64) -> Option<f64> {
+    let total: u64 = counts.iter().map(|(_, n)| n).sum();
+    if (total as f64) * (1.0 - share) < BEYOND_MIN {
+        return None;
+    }
+    let rank = (total as f64 * share).ceil() as u64;
+    let mut before = 0;
+    let reaches = |(_, n): &&(u64, u64)| {
+        before += n;
+        before >= rank
+    };
+    counts.iter().find(reaches).map(|(ns, _)| *ns as f64 / 1e3)
+}
+
+/// A line for each reading of the machine's counters, with what they grew by since the one before.
+pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
+    let mut writer = csv::Writer::from_writer(to);
+    writer.write_record(ABOUT.iter().chain(&["phase", "device"]).chain(&MACHINE).copied())?;
+    for case in &evidence.cases {
+        let (Some(folder), Some(record)) = (case.folder(), &case.record) else { continue };
+        let about = about(case);
+        let mut before: Option<(&PhaseRecord, Snapshot)> = None;
+        for reading in folder.machine()? {
+            let MachineReading { phase, reading, rss_bytes, database } = reading?;
+            let Some(of) = record.phases.iter().find(|known| known.name == phase) else { continue };
+            let earlier = match before.take() {
+                Some((known, earlier)) if known.name == of.name => earlier,
+                _ => of.before.clone(),
+            };
+            let passed = reading.at_unix_ns.saturating_sub(earlier.at_unix_ns) as f64 / 1e9;
+            if passed < RATE_S_MIN {
+                before = Some((of, earlier));
+                continue;
+            }
+            let device = reading.device.as_ref().map_or("", |device| device.device.as_str());
+            let mut line = grown(&earlier, &reading, passed);
+            line[0] = Some(reading.at_unix_ns.saturating_sub(of.started_unix_ns) as f64 / 1e9);
+            line.push(rss_bytes.map(|bytes| bytes as f64 / MEBI));
+            line.push(database.map(|size| size.allocated_bytes as f64 / MEBI));
+            write(&mut writer, &about, &[&phase, device], &line)?;
+            before = Some((of, reading));
+        }
+    }
+    writer.flush()?;
+    Ok(())
+}
+
+/// What is known of the machine, in the units of their names; all but the last two are rates and
+/// means since the reading before.
+const MACHINE: [&str; 15] = [
+    "at_s",
+    "cpu_percent",
+    "steal_percent",
+    "reads_per_s",
+    "read_bytes_per_s",
+    "writes_per_s",
+    "write_bytes_per_s",
+    "flushes_per_s",
+    "read_mean_us",
+    "write_mean_us",
+    "flush_mean_us",
+    "device_busy_percent",
+    "device_queue",
+    "rss_mib",
+    "database_mib",
+];
+
+fn grown(before: &Snapshot, now: &Snapshot, passed_s: f64) -> Vec<Option<f64>> {
+    let grew = |read: &dyn Fn(&Snapshot) -> Option<u64>| {
+        Some(read(now)?.saturating_sub(read(before)?) as f64)
+    };
+    let rate = |read: &dyn Fn(&Snapshot) -> Option<u64>| Some(grew(read)? / passed_s);
+    let device = |read: fn(&DeviceUsage) -> Option<u64>| {
+        move |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read)
+    };
+    let mean_us = |ns: fn(&DeviceUsage) -> Option<u64>, n: fn(&DeviceUsage) -> Option<u64>| {
+        let (ns, n) = (grew(&device(ns))?, grew(&device(n))?);
+        (n > 0.0).then(|| ns / 1e3 / n)
+    };
+    let cpu = |snapshot: &Snapshot| {
+        let process = snapshot.process.as_ref()?;
+        Some(process.user_ns + process.system_ns)
+    };
+    vec![
+        None,
+        rate(&cpu).map(|ns| ns / 1e7),
+        rate(&|snapshot| snapshot.steal_ns).map(|ns| ns / 1e7),
+        rate(&device(|d| Some(d.reads))),
+        rate(&device(|d| Some(d.read_bytes))),
+        rate(&device(|d| Some(d.writes))),
+        rate(&device(|d| Some(d.write_bytes))),
+        rate(&device(|d| d.flushes)),
+        mean_us(|d| Some(d.read_ns), |d| Some(d.reads)),
+        mean_us(|d| Some(d.write_ns), |d| Some(d.writes)),
+        mean_us(|d| d.flush_ns, |d| d.flushes),
+        rate(&device(|d| Some(d.busy_ns))).map(|ns| ns / 1e7),
+        rate(&device(|d| Some(d.queue_ns))).map(|ns| ns / 1e9),
+    ]
+}
+
+fn write<W: Write>(
+    writer: &mut csv::Writer<W>,
+    about: &[String],
+    names: &[&str],
+    line: &[Option<f64>],
+) -> csv::Result<()> {
+    let names = names.iter().map(|name| inert(name).into_owned());
+    let line = line.iter().map(|value| value.map(|value| value.to_string()).unwrap_or_default());
+    writer.write_record(about.iter().cloned().chain(names).chain(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+    use std::collections::BTreeMap;
+
+    /// Rows by heading.
+    fn rows(csv: &[u8]) -> Vec<BTreeMap<String, String>> {
+        let mut reader = csv::Reader::from_reader(csv);
+        reader.deserialize().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn every_slice_and_reading_of_the_fixture_has_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let evidence = Evidence::read(&Fixture::new().write(&folder.path().join("run"))).unwrap();
+        let mut text = Vec::new();
+        series(&evidence, &mut text).unwrap();
+        let lines = rows(&text);
+        let mut expected = 0;
+        for case in &evidence.cases {
+            for slice in case.series().unwrap() {
+                expected += slice.unwrap().roles.values().map(BTreeMap::len).sum::<usize>();
+            }
+        }
+        assert!(expected > 0);
+        assert_eq!(lines.len(), expected);
+        let number = |line: &BTreeMap<String, String>, name: &str| line[name].parse::<f64>().ok();
+        for line in &lines {
+            let rate = number(line, "operations").unwrap() / number(line, "length_s").unwrap();
+            assert!((rate - number(line, "ops_per_s").unwrap()).abs() < rate * 1e-9 + 1e-9);
+            if let Some((p50, p99)) =
+                number(line, "service_p50_us").zip(number(line, "service_p99_us"))
+            {
+                assert!(p50 <= p99, "{line:?}");
+            }
+        }
+        let mut text = Vec::new();
+        machine(&evidence, &mut text).unwrap();
+        for line in rows(&text) {
+            assert!(number(&line, "at_s").is_some(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_samples_beyond() {
+        let counts = [(1000, 980), (2000, 20)];
+        assert_eq!(percentile_us(&counts, 0.5), Some(1.0));
+        assert_eq!(percentile_us(&counts, 0.99), Some(2.0));
+        assert_eq!(percentile_us(&counts, 0.999), None);
+        assert_eq!(percentile_us(&[], 0.5), None);
+    }
+
+    #[test]
+    fn histograms_of_another_slice_are_not_taken() {
+        let counts = SliceCounts { count: 5, ..SliceCounts::default() };
+        let slice = Slice {
+            phase: "measure".to_owned(),
+            slice: 0,
+            start_ns: 0,
+            length_ns: 1_000_000_000,
+            roles: BTreeMap::new(),
+        };
+        let interval = |n| Interval {
+            phase: "measure".to_owned(),
+            role: "r".to_owned(),
+            op: "get".to_owned(),
+            kind: Kind::Service,
+            start: std::time::Duration::ZERO,
+            length: std::time::Duration::from_secs(1),
+            counts: vec![(1000, n)],
+        };
+        let p50 = SERIES.iter().position(|name| *name == "service_p50_us").unwrap();
+        let of = |n| {
+            operations(&slice, SliceCounts { count: 25, ..counts }, ["r", "get"], &[interval(n)])
+                [p50]
+        };
+        assert_eq!((of(25), of(24)), (Some(1.0), None));
+    }
+}

@@ -1,0 +1,387 @@
+//! A comparison on a terminal: what stands against what, what differs, the table, what it comes to.
+
+use crate::header::moment;
+use crate::table::{Side as Column, Table};
+use crate::tone::Tone;
+use kvdyno_analysis::confidence::Level;
+pub use kvdyno_analysis::versus::gate::{Gate, GateResult, NotJudged};
+pub use kvdyno_analysis::versus::judge::{Row, Sample, Verdict};
+use kvdyno_analysis::versus::noise::{LEAST_NOISE, Noise, Resolution};
+use kvdyno_analysis::versus::sides::Side;
+use kvdyno_analysis::versus::{Calibration, Versus};
+use kvdyno_record::text::one_line;
+use kvdyno_record::units;
+
+/// More of a list than this is only counted.
+const LISTED_MAX: usize = 8;
+
+/// A line: how its first word is coloured, the word, and what it says.
+pub type Line = (Tone, &'static str, String);
+
+const AID: &str = "\
+Medians over trials (of percentiles, too, each trial's own); with too few trials, their range. ratio
+with its 95 % interval: the bootstrap's; below 6 trials a side from the least to the most that one
+trial over another comes to. A figure counts as {words} where the interval leaves 1
+out, a rank test says p < 0.05, and the difference is larger than the noise. ~: no significant
+difference, which is not the same as equal: the interval says how far apart they may be.";
+
+/// What the sides are called, and what a difference is: of two engines one is better, and neither
+/// has got worse.
+struct Words {
+    base: String,
+    new: String,
+    improved: String,
+    regressed: String,
+}
+
+impl Words {
+    fn of(versus: &Versus) -> Self {
+        match (&versus.base.label, &versus.new.label) {
+            (Some(base), Some(new)) => Self {
+                base: base.clone(),
+                new: new.clone(),
+                improved: format!("{new} better"),
+                regressed: format!("{base} better"),
+            },
+            _ => Self {
+                base: "base".to_owned(),
+                new: "new".to_owned(),
+                improved: "improved".to_owned(),
+                regressed: "regressed".to_owned(),
+            },
+        }
+    }
+
+    /// What a gate says of a difference to the bad: that there is none, that there is, and whether.
+    fn gate(versus: &Versus) -> [String; 3] {
+        match (&versus.base.label, &versus.new.label) {
+            (Some(base), Some(new)) => [
+                format!("{new} is nowhere worse than {base} by more than"),
+                format!("{new} is worse than {base} by more than"),
+                format!("whether {new} is worse than {base} by more than"),
+            ],
+            _ => ["nothing regressed past", "regressed past", "whether anything regressed past"]
+                .map(str::to_owned),
+        }
+    }
+}
+
+/// The lines above the table.
+pub fn header(versus: &Versus) -> Vec<Line> {
+    let mut lines = vec![
+        (Tone::Strong, "base", side(&versus.base)),
+        (Tone::Strong, "new", side(&versus.new)),
+        (Tone::Strong, "noise", noise(&versus.noise)),
+    ];
+    let one_run = versus.base.run == versus.new.run;
+    for (word, side) in [("BASE", &versus.base), ("NEW", &versus.new)] {
+        let said = one_run && word == "NEW";
+        if !side.invalid.is_empty() && !said {
+            let text = format!(
+                "the figures of {} are void: {}; `kvdyno show {}` says why",
+                if one_run { "this run" } else { word },
+                side.invalid.join(", "),
+                side.run
+            );
+            lines.push((Tone::Bad, "INVALID", text));
+        }
+    }
+    // What disturbed one side, trials of it cannot tell.
+    for (word, side) in [("base", &versus.base), ("new", &versus.new)] {
+        let said = one_run && word == "new";
+        if side.confidence.level < Level::High && !said {
+            let whose = if one_run { "of the run" } else { word };
+            let text = format!("{whose} {}", side.confidence.words());
+            lines.push((Tone::Warning, "trust", text));
+        }
+    }
+    let differences = versus.differences.iter();
+    lines.extend(differences.map(|found| (Tone::Warning, "differs", found.words())));
+    harmless(lines)
+}
+
+/// The table: a line for each figure.
+pub fn table(versus: &Versus) -> Table {
+    let words = Words::of(versus);
+    let columns = [
+        ("case", Column::Left),
+        ("of", Column::Left),
+        ("figure", Column::Left),
+        (&words.base, Column::Right),
+        (&words.new, Column::Right),
+        ("ratio", Column::Right),
+        ("95 % interval", Column::Right),
+        ("verdict", Column::Left),
+    ];
+    let columns = columns.map(|(title, side)| (one_line(title).into_owned(), side));
+    let mut table = Table::titled(columns.to_vec());
+    for pair in &versus.pairs {
+        for row in &pair.rows {
+            let verdict = verdict(&mut table, row, &words);
+            table.row(&[
+                pair.name.clone(),
+                row.place(),
+                row.figure.to_owned(),
+                sample(row, &row.base),
+                sample(row, &row.new),
+                row.ratio.map_or_else(|| "-".to_owned(), ratio),
+                match (row.ratio_low, row.ratio_high) {
+                    (Some(low), Some(high)) => format!("{} .. {}", ratio(low), ratio(high)),
+                    _ => "-".to_owned(),
+                },
+                verdict,
+            ]);
+        }
+    }
+    table
+}
+
+/// How to read the table.
+pub fn aid(versus: &Versus) -> String {
+    let Words { improved, regressed, .. } = Words::of(versus);
+    AID.replace("{words}", &format!("{improved} or {regressed}"))
+}
+
+/// The lines below the table: what it comes to, what was left out, the gate.
+pub fn footer(versus: &Versus) -> Vec<Line> {
+    let mut lines = vec![total(versus)];
+    if versus.counts.judged > 0 {
+        lines.push((Tone::Strong, "chance", chance(versus)));
+    }
+    if versus.counts.too_few_trials > 0 {
+        let text = format!(
+            "{} figures: below {} trials a side nothing can be claimed; ranges are shown. \
+             `--trials 6` or more when they are run",
+            versus.counts.too_few_trials,
+            kvdyno_analysis::stats::MIN_TRIALS
+        );
+        lines.push((Tone::Warning, "too few", text));
+    }
+    for case in versus.unpaired.iter().take(LISTED_MAX) {
+        lines.push((Tone::Warning, "left out", format!("{}: {}", case.name, case.why)));
+    }
+    if versus.unpaired.len() > LISTED_MAX {
+        let more = versus.unpaired.len() - LISTED_MAX;
+        lines.push((Tone::Warning, "left out", format!("and {more} more cases")));
+    }
+    let words = Words::gate(versus);
+    lines.extend(versus.gate.as_ref().map(|result| gate(result, &words)).unwrap_or_default());
+    harmless(lines)
+}
+
+fn total(versus: &Versus) -> Line {
+    let counts = &versus.counts;
+    let named = Words::of(versus);
+    let mut words = vec![
+        counted(counts.improved, &named.improved),
+        counted(counts.regressed, &named.regressed),
+        format!("{} without a significant difference", counts.within_noise),
+    ];
+    let more = [
+        (counts.changed, "changed"),
+        (counts.too_few_trials, "with too few trials"),
+        (counts.not_comparable, "not comparable"),
+    ];
+    words.extend(more.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")));
+    let tone = match (counts.regressed, counts.improved) {
+        _ if versus.base.label.is_some() => Tone::Strong,
+        (1.., _) => Tone::Bad,
+        (0, 1..) => Tone::Good,
+        (0, 0) => Tone::Strong,
+    };
+    (tone, "result", words.join(", "))
+}
+
+/// `3 improved`; `LMDB better in 3`.
+fn counted(n: usize, word: &str) -> String {
+    if word.contains(' ') { format!("{word} in {n}") } else { format!("{n} {word}") }
+}
+
+fn chance(versus: &Versus) -> String {
+    format!(
+        "{} figures were judged, each at 95 %: if nothing differed, chance alone would call about \
+         {:.1} of them different, or fewer (noise is taken off). One lonely verdict among many \
+         wants a second run",
+        versus.counts.judged, versus.false_alarms_expected
+    )
+}
+
+fn gate(gate: &Gate, [passed, failed, whether]: &[String; 3]) -> Vec<Line> {
+    let allowed = units::percent(gate.allowed);
+    let (tone, text) = match gate.result {
+        GateResult::Passed => (Tone::Good, format!("passed: {passed} {allowed}")),
+        GateResult::Failed => {
+            let figures = some(&gate.regressed);
+            (Tone::Bad, format!("FAILED: {failed} {allowed}: {figures}"))
+        }
+        GateResult::CannotJudge => {
+            let cases = some(&unjudged(&gate.not_judged));
+            (Tone::Bad, format!("CANNOT JUDGE {whether} {allowed}: {cases}"))
+        }
+    };
+    let mut lines = vec![(tone, "gate", text)];
+    if gate.result == GateResult::Failed && !gate.not_judged.is_empty() {
+        lines.push((
+            Tone::Warning,
+            "gate",
+            format!("not judged: {}", some(&unjudged(&gate.not_judged))),
+        ));
+    }
+    if !gate.may_hide.is_empty() {
+        let hidden = some(&gate.may_hide);
+        let text = format!("may be worse by more than that, unseen (more trials tell): {hidden}");
+        lines.push((Tone::Warning, "gate", text));
+    }
+    lines
+}
+
+/// What was not judged, case by case: figures of a case mostly share their reason.
+fn unjudged(list: &[NotJudged]) -> Vec<String> {
+    let alike = list.chunk_by(|a, b| (&a.case, &a.why) == (&b.case, &b.why));
+    let words = |alike: &[NotJudged]| {
+        let NotJudged { case, why, figure } = &alike[0];
+        match figure {
+            Some(figure) if alike.len() == 1 => format!("{case}, {figure}: {why}"),
+            Some(_) => format!("{case}, {} figures: {why}", alike.len()),
+            None => format!("{case}: {why}"),
+        }
+    };
+    alike.map(words).collect()
+}
+
+fn some(list: &[String]) -> String {
+    let shown: Vec<&str> = list.iter().take(LISTED_MAX).map(String::as_str).collect();
+    let more = list.len().saturating_sub(LISTED_MAX);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join("; "))
+}
+
+fn side(side: &Side) -> String {
+    let label = side.label.as_ref().map(|label| format!("{label} in ")).unwrap_or_default();
+    let plural = if side.trials == 1 { "" } else { "s" };
+    format!(
+        "{label}{}, {}, {} trial{plural}, {}, kvdyno {}",
+        side.run,
+        moment(side.started_unix_ns),
+        side.trials,
+        side.host,
+        side.program
+    )
+}
+
+fn noise(noise: &Noise) -> String {
+    let default = units::percent(noise.default);
+    match &noise.calibration {
+        None => format!(
+            "this host was not calibrated: differences below {default} are not claimed \
+             (`kvdyno calibrate` measures what it resolves)"
+        ),
+        Some(known) => format!(
+            "as calibrated by {} ({}), at least {}{}; figures it does not have: {default}",
+            known.run,
+            of_what(known),
+            units::percent(noise.least),
+            if noise.least > LEAST_NOISE { ", as engine or place are others" } else { "" }
+        ),
+    }
+}
+
+fn of_what(known: &Calibration) -> String {
+    let [first, second] = known.trials;
+    let drive = known.drive.as_ref().map(|drive| format!(" on {drive}")).unwrap_or_default();
+    format!("{first} + {second} trials of {}{drive}", known.engine)
+}
+
+fn verdict(table: &mut Table, row: &Row, words: &Words) -> String {
+    match row.verdict {
+        Verdict::Improved => words.improved.clone(),
+        Verdict::Regressed => words.regressed.clone(),
+        Verdict::Changed => "changed".to_owned(),
+        Verdict::WithinNoise => "~".to_owned(),
+        Verdict::TooFewTrials => "too few trials".to_owned(),
+        Verdict::NotComparable => {
+            let why = row.why.as_deref().unwrap_or("not known why");
+            format!("not comparable {}", table.footnotes.mark(why))
+        }
+    }
+}
+
+/// The median; where nothing can be claimed, the range.
+fn sample(row: &Row, sample: &Sample) -> String {
+    let number = |value| figure(row.unit, value);
+    match (row.verdict, sample.min, sample.max) {
+        (Verdict::TooFewTrials, Some(min), Some(max)) if sample.n > 1 => {
+            format!("{} .. {}", number(min), number(max))
+        }
+        _ => sample.median.map_or_else(|| "-".to_owned(), number),
+    }
+}
+
+fn ratio(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.3}") } else { format!("{ratio:.1}") }
+}
+
+/// A figure in its unit.
+pub fn figure(unit: &str, value: f64) -> String {
+    match unit {
+        "1/s" => units::grouped(value.max(0.0).round() as u64),
+        "ns" => units::duration(value.max(0.0) as u64),
+        "B" => units::bytes(value.max(0.0) as u64),
+        "%" => format!("{} %", units::si(value)),
+        _ => units::si(value),
+    }
+}
+
+/// What a calibration says in a sentence.
+pub fn resolution(known: &Calibration) -> String {
+    let rate = |figure: &str, word: &str| {
+        let of_figure = known.resolves.iter().filter(|found| found.figure == figure);
+        let share = of_figure.map(|found| found.share).reduce(f64::max)?.max(LEAST_NOISE);
+        Some(format!("{word} differences below {}", units::percent(share)))
+    };
+    let rates = [("ops_per_s", "ops/s"), ("service_ns_p50", "p50"), ("cpu_ns_per_op", "CPU/op")];
+    let rates: Vec<String> = rates.iter().filter_map(|(name, word)| rate(name, word)).collect();
+    let (rates, of_what) = (rates.join(", "), of_what(known));
+    let text = format!("this machine, now: {rates} cannot be told from noise ({of_what})");
+    one_line(&text).into_owned()
+}
+
+/// What a calibration resolves, figure by figure.
+pub fn resolutions(known: &Calibration, all: bool) -> Table {
+    let mut table = Table::new([
+        ("case", Column::Left),
+        ("of", Column::Left),
+        ("figure", Column::Left),
+        ("first label", Column::Right),
+        ("second", Column::Right),
+        ("apart", Column::Right),
+        ("resolves", Column::Right),
+    ]);
+    for found in known.resolves.iter().filter(|found| all || found.usual) {
+        table.row(&resolution_cells(found));
+    }
+    table
+}
+
+fn resolution_cells(found: &Resolution) -> [String; 7] {
+    let Resolution { case, place, figure: name, unit, first, second, share, .. } = found;
+    let apart = 100.0 * (second / first - 1.0);
+    [
+        case.clone(),
+        place.clone(),
+        (*name).to_owned(),
+        figure(unit, *first),
+        figure(unit, *second),
+        format!("{apart:+.1} %"),
+        units::percent(*share),
+    ]
+}
+
+/// Names in a record are anybody's: nothing of them reaches the terminal but letters.
+fn harmless(lines: Vec<Line>) -> Vec<Line> {
+    let clean = |(tone, word, text): Line| (tone, word, one_line(&text).into_owned());
+    lines.into_iter().map(clean).collect()
+}
+
+#[cfg(test)]
+mod tests;

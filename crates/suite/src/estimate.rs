@@ -1,0 +1,248 @@
+//! What a plan will cost: time, bytes written, space. Rough, on the safe side, and said to be so.
+
+use super::growth::{WRITES_PER_THREAD_S, inserts_expected, writes_expected};
+use kvdyno_record::engine::Description;
+use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
+use kvdyno_record::units;
+use kvdyno_record::volume::{FilesystemKind, Format, Medium};
+use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Role, Work};
+use std::collections::BTreeMap;
+
+/// Records loaded in a second, at most.
+const LOAD_RECORDS_PER_S: f64 = 100_000.0;
+/// Bytes of user data loaded in a second, at most, in key order.
+const LOAD_BYTES_PER_S: f64 = 100e6;
+/// The same in random order.
+const RANDOM_LOAD_BYTES_PER_S: f64 = 25e6;
+/// The most that a drive is taken to write in a second, whatever the factors come to.
+const DRIVE_BYTES_PER_S: f64 = 500e6;
+/// Engines state the write factor of their worst load, one in random order. In key order no file is
+/// written more than twice: to the log and to its table; a B-tree's pages fill one after the other.
+const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
+/// Records that an engine which stores nothing is given in a second.
+const HARNESS_RECORDS_PER_S: f64 = 1e6;
+/// Operations of one thread in a second, where a count ends a phase.
+const OPERATIONS_PER_THREAD_S: f64 = 10_000.0;
+/// Bytes of a database copied in a second: read, written and brought to the drive.
+const COPY_BYTES_PER_S: f64 = 200e6;
+/// One key looked up on a cold drive.
+const SAMPLE_S: f64 = 0.000_2;
+/// Bytes scanned in a second while counting.
+const COUNT_BYTES_PER_S: f64 = 200e6;
+/// Starting a worker, opening and closing the engine, eviction.
+const CASE_S: f64 = 1.0;
+
+/// What one case costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cost {
+    pub(super) wall_ns: u64,
+    pub(super) write_bytes: u64,
+    /// Of its database when it is over, or of its copy of one.
+    pub(super) space_bytes: u64,
+    /// Of what it is copied from; 0: it works on the database itself.
+    pub(super) original_bytes: u64,
+}
+
+/// What one case costs, by what its engine says of itself.
+pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
+    let record_bytes = record_bytes(case);
+    let phases_s: f64 = case.phases.iter().map(|phase| phase_s(phase, case, engine)).sum();
+    let written: f64 = case.phases.iter().map(|phase| written(phase, case, engine)).sum();
+    let space = |records: f64| records * record_bytes * engine.planning.space_factor;
+    let records = case.data.records as f64;
+    let original = if case.database.copy.is_some() { space(records) } else { 0.0 };
+    let copied = if is_cloned(case) { 0.0 } else { original };
+    Cost {
+        wall_ns: ((CASE_S + phases_s + copied / COPY_BYTES_PER_S) * 1e9) as u64,
+        write_bytes: (written + copied) as u64,
+        space_bytes: space(records + inserts_expected(&case.phases) as f64) as u64,
+        original_bytes: original as u64,
+    }
+}
+
+/// It is known that the filesystem makes its copy without copying. Of a directory it is not known
+/// before.
+fn is_cloned(case: &Case) -> bool {
+    let format = match case.volume.as_ref().map(|volume| &volume.medium) {
+        Some(Medium::Loop { format, .. } | Medium::Device { format, .. }) => format,
+        Some(Medium::Directory { .. }) | None => return false,
+    };
+    let Format::Filesystem { filesystem, .. } = format else { return false };
+    case.database.copy == Some(Copying::Reflink) && *filesystem != FilesystemKind::Ext4
+}
+
+/// Sums of all cases, and the most space at one time.
+pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estimate {
+    let mut estimate = Estimate { assumptions: assumptions(cases), ..Estimate::default() };
+    let mut alive: BTreeMap<&str, u64> = BTreeMap::new();
+    for case in cases {
+        let Some(engine) = engines.get(case.engine.as_str()) else { continue };
+        let cost = cost(case, engine);
+        let space_bytes = cost.space_bytes.saturating_add(cost.original_bytes);
+        let cost = Cost { space_bytes, ..cost };
+        let in_place = space_in_place(case, &cost);
+        estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
+        estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
+        let filed = filed_bytes(case, engine);
+        estimate.record_bytes = estimate.record_bytes.saturating_add(filed);
+        let database = alive.entry(&case.database.id).or_default();
+        *database = in_place.max(*database);
+        let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
+        *recorded = cost.space_bytes.max(*recorded);
+        let together = alive.values().copied().fold(0, u64::saturating_add);
+        let image = case.tier.as_ref().map_or(0, |tier| tier.memory.image_bytes());
+        estimate.space_bytes = estimate.space_bytes.max(together.saturating_add(image));
+        if case.database.last_use {
+            alive.remove(case.database.id.as_str());
+        }
+    }
+    estimate
+}
+
+/// Of a case's record: beside its slices; a reading of the machine; an operation's line,
+/// and each of its histograms.
+const CASE_BYTES: f64 = 16e3;
+const READING_BYTES: f64 = 1_500.0;
+const SERIES_BYTES: f64 = 130.0;
+const HISTOGRAM_BYTES: f64 = 400.0;
+
+/// Bytes of a case's record. What takes no longer than a second is read once a second all the same.
+fn filed_bytes(case: &Case, engine: &Description) -> u64 {
+    let slice_s = case.slice_ns.max(1) as f64 / 1e9;
+    let phase = |phase: &Phase| {
+        let seconds = phase_s(phase, case, engine);
+        let histograms = |role: &Role| {
+            let kinds =
+                1 + usize::from(role.rate.is_some()) + 2 * usize::from(role.depth.is_some());
+            let each = SERIES_BYTES + kinds as f64 * HISTOGRAM_BYTES;
+            role.mix.len() as f64 * each
+        };
+        let ops = match &phase.work {
+            Work::Load(_) => SERIES_BYTES + HISTOGRAM_BYTES,
+            Work::Measure(drive) => drive.roles.iter().map(histograms).sum(),
+            _ => return seconds * READING_BYTES,
+        };
+        seconds / slice_s * ops + seconds / slice_s.max(1.0) * READING_BYTES
+    };
+    (CASE_BYTES + case.phases.iter().map(phase).sum::<f64>()) as u64
+}
+
+/// Of the place: an image takes all of its space at once, what lies elsewhere none.
+fn space_in_place(case: &Case, cost: &Cost) -> u64 {
+    match case.volume.as_ref().map(|volume| &volume.medium) {
+        None => cost.space_bytes,
+        Some(Medium::Loop { bytes, .. }) => *bytes,
+        Some(Medium::Directory { .. } | Medium::Device { .. }) => 0,
+    }
+}
+
+/// The least that a plan writes: the user data of each load, and of each copy, once, where the
+/// engine stores any. What writers add while measuring is not in it: nobody knows how fast they
+/// are.
+pub fn write_bytes_least(plan: &Plan) -> u64 {
+    let stores = |case: &&Case| {
+        plan.estimate.databases.get(&case.database.id).is_some_and(|space| *space > 0)
+    };
+    let writes = |case: &&Case| {
+        case.database.copy == Some(Copying::Copy)
+            || case.phases.iter().any(|phase| matches!(phase.work, Work::Load(_)))
+    };
+    let loads = plan.cases.iter().filter(stores).filter(writes);
+    let bytes = loads.map(|case| case.shape.user_bytes()).fold(0, u64::saturating_add);
+    bytes.min(plan.estimate.write_bytes)
+}
+
+fn phase_s(phase: &Phase, case: &Case, engine: &Description) -> f64 {
+    match &phase.work {
+        Work::Load(load) => load_s(load, case, engine),
+        Work::Settle { limit_ns } => {
+            let load = case.data.records as f64 / LOAD_RECORDS_PER_S;
+            (*limit_ns as f64 / 1e9).min(load / 4.0)
+        }
+        Work::Verify { samples, count } => {
+            let user_bytes = case.data.records as f64 * record_bytes(case);
+            let counting = if *count { user_bytes / COUNT_BYTES_PER_S } else { 0.0 };
+            *samples as f64 * SAMPLE_S + counting
+        }
+        Work::Evict => 0.0,
+        Work::Warmup(drive) | Work::Measure(drive) => drive_s(drive),
+    }
+}
+
+/// Bytes written to the drive.
+fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
+    let factor = engine.planning.write_factor;
+    match &phase.work {
+        Work::Load(load) => {
+            let factor = match load.order {
+                LoadOrder::Sequential => factor.min(SEQUENTIAL_WRITE_FACTOR_MAX),
+                LoadOrder::Random => factor,
+            };
+            case.data.records as f64 * record_bytes(case) * factor
+        }
+        Work::Warmup(drive) | Work::Measure(drive) => {
+            let records = writes_expected(std::slice::from_ref(phase)) as f64;
+            (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * drive_s(drive))
+        }
+        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => 0.0,
+    }
+}
+
+fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
+    let records = case.data.records as f64;
+    if engine.capabilities.measures_the_harness {
+        return records / HARNESS_RECORDS_PER_S;
+    }
+    let bytes_per_s = match load.order {
+        LoadOrder::Sequential => LOAD_BYTES_PER_S,
+        LoadOrder::Random => RANDOM_LOAD_BYTES_PER_S,
+    };
+    (records / LOAD_RECORDS_PER_S).max(records * record_bytes(case) / bytes_per_s)
+}
+
+fn drive_s(drive: &Drive) -> f64 {
+    let by_time = drive.ends.duration_ns.map(|ns| ns as f64 / 1e9);
+    let by_count = drive.ends.operations.into_iter().flat_map(|count| {
+        drive.roles.iter().map(move |role| {
+            let closed = OPERATIONS_PER_THREAD_S * f64::from(role.threads);
+            count as f64 / role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s)
+        })
+    });
+    let first = by_time.into_iter().chain(by_count).fold(f64::INFINITY, f64::min);
+    if first.is_finite() { first } else { 0.0 }
+}
+
+fn record_bytes(case: &Case) -> f64 {
+    f64::from(case.data.key.bytes) + case.shape.value_bytes_mean as f64
+}
+
+fn assumptions(cases: &[Case]) -> Vec<String> {
+    let mut assumptions = vec![
+        format!(
+            "loads: the slower of {} and {} of user data ({} in random order)",
+            units::rate(LOAD_RECORDS_PER_S),
+            units::byte_rate(LOAD_BYTES_PER_S),
+            units::byte_rate(RANDOM_LOAD_BYTES_PER_S)
+        ),
+        format!(
+            "writes, the least: each load's user data once, nothing while measuring; the most: \
+             user data times the engines' own factors, which are those of random loads (sequential \
+             loads at most {SEQUENTIAL_WRITE_FACTOR_MAX} times), writers included"
+        ),
+        format!(
+            "writers in a timed phase: their rate where the suite sets one, else {} for each \
+             thread, a round figure and no measurement; all together no more than {}, a fast drive",
+            units::rate(WRITES_PER_THREAD_S),
+            units::byte_rate(DRIVE_BYTES_PER_S)
+        ),
+        "space: user data times the engines' own factors".to_owned(),
+    ];
+    if cases.iter().any(|case| case.database.copy.is_some()) {
+        assumptions.push(format!(
+            "copies of databases: {}, reflinks no time; either may come to need as much space \
+             again",
+            units::byte_rate(COPY_BYTES_PER_S)
+        ));
+    }
+    assumptions
+}

@@ -1,0 +1,353 @@
+//! The second gate: a suite, what the engines say of themselves and what the host has become a
+//! flat plan.
+
+use super::abilities::{self, misplaced};
+use super::cases::{Cases, Setup, is_on_device, records_max, terms};
+use super::engine::Engine;
+use super::estimate;
+use super::jobs::{self, Bare};
+use super::mistake::{Mistakes, SuiteError};
+use super::options::{self, Memory};
+use super::parse::Suite;
+use super::phase::Phase;
+use super::read::At;
+use super::sizing::{self, Limit, Sized, SizingHost};
+use super::volume::Volume;
+use super::wanted::{self, Engines, Missing};
+use super::workload;
+use kvdyno_record::engine::{Description, PlaceKind};
+use kvdyno_record::plan::{Copying, Plan};
+use kvdyno_record::units;
+use std::collections::BTreeMap;
+
+/// More cases than this are a slip of the keyboard.
+const CASES_MAX: u64 = 100_000;
+
+/// Every case of the suite, with nothing left open.
+///
+/// `engines` is what came of looking for [`Suite::wanted`]. The time this takes depends on the
+/// number of cases and on nothing else.
+pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Plan, SuiteError> {
+    let mut mistakes = Mistakes::default();
+    let found = find_engines(suite, engines, &mut mistakes);
+    let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
+    let mut sets = sizing::data_sets(suite, &described, host, &mut mistakes);
+    let limits: Vec<_> = sets.iter_mut().map(|set| sizing::limits(suite, set, host)).collect();
+    let mut setups = Vec::new();
+    for (at, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
+        let of = set_up(suite, &found, limits, sized, host, &mut mistakes);
+        setups.extend(of.into_iter().map(|setup| Setup { data: at, ..setup }));
+    }
+    check_place(suite, host, &mut mistakes);
+    let threads = swept_threads(suite);
+    let drive = suite.typed.drive.as_ref();
+    let drive_engines = drive.map(jobs::engines).unwrap_or_default();
+    let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
+    let bare = drive.and_then(|drive| {
+        // Of several data sets the largest, for what fits it fits the others.
+        let sets = sets.iter_mut().zip(&limits);
+        let (sized, limits) =
+            sets.max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
+        let terms = jobs::Terms { suite, workers: &workers, limits, host };
+        jobs::resolve(drive, &drive_engines, &terms, sized, &mut mistakes)
+    });
+    check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
+    check_keys(suite, &setups, &threads, &sets, &mut mistakes);
+    mistakes.none(&suite.source)?;
+
+    let warnings =
+        [fit_warnings(&setups, host), left_out(suite, &found), not_copied(suite, &setups, host)];
+    let warnings = warnings.concat();
+    let cases = Cases::of(suite, &sets, host.device).all(&setups, &threads, bare.as_ref());
+    let found = found.iter().map(|(engine, found)| (engine.name.0.as_str(), found.engine()));
+    let descriptions: BTreeMap<&str, &Description> = found.chain(workers).collect();
+    Ok(Plan {
+        search: None,
+        format: kvdyno_record::FORMAT.to_owned(),
+        suite: suite.name().to_owned(),
+        title: title(suite),
+        sized: [suite.notes.clone(), notes(sets)].concat(),
+        warnings,
+        estimate: estimate::estimate(&cases, &descriptions),
+        cases,
+    })
+}
+
+/// What was decided about all data sets, each sentence once.
+fn notes(sets: Vec<Sized>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in sets.into_iter().flat_map(|set| set.notes) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+fn find_engines<'a>(
+    suite: &'a Suite,
+    engines: &'a Engines,
+    mistakes: &mut Mistakes,
+) -> Vec<(&'a Engine, &'a wanted::Found)> {
+    let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for engine in &suite.typed.engine {
+        let name = &engine.name;
+        match engines.get(&name.0, &engine.pick) {
+            Some(Ok(worker)) => found.push((engine, worker)),
+            Some(Err(Missing::NotInstalled { installed })) => {
+                let versions = not_installed(suite, engines, &name.0);
+                // All of an engine at once, so that one command fetches them.
+                if versions.first().is_some_and(|first| first.pick.value == engine.pick.value) {
+                    tell_not_installed(&versions, installed, mistakes);
+                }
+            }
+            Some(Err(missing)) => tell_missing(engine, missing, mistakes),
+            None => {
+                let message = format!("there is no worker `kvdyno-{}`", name.0);
+                mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
+                    "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
+                     workers are looked for, --engine runs the others alone",
+                    if known.is_empty() {
+                        "none was found".to_owned()
+                    } else {
+                        format!("found: {}", known.join(", "))
+                    }
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// Those of one engine whose versions are not installed.
+fn not_installed<'a>(suite: &'a Suite, engines: &Engines, name: &str) -> Vec<&'a Engine> {
+    let missing = |engine: &&Engine| {
+        let found = engines.get(name, &engine.pick);
+        engine.name.0 == name && matches!(found, Some(Err(Missing::NotInstalled { .. })))
+    };
+    suite.typed.engine.iter().filter(missing).collect()
+}
+
+fn tell_not_installed(engines: &[&Engine], installed: &[String], mistakes: &mut Mistakes) {
+    let Some(first) = engines.first() else { return };
+    let name = &first.name.0;
+    let mut versions: Vec<String> = engines.iter().map(|engine| engine.pick.words()).collect();
+    // With lists of options each version is there several times.
+    versions.dedup();
+    let (and, get) = (versions.join(", "), versions.join(" "));
+    let are = if versions.len() == 1 { "is" } else { "are" };
+    let installed = if installed.is_empty() { "nothing".to_owned() } else { installed.join(", ") };
+    mistakes
+        .at(&first.pick.span, format!("{name} {and} {are} not installed"))
+        .label("not installed")
+        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
+}
+
+/// Why an engine cannot be loaded, where that was asked for, and what gets it.
+fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
+    let (name, span) = (&engine.name.0, &engine.pick.span);
+    match missing {
+        Missing::NoLibrary(words) => {
+            mistakes.at(span, format!("{name}: {words}")).help(format!(
+                "`kvdyno engines get {name}` fetches the newest release; --engine runs the others \
+                 alone"
+            ));
+        }
+        Missing::NotInstalled { installed } => tell_not_installed(&[engine], installed, mistakes),
+        Missing::TakesNone { version } => {
+            let what = format!("{name} is part of its worker, and loads no library");
+            let mistake = mistakes.at(span, what);
+            mistake.label(format!("expected neither a version nor a library: it is {version}"));
+        }
+        Missing::Unusable(why) => {
+            mistakes.at(span, format!("{name} cannot be loaded: {why}"));
+        }
+    }
+}
+
+fn set_up<'a>(
+    suite: &'a Suite,
+    found: &[(&'a Engine, &'a wanted::Found)],
+    limits: &[Limit],
+    sized: &Sized,
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Vec<Setup<'a>> {
+    let mut setups = Vec::new();
+    for &(engine, worker) in found {
+        let (description, library) = (worker.engine(), worker.library.as_ref());
+        let data = &sized.data;
+        let volumes = volumes(suite, description);
+        let first = volumes.first().copied().unwrap_or_else(|| suite.typed.volume.first());
+        let device = is_on_device(first, false) || host.device;
+        abilities::check(&suite.typed, engine, description, data, device, mistakes);
+        for limit in limits {
+            let memory = Memory { bytes: limit.memory_bytes(host) };
+            let options = options::resolve(engine, description, memory, mistakes);
+            let (limit, data, volume) = (limit.clone(), 0, None);
+            let setup = Setup { engine, description, library, options, data, limit, volume };
+            setups.extend(volumes.iter().map(|&volume| Setup { volume, ..setup.clone() }));
+        }
+    }
+    setups
+}
+
+/// The volumes that an engine can store its data on; one `None` where the suite names none.
+fn volumes<'a>(suite: &'a Suite, description: &Description) -> Vec<Option<&'a At<Volume>>> {
+    let all = &suite.typed.volume;
+    if all.is_empty() {
+        return vec![None];
+    }
+    let fits = |volume: &&At<Volume>| description.capabilities.places.contains(&volume.place());
+    all.iter().filter(fits).map(Some).collect()
+}
+
+/// What engines are not run on, though the suite names it.
+fn left_out(suite: &Suite, found: &[(&Engine, &wanted::Found)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (engine, worker) in found {
+        let description = worker.engine();
+        let without = |volume: &&At<Volume>| {
+            misplaced(description, volume.place() == PlaceKind::Device).is_some()
+        };
+        for volume in suite.typed.volume.iter().filter(without) {
+            let (label, name) = (&engine.label.0, &volume.name.0);
+            let what = misplaced(description, volume.place() == PlaceKind::Device);
+            let what = what.unwrap_or_default();
+            notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+        }
+    }
+    notes
+}
+
+/// What the suite wants to have copied and cannot be, and what is done instead.
+fn not_copied(suite: &Suite, setups: &[Setup], host: &SizingHost) -> Vec<String> {
+    let Some(copying) = suite.typed.sharing().copying() else { return Vec::new() };
+    let evicts = suite.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
+    let mut notes: Vec<String> = Vec::new();
+    for setup in setups {
+        let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
+        let on = volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
+        let note = if is_on_device(setup.volume, host.device) {
+            let warm =
+                if evicts { "" } else { "; copies begin cold and these warm: add an `evict`" };
+            format!(
+                "{label} {on}: each case loads its own database, for a bare device cannot be \
+                 copied{warm}"
+            )
+        } else if copying == Copying::Reflink && volume.is_some_and(Volume::cannot_reflink) {
+            format!("{label} {on}: databases are copied byte by byte, for ext4 has no reflinks")
+        } else {
+            continue;
+        };
+        // An engine under several RAM limits is told of once.
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// Images and mount points need a directory.
+fn check_place(suite: &Suite, host: &SizingHost, mistakes: &mut Mistakes) {
+    if let Some(volume) = suite.typed.volume.first().filter(|_| host.device) {
+        let mistake = mistakes.at(&volume.span, "the place is a block device already");
+        mistake.label("expected no [[volume]], or a directory as place");
+    }
+}
+
+/// What the suite says of itself. It may promise data larger than RAM: not without its limit.
+fn title(suite: &Suite) -> String {
+    let ram = &suite.typed.ram;
+    let limited = ram.limit.is_some() || ram.data_to_ram.is_some() || !ram.tier.is_empty();
+    let without = if suite.no_ram_limit && limited { " (without its RAM limit)" } else { "" };
+    format!("{}{without}", suite.title())
+}
+
+/// The numbers of `run.threads`; one `None` where nothing is swept.
+fn swept_threads(suite: &Suite) -> Vec<Option<u32>> {
+    match &suite.typed.run.threads {
+        Some(threads) => threads.0.iter().map(|threads| Some(threads.0)).collect(),
+        None => vec![None],
+    }
+}
+
+fn check_size(
+    suite: &Suite,
+    setups: &[Setup],
+    threads: &[Option<u32>],
+    bare: Option<&Bare>,
+    mistakes: &mut Mistakes,
+) {
+    let points = setups.len() as u64 * (threads.len() as u64 + 1);
+    let volumes = suite.typed.volume.len().max(1) as u64;
+    let of_drive = bare.map_or(0, |bare| bare.cases(threads) as u64 * volumes);
+    let cases = points.saturating_mul(u64::from(suite.typed.trials())).saturating_add(of_drive);
+    if cases > CASES_MAX {
+        let cases = units::grouped(cases);
+        let help = "fewer trials, thread counts, RAM limits or engines";
+        let message = format!("the suite expands to {cases} cases");
+        let span = suite.typed.run.trials.as_ref().map(|trials| &trials.span);
+        match span {
+            Some(span) => mistakes.at(span, message).help(help),
+            None => mistakes.anywhere(message).help(help),
+        };
+    }
+}
+
+/// Keys must have room for the largest number, inserts included.
+fn check_keys(
+    suite: &Suite,
+    setups: &[Setup],
+    threads: &[Option<u32>],
+    sets: &[Sized],
+    mistakes: &mut Mistakes,
+) {
+    let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
+    let most = |threads: &Option<u32>, sized: &Sized| {
+        let phases = workload::phases(suite, terms(setup, *threads, sized));
+        records_max(&phases, sized)
+    };
+    let all = sets.iter().flat_map(|set| threads.iter().map(move |threads| most(threads, set)));
+    let records = all.max().unwrap_or(0);
+    let key_bytes = first.data.key.bytes;
+    let needed = (u64::BITS - records.saturating_sub(1).leading_zeros()).div_ceil(8).max(1);
+    if key_bytes < needed {
+        let typed = &suite.typed.data;
+        let span = typed.key_bytes.as_ref().map_or(&typed.span, |bytes| &bytes.span);
+        let records = units::grouped(records);
+        mistakes
+            .at(span, format!("keys of {key_bytes} bytes cannot tell {records} records apart"))
+            .label(format!("expected at least {needed}"))
+            .help("records that inserts may add are counted in");
+    }
+}
+
+/// Warnings that an engine will hardly fit. It is run all the same, and ends as "does not fit"
+/// where that is so: nobody knows before.
+fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
+    let note = |setup: &Setup| {
+        setup.limit.bytes?;
+        let bytes = setup.limit.memory_bytes(host).min(host.memory_bytes);
+        let caches = options::cache_bytes(setup.description, &setup.options);
+        let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
+        (needed > bytes).then(|| {
+            let with = match caches {
+                0 => "no cache".to_owned(),
+                bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
+            };
+            format!(
+                "{} may not fit its RAM limit of {}: minimum memory {} ({with}); more data \
+                 (`--scale`, `data.records`), a `ram.limit`, or `--no-ram-limit`",
+                setup.engine.label.0,
+                units::bytes_in_words(bytes),
+                units::bytes_in_words(needed),
+            )
+        })
+    };
+    let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
+    // An engine on several volumes is told of once.
+    notes.dedup();
+    notes
+}

@@ -1,0 +1,362 @@
+//! The drive's jobs as cases are made of them: each an engine of its own label, with data whose
+//! values are blocks.
+
+use super::abilities::misplaced;
+use super::cases::Setup;
+use super::drive::{Drive, Job, Pattern, Way};
+use super::engine::Engine;
+use super::mistake::Mistakes;
+use super::options::{self, Memory};
+use super::parse::Suite;
+use super::phase;
+use super::read::At;
+use super::scalar::{DataSize, Given, Label, Name, Threads};
+use super::sizing::{Limit, Sized, SizingHost, scaled};
+use super::source::Span;
+use super::wanted::Engines;
+use kvdyno_record::engine::{Description, Value};
+use kvdyno_record::units;
+use kvdyno_record::workload::{
+    Choice, Data, Drive as Roles, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role,
+    Size, ValueShape, Work,
+};
+use std::collections::BTreeMap;
+
+/// The worker's name, and what the case is called that writes the file.
+pub(super) const NAME: &str = "drive";
+/// The worker that has fio do the job.
+const FIO: &str = "fio";
+/// The file is written in blocks of this size, one after the other.
+const FILL_BYTES: u64 = 1 << 20;
+/// What SNIA's Solid State Storage Performance Test Specification preconditions with.
+const PRECONDITION_BYTES: u64 = 128 << 10;
+/// Of the passes after the first, as the specification has it for enterprise drives.
+const PRECONDITION_DEPTH: u32 = 32;
+/// Of a job that says nothing.
+const BLOCK_BYTES: u64 = 4096;
+const DURATION_NS: u64 = 10_000_000_000;
+/// `O_DIRECT` takes whole sectors, and no device has smaller ones.
+const SECTOR_BYTES: u64 = 512;
+
+/// The drive's part of a plan.
+pub(super) struct Bare<'a> {
+    /// Writes the file in full.
+    pub(super) fill: Shape<'a>,
+    /// What works on it.
+    pub(super) jobs: Vec<BareJob<'a>>,
+    /// In how many of the trials.
+    pub(super) trials: u32,
+    /// How often the file is written in full before anything is measured; 0: once, for it to exist.
+    precondition: u64,
+    /// As typed.
+    pub(super) section: &'a Drive,
+    /// Others overwrite what it fills: it fills again in each trial.
+    pub(super) overwritten: bool,
+    /// What the engines do.
+    phases: &'a [At<phase::Phase>],
+}
+
+impl Bare<'_> {
+    /// How many cases it comes to.
+    pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
+        let swept = &self.points(swept);
+        let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
+        let fills =
+            if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
+        fills as usize + points * self.trials as usize
+    }
+
+    /// The threads that a ceiling is measured with at each point of the sweep: as many as engines
+    /// have, all roles together, for as many may wait for the drive at a time.
+    pub(super) fn points(&self, swept: &[Option<u32>]) -> Vec<Option<u32>> {
+        let measured = |threads: u32| {
+            self.phases.iter().filter_map(move |phase| match &phase.value {
+                phase::Phase::Measure(measure) => Some(at_work(measure, threads)),
+                _ => None,
+            })
+        };
+        let at = |threads: u32| measured(threads).max().unwrap_or(threads);
+        let is_ceiling = self.section.is_ceiling();
+        swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
+    }
+
+    /// How many phases the filling has.
+    pub(super) fn filling_phases(&self) -> usize {
+        filling(self).len()
+    }
+}
+
+/// A worker with its data.
+pub(super) struct Shape<'a> {
+    pub(super) setup: Setup<'a>,
+    pub(super) sized: Sized,
+}
+
+/// A job under one RAM limit.
+pub(super) struct BareJob<'a> {
+    pub(super) shape: Shape<'a>,
+    pub(super) job: &'a Job,
+}
+
+/// Each job as an engine that a suite could name, the one that fills first; with fio, each once
+/// more.
+pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
+    let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
+    let label = At { value: Label(NAME.to_owned()), span: drive.span.clone() };
+    let fill = Engine::plain(name, label);
+    let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
+    let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
+    let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
+    std::iter::once(fill).chain(jobs).chain(by_fio).collect()
+}
+
+fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engine {
+    let text = |text: &str, span: &Span| At { value: text.to_owned(), span: span.clone() };
+    let label_span = job.name.as_ref().map_or(&job.span, |name| &name.span);
+    let io_span = job.io.as_ref().map_or(&job.span, |io| &io.span);
+    let io = Given(Value::Text(job.io().word().to_owned()));
+    let mut options = job.options.clone();
+    if drive.is_read_only() {
+        let on = At { value: Given(Value::Boolean(true)), span: drive.span.clone() };
+        options.0.push((text("read_only", &drive.span), on));
+    }
+    options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
+    let name = At { value: Name(worker.to_owned()), span: job.span.clone() };
+    let label = At { value: Label(label), span: label_span.clone() };
+    Engine { durability: job.durability.clone(), options, ..Engine::plain(name, label) }
+}
+
+/// The workers that a section needs.
+pub(super) fn workers(drive: &Drive) -> &'static [&'static str] {
+    if drive.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
+}
+
+/// What the section's workers say of themselves, by name; a mistake for each that is not there.
+pub(super) fn find<'a>(
+    drive: &At<Drive>,
+    found: &'a Engines,
+    mistakes: &mut Mistakes,
+) -> BTreeMap<&'static str, &'a Description> {
+    let mut descriptions = BTreeMap::new();
+    for name in workers(drive) {
+        if let Some(worker) = found.plain(name) {
+            descriptions.insert(*name, worker);
+            continue;
+        }
+        let mistake = mistakes.at(&drive.span, format!("there is no worker `kvdyno-{name}`"));
+        mistake.label("this asks for it").help(format!(
+            "`cargo build -p kvdyno-{name}` builds it, `kvdyno engines` says where workers are \
+             looked for; `--set drive=` leaves this out"
+        ));
+    }
+    descriptions
+}
+
+/// What the drive's part depends on beside its section.
+pub(super) struct Terms<'a, 't> {
+    pub(super) suite: &'a Suite,
+    pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
+    pub(super) limits: &'t [Limit],
+    pub(super) host: &'t SizingHost,
+}
+
+/// The drive's part. `engines` are those of [`engines`].
+pub(super) fn resolve<'a>(
+    drive: &'a At<Drive>,
+    engines: &'a [Engine],
+    terms: &Terms<'a, '_>,
+    sized: &mut Sized,
+    mistakes: &mut Mistakes,
+) -> Option<Bare<'a>> {
+    let (suite, host) = (terms.suite, terms.host);
+    for worker in terms.workers.values() {
+        if let Some(what) = misplaced(worker, host.device) {
+            mistakes.at(&drive.span, format!("{} works on nothing {what}", worker.name));
+        }
+    }
+    if let Some(on) = drive.read_only.as_ref().filter(|on| on.value && !host.device) {
+        let mistake = mistakes.at(&on.span, "`read_only` in a directory: it is for block devices");
+        mistake.label("expected a block device for this");
+    }
+    let bytes = file_bytes(suite, drive, sized, host);
+    let memory = Memory { bytes: host.memory_bytes };
+    let (fill, others) = engines.split_first()?;
+    let unlimited = Limit::default();
+    let seed = sized.data.seed;
+    let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
+        let description = *terms.workers.get(engine.name.0.as_str())?;
+        let options = options::resolve(engine, description, memory, mistakes);
+        let limit = limit.clone();
+        let (library, data, volume) = (None, 0, None);
+        let setup = Setup { engine, description, library, options, data, limit, volume };
+        Some(Shape { setup, sized: blocks(bytes, block, seed) })
+    };
+    let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
+    let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
+    let fill = shape(fill, &unlimited, fill_bytes, mistakes)?;
+    let mut jobs = Vec::new();
+    // fio's come after all of ours, in the same order.
+    for (job, engine) in drive.job.iter().cycle().zip(others) {
+        if let Some(worker) = terms.workers.get(engine.name.0.as_str()) {
+            check(job, worker, bytes, mistakes);
+        }
+        // Only what goes through the page cache is any different under a limit.
+        let limits = if is_cached(job) { terms.limits } else { std::slice::from_ref(&unlimited) };
+        for limit in limits {
+            let shape = shape(engine, limit, block_bytes(job), mistakes)?;
+            jobs.push(BareJob { shape, job: &job.value });
+        }
+    }
+    let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
+    Some(Bare {
+        phases: &suite.typed.phase,
+        fill,
+        jobs,
+        trials,
+        precondition,
+        section: &drive.value,
+        overwritten: host.device && !suite.typed.engine.is_empty(),
+    })
+}
+
+/// How large the file is: whole blocks of the filling, so not less than asked for. Of a device that
+/// only the drive works on: all of it.
+fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
+    let alone = suite.typed.engine.is_empty();
+    let wanted = match drive.size.as_ref().map_or(DataSize::Auto, |size| size.value) {
+        DataSize::Auto if host.device && alone => {
+            sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
+            return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
+        }
+        DataSize::Is(bytes) => scaled(suite, bytes, "bytes of the drive's file", &mut sized.notes),
+        DataSize::Auto => sized.user_bytes() as u64,
+    };
+    wanted.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)
+}
+
+fn block_bytes(job: &Job) -> u64 {
+    job.block.as_ref().map_or(BLOCK_BYTES, |block| block.0)
+}
+
+/// Its reads may be served from memory.
+fn is_cached(job: &Job) -> bool {
+    let through_cache = |(name, given): &(At<String>, At<Given>)| {
+        name.value == "direct" && given.value.0 == Value::Boolean(false)
+    };
+    job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
+}
+
+fn check(job: &At<Job>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
+    let block = block_bytes(job);
+    let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
+    let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
+    if block == 0 || !block.is_multiple_of(SECTOR_BYTES) || block > most {
+        let message = format!("a block cannot have {}", units::bytes(block));
+        let most = units::bytes(most);
+        mistakes
+            .at(span, message)
+            .label(format!("expected whole sectors of 512 B, at most {most}"));
+    }
+    if let Some(depth) = job.depth.as_ref().filter(|_| !worker.capabilities.pipelined) {
+        let mistake = mistakes.at(&depth.span, "this worker keeps no operations in flight");
+        mistake.label("expected no `depth`");
+    }
+}
+
+/// A file as data: numbered blocks.
+fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
+    let key = Key { bytes: 8, format: KeyFormat::Binary };
+    let record_bytes = f64::from(key.bytes) + block_bytes as f64;
+    let size = Size::Fixed { bytes: block_bytes };
+    let data = Data {
+        records: (file_bytes / block_bytes.max(1)).max(1),
+        key,
+        value: ValueShape { size, compress_to: 1.0 },
+        seed,
+        verify: false,
+    };
+    Sized { data, tag: None, record_bytes, notes: Vec::new() }
+}
+
+/// What writes the file: every block of it, in order, and again as often as is asked for.
+pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
+    if bare.section.is_read_only() {
+        return Vec::new();
+    }
+    let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
+    let mut phases = vec![Phase { name: "load".to_owned(), work: Work::Load(load) }];
+    if bare.precondition > 1 {
+        let role = Role {
+            name: "writes".to_owned(),
+            threads: 1,
+            mix: vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Sequential }],
+            rate: None,
+            depth: Some(PRECONDITION_DEPTH),
+        };
+        let blocks = bare.fill.sized.data.records;
+        let operations = Some(blocks.saturating_mul(bare.precondition - 1));
+        let work = Roles { roles: vec![role], ends: Ends { duration_ns: None, operations } };
+        phases.push(Phase { name: "precondition".to_owned(), work: Work::Warmup(work) });
+    }
+    phases
+}
+
+/// A job's phases, the filling of its file among them.
+pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
+    let roles = vec![role(job, swept)];
+    let timed =
+        |ns| Roles { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
+    let phase = |name: &str, work| Phase { name: name.to_owned(), work };
+    let mut phases = filling(bare);
+    phases.push(phase("cold", Work::Evict));
+    if let Some(warmup) = &job.warmup {
+        phases.push(phase("warmup", Work::Warmup(timed(warmup.0))));
+    }
+    let duration = job.duration.as_ref().map_or(DURATION_NS, |duration| duration.0);
+    phases.push(phase("measure", Work::Measure(timed(duration))));
+    phases
+}
+
+fn role(job: &Job, swept: Option<u32>) -> Role {
+    let reads = job.read_share();
+    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential };
+    let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
+    let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
+    let name = match job.rw() {
+        Pattern::Randread | Pattern::Read => "reads",
+        Pattern::Randwrite | Pattern::Write => "writes",
+        Pattern::Randrw | Pattern::Rw => "mixed",
+    };
+    let threads = match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
+        Threads::Are(threads) => threads,
+        // The first gate refuses a sweep without numbers.
+        Threads::Sweep => swept.unwrap_or(1),
+    };
+    let depth = job.depth.as_ref().map_or(1, |depth| depth.0);
+    Role {
+        name: name.to_owned(),
+        threads,
+        mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
+        rate: None,
+        depth: (job.io() == Way::IoUring).then_some(depth),
+    }
+}
+
+/// Threads of all roles where so many are swept.
+fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
+    let threads = measure.role.iter().map(|role| {
+        match role.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
+            Threads::Are(threads) => threads,
+            Threads::Sweep => swept,
+        }
+    });
+    threads.fold(0, u32::saturating_add)
+}
+
+/// The numbers of threads that a job is run with.
+pub(super) fn threads(job: &Job, swept: &[Option<u32>]) -> Vec<u32> {
+    match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
+        Threads::Are(threads) => vec![threads],
+        Threads::Sweep => swept.iter().copied().flatten().collect(),
+    }
+}

@@ -1,0 +1,101 @@
+//! An engine's options: as typed, and as the engine is opened with them under one RAM limit.
+
+use super::engine::Engine;
+use super::mistake::Mistakes;
+use super::read::At;
+use super::scalar::Given;
+use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
+use kvdyno_record::units;
+
+/// Shares of memory become whole pages.
+const PAGE: u64 = 4096;
+
+/// What a share of memory is a share of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    /// The RAM limit and the swap below it, or the host's memory where there is none.
+    pub(super) bytes: u64,
+}
+
+/// Every option of the engine, resolved.
+pub(super) fn resolve(
+    engine: &Engine,
+    description: &Description,
+    memory: Memory,
+    mistakes: &mut Mistakes,
+) -> Options {
+    let durability = durability(engine, description, mistakes);
+    let mut options = Options::defaults(description, durability);
+    let known: Vec<&str> = description.options.iter().map(|spec| spec.name.as_str()).collect();
+    for (name, given) in &engine.options.0 {
+        let Some(spec) = description.options.iter().find(|spec| spec.name == name.value) else {
+            // Of a library it depends on the version.
+            let by_library = description.capabilities.library;
+            let version = if by_library { &description.version } else { "" };
+            let whose = format!("{} {version}", description.name);
+            let message = format!("{} has no option `{}`", whose.trim_end(), name.value);
+            mistakes.unknown(&name.span, message, &name.value, &known);
+            continue;
+        };
+        if let Some(value) = value(spec, given, memory, mistakes) {
+            options.values.insert(spec.name.clone(), value);
+        }
+    }
+    options
+}
+
+fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistakes) -> Durability {
+    let typed = engine.durability.as_ref();
+    let class = typed.map_or(Durability::Async, |class| class.value);
+    let known = &description.capabilities.durability;
+    if !known.contains_key(&class) {
+        let span = typed.map_or(&engine.name.span, |class| &class.span);
+        let names: Vec<&str> = known.keys().map(Durability::as_str).collect();
+        mistakes
+            .at(span, format!("{} has no durability `{}`", description.name, class.as_str()))
+            .label(format!("expected durability = one of: {}", names.join(", ")));
+    }
+    class
+}
+
+/// The value as the option's kind takes it.
+fn value(
+    spec: &OptionSpec,
+    given: &At<Given>,
+    memory: Memory,
+    mistakes: &mut Mistakes,
+) -> Option<Value> {
+    let converted = match (&spec.kind, &given.0) {
+        (OptionKind::Bytes, Value::Text(text)) => bytes(text, memory).map(Value::Integer),
+        (OptionKind::Integer { .. }, Value::Text(text)) => {
+            units::parse_count(text).ok().map(Value::Integer)
+        }
+        (_, value) => Some(value.clone()),
+    };
+    let accepted = converted.filter(|value| spec.kind.accept(value).is_ok());
+    if accepted.is_none() {
+        mistakes
+            .at(&given.span, format!("`{}` does not fit option `{}`", given.0, spec.name))
+            .label(format!("expected {}", spec.kind.expected()))
+            .help(format!("{}: {}", spec.name, spec.help));
+    }
+    accepted
+}
+
+fn bytes(text: &str, memory: Memory) -> Option<u64> {
+    if text.trim_end().ends_with('%') {
+        let share = units::parse_share(text).ok()?;
+        return Some((share * memory.bytes as f64) as u64 / PAGE * PAGE);
+    }
+    units::parse_bytes(text).ok()
+}
+
+/// Memory that the engine's caches and write buffers are configured to take.
+pub(super) fn cache_bytes(description: &Description, options: &Options) -> u64 {
+    let holds_memory = |spec: &&OptionSpec| {
+        spec.kind == OptionKind::Bytes
+            && (spec.name.contains("cache") || spec.name.contains("buffer"))
+    };
+    let caches = description.options.iter().filter(holds_memory);
+    caches.filter_map(|spec| options.integer(&spec.name).ok()).fold(0, u64::saturating_add)
+}

@@ -1,0 +1,500 @@
+//! The scalars of the suite language: numbers with units, names, and the words for choices.
+
+use super::mistake::Mistakes;
+use super::read::{At, FromToml, Toml, Word, wrong_kind};
+use super::source::Span;
+use kvdyno_record::engine::{Durability, Value};
+use kvdyno_record::units::{self, UnitError};
+use kvdyno_record::workload::{KeyFormat, LoadOrder, Schedule};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::{DeInteger, DeValue};
+
+/// A count: `80M`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Count(pub(super) u64);
+
+/// Bytes: `64GiB`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Bytes(pub(super) u64);
+
+/// A time, never zero: `60s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Nanoseconds(pub(super) u64);
+
+/// A share of a whole: `50%`, `0.5`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Share(pub(super) f64);
+
+/// The most of what is made or started, threads above all.
+pub const SEVERAL_MAX: u32 = 65_536;
+
+/// A number of things that are made or started: from 1 to [`SEVERAL_MAX`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Several(pub(super) u32);
+
+/// A name that becomes part of file names: `[a-z0-9_-]`, at most 64 letters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Name(pub(super) String);
+
+/// What tables call an engine: as a name, with dots; what lists add may hold anything.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Label(pub(super) String);
+
+/// A version of a library: part of file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Version(pub(super) String);
+
+/// How many threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Threads {
+    /// So many.
+    Are(u32),
+    /// Each number of `run.threads` in turn.
+    Sweep,
+}
+
+/// `size = "300GiB"` or `size = "auto"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DataSize {
+    /// So many bytes of keys and values.
+    Is(u64),
+    /// Chosen by what the host has.
+    Auto,
+}
+
+/// `true`, `false` or `"auto"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Switch {
+    /// On or off.
+    Is(bool),
+    /// As it suits the engine and the data.
+    Auto,
+}
+
+/// One value, or several that are swept.
+#[derive(Clone, Debug)]
+pub(super) struct OneOrMany<T>(pub(super) Vec<At<T>>);
+
+/// An option's value before its kind is known.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Given(pub(super) Value);
+
+impl Word for LoadOrder {
+    const WHAT: &'static str = "a load order";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("sequential", Self::Sequential), ("random", Self::Random)];
+}
+
+impl Word for Schedule {
+    const WHAT: &'static str = "a schedule";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("fixed", Self::Fixed), ("poisson", Self::Poisson)];
+}
+
+impl Word for KeyFormat {
+    const WHAT: &'static str = "a key format";
+    const ALL: &'static [(&'static str, Self)] = &[("hex", Self::Hex), ("binary", Self::Binary)];
+}
+
+impl Word for Durability {
+    const WHAT: &'static str = "a durability class";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("none", Self::None), ("async", Self::Async), ("commit", Self::Commit)];
+    const ALIASES: &'static [(&'static str, Self)] =
+        &[("sync", Self::Commit), ("fsync", Self::Commit)];
+}
+
+impl FromToml for Count {
+    const PARTED_BY_COMMAS: bool = true;
+
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        number(toml, units::A_COUNT, units::parse_count, mistakes).map(Self)
+    }
+}
+
+impl FromToml for Bytes {
+    const PARTED_BY_COMMAS: bool = true;
+
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        number(toml, units::BYTES, units::parse_bytes, mistakes).map(Self)
+    }
+}
+
+impl FromToml for Share {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        number(toml, units::A_SHARE, units::parse_share, mistakes).map(Self)
+    }
+}
+
+impl FromToml for Nanoseconds {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        match number(toml, units::A_TIME, units::parse_duration, mistakes)? {
+            0 => {
+                mistakes.at(&span, "the time is zero").label(expected(units::A_TIME));
+                None
+            }
+            ns => Some(Self(ns)),
+        }
+    }
+}
+
+impl FromToml for Several {
+    const PARTED_BY_COMMAS: bool = true;
+
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let Count(count) = Count::from_toml(toml, mistakes)?;
+        if (1..=u64::from(SEVERAL_MAX)).contains(&count) {
+            return Some(Self(count as u32));
+        }
+        mistakes.at(&span, format!("{count} is out of range")).label("expected 1 to 65536");
+        None
+    }
+}
+
+impl FromToml for f64 {
+    const PARTED_BY_COMMAS: bool = true;
+
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let value = toml.into_inner();
+        let number = match &value {
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::Integer(number) => number.as_str().parse().ok(),
+            _ => None,
+        };
+        let finite = number.filter(|number: &f64| number.is_finite());
+        if finite.is_none() {
+            wrong_kind(&span, &value, "a finite number such as 0.99", mistakes);
+        }
+        finite
+    }
+}
+
+impl FromToml for bool {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        match toml.into_inner() {
+            DeValue::Boolean(value) => Some(value),
+            other => {
+                wrong_kind(&span, &other, "true or false", mistakes);
+                None
+            }
+        }
+    }
+}
+
+impl FromToml for String {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        match toml.into_inner() {
+            DeValue::String(text) => Some(text.into_owned()),
+            other => {
+                wrong_kind(&span, &other, "text in quotes", mistakes);
+                None
+            }
+        }
+    }
+}
+
+impl FromToml for Name {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let name = String::from_toml(toml, mistakes)?;
+        let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
+        if (1..=64).contains(&name.len()) && name.chars().all(letter) {
+            return Some(Self(name));
+        }
+        mistakes
+            .at(&span, format!("`{name}` cannot be a name"))
+            .label("expected 1 to 64 of: a-z 0-9 _ -")
+            .help("names become part of file names; a `title` may say anything");
+        None
+    }
+}
+
+impl FromToml for Label {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let label = String::from_toml(toml, mistakes)?;
+        let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
+        let fits = (1..=64).contains(&label.len()) && !label.starts_with('.');
+        if fits && label.chars().all(letter) {
+            return Some(Self(label));
+        }
+        mistakes
+            .at(&span, format!("`{label}` cannot be a label"))
+            .label("expected 1 to 64 of: a-z 0-9 _ - .")
+            .help("labels become part of file names, and do not begin with a dot");
+        None
+    }
+}
+
+impl Label {
+    /// A value as it stands in a label: on one line.
+    pub(super) fn part(text: &str) -> String {
+        text.chars().map(|c| if c.is_control() { '-' } else { c }).collect()
+    }
+}
+
+/// A label as part of a file's name: `rocksdb block_cache=1GiB` is `rocksdb-block_cache-1GiB`.
+pub fn slug(label: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '-' };
+    label.chars().map(letter).take(SLUG_CHARS_MAX).collect()
+}
+
+/// Leaves room for what else stands in a case's name.
+const SLUG_CHARS_MAX: usize = 100;
+
+impl FromToml for Version {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let value = toml.into_inner();
+        let DeValue::String(text) = &value else {
+            wrong_kind(&span, &value, "a version in quotes, such as \"9.10.0\"", mistakes);
+            return None;
+        };
+        if kvdyno_record::library::is_version(text) {
+            return Some(Self(text.to_string()));
+        }
+        mistakes
+            .at(&span, format!("`{text}` cannot be a version"))
+            .label("expected a version such as \"9.10.0\"");
+        None
+    }
+}
+
+impl FromToml for Threads {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        match toml.get_ref() {
+            DeValue::String(text) if text == "sweep" => Some(Self::Sweep),
+            DeValue::String(text) if units::parse_count(text).is_err() => {
+                let words = ["sweep"];
+                mistakes.unknown(
+                    &toml.span(),
+                    format!("`{text}` is not a number of threads"),
+                    text,
+                    &words,
+                );
+                None
+            }
+            _ => Several::from_toml(toml, mistakes).map(|threads| Self::Are(threads.0)),
+        }
+    }
+}
+
+impl FromToml for DataSize {
+    const PARTED_BY_COMMAS: bool = true;
+
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        match toml.get_ref() {
+            DeValue::String(text) if text == "auto" => Some(Self::Auto),
+            _ => Bytes::from_toml(toml, mistakes).map(|bytes| Self::Is(bytes.0)),
+        }
+    }
+}
+
+impl FromToml for Switch {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        match toml.into_inner() {
+            DeValue::Boolean(value) => Some(Self::Is(value)),
+            DeValue::String(text) if text == "auto" => Some(Self::Auto),
+            other => {
+                wrong_kind(&span, &other, "true, false or \"auto\"", mistakes);
+                None
+            }
+        }
+    }
+}
+
+impl<T: FromToml> FromToml for OneOrMany<T> {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        if let Some(parts) = split(&toml).filter(|_| T::PARTED_BY_COMMAS) {
+            let read = |(span, text)| At::from_toml(parsed(span, text), mistakes);
+            let values: Vec<Option<At<T>>> = parts.into_iter().map(read).collect();
+            return values.into_iter().collect::<Option<_>>().map(Self);
+        }
+        if !matches!(toml.get_ref(), DeValue::Array(_)) {
+            return At::from_toml(toml, mistakes).map(|value| Self(vec![value]));
+        }
+        let values = Vec::from_toml(toml, mistakes)?;
+        if values.is_empty() {
+            mistakes.at(&span, "the list is empty").label("expected at least one value");
+            return None;
+        }
+        Some(Self(values))
+    }
+}
+
+impl<T> OneOrMany<T> {
+    /// The one value.
+    pub(super) fn one(value: At<T>) -> At<Self> {
+        At { span: value.span.clone(), value: Self(vec![value]) }
+    }
+}
+
+/// `100,1000` as the command line has it, part by part with its place; none where there is no
+/// comma.
+fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
+    let DeValue::String(text) = toml.get_ref() else { return None };
+    if !text.contains(',') {
+        return None;
+    }
+    let span = toml.span();
+    // In a file the text has a quote before it, on the command line it has none.
+    let quote = (span.len().saturating_sub(text.len())) / 2;
+    let mut start = span.start + quote;
+    let part = |part: &'t str| {
+        let blank = part.len() - part.trim_start().len();
+        let at = start + blank;
+        start += part.len() + 1;
+        (at..at + part.trim().len(), part.trim())
+    };
+    Some(text.split(',').map(part).collect())
+}
+
+/// A part as it would be read alone: a number where it is one, else text.
+fn parsed(span: Span, text: &str) -> Toml<'_> {
+    let number = DeValue::parse(text).map(Spanned::into_inner).ok();
+    let number = number.filter(|value| matches!(value, DeValue::Integer(_) | DeValue::Float(_)));
+    Spanned::new(span, number.unwrap_or(DeValue::String(Cow::Borrowed(text))))
+}
+
+impl FromToml for Given {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let value = toml.into_inner();
+        let given = match &value {
+            DeValue::Boolean(value) => Some(Value::Boolean(*value)),
+            DeValue::String(text) => Some(Value::Text(text.to_string())),
+            DeValue::Integer(number) => whole(number).map(Value::Integer),
+            DeValue::Float(number) => units::parse_count(number.as_str()).ok().map(Value::Integer),
+            _ => None,
+        };
+        if given.is_none() {
+            let expected = "true, false, a whole number that is not negative, or text in quotes";
+            wrong_kind(&span, &value, expected, mistakes);
+        }
+        given.map(Self)
+    }
+}
+
+/// A number with a unit, in quotes, or a bare TOML number.
+fn number<T>(
+    toml: Toml<'_>,
+    wanted: &str,
+    parse: impl Fn(&str) -> Result<T, UnitError>,
+    mistakes: &mut Mistakes,
+) -> Option<T> {
+    let span = toml.span();
+    let value = toml.into_inner();
+    let text = match &value {
+        DeValue::String(text) => text.to_string(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Integer(number) => match whole(number) {
+            Some(number) => number.to_string(),
+            None => number.as_str().to_owned(),
+        },
+        other => {
+            wrong_kind(&span, other, wanted, mistakes);
+            return None;
+        }
+    };
+    let error = match parse(&text) {
+        Ok(number) => return Some(number),
+        Err(error) => error,
+    };
+    let message = format!("`{}` {}", error.text, error.problem);
+    mistakes.at(&span, message).label(expected(error.expected));
+    None
+}
+
+fn expected(what: &str) -> String {
+    format!("expected {what}")
+}
+
+fn whole(number: &DeInteger) -> Option<u64> {
+    u64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+/// The schema of a scalar, inline, with its description.
+macro_rules! scalar_schema {
+    ($type:ty, $name:literal, $($json:tt)+) => {
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                $name.into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($($json)+)
+            }
+        }
+    };
+}
+
+scalar_schema!(Count, "Count", {
+    "type": ["integer", "number", "string"],
+    "minimum": 0,
+    "pattern": r"^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?[kKMGTP]?$",
+});
+scalar_schema!(Bytes, "Bytes", {
+    "type": ["integer", "number", "string"],
+    "minimum": 0,
+    "pattern": r"^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?([kKMGTP]?B|[KMGTP]iB)?$",
+});
+scalar_schema!(Nanoseconds, "Duration", {
+    "type": "string",
+    "pattern": r"^([0-9.]+ *(ns|us|µs|ms|s|m|h|d) *)+$",
+});
+scalar_schema!(Share, "Share", {
+    "type": ["number", "string"],
+    "minimum": 0,
+    "maximum": 1,
+    "pattern": r"^[0-9.]+ ?%?$|^[0-9]+/[0-9]+$",
+});
+scalar_schema!(Several, "Several", {
+    "type": ["integer", "string"],
+    "minimum": 1,
+    "maximum": 65_536,
+    "pattern": r"^[0-9][0-9_.]* ?[kK]?$",
+});
+scalar_schema!(Name, "Name", { "type": "string", "pattern": "^[a-z0-9_-]{1,64}$" });
+scalar_schema!(Label, "Label", { "type": "string", "pattern": "^[a-z0-9_-][a-z0-9._-]{0,63}$" });
+scalar_schema!(Version, "Version", { "type": "string", "pattern": "^[0-9][0-9A-Za-z._-]{0,31}$" });
+scalar_schema!(Threads, "Threads", {
+    "anyOf": [
+        { "type": "integer", "minimum": 1, "maximum": 65_536 },
+        { "const": "sweep" },
+    ],
+});
+scalar_schema!(DataSize, "DataSize", {
+    "type": ["integer", "number", "string"],
+    "minimum": 0,
+    "pattern": r"^auto$|^[0-9][0-9_.]*([eE]\+?[0-9]+)? ?([kKMGTP]?B|[KMGTP]iB)?$",
+});
+scalar_schema!(Switch, "Switch", { "enum": [true, false, "auto"] });
+scalar_schema!(Given, "OptionValue", { "type": ["boolean", "integer", "number", "string"] });
+
+impl<T: JsonSchema> JsonSchema for OneOrMany<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("OneOrMany_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        json_schema!({ "anyOf": [one, { "type": "array", "items": one, "minItems": 1 }] })
+    }
+}

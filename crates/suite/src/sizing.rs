@@ -1,0 +1,313 @@
+//! How much data and how much RAM: what the suite says, scaled, or what the host has room for.
+
+use super::mistake::Mistakes;
+use super::parse::Suite;
+use super::scalar::{Count, DataSize};
+use super::source::Span;
+use kvdyno_record::engine::Description;
+use kvdyno_record::tier::Tier;
+use kvdyno_record::units;
+use kvdyno_record::workload::{Data, Key, KeyFormat, Size, ValueShape};
+
+/// Data of size "auto" is never more than this: a demo must end soon.
+const AUTO_MOST: u64 = 1 << 30;
+/// Nor is it less: an engine's own structures would be most of it.
+const AUTO_LEAST: u64 = 64 << 20;
+/// A key number in hex has so many digits.
+const HEX_BYTES_LEAST: u32 = 16;
+/// RAM limits are whole pages, because the kernel's are.
+pub(super) const PAGE: u64 = 4096;
+
+/// What of the host decides sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizingHost {
+    /// Of the machine.
+    pub memory_bytes: u64,
+    /// Of it, not in use.
+    pub memory_available_bytes: u64,
+    /// Free on the volume of the place.
+    pub free_bytes: u64,
+    /// Processors this process may use.
+    pub cpus: u32,
+    /// The place is a block device: there is room for one database, and it is the whole of it.
+    pub device: bool,
+}
+
+/// A data set and what was decided about it.
+#[derive(Clone, Debug)]
+pub(super) struct Sized {
+    pub(super) data: Data,
+    /// `v1000`, `n80m`: how a case's name says which of several it is; none where there is one.
+    pub(super) tag: Option<String>,
+    /// Mean bytes of key and value.
+    pub(super) record_bytes: f64,
+    /// Decisions in words.
+    pub(super) notes: Vec<String>,
+}
+
+impl Sized {
+    /// Bytes of all keys and values.
+    pub(super) fn user_bytes(&self) -> f64 {
+        self.data.records as f64 * self.record_bytes
+    }
+
+    /// Mean bytes of a value.
+    pub(super) fn value_bytes_mean(&self) -> u64 {
+        (self.record_bytes - f64::from(self.data.key.bytes)).round() as u64
+    }
+}
+
+/// A RAM limit with what is below it, and how a case's name says it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Limit {
+    pub(super) bytes: Option<u64>,
+    /// None where the suite names none.
+    pub(super) tier: Option<Tier>,
+    /// `64gib`, or `x4` for data four times the limit; none where there is only one limit. With a
+    /// tier `64gib_with-zram`.
+    pub(super) tag: Option<String>,
+}
+
+impl Limit {
+    /// What an engine may use, swap included; the host's memory where there is no limit.
+    pub(super) fn memory_bytes(&self, host: &SizingHost) -> u64 {
+        let swap = self.tier.as_ref().and_then(|tier| tier.memory.swap());
+        let swap = swap.map_or(0, |(bytes, _)| bytes);
+        self.bytes.map_or(host.memory_bytes, |bytes| bytes.saturating_add(swap))
+    }
+
+    /// It with a tier below.
+    fn with(&self, tier: Tier) -> Self {
+        let tag = self.tag.as_ref().map_or(String::new(), |tag| format!("{tag}_"));
+        let tag = Some(format!("{tag}with-{}", tier.name));
+        Self { tag, tier: Some(tier), ..self.clone() }
+    }
+}
+
+/// Every data set of the suite: each amount with each length of values.
+pub(super) fn data_sets(
+    suite: &Suite,
+    engines: &[&Description],
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Vec<Sized> {
+    let typed = &suite.typed.data;
+    let records = typed.records.iter().flat_map(|list| &list.0);
+    let records = records.map(|at| (Amount::Records(at.0), &at.span));
+    let sizes = typed.size.iter().flat_map(|list| &list.0);
+    let amounts: Vec<_> =
+        records.chain(sizes.map(|at| (Amount::Size(at.value), &at.span))).collect();
+    let lengths = &typed.value_bytes.0;
+    let mut sets = Vec::new();
+    for &(amount, span) in &amounts {
+        for length in lengths {
+            let mut sized = data_set(suite, (amount, span), &length.0, engines, host, mistakes);
+            let amount = (amounts.len() > 1).then(|| amount.tag(&sized.data));
+            let length = (lengths.len() > 1).then(|| format!("v{}", sized.value_bytes_mean()));
+            let tag = [amount, length].into_iter().flatten().collect::<Vec<_>>().join("_");
+            sized.tag = (!tag.is_empty()).then_some(tag);
+            sets.push(sized);
+        }
+    }
+    sets
+}
+
+/// How much data, as typed.
+#[derive(Clone, Copy)]
+enum Amount {
+    Records(u64),
+    Size(DataSize),
+}
+
+impl Amount {
+    /// As part of a folder's name.
+    fn tag(self, data: &Data) -> String {
+        match self {
+            Self::Records(_) => format!("n{}", units::exact_count(data.records)).to_lowercase(),
+            Self::Size(DataSize::Is(bytes)) => {
+                format!("d{}", units::exact_bytes(bytes)).to_lowercase()
+            }
+            Self::Size(DataSize::Auto) => "dauto".to_owned(),
+        }
+    }
+}
+
+fn data_set(
+    suite: &Suite,
+    (amount, span): (Amount, &Span),
+    size: &Size,
+    engines: &[&Description],
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Sized {
+    let typed = &suite.typed.data;
+    let key_bytes = typed.key_bytes.as_ref().map_or(16, |bytes| bytes.0);
+    let record_bytes = f64::from(key_bytes) + size.mean();
+    let mut notes = Vec::new();
+    let records = match amount {
+        Amount::Records(records) => scaled(suite, records, "records", &mut notes),
+        Amount::Size(size) => {
+            let bytes = match size {
+                DataSize::Is(bytes) => bytes,
+                DataSize::Auto => auto_bytes(suite, engines, host, &mut notes),
+            };
+            (scaled(suite, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
+        }
+    };
+    let records = records.max(1);
+    if records as f64 * record_bytes > i64::MAX as f64 {
+        let mistake = mistakes.at(span, "the data set is larger than any filesystem");
+        mistake.label("expected at most 8 EiB of keys and values");
+    }
+    let format = key_format(suite, key_bytes, engines, &mut notes);
+    let compress_to = typed.compress_to.as_ref().map_or(1.0, |share| share.0);
+    let data = Data {
+        records,
+        key: Key { bytes: key_bytes, format },
+        value: ValueShape { size: size.clone(), compress_to },
+        seed: typed.seed.as_ref().map_or(1, |seed| seed.0),
+        verify: typed.verify.as_ref().is_some_and(|verify| verify.value),
+    };
+    Sized { data, tag: None, record_bytes, notes }
+}
+
+/// As typed; else one that all engines of the suite take, for all must do the same work.
+fn key_format(
+    suite: &Suite,
+    key_bytes: u32,
+    engines: &[&Description],
+    notes: &mut Vec<String>,
+) -> KeyFormat {
+    if let Some(format) = &suite.typed.data.key_format {
+        return format.value;
+    }
+    let numbered = engines.iter().find(|engine| engine.capabilities.numbered_keys_only);
+    match numbered {
+        _ if key_bytes < HEX_BYTES_LEAST => KeyFormat::Binary,
+        None => KeyFormat::Hex,
+        Some(engine) => {
+            notes.push(format!(
+                "keys are binary, for {} takes no hex keys (key_format says otherwise where it is \
+                 given)",
+                engine.name
+            ));
+            KeyFormat::Binary
+        }
+    }
+}
+
+/// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
+pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+    if suite.no_ram_limit {
+        sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
+        return vec![Limit::default()];
+    }
+    let limits = bare_limits(suite, sized, host);
+    let tiers = suite.typed.ram.tier.iter().map(|tier| tier.resolve(suite, &mut sized.notes));
+    match tiers.collect::<Vec<_>>() {
+        none if none.is_empty() => limits,
+        tiers => {
+            let below = |limit: Limit| tiers.iter().map(move |tier| limit.with(tier.clone()));
+            limits.into_iter().flat_map(below).collect()
+        }
+    }
+}
+
+/// Every RAM limit, and nothing below.
+fn bare_limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+    let ram = &suite.typed.ram;
+    let mut limits = Vec::new();
+    for typed in ram.limit.iter().flat_map(|list| &list.0) {
+        let bytes = scaled(suite, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let tag = units::exact_bytes(bytes).to_lowercase();
+        limits.push(Limit { bytes: Some(bytes), tag: Some(tag), tier: None });
+    }
+    for ratio in ram.data_to_ram.iter().flat_map(|list| &list.0) {
+        let bytes = (sized.user_bytes() / ratio.value) as u64 / PAGE * PAGE;
+        let bytes = bytes.max(PAGE);
+        sized.notes.push(format!(
+            "RAM limit {} = {} of data / {}",
+            units::bytes(bytes),
+            units::bytes(sized.user_bytes() as u64),
+            ratio.value
+        ));
+        let tag = Some(format!("x{}", ratio.value));
+        limits.push(Limit { bytes: Some(bytes), tag, tier: None });
+    }
+    for bytes in limits.iter().filter_map(|limit| limit.bytes) {
+        if bytes > host.memory_available_bytes {
+            sized.notes.push(format!(
+                "RAM limit {} is more than the {} of memory available here: the machine is the \
+                 limit",
+                units::bytes(bytes),
+                units::bytes(host.memory_available_bytes)
+            ));
+        }
+    }
+    match &mut limits[..] {
+        [] => limits.push(Limit::default()),
+        [only] => only.tag = None,
+        _ => {}
+    }
+    limits
+}
+
+/// Data that this host has room for.
+fn auto_bytes(
+    suite: &Suite,
+    engines: &[&Description],
+    host: &SizingHost,
+    notes: &mut Vec<String>,
+) -> u64 {
+    let factors = engines.iter().map(|engine| engine.planning.space_factor);
+    let factor = factors.fold(1.0, f64::max);
+    let by_space = (host.free_bytes as f64 / 2.0 / factor) as u64;
+    let (by_memory, memory_rule) = auto_by_memory(suite, host);
+    let fitting = AUTO_MOST.min(by_space).min(by_memory);
+    let bytes = (fitting >> 20 << 20).max(AUTO_LEAST);
+    let least = if fitting < AUTO_LEAST { "; but not less than 64.0 MiB" } else { "" };
+    notes.push(format!(
+        "data {} = the smallest of 1.00 GiB, half the free space of {} over the largest space \
+         factor {factor} ({}), and {memory_rule} ({}){least}",
+        units::bytes(bytes),
+        units::bytes(host.free_bytes),
+        units::bytes(by_space),
+        units::bytes(by_memory),
+    ));
+    bytes
+}
+
+/// Data as many times larger than the RAM limit as asked, 4 times where nothing is asked, when the
+/// limit is an eighth of the memory or as given.
+fn auto_by_memory(suite: &Suite, host: &SizingHost) -> (u64, String) {
+    let ram = &suite.typed.ram;
+    let largest = ram.limit.iter().flat_map(|list| &list.0).map(|limit| limit.0).max();
+    if let Some(limit) = largest {
+        return (limit.saturating_mul(4), format!("4 x the RAM limit of {}", units::bytes(limit)));
+    }
+    let ratios = ram.data_to_ram.iter().flat_map(|list| &list.0).map(|ratio| ratio.value);
+    let ratio = ratios.fold(None, |most: Option<f64>, ratio| Some(most.unwrap_or(0.0).max(ratio)));
+    let ratio = ratio.unwrap_or(4.0);
+    let bytes = (ratio * host.memory_bytes as f64 / 8.0) as u64;
+    (bytes, format!("{ratio} x 1/8 of the memory of {}", units::bytes(host.memory_bytes)))
+}
+
+/// A number under `--scale`, with a note where that changes it.
+pub(super) fn scaled(suite: &Suite, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
+    // A ratio above 1 may pass 64 bits: then the data is refused as too large.
+    let scaled = suite.scale.of(number).unwrap_or(u64::MAX).max(1);
+    if scaled != number {
+        notes.push(format!(
+            "scaled by {}: {} {what} instead of {}",
+            suite.scale,
+            units::grouped(scaled),
+            units::grouped(number)
+        ));
+    }
+    scaled
+}
+
+/// An operation count under `--scale`.
+pub(super) fn scaled_operations(suite: &Suite, count: Count) -> u64 {
+    suite.scale.of(count.0).unwrap_or(u64::MAX).max(1)
+}

@@ -1,0 +1,41 @@
+//! Whether the volume has room for a plan.
+
+use kvdyno_record::plan::Plan;
+use kvdyno_record::units;
+
+/// Left free on the volume, whatever the plan needs: filesystems slow down or fail when full.
+const MARGIN_SHARE: f64 = 0.05;
+
+/// The volume has no room for a plan.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the plan needs {} on the volume at one time, and {} are free",
+    units::bytes(*needed_bytes),
+    units::bytes(*free_bytes)
+)]
+pub struct NoSpace {
+    /// With the margin.
+    pub needed_bytes: u64,
+    /// On the volume.
+    pub free_bytes: u64,
+}
+
+impl NoSpace {
+    /// What would help, each as a sentence.
+    pub fn hints(&self) -> Vec<String> {
+        let times = self.needed_bytes.div_ceil(self.free_bytes.max(1));
+        let mut hints = vec!["put the databases on another volume: --place DIR".to_owned()];
+        if self.free_bytes > 0 && times <= 1_000_000 {
+            hints.push(format!("run the suite smaller: --scale 1/{times}"));
+        }
+        hints.push("leave out the engine that needs the most space: --engine NAME,...".to_owned());
+        hints
+    }
+}
+
+/// Refuses a plan that the volume has no room for.
+pub fn check_space(plan: &Plan, free_bytes: u64) -> Result<(), NoSpace> {
+    let space = plan.estimate.space_bytes;
+    let needed_bytes = space.saturating_add((space as f64 * MARGIN_SHARE) as u64);
+    if needed_bytes <= free_bytes { Ok(()) } else { Err(NoSpace { needed_bytes, free_bytes }) }
+}

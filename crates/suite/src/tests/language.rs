@@ -1,0 +1,80 @@
+//! The language as a whole: reader, schema and plan file agree.
+
+use super::*;
+
+#[test]
+fn the_schema_is_checked_in() {
+    let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/suite.schema.json");
+    if std::env::var_os("KVDYNO_UPDATE_SCHEMA").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    let checked_in = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(checked_in == text, "run this test with KVDYNO_UPDATE_SCHEMA=1, then commit {path}");
+}
+
+#[test]
+fn every_operation_and_distribution_survives_the_plan_file() {
+    let plan = plan(EVERYTHING, &[]);
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+/// The keys that the reader knows at a path, from what it says of one it does not know.
+fn known_at(path: &str) -> Vec<String> {
+    let argument = format!("{path}zzzzzzzz=1");
+    let refusal = refusal(EVERYTHING, &set(&[&argument])).replace("\n  ", "");
+    let (_, known) = refusal.split_once("known here: ").unwrap_or_else(|| panic!("{refusal}"));
+    let mut known: Vec<_> = known.trim().split(", ").map(|name| name.trim().to_owned()).collect();
+    known.sort();
+    known
+}
+
+#[test]
+fn the_schema_knows_the_keys_that_the_reader_knows() {
+    let schema = schema();
+    let variant = |path: &str, definition: &str, at: usize| {
+        (path.to_owned(), vec![format!("/$defs/{definition}/oneOf/{at}")])
+    };
+    let plain =
+        |path: &str, definition: &str| (path.to_owned(), vec![format!("/$defs/{definition}")]);
+    let mut tables = vec![
+        (String::new(), vec![String::new()]),
+        plain("suite.", "Header"),
+        plain("data.", "Data"),
+        plain("ram.", "Ram"),
+        plain("place.", "Place"),
+        plain("run.", "Run"),
+        plain("drive.", "Drive"),
+        plain("drive.job.0.", "DriveJob"),
+        plain("engine.0.", "Engine"),
+        plain("phase.4.role.all.", "Role"),
+        plain("phase.4.role.all.rate.", "Scheduled"),
+    ];
+    tables.extend((0..5).map(|at| variant(&format!("phase.{at}."), "Phase", at)));
+    for at in 0..8 {
+        let pointers = vec!["/$defs/Entry".to_owned(), format!("/$defs/Entry/oneOf/{at}")];
+        tables.push((format!("phase.4.role.all.mix.{at}."), pointers));
+    }
+    for (path, pointers) in tables {
+        let mut written: Vec<String> = Vec::new();
+        for pointer in pointers {
+            let properties = schema.pointer(&(pointer.clone() + "/properties"));
+            let properties = properties.and_then(|value| value.as_object());
+            let properties = properties.unwrap_or_else(|| panic!("no {pointer}"));
+            written.extend(properties.keys().cloned());
+        }
+        written.sort();
+        assert_eq!(known_at(&path), written, "at `{path}`");
+    }
+}
+
+#[test]
+fn the_smallest_suite_of_the_documentation_expands() {
+    let page = include_str!("../../../../docs/suites.md");
+    let (_, from) = page.split_once("```toml\n[suite]").unwrap();
+    let (smallest, _) = from.split_once("```").unwrap();
+    let plan = plan(&format!("[suite]{smallest}"), &[]);
+    assert_eq!(plan.cases.len(), 6);
+    assert_eq!(plan.cases[1].threads, Some(4));
+}
