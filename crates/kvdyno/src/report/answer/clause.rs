@@ -76,6 +76,14 @@ pub(super) fn rates(standings: Vec<Standing<'_>>, words: &Words) -> Option<Strin
                 format!("{best} {verb} {times} times as many {noun} a second as {other} ({why})")
             }
         },
+        several if several.iter().all(|(_, theirs)| is_same(figure, theirs)) => {
+            let all: Vec<String> = ranked.iter().map(|(label, _)| (*label).to_owned()).collect();
+            format!(
+                "no significant difference between {}: {best} {verb} {} {noun} a second",
+                list(&all),
+                figure.spread()
+            )
+        }
         several => {
             format!("{best} {verb} the most {noun} a second: {}", beside(figure, several))
         }
@@ -160,6 +168,10 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
     let (low, high) = (best.range.0 / other.range.1, best.range.1 / other.range.0);
     let [middle, low, high] = [ratio, low, high].map(|value| times(value, ratio));
     Compared::Times(format!("{middle} ({low} to {high})"))
+}
+
+fn is_same(best: &Figure, other: &Figure) -> bool {
+    matches!(compared(best, other), Compared::Same)
 }
 
 /// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; no significant difference from C and D`.

@@ -115,7 +115,10 @@ fn three_engines_are_ranked_and_what_has_no_figure_says_why() {
     }
     let text = sentences(&fixture.summary()).join("\n");
     assert!(text.contains("null reads the most keys a second: "), "{text}");
-    assert!(text.contains(" times LMDB") && text.contains(" (2 trials: too few to be sure)"), "{text}");
+    assert!(
+        text.contains(" times LMDB") && text.contains(" (2 trials: too few to be sure)"),
+        "{text}"
+    );
     assert!(
         text.contains("; RocksDB did not fit (0 of 2 trials)") || text.contains(" times RocksDB"),
         "{text}"
