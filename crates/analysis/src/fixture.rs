@@ -22,12 +22,10 @@ use kvdyno_record::case::{
     CaseRecord, CounterFile, CounterPair, OpResult, Outcome, PhaseRecord, RamLimit, RoleResult,
     Verified,
 };
-use kvdyno_record::engine::{DataShape, Durability, Edge, EngineEvent, EventKind, Options, Value};
+use kvdyno_record::engine::{DataShape, Durability, Options, Value};
 use kvdyno_record::files::{RunFolder, write_atomic, write_json};
 use kvdyno_record::hlog::{self, Kind};
-use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
-use kvdyno_record::run::Hiccups;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;

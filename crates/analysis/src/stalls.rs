@@ -88,7 +88,7 @@ fn clipped(
 #[cfg(test)]
 mod tests {
     use super::*;
-    pub use crate::fixture::stall as change;
+    use crate::fixture::stall as change;
 
     fn seen(events: &[EngineEvent], window: (u64, u64)) -> Vec<(u64, Option<u64>, bool)> {
         let stalls = within(events, window);
