@@ -151,3 +151,67 @@ fn batch_writes<'b>(view: &View<'b>) -> Vec<Write<'b>> {
     }
     writes
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::scripted::{Costs, Play, Script};
+    use kvdyno_record::hlog::Kind;
+
+    const MS: u64 = 1_000_000;
+    const COSTS: Costs = Costs { reading: 1, preparing: 500, filing: 20 };
+
+    /// A reading of the clock is inside each time, preparing and filing are inside none; all of it
+    /// is inside the window.
+    #[test]
+    fn a_closed_loop_times_its_calls_only() {
+        let play = Play { costs: COSTS, operations: Some(3), ..Play::default() };
+        let played = play.run(Script::of(&[Ok(100), Ok(200), Ok(300)], 0));
+        let times = played.times(Kind::Service);
+        assert_eq!((times.count(), times.sum, times.max), (3, 603, 301));
+        assert_eq!((played.count(), played.window_ns()), (3, 3 * 500 + 2 + 603));
+        assert!(played.failure.is_none());
+    }
+
+    #[test]
+    fn what_ends_at_an_edge_belongs_to_the_slice_that_begins_there() {
+        let play = Play { slice_ns: 1_000, duration_ns: Some(3_000), ..Play::default() };
+        let played = play.run(Script::of(&[], 399));
+        // Ends at 402, 802, 1202 and so on; after each edge one more reading.
+        assert_eq!(played.slices(), [(0, 2, 800), (1, 2, 800), (2, 4, 1_600)]);
+        assert_eq!((played.count(), played.window_ns()), (8, 3_204));
+    }
+
+    #[test]
+    fn what_fails_is_counted_and_has_no_time() {
+        let calls = [Ok(100), Err(50), Ok(100), Ok(100)];
+        let play = Play { operations: Some(4), errors_max: 1, ..Play::default() };
+        let played = play.run(Script::of(&calls, 0));
+        assert_eq!((played.count(), played.times(Kind::Service).sum), (3, 303));
+        assert_eq!(played.packets[0].times[0].errors, 1);
+        assert!(played.failure.is_none());
+
+        let play = Play { operations: Some(4), ..Play::default() };
+        let played = play.run(Script::of(&calls, 0));
+        assert_eq!((played.count(), played.times(Kind::Service).sum), (1, 101));
+        assert!(played.failure.is_some(), "no error was allowed");
+    }
+
+    #[test]
+    fn an_open_loop_charges_a_stall_to_all_that_were_due_in_it() {
+        let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
+        let played = play.run(Script::of(&[Ok(100), Ok(2_500_000)], 100));
+        let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
+        assert_eq!((service.count(), service.sum), (5, 4 * 101 + 2_500_001));
+        // Due at 2 and 3 ms, begun at 3.5 ms.
+        let waited = response.sum - service.sum;
+        assert!((1_500_000 + 500_000..=1_500_000 + 500_000 + 200).contains(&waited), "{waited}");
+    }
+
+    #[test]
+    fn what_an_open_loop_did_not_begin_is_its_backlog() {
+        let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
+        let played = play.run(Script::of(&[Ok(10 * MS)], 100));
+        assert_eq!((played.count(), played.left.backlog), (1, 4));
+        assert!(played.window_ns() >= 10 * MS, "{}", played.window_ns());
+    }
+}

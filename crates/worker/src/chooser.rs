@@ -160,6 +160,12 @@ mod tests {
         );
     }
 
+    fn hottest(numbers: &[u64]) -> u64 {
+        let mut counts = std::collections::BTreeMap::new();
+        numbers.iter().for_each(|number| *counts.entry(*number).or_insert(0u32) += 1);
+        counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
+    }
+
     #[test]
     fn threads_walk_from_different_places() {
         let mut second = Chooser::new(&Choice::Sequential, 100, 1, 1, 4);

@@ -182,6 +182,8 @@ impl Flight {
     }
 
     fn count<S, C: Clock>(&mut self, hand: &mut Hand<'_, S, C>) {
+        #[cfg(test)]
+        crate::scripted::filed(self.landed.len());
         let clock = hand.clock;
         for (ticket, answer) in self.landed.drain(..) {
             let asked = &self.slots[ticket as usize];
@@ -219,4 +221,28 @@ fn look(asked: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) ->
         *sink ^= touch(value);
     }
     Landed { missing: false, wrong, value_bytes: Some(value.len() as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scripted::{Costs, Play, Played, Script};
+    use kvdyno_record::hlog::Kind;
+
+    fn sums(played: &Played) -> [u64; 3] {
+        [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)
+    }
+
+    #[test]
+    fn a_round_belongs_to_the_slice_it_ends_in() {
+        let (slice_ns, duration_ns) = (1_000, Some(2_000));
+        let play = Play { depth: Some(2), slice_ns, duration_ns, errors_max: 1, ..Play::default() };
+        let calls = [Ok(500), Err(600)];
+        let played = play.run(Script { answers: 2, ..Script::of(&calls, 1_000) });
+        // The second round ends past the first edge, the third past the end.
+        let slices: Vec<(u64, u64)> =
+            played.slices().iter().map(|slice| (slice.0, slice.1)).collect();
+        assert_eq!(slices, [(0, 2), (1, 1 + 2)]);
+        assert_eq!(played.packets[1].times[0].errors, 1);
+        assert!(played.failure.is_none() && played.window_ns() >= 2_000);
+    }
 }

@@ -19,7 +19,6 @@ use kvdyno_engine::{Direction, Error, Result, Session};
 use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
 
 /// Why a loop came back.
 #[derive(Debug)]
@@ -51,6 +50,22 @@ pub(crate) struct Lane {
     pub(crate) late_ns: Vec<u64>,
     /// Open loop: prepared, due before the end, and not begun.
     pub(crate) not_begun: u64,
+}
+
+impl Lane {
+    /// A thread's at `start`.
+    pub(crate) fn new(tallies: Vec<Tally>, time: TimeLine, start: u64) -> Self {
+        Self {
+            tallies,
+            edge: time.edge(),
+            time,
+            last_end: start,
+            scratch: Vec::new(),
+            ticks: Vec::new(),
+            late_ns: Vec::new(),
+            not_begun: 0,
+        }
+    }
 }
 
 /// Works off `view` from step `from` as fast as it goes.
@@ -138,6 +153,8 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
 
 /// Files the times of some steps. In an open loop also the response times, from the schedule.
 pub(crate) fn file<C: Clock>(clock: C, steps: &[Step], range: Range<usize>, lane: &mut Lane) {
+    #[cfg(test)]
+    crate::scripted::filed(range.len());
     let ticks = &lane.ticks[range.clone()];
     if let [tally] = lane.tallies.as_mut_slice() {
         tally.service.record_all(ticks.iter().map(|ticks| clock.ns(*ticks)));
@@ -169,7 +186,7 @@ fn wait_until<C: Clock>(clock: C, until: u64, over: &AtomicBool) -> u64 {
             if over.load(Relaxed) {
                 return ticks;
             }
-            std::thread::sleep(Duration::from_nanos((until - now - SPIN_NS).min(DEAF_NS)));
+            clock.sleep((until - now - SPIN_NS).min(DEAF_NS));
         } else {
             std::hint::spin_loop();
         }

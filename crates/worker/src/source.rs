@@ -39,6 +39,8 @@ impl Source<'_> {
             Self::Mix(mix) => mix.fill(block, steps),
             Self::Load(load) => load.fill(block, steps),
         }
+        #[cfg(test)]
+        crate::scripted::prepared(block.steps.len());
         !block.steps.is_empty()
     }
 
@@ -328,16 +330,8 @@ impl LoadRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::{Choice, Key, KeyFormat, MixEntry, ValueShape};
-
-    fn supply() -> Supply {
-        let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
-        Supply {
-            keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
-            values: Values::new(&shape, false, 1),
-            seed: 1,
-        }
-    }
+    use crate::scripted::supply;
+    use kvdyno_record::workload::{Choice, MixEntry};
 
     fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
         let mut numbers = Vec::new();

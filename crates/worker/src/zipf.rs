@@ -156,6 +156,12 @@ mod tests {
         assert!((share(100_000_000) - 4.8).abs() < 0.2);
     }
 
+    /// As drawn by the original generator, `site.ycsb:core:0.17.0`, over so many items.
+    #[test]
+    fn the_hottest_key_is_ycsbs() {
+        assert_eq!([1_000_000, 1_000_001].map(|items| ycsb_number(0, items)), [377_211, 801_320]);
+    }
+
     /// YCSB's own: 3.78 % for any number of records, and keys that are never drawn.
     #[test]
     fn ycsb_zipfian_is_as_it_runs() {
