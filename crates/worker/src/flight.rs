@@ -1,10 +1,12 @@
 //! The loop of a role that keeps operations in flight: each thread fills its depth, hands over what
 //! it filled, takes the answers that are there, and fills again.
 //!
-//! Two clock readings a round and one a block, whatever the number of operations in them. An
-//! operation begins where the round before it ended, or where its block was prepared, is handed
-//! over with its round (`submit`), and ends when its round's answers have all been looked at
-//! (`completion`): the parts sum up to its service time. The loop that waits for each is `calls`.
+//! Three clock readings a round and one a block, whatever the number of operations in them. An
+//! operation begins when the answers of the round before it have been filed, or its block has been
+//! prepared; it is handed over with its round (`submit`), and ends when its round's answers have
+//! all been looked at (`completion`): the parts sum up to its service time. What a thread prepares
+//! and files meanwhile is in the times of those it has in flight, because it cannot look at their
+//! answers. The loop that waits for each is `calls`.
 
 use crate::block::{Action, Block, Step, View};
 use crate::clock::Clock;
@@ -28,7 +30,7 @@ struct Flight {
     taken: Vec<u32>,
     /// The answers of one round.
     landed: Vec<(u32, Result<Landed>)>,
-    /// The end of the last round, or of the preparing of a block since, in ticks.
+    /// The end of the last round, or of what was filed or prepared since, in ticks.
     now: u64,
     key_bytes: u64,
     sink: u64,
@@ -128,8 +130,12 @@ impl Flight {
             all_there_below: None,
         };
         for step in &block.steps {
-            while self.free.is_empty() {
-                self.round(hand)?;
+            if self.free.is_empty() {
+                while self.free.is_empty() {
+                    self.round(hand)?;
+                }
+                // What was filed is no part of what begins now.
+                self.now = hand.clock.ticks();
             }
             if hand.lane.edge == OVER || (hand.shared.is_over() && !counted) {
                 return Ok(());
@@ -230,6 +236,28 @@ mod tests {
 
     fn sums(played: &Played) -> [u64; 3] {
         [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)
+    }
+
+    /// Regression test for fault 2: what a round filed was inside the next one's times.
+    #[test]
+    fn filing_is_in_no_operations_time() {
+        let costs = Costs { reading: 1, preparing: 300, filing: 500 };
+        let play = Play { costs, depth: Some(2), operations: Some(6), ..Play::default() };
+        let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
+        let played = play.run(script);
+        let (submit, completion) = (2 * 10 + 100 + 1, 1_000 + 1);
+        assert_eq!(played.count(), 6);
+        assert_eq!(sums(&played), [submit + completion, submit, completion].map(|ns| ns * 6));
+    }
+
+    #[test]
+    fn the_depth_is_kept_to_the_end() {
+        let play = Play { depth: Some(3), operations: Some(5), ..Play::default() };
+        let script = Script { answers: 1, ..Script::of(&[], 1_000) };
+        let in_flight = script.in_flight.clone();
+        let played = play.run(script);
+        assert_eq!(*in_flight.lock().unwrap(), [3, 3, 3, 2, 1]);
+        assert_eq!((played.count(), played.times(Kind::Completion).max), (5, 3 * 1_000 + 7));
     }
 
     #[test]
