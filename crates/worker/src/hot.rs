@@ -50,6 +50,8 @@ pub(crate) struct Lane {
     pub(crate) late_ns: Vec<u64>,
     /// Open loop: prepared, due before the end, and not begun.
     pub(crate) not_begun: u64,
+    /// Open loop: what the harness itself took while an operation was due.
+    pub(crate) own_ns: u64,
 }
 
 impl Lane {
@@ -64,6 +66,7 @@ impl Lane {
             ticks: Vec::new(),
             late_ns: Vec::new(),
             not_begun: 0,
+            own_ns: 0,
         }
     }
 }
@@ -119,6 +122,9 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
     let edge = clock.ticks_at(lane.edge);
     let (mut sink, mut ended) = (0, Ended::Done);
     let mut start = clock.ticks();
+    if let Some(due) = view.block.due.get(from) {
+        lane.own_ns += clock.time(start).saturating_sub(lane.last_end.max(*due));
+    }
     for (index, step) in steps.iter().enumerate().skip(from) {
         let due = view.block.due[index];
         if clock.time(start) < due.min(lane.time.deadline) {

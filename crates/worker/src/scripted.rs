@@ -183,6 +183,9 @@ impl Engine for Stage {
 /// When every phase begins.
 pub(crate) const START: u64 = 1_000_000;
 
+/// How long before it the threads are told.
+const LEAD_NS: u64 = 100_000;
+
 /// A phase of one thread that looks keys up.
 pub(crate) struct Play {
     pub(crate) costs: Costs,
@@ -219,9 +222,7 @@ pub(crate) struct Played {
 impl Play {
     pub(crate) fn run(&self, script: Script) -> Played {
         COSTS.set(self.costs);
-        // Before the start the thread reads the clock once for its usage, and then until it is
-        // time.
-        NOW.set(START - 100 * self.costs.reading);
+        NOW.set(START - LEAD_NS);
         let shared = Shared::new(1, 0, self.operations);
         shared.start.store(START, Relaxed);
         let task = Task {

@@ -90,6 +90,7 @@ pub(crate) struct Left {
     pub(crate) tallies: Vec<Tally>,
     pub(crate) last_end: u64,
     pub(crate) backlog: u64,
+    pub(crate) own_ns: u64,
     pub(crate) usage: ThreadsUsage,
 }
 
@@ -278,7 +279,8 @@ pub(crate) fn work<E: Engine, C: Clock>(
     let (role, thread) = (post.role, post.thread);
     let lane = match session {
         Ok(session) => {
-            while clock.now() < start {
+            // An open loop waits for its first operation, and prepares it before.
+            while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
             }
             let hand = Hand { role, thread, session, clock, lane, task, shared };
@@ -293,10 +295,10 @@ pub(crate) fn work<E: Engine, C: Clock>(
         }
     };
     let usage = usage::of_this_thread(clock.now()).since(&before);
-    let Lane { mut tallies, time, last_end, not_begun, .. } = lane;
+    let Lane { mut tallies, time, last_end, not_begun, own_ns, .. } = lane;
     time.end(&mut tallies);
     let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
-    Left { role, tallies, last_end, backlog, usage }
+    Left { role, tallies, last_end, backlog, own_ns, usage }
 }
 
 impl Post {
