@@ -164,6 +164,8 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         let engine = opened(self.engine.as_ref())?;
         let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
         let mut found = Found::of(done, self.clock.now());
+        // A load is over when its last record is written: its threads' shares were dealt out.
+        found.roles.iter_mut().for_each(|role| role.windows.clear());
         if found.failure.is_none() && !found.stopped {
             // What is not yet on its way to the disk is part of the price of a load.
             let started = self.clock.now();

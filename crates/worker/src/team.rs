@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
-use kvdyno_record::case::RoleResult;
+use kvdyno_record::case::{RoleResult, ThreadWindow};
 use kvdyno_record::usage::{THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -336,7 +336,9 @@ fn empty_result(crew: &Crew<'_>) -> RoleResult {
         threads: crew.sources.len() as u32,
         window_ns: 0,
         offered_per_s: crew.rate.as_ref().map(|rate| rate.operations_per_s),
+        windows: Vec::new(),
         backlog: 0,
+        own_ns: 0,
         usage: None,
         ops: std::collections::BTreeMap::new(),
     }
@@ -345,8 +347,12 @@ fn empty_result(crew: &Crew<'_>) -> RoleResult {
 impl Left {
     fn add_to(self, roles: &mut [RoleResult], start: u64) {
         let role = &mut roles[self.role];
-        role.window_ns = role.window_ns.max(self.last_end - start);
+        let window_ns = self.last_end - start;
+        let operations = self.tallies.iter().map(|tally| tally.count).sum();
+        role.window_ns = role.window_ns.max(window_ns);
+        role.windows.push(ThreadWindow { window_ns, operations });
         role.backlog += self.backlog;
+        role.own_ns += self.own_ns;
         let used = role.usage.map_or(self.usage, |others| others.and(&self.usage));
         role.usage = Some(used);
         for tally in self.tallies {
@@ -373,6 +379,22 @@ mod tests {
         lefts.into_iter().for_each(|left| left.add_to(&mut roles, START));
         let [role] = roles;
         role
+    }
+
+    /// Regression test for fault 1: seven threads' operations were divided by the eighth's window.
+    #[test]
+    fn a_stall_at_the_end_slows_its_own_thread_only() {
+        let play = || Play { duration_ns: Some(30 * MS), ..Play::default() };
+        let stalled = || {
+            let mut calls = vec![Ok(9_999); 2_990];
+            calls.push(Ok(5 * MS + 100_000));
+            play().run(Script::of(&calls, 9_999)).left
+        };
+        let steady = || play().run(Script::of(&[], 9_999)).left;
+        let role = result_of((0..7).map(|_| steady()).chain([stalled()]));
+        let rate = role.per_second(role.ops["get"].count).unwrap();
+        let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
+        assert!((rate / exact - 1.0).abs() < 0.001, "{rate:.0}/s, and not {exact:.0}/s");
     }
 
     #[test]
