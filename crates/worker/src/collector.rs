@@ -206,7 +206,9 @@ mod tests {
         let [first, second] = threads;
         first.end(&mut []);
         second.end(&mut []);
-        packets.try_iter().for_each(|packet| pending.add(packet));
+        for packet in packets.try_iter() {
+            pending.add(packet);
+        }
         collector.write_finished(&mut pending, &mut files, 3_650).unwrap();
         // The last one begins at 3000 and is over at 3500, however late that is looked at.
         let whole = [(0, 1_000, 2), (1, 1_000, 1), (2, 1_000, 0), (3, 500, 0)];

@@ -4,6 +4,7 @@
 //! Each thread has a time of its own. Readings, calls, preparing and filing move it, each by its
 //! price; so times come out exact, and a wait ends because waiting reads the clock.
 
+use crate::chooser::Keyspace;
 use crate::clock::Clock;
 use crate::histogram::Histogram;
 use crate::keys::KeyWriter;
@@ -294,7 +295,7 @@ pub(crate) fn supply() -> Supply {
     Supply {
         keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
         values: Values::new(&shape, false, 1),
-        seed: 1,
+        keyspace: Keyspace { records: 100, ycsb_items: 101, seed: 1 },
     }
 }
 

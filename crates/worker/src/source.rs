@@ -2,7 +2,7 @@
 
 use crate::bijection::Bijection;
 use crate::block::{Action, Block, Step};
-use crate::chooser::Chooser;
+use crate::chooser::{Chooser, Keyspace};
 use crate::keys::KeyWriter;
 use crate::population::{Inserter, Population};
 use crate::rng::Rng;
@@ -20,9 +20,9 @@ const VALUE_BYTES_MAX: u64 = 16 << 20;
 pub(crate) struct Supply {
     pub(crate) keys: KeyWriter,
     pub(crate) values: Values,
-    /// Where ranks and the random load order come from: the data's seed, so that every trial and
+    /// Where ranks and the random load order come from, by the data's seed, so that every trial and
     /// every thread means the same keys.
-    pub(crate) seed: u64,
+    pub(crate) keyspace: Keyspace,
 }
 
 /// One thread's operations.
@@ -124,8 +124,12 @@ impl<'p> Mix<'p> {
             .iter()
             .map(|entry| {
                 until += entry.weight / total;
-                let chooser =
-                    Chooser::new(&entry.keys, records, supply.seed, post.thread, role.threads);
+                let chooser = Chooser::new(
+                    &entry.keys,
+                    &supply.keyspace,
+                    records,
+                    (post.thread, role.threads),
+                );
                 Entry { until, op: entry.op.clone(), chooser }
             })
             .collect();
@@ -302,7 +306,8 @@ impl LoadRange {
             supply: Supply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
             rng,
             left: bound(thread)..bound(thread + 1),
-            order: (order == LoadOrder::Random).then(|| Bijection::new(records, supply.seed)),
+            order: (order == LoadOrder::Random)
+                .then(|| Bijection::new(records, supply.keyspace.seed)),
             batch: batch.max(1),
         }
     }

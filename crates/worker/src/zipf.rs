@@ -100,14 +100,14 @@ impl YcsbZipfian {
     }
 }
 
-/// Where YCSB puts a rank: |FNV-1a-64(rank)| mod `records`. Several ranks meet on one key, and a
+/// Where YCSB puts a rank: |FNV-1a-64(rank)| mod `items`. Several ranks meet on one key, and a
 /// third of the keys is never drawn; kept as it is, for standing beside published figures only.
 #[inline]
-pub(crate) fn ycsb_number(rank: u64, records: u64) -> u64 {
+pub(crate) fn ycsb_number(rank: u64, items: u64) -> u64 {
     let hash = rank.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    (hash as i64).unsigned_abs() % records
+    (hash as i64).unsigned_abs() % items
 }
 
 #[cfg(test)]
