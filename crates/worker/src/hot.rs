@@ -4,7 +4,9 @@
 //! The end of one operation is the start of the next. Times are kept as raw ticks and filed when
 //! the block is done, because filing is a chain of dependent instructions and a reading of the
 //! counter waits for what stands before it: filed one by one they would cost 5 ns more an
-//! operation. Preparing and filing lie outside of the measured times, and inside `harness N ns/op`.
+//! operation. Preparing and filing lie outside of every latency, but for an open loop that is
+//! behind (see `calls`), and inside the window: rates and `generator N ns/op`, which is
+//! 1/throughput of the null engine, have them (docs/method.md, "Time").
 
 #![expect(
     clippy::inline_always,
