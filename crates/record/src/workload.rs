@@ -410,8 +410,8 @@ pub enum Choice {
         theta: f64,
     },
     /// What YCSB really runs: Gray's approximation over 10^10 items with theta 0.99, FNV-1a hashed,
-    /// modulo [`ycsb_items`], and drawn again where there is no such key yet. Merges and drops keys;
-    /// only for standing beside published figures.
+    /// modulo [`ycsb_items`], and drawn again where there is no such key yet. Merges and drops
+    /// keys; only for standing beside published figures.
     YcsbZipfian,
     /// Zipf over the age of a record: the newest is the hottest.
     Latest {

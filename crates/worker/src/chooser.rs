@@ -198,8 +198,8 @@ mod tests {
         counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
     }
 
-    /// Regression test for fault 5: one more record moved every hot key, within a phase and from one
-    /// phase to the next.
+    /// Regression test for fault 5: one more record moved every hot key, within a phase and from
+    /// one phase to the next.
     #[test]
     fn an_insert_moves_no_hot_key() {
         for choice in [Choice::YcsbZipfian, Choice::Zipf { theta: 0.99 }] {
@@ -211,7 +211,7 @@ mod tests {
             let first = hottest_of(1_000_000, 1_000_000);
             assert_eq!(hottest_of(1_000_000, 1_000_001), first, "{choice:?}");
             assert_eq!(hottest_of(1_000_001, 1_000_001), first, "{choice:?}");
-            // Of the original generator over 1,000,001 items, which YCSB makes for a million records.
+            // Of the original generator over 1,000,001 items: YCSB's for a million records.
             assert_eq!(first == 801_320, choice == Choice::YcsbZipfian);
         }
     }
