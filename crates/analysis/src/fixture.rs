@@ -393,7 +393,9 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
         threads,
         window_ns,
         offered_per_s: None,
+        windows: Vec::new(),
         backlog: 0,
+        own_ns: 0,
         usage: None,
         ops: [(name.to_owned(), op)].into(),
     }

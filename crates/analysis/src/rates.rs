@@ -73,7 +73,7 @@ pub(super) struct Clocks {
 pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
     let mut metrics = Metrics::default();
     let per_s = |count: u64, role: &RoleResult| {
-        over(count as f64 * 1e9, role.window_ns as f64, "the role has no window")
+        role.per_second(count).ok_or(Why::from("the role has no window"))
     };
     metrics.add(&c::OPS_PER_S, trials.of_role(at, |role, op| per_s(op.count, role)));
     metrics.add(&c::ITEMS_PER_S, trials.of_role(at, |role, op| per_s(op.items, role)));

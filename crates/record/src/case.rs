@@ -256,10 +256,17 @@ pub struct RoleResult {
     pub threads: u32,
     /// From the common start to the end of its last operation.
     pub window_ns: u64,
+    /// Each of its threads; empty: not told, or a load, which is over when the last of them is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub windows: Vec<ThreadWindow>,
     /// The open loop's rate; null: closed.
     pub offered_per_s: Option<f64>,
     /// Open loop: operations whose time had come and which were not begun before the end.
     pub backlog: u64,
+    /// Open loop: how long its threads prepared and filed while operations were due, in all. It is
+    /// inside the response times.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub own_ns: u64,
     /// What its threads used; null where the worker does not say.
     #[serde(default)]
     pub usage: Option<ThreadsUsage>,
@@ -267,10 +274,44 @@ pub struct RoleResult {
     pub ops: BTreeMap<String, OpResult>,
 }
 
+/// What one thread of a role did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadWindow {
+    /// From the common start to the end of its last operation.
+    pub window_ns: u64,
+    /// Operations that succeeded, of all kinds.
+    pub operations: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// An open loop that leaves more of its operations undone than this share has fallen behind.
 const BEHIND: f64 = 0.01;
 
 impl RoleResult {
+    /// What its counts are divided by for a rate: the window in which the sum of its threads'
+    /// rates, each over the thread's own window, does the role's operations. By the longest window
+    /// one thread that stalls at the end would make all others slower than they were.
+    pub fn rate_window_ns(&self) -> f64 {
+        let operations: u64 = self.windows.iter().map(|thread| thread.operations).sum();
+        if operations == 0 {
+            return self.window_ns as f64;
+        }
+        let worked = self.windows.iter().filter(|thread| thread.window_ns > 0);
+        let per_ns: f64 =
+            worked.map(|thread| thread.operations as f64 / thread.window_ns as f64).sum();
+        operations as f64 / per_ns
+    }
+
+    /// So many each second; none where the role has no window.
+    pub fn per_second(&self, count: u64) -> Option<f64> {
+        let window_ns = self.rate_window_ns();
+        (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)
+    }
+
     /// It left more of its operations undone than the last moment explains: more than one for each
     /// thread.
     pub fn is_behind(&self) -> bool {
@@ -338,7 +379,37 @@ pub struct CounterPair {
 
 #[cfg(test)]
 mod tests {
-    use super::Outcome;
+    use super::{Outcome, RoleResult, ThreadWindow};
+
+    #[test]
+    fn a_rate_is_the_sum_of_the_threads_rates() {
+        let role = |windows: &[(u64, u64)]| RoleResult {
+            role: "readers".to_owned(),
+            threads: windows.len() as u32,
+            window_ns: 35_000_000_000,
+            windows: windows
+                .iter()
+                .map(|(window_ns, operations)| ThreadWindow {
+                    window_ns: *window_ns,
+                    operations: *operations,
+                })
+                .collect(),
+            offered_per_s: None,
+            backlog: 0,
+            own_ns: 0,
+            usage: None,
+            ops: std::collections::BTreeMap::new(),
+        };
+        // Seven threads of 1000 a second; the eighth stalls from 30 to 35 s, or did nothing at all.
+        let steady = [(30_000_000_000, 30_000); 7];
+        let stalled = [&steady[..], &[(35_000_000_000, 30_000)]].concat();
+        let rate = |windows, count| role(windows).per_second(count).unwrap();
+        assert!((rate(&stalled, 240_000) - (7_000.0 + 30_000.0 / 35.0)).abs() < 1e-6);
+        let idle = [&steady[..], &[(0, 0)]].concat();
+        assert!((rate(&idle, 210_000) - 7_000.0).abs() < 1e-6);
+        // Not told by thread.
+        assert!((rate(&[], 35_000) - 1_000.0).abs() < 1e-6);
+    }
 
     #[test]
     fn a_crash_is_final_and_a_kill_from_outside_is_not() {

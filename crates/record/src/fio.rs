@@ -210,7 +210,9 @@ impl Job {
             threads,
             window_ns: self.window_ns(),
             offered_per_s: None,
+            windows: Vec::new(),
             backlog: 0,
+            own_ns: 0,
             usage: None,
             ops: ops.collect(),
         }

@@ -5,6 +5,9 @@ use kvdyno_engine::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+mod tests;
+
 /// The data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Data {
@@ -75,9 +78,11 @@ pub enum Size {
         /// The longest.
         max: u64,
     },
-    /// Generalized Pareto, min + sigma/k ((1-u)^-k - 1), clamped to max (`db_bench` mixgraph).
+    /// Generalized Pareto from 0, sigma/k ((1-u)^-k - 1) rounded up, as `db_bench`'s mixgraph draws
+    /// its values: what is shorter than min is min, what is longer than max is folded (modulo max;
+    /// three in a million there are shorter than min for that).
     Pareto {
-        /// The shortest (location).
+        /// The shortest.
         min: u64,
         /// Shape.
         k: f64,
@@ -95,12 +100,26 @@ impl Size {
         match *self {
             Self::Fixed { bytes } => bytes as f64,
             Self::Uniform { min, max } => f64::midpoint(min as f64, max as f64),
-            Self::Lognormal { median, sigma, max } => mean_of_quantiles(|u| {
-                (median as f64 * (sigma * normal_quantile(u)).exp()).round().clamp(1.0, max as f64)
-            }),
-            Self::Pareto { min, k, sigma, max } => mean_of_quantiles(|u| {
-                (min as f64 + sigma / k * ((1.0 - u).powf(-k) - 1.0)).clamp(1.0, max as f64)
-            }),
+            Self::Lognormal { .. } | Self::Pareto { .. } => {
+                mean_of_quantiles(|u| self.drawn(u) as f64)
+            }
+        }
+    }
+
+    /// The length that `u`, uniform in `0..1`, stands for.
+    pub fn drawn(&self, u: f64) -> u64 {
+        match *self {
+            Self::Fixed { bytes } => bytes,
+            Self::Uniform { min, max } => (min + (u * (max - min + 1) as f64) as u64).min(max),
+            Self::Lognormal { median, sigma, max } => {
+                let drawn = median as f64 * (sigma * normal_quantile(u)).exp();
+                drawn.round().clamp(1.0, max as f64) as u64
+            }
+            Self::Pareto { min, k, sigma, max } => {
+                let drawn = (sigma / k * ((1.0 - u).powf(-k) - 1.0)).ceil() as u64;
+                let folded = if drawn > max { drawn % max.max(1) } else { drawn };
+                folded.max(min).max(1)
+            }
         }
     }
 
@@ -385,13 +404,14 @@ pub enum Choice {
     /// Each key equally often.
     Uniform,
     /// P(rank r) proportional to r^-theta, exactly (rejection-inversion); ranks are spread over
-    /// the keys by a bijection.
+    /// the keys of the load by a bijection: what is inserted later is not drawn.
     Zipf {
         /// The exponent, any value >= 0.
         theta: f64,
     },
     /// What YCSB really runs: Gray's approximation over 10^10 items with theta 0.99, FNV-1a hashed,
-    /// modulo the records. Merges and drops keys; only for standing beside published figures.
+    /// modulo [`ycsb_items`], and drawn again where there is no such key yet. Merges and drops
+    /// keys; only for standing beside published figures.
     YcsbZipfian,
     /// Zipf over the age of a record: the newest is the hottest.
     Latest {
@@ -419,21 +439,39 @@ pub enum Choice {
 
 /// Some phase deletes: a key that is not there is then an answer.
 pub fn deletes(phases: &[Phase]) -> bool {
-    phases.iter().any(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => {
-            drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op == Op::Delete)
-        }
-        _ => false,
-    })
+    let mut roles = drives(phases).flat_map(|drive| &drive.roles);
+    roles.any(|role| role.mix.iter().any(|entry| entry.op == Op::Delete))
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.
 pub fn depth(phases: &[Phase]) -> u32 {
-    let roles = phases.iter().flat_map(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
-        _ => &[],
-    });
+    let roles = drives(phases).flat_map(|drive| &drive.roles);
     roles.filter_map(|role| role.depth).max().unwrap_or(1)
+}
+
+/// How many items YCSB's scrambled zipfian hashes its ranks over: the records, the inserts that are
+/// expected, and one, because its bounds are inclusive (`CoreWorkload.init`, YCSB 0.17).
+///
+/// The number is fixed beforehand, because one item more moves every hot key. YCSB expects twice as
+/// many inserts as the operations' count and the mix say, and none where only time ends a run. Here
+/// it is one number for all phases of a case, so that a warm-up warms what is measured.
+pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
+    let expected = drives(phases).filter_map(|drive| {
+        let (operations, role) = (drive.ends.operations?, drive.roles.first()?);
+        let weight = |inserts: bool| {
+            let counted = role.mix.iter().filter(|entry| !inserts || entry.op == Op::Insert);
+            counted.map(|entry| entry.weight).sum::<f64>()
+        };
+        Some((operations as f64 * weight(true) / weight(false) * 2.0) as u64)
+    });
+    records + expected.sum::<u64>() + 1
+}
+
+fn drives(phases: &[Phase]) -> impl Iterator<Item = &Drive> {
+    phases.iter().filter_map(|phase| match &phase.work {
+        Work::Warmup(drive) | Work::Measure(drive) => Some(drive),
+        _ => None,
+    })
 }
 
 /// A note the suite gives along: shown with the results, never interpreted.

@@ -36,8 +36,8 @@ enum Drawn {
     Uniform { min: Bytes, max: Bytes },
     /// exp(Normal(ln median, sigma)), clamped to 1..=max (`LinkBench`: sigma 1).
     Lognormal { median: Bytes, sigma: f64, max: Bytes },
-    /// Generalized Pareto, min + sigma/k ((1-u)^-k - 1), clamped to max (`db_bench` mixgraph:
-    /// min 10, k 0.2615, sigma 25.45, max 1024).
+    /// Generalized Pareto, sigma/k ((1-u)^-k - 1) rounded up; shorter than min is min, longer than
+    /// max is folded (modulo max). `db_bench` mixgraph: min 10, k 0.2615, sigma 25.45, max 1024.
     Pareto { min: Bytes, k: f64, sigma: f64, max: Bytes },
 }
 

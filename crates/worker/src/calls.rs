@@ -15,6 +15,9 @@ use kvdyno_engine::{Session, Write};
 const BLOCK_NS: u64 = 1_000_000;
 const BLOCK_STEPS_MAX: usize = 512;
 
+/// An open loop that is behind prepares no more than this in one go.
+const BEHIND_STEPS_MAX: usize = 16;
+
 /// Block after block, until there is no more to do or no more time.
 pub(crate) fn drive<S: Session, C: Clock>(
     mut hand: Hand<'_, S, C>,
@@ -26,7 +29,13 @@ pub(crate) fn drive<S: Session, C: Clock>(
     let paced_max = pace.as_ref().map_or(BLOCK_STEPS_MAX, |pace| pace.steps_in(BLOCK_NS));
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max);
     let (mut block, mut steps) = (Block::default(), steps_max.min(16));
+    let mut ahead = Ahead { step_ns: u64::MAX };
     while !shared.is_over() {
+        let before = pace.as_ref().map_or(0, |pace| {
+            let now = hand.clock.now();
+            steps = ahead.steps(pace, now).min(steps_max);
+            now
+        });
         let wanted = shared.take(hand.role, steps);
         if wanted == 0 {
             shared.end();
@@ -37,6 +46,7 @@ pub(crate) fn drive<S: Session, C: Clock>(
         }
         if let Some(pace) = pace {
             block.due.extend((0..block.steps.len()).map(|_| pace.next()));
+            ahead.step_ns = (hand.clock.now() - before) / block.steps.len() as u64;
         }
         let began = hand.clock.now();
         let (done, failed) = hand.work_off(source, &block, pace.is_some());
@@ -55,6 +65,28 @@ pub(crate) fn drive<S: Session, C: Clock>(
         steps = fitting.clamp(1, (steps * 2).min(steps_max));
     }
     hand.lane
+}
+
+/// How an open loop prepares its blocks while it waits: each is as long as half the time until its
+/// first operation is due allows. What is prepared and filed while operations are due, because
+/// there is no waiting, is in their response times, as whatever else is late; how much that was is
+/// counted and told, and not subtracted: a time that nobody has measured would be left.
+struct Ahead {
+    /// What preparing one operation took last; at first unknown.
+    step_ns: u64,
+}
+
+impl Ahead {
+    /// Steps to prepare now.
+    fn steps(&self, pace: &Pace, now: u64) -> usize {
+        let due = pace.due();
+        if due > now {
+            let fitting = (due - now) / 2 / self.step_ns.max(1);
+            return (fitting as usize).max(1);
+        }
+        // As many as are due about now.
+        pace.steps_in(now - due).min(BEHIND_STEPS_MAX)
+    }
 }
 
 impl<S: Session, C: Clock> Hand<'_, S, C> {
@@ -150,4 +182,103 @@ fn batch_writes<'b>(view: &View<'b>) -> Vec<Write<'b>> {
         }
     }
     writes
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scripted::{Costs, Play, Script};
+    use kvdyno_record::hlog::Kind;
+
+    const MS: u64 = 1_000_000;
+    const COSTS: Costs = Costs { reading: 1, preparing: 500, filing: 20 };
+
+    /// A reading of the clock is inside each time, preparing and filing are inside none; all of it
+    /// is inside the window.
+    #[test]
+    fn a_closed_loop_times_its_calls_only() {
+        let play = Play { costs: COSTS, operations: Some(3), ..Play::default() };
+        let played = play.run(Script::of(&[Ok(100), Ok(200), Ok(300)], 0));
+        let times = played.times(Kind::Service);
+        assert_eq!((times.count(), times.sum, times.max), (3, 603, 301));
+        assert_eq!((played.count(), played.window_ns()), (3, 3 * 500 + 2 + 603));
+        assert!(played.failure.is_none());
+    }
+
+    #[test]
+    fn what_ends_at_an_edge_belongs_to_the_slice_that_begins_there() {
+        let play = Play { slice_ns: 1_000, duration_ns: Some(3_000), ..Play::default() };
+        let played = play.run(Script::of(&[], 399));
+        // Ends at 402, 802, 1202 and so on; after each edge one more reading.
+        assert_eq!(played.slices(), [(0, 2, 800), (1, 2, 800), (2, 4, 1_600)]);
+        assert_eq!((played.count(), played.window_ns()), (8, 3_204));
+    }
+
+    #[test]
+    fn what_fails_is_counted_and_has_no_time() {
+        let calls = [Ok(100), Err(50), Ok(100), Ok(100)];
+        let play = Play { operations: Some(4), errors_max: 1, ..Play::default() };
+        let played = play.run(Script::of(&calls, 0));
+        assert_eq!((played.count(), played.times(Kind::Service).sum), (3, 303));
+        assert_eq!(played.packets[0].times[0].errors, 1);
+        assert!(played.failure.is_none());
+
+        let play = Play { operations: Some(4), ..Play::default() };
+        let played = play.run(Script::of(&calls, 0));
+        assert_eq!((played.count(), played.times(Kind::Service).sum), (1, 101));
+        assert!(played.failure.is_some(), "no error was allowed");
+    }
+
+    #[test]
+    fn an_open_loop_begins_each_operation_at_its_time() {
+        let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
+        let played = Play { costs: COSTS, ..play }.run(Script::of(&[], 100));
+        for kind in [Kind::Service, Kind::Response] {
+            let times = played.times(kind);
+            assert_eq!((times.count(), times.sum, times.max), (5, 505, 101), "{kind:?}");
+        }
+        assert_eq!((played.window_ns(), played.left.backlog), (5 * MS, 0));
+    }
+
+    #[test]
+    fn an_open_loop_charges_a_stall_to_all_that_were_due_in_it() {
+        let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
+        let played = play.run(Script::of(&[Ok(100), Ok(2_500_000)], 100));
+        let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
+        assert_eq!((service.count(), service.sum), (5, 4 * 101 + 2_500_001));
+        // Due at 2 and 3 ms, begun at 3.5 ms.
+        let waited = response.sum - service.sum;
+        assert!((1_500_000 + 500_000..=1_500_000 + 500_000 + 200).contains(&waited), "{waited}");
+    }
+
+    #[test]
+    fn what_an_open_loop_did_not_begin_is_its_backlog() {
+        let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };
+        let played = play.run(Script::of(&[Ok(10 * MS)], 100));
+        assert_eq!((played.count(), played.left.backlog), (1, 4));
+        assert!(played.window_ns() >= 10 * MS, "{}", played.window_ns());
+    }
+
+    /// Regression test for fault 3: blocks of 100 operations were prepared while the next of them
+    /// were due.
+    #[test]
+    fn an_open_loop_prepares_while_it_waits() {
+        let play = Play { rate: Some(100_000.0), duration_ns: Some(10 * MS), ..Play::default() };
+        let played = Play { costs: COSTS, ..play }.run(Script::of(&[], 1_000));
+        let times = played.times(Kind::Response);
+        assert_eq!((times.count(), times.max, times.sum), (1_000, 1_001, 1_001_000));
+        assert_eq!(played.left.own_ns, 0);
+    }
+
+    /// Preparing takes longer than there is between two operations: nothing can be hidden.
+    #[test]
+    fn what_an_open_loop_takes_itself_is_counted() {
+        let costs = Costs { reading: 1, preparing: 15_000, filing: 20 };
+        let play = Play { rate: Some(100_000.0), duration_ns: Some(MS), ..Play::default() };
+        let played = Play { costs, ..play }.run(Script::of(&[], 1_000));
+        let (service, response) = (played.times(Kind::Service), played.times(Kind::Response));
+        // It never waits after the second was due: what is not the calls' is its own.
+        let own = played.window_ns() - service.sum - 9_000;
+        assert!(own - played.left.own_ns < 5_000, "{own} and {}", played.left.own_ns);
+        assert!(response.max > 300_000 && played.left.backlog > 20, "nothing is taken off");
+    }
 }

@@ -5,6 +5,18 @@ use crate::rng::Rng;
 use crate::zipf::{YcsbZipfian, Zipf, ycsb_number};
 use kvdyno_record::workload::Choice;
 
+/// The keys of a case, which no insert changes: ranks are spread over these in every phase, so that
+/// hot keys stay hot however the records grow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keyspace {
+    /// After the load.
+    pub(crate) records: u64,
+    /// What YCSB's generator is over: [`kvdyno_record::workload::ycsb_items`].
+    pub(crate) ycsb_items: u64,
+    /// Names the bijection, the same for all threads: hot keys are hot for everybody.
+    pub(crate) seed: u64,
+}
+
 /// Draws key numbers for one operation of one thread.
 #[derive(Clone, Debug)]
 pub(crate) enum Chooser {
@@ -13,7 +25,10 @@ pub(crate) enum Chooser {
         zipf: Zipf,
         spread: Bijection,
     },
-    YcsbZipfian(YcsbZipfian),
+    YcsbZipfian {
+        zipf: YcsbZipfian,
+        items: u64,
+    },
     /// Made anew when inserts have moved the newest record on.
     Latest {
         theta: f64,
@@ -33,16 +48,22 @@ pub(crate) enum Chooser {
 }
 
 impl Chooser {
-    /// For thread `thread` of `threads` over `records >= 1` keys; `seed` names the bijection that
-    /// spreads ranks over keys, the same for all threads: hot keys are hot for everybody.
-    pub(crate) fn new(choice: &Choice, records: u64, seed: u64, thread: u32, threads: u32) -> Self {
+    /// For thread `thread` of `threads`, when there are `records >= 1` keys.
+    pub(crate) fn new(
+        choice: &Choice,
+        keyspace: &Keyspace,
+        records: u64,
+        (thread, threads): (u32, u32),
+    ) -> Self {
         match *choice {
             Choice::Uniform => Self::Uniform,
             Choice::Zipf { theta } => Self::Zipf {
-                zipf: Zipf::new(records, theta),
-                spread: Bijection::new(records, seed),
+                zipf: Zipf::new(keyspace.records, theta),
+                spread: Bijection::new(keyspace.records, keyspace.seed),
             },
-            Choice::YcsbZipfian => Self::YcsbZipfian(YcsbZipfian::new()),
+            Choice::YcsbZipfian => {
+                Self::YcsbZipfian { zipf: YcsbZipfian::new(), items: keyspace.ycsb_items }
+            }
             Choice::Latest { theta } => {
                 Self::Latest { theta, records, zipf: Zipf::new(records, theta) }
             }
@@ -67,7 +88,12 @@ impl Chooser {
         match self {
             Self::Uniform => rng.below(records),
             Self::Zipf { zipf, spread } => spread.at(zipf.rank(rng)),
-            Self::YcsbZipfian(zipf) => ycsb_number(zipf.rank(rng), records),
+            Self::YcsbZipfian { zipf, items } => loop {
+                let number = ycsb_number(zipf.rank(rng), *items);
+                if number < records {
+                    return number;
+                }
+            },
             Self::Latest { theta, records: known, zipf } => {
                 if *known != records {
                     (*known, *zipf) = (records, Zipf::new(records, *theta));
@@ -101,8 +127,12 @@ impl Chooser {
 mod tests {
     use super::*;
 
+    fn loaded(records: u64) -> Keyspace {
+        Keyspace { records, ycsb_items: records + 1, seed: 1 }
+    }
+
     fn drawn(choice: &Choice, records: u64, draws: usize) -> Vec<u64> {
-        let mut chooser = Chooser::new(choice, records, 1, 0, 1);
+        let mut chooser = Chooser::new(choice, &loaded(records), records, (0, 1));
         let mut rng = Rng::new(&[2]);
         (0..draws).map(|_| chooser.next(records, &mut rng)).collect()
     }
@@ -160,9 +190,47 @@ mod tests {
         );
     }
 
+    fn hottest(numbers: &[u64]) -> u64 {
+        let mut counts = std::collections::BTreeMap::new();
+        for number in numbers {
+            *counts.entry(*number).or_insert(0u32) += 1;
+        }
+        counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
+    }
+
+    /// Regression test for fault 5: one more record moved every hot key, within a phase and from
+    /// one phase to the next.
+    #[test]
+    fn an_insert_moves_no_hot_key() {
+        for choice in [Choice::YcsbZipfian, Choice::Zipf { theta: 0.99 }] {
+            let hottest_of = |at_start, now| {
+                let mut chooser = Chooser::new(&choice, &loaded(1_000_000), at_start, (0, 1));
+                let mut rng = Rng::new(&[2]);
+                hottest(&(0..20_000).map(|_| chooser.next(now, &mut rng)).collect::<Vec<_>>())
+            };
+            let first = hottest_of(1_000_000, 1_000_000);
+            assert_eq!(hottest_of(1_000_000, 1_000_001), first, "{choice:?}");
+            assert_eq!(hottest_of(1_000_001, 1_000_001), first, "{choice:?}");
+            // Of the original generator over 1,000,001 items: YCSB's for a million records.
+            assert_eq!(first == 801_320, choice == Choice::YcsbZipfian);
+        }
+    }
+
+    /// YCSB D and E: keys that are expected and not there yet are drawn again, and come in later.
+    #[test]
+    fn ycsb_reads_what_was_inserted_as_far_as_it_was_expected() {
+        let keyspace = Keyspace { ycsb_items: 1_101, ..loaded(1_000) };
+        let mut chooser = Chooser::new(&Choice::YcsbZipfian, &keyspace, 1_000, (0, 1));
+        let mut rng = Rng::new(&[2]);
+        let mut longest =
+            |records| (0..50_000).map(|_| chooser.next(records, &mut rng)).max().unwrap();
+        assert!((980..1_000).contains(&longest(1_000)));
+        assert!((1_080..=1_100).contains(&longest(5_000)));
+    }
+
     #[test]
     fn threads_walk_from_different_places() {
-        let mut second = Chooser::new(&Choice::Sequential, 100, 1, 1, 4);
+        let mut second = Chooser::new(&Choice::Sequential, &loaded(100), 100, (1, 4));
         let mut rng = Rng::new(&[2]);
         let numbers: Vec<u64> = (0..100).map(|_| second.next(100, &mut rng)).collect();
         assert_eq!((numbers[0], numbers[74], numbers[75]), (25, 99, 0));

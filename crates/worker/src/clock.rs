@@ -29,6 +29,11 @@ pub(crate) trait Clock: Copy + Send + Sync + 'static {
     fn now(&self) -> u64 {
         self.time(self.ticks())
     }
+
+    /// Lets about so much time pass: the clock's own affair, so that a script can let it pass too.
+    fn sleep(&self, ns: u64) {
+        std::thread::sleep(Duration::from_nanos(ns));
+    }
 }
 
 /// `CLOCK_MONOTONIC` through the vDSO.

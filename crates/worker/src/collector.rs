@@ -153,3 +153,65 @@ impl Pending {
         self.now_in[packet.thread] = packet.now_in;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tally::{Tally, TimeLine, Timing};
+    use std::sync::mpsc::channel;
+
+    /// A slice is whole when the last thread has left it, not before, and none is left out.
+    #[test]
+    fn slices_are_written_once_every_thread_has_left_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = Files::create(folder.path()).unwrap();
+        let written = || {
+            let text = std::fs::read_to_string(folder.path().join("series.ndjson")).unwrap();
+            let slices = text.lines().map(|line| serde_json::from_str::<Slice>(line).unwrap());
+            let row = |slice: Slice| {
+                let counts = slice.roles.get("readers").map_or(0, |ops| ops["get"].count);
+                (slice.slice, slice.length_ns, counts)
+            };
+            slices.map(row).collect::<Vec<_>>()
+        };
+        let task = Task {
+            phase: 0,
+            name: "measure".to_owned(),
+            crews: Vec::new(),
+            duration_ns: Some(3_500),
+            operations: None,
+            total: None,
+            slice_ns: 1_000,
+            errors_max: 0,
+            verify: false,
+            deletes: false,
+        };
+        let roles = ["readers".to_owned()];
+        let collector = Collector { task: &task, roles: &roles, started_unix_ns: 0, start: 100 };
+        let mut pending = Pending { now_in: vec![0; 2], ..Pending::default() };
+        let (sender, packets) = channel();
+        let mut tallies = [Tally::new(0, Timing::Closed)];
+        let mut threads =
+            [0, 1].map(|thread| TimeLine::new((0, thread), 100, 1_000, 3_600, sender.clone()));
+        let mut cross = |thread: usize, now| {
+            tallies[0].service.record(5);
+            threads[thread].cross(now, &mut tallies);
+            pending.add(packets.recv().unwrap());
+            collector.write_finished(&mut pending, &mut files, now).unwrap();
+            written()
+        };
+        assert_eq!(cross(0, 1_100), []);
+        assert_eq!(cross(0, 3_200), [], "the other one is still in the first");
+        assert_eq!(cross(1, 2_200), [(0, 1_000, 2), (1, 1_000, 1)]);
+        let [first, second] = threads;
+        first.end(&mut []);
+        second.end(&mut []);
+        for packet in packets.try_iter() {
+            pending.add(packet);
+        }
+        collector.write_finished(&mut pending, &mut files, 3_650).unwrap();
+        // The last one begins at 3000 and is over at 3500, however late that is looked at.
+        let whole = [(0, 1_000, 2), (1, 1_000, 1), (2, 1_000, 0), (3, 500, 0)];
+        assert_eq!(written(), whole);
+    }
+}

@@ -1,10 +1,12 @@
 //! The loop of a role that keeps operations in flight: each thread fills its depth, hands over what
 //! it filled, takes the answers that are there, and fills again.
 //!
-//! Two clock readings a round and one a block, whatever the number of operations in them. An
-//! operation begins where the round before it ended, or where its block was prepared, is handed
-//! over with its round (`submit`), and ends when its round's answers have all been looked at
-//! (`completion`): the parts sum up to its service time. The loop that waits for each is `calls`.
+//! Three clock readings a round and one a block, whatever the number of operations in them. An
+//! operation begins when the answers of the round before it have been filed, or its block has been
+//! prepared; it is handed over with its round (`submit`), and ends when its round's answers have
+//! all been looked at (`completion`): the parts sum up to its service time. What a thread prepares
+//! and files meanwhile is in the times of those it has in flight, because it cannot look at their
+//! answers. The loop that waits for each is `calls`.
 
 use crate::block::{Action, Block, Step, View};
 use crate::clock::Clock;
@@ -28,7 +30,7 @@ struct Flight {
     taken: Vec<u32>,
     /// The answers of one round.
     landed: Vec<(u32, Result<Landed>)>,
-    /// The end of the last round, or of the preparing of a block since, in ticks.
+    /// The end of the last round, or of what was filed or prepared since, in ticks.
     now: u64,
     key_bytes: u64,
     sink: u64,
@@ -128,8 +130,12 @@ impl Flight {
             all_there_below: None,
         };
         for step in &block.steps {
-            while self.free.is_empty() {
-                self.round(hand)?;
+            if self.free.is_empty() {
+                while self.free.is_empty() {
+                    self.round(hand)?;
+                }
+                // What was filed is no part of what begins now.
+                self.now = hand.clock.ticks();
             }
             if hand.lane.edge == OVER || (hand.shared.is_over() && !counted) {
                 return Ok(());
@@ -182,6 +188,8 @@ impl Flight {
     }
 
     fn count<S, C: Clock>(&mut self, hand: &mut Hand<'_, S, C>) {
+        #[cfg(test)]
+        crate::scripted::filed(self.landed.len());
         let clock = hand.clock;
         for (ticket, answer) in self.landed.drain(..) {
             let asked = &self.slots[ticket as usize];
@@ -219,4 +227,50 @@ fn look(asked: &InFlight, value: Option<&[u8]>, verify: bool, sink: &mut u64) ->
         *sink ^= touch(value);
     }
     Landed { missing: false, wrong, value_bytes: Some(value.len() as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scripted::{Costs, Play, Played, Script};
+    use kvdyno_record::hlog::Kind;
+
+    fn sums(played: &Played) -> [u64; 3] {
+        [Kind::Service, Kind::Submit, Kind::Completion].map(|kind| played.times(kind).sum)
+    }
+
+    /// Regression test for fault 2: what a round filed was inside the next one's times.
+    #[test]
+    fn filing_is_in_no_operations_time() {
+        let costs = Costs { reading: 1, preparing: 300, filing: 500 };
+        let play = Play { costs, depth: Some(2), operations: Some(6), ..Play::default() };
+        let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
+        let played = play.run(script);
+        let (submit, completion) = (2 * 10 + 100 + 1, 1_000 + 1);
+        assert_eq!(played.count(), 6);
+        assert_eq!(sums(&played), [submit + completion, submit, completion].map(|ns| ns * 6));
+    }
+
+    #[test]
+    fn the_depth_is_kept_to_the_end() {
+        let play = Play { depth: Some(3), operations: Some(5), ..Play::default() };
+        let script = Script { answers: 1, ..Script::of(&[], 1_000) };
+        let in_flight = script.in_flight.clone();
+        let played = play.run(script);
+        assert_eq!(*in_flight.lock().unwrap(), [3, 3, 3, 2, 1]);
+        assert_eq!((played.count(), played.times(Kind::Completion).max), (5, 3 * 1_000 + 7));
+    }
+
+    #[test]
+    fn a_round_belongs_to_the_slice_it_ends_in() {
+        let (slice_ns, duration_ns) = (1_000, Some(2_000));
+        let play = Play { depth: Some(2), slice_ns, duration_ns, errors_max: 1, ..Play::default() };
+        let calls = [Ok(500), Err(600)];
+        let played = play.run(Script { answers: 2, ..Script::of(&calls, 1_000) });
+        // The second round ends past the first edge, the third past the end.
+        let slices: Vec<(u64, u64)> =
+            played.slices().iter().map(|slice| (slice.0, slice.1)).collect();
+        assert_eq!(slices, [(0, 2), (1, 1 + 2)]);
+        assert_eq!(played.packets[1].times[0].errors, 1);
+        assert!(played.failure.is_none() && played.window_ns() >= 2_000);
+    }
 }

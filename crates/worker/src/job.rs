@@ -1,5 +1,6 @@
 //! One case from its job to its end: open, each phase announced and done, close.
 
+use crate::chooser::Keyspace;
 use crate::clock::{Clock, unix_ns};
 use crate::control::Listener;
 use crate::keys::KeyWriter;
@@ -58,7 +59,11 @@ pub(crate) fn run<E: Engine, C: Clock>(
         supply: Supply {
             keys: KeyWriter::new(&job.data.key),
             values: Values::new(&job.data.value, job.data.verify, job.data.seed),
-            seed: job.data.seed,
+            keyspace: Keyspace {
+                records: job.data.records.max(1),
+                ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
+                seed: job.data.seed,
+            },
         },
         population: &population,
         engine: None,
@@ -164,6 +169,8 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         let engine = opened(self.engine.as_ref())?;
         let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
         let mut found = Found::of(done, self.clock.now());
+        // A load is over when its last record is written: its threads' shares were dealt out.
+        found.roles.iter_mut().for_each(|role| role.windows.clear());
         if found.failure.is_none() && !found.stopped {
             // What is not yet on its way to the disk is part of the price of a load.
             let started = self.clock.now();
@@ -268,13 +275,16 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         })
     }
 
-    /// A thread's generator: different for each trial, phase, role, thread and number of threads (a
-    /// sweep on one database must not find the keys of the point before it in some cache), and the
-    /// same when the same case is run again, by whatever engine.
-    fn rng(&self, phase: u32, role: u64, (thread, threads): (u32, u32)) -> Rng {
-        let (data, trial) = (&self.job.data, u64::from(self.job.trial));
-        Rng::new(&[data.seed, trial, phase.into(), role, thread.into(), threads.into()])
+    fn rng(&self, phase: u32, role: u64, place: (u32, u32)) -> Rng {
+        rng_of(self.job.data.seed, self.job.trial, phase, role, place)
     }
+}
+
+/// A thread's generator: different for each trial, phase, role, thread and number of threads (a
+/// sweep on one database must not find the keys of the point before it in some cache), and the same
+/// when the same case is run again, by whatever engine.
+fn rng_of(seed: u64, trial: u32, phase: u32, role: u64, (thread, threads): (u32, u32)) -> Rng {
+    Rng::new(&[seed, trial.into(), phase.into(), role, thread.into(), threads.into()])
 }
 
 fn opened<E>(engine: Option<&E>) -> Result<&E> {
@@ -291,5 +301,24 @@ impl Found {
             failure: done.failure,
             ..Self::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_threads_of_a_run_draw_the_same_and_a_run_again_does() {
+        let first = |trial, phase, role, place| rng_of(1, trial, phase, role, place).next();
+        let mut drawn = Vec::new();
+        for (trial, phase, role) in [(1, 0, 0), (2, 0, 0), (1, 1, 0), (1, 0, 1)] {
+            // One thread, and two: the first of two is another one than the only one.
+            drawn.extend([(0, 1), (0, 2), (1, 2)].map(|place| first(trial, phase, role, place)));
+        }
+        assert_eq!(drawn[0], first(1, 0, 0, (0, 1)));
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn.len(), 12);
     }
 }

@@ -23,6 +23,8 @@ mod output;
 mod pace;
 mod population;
 mod rng;
+#[cfg(test)]
+mod scripted;
 mod source;
 mod tally;
 mod team;

@@ -36,9 +36,14 @@ impl Pace {
         pace
     }
 
+    /// When the operation is due that [`Self::next`] gives out next.
+    pub(crate) fn due(&self) -> u64 {
+        self.start + self.offset_ns as u64
+    }
+
     /// When the next operation is due.
     pub(crate) fn next(&mut self) -> u64 {
-        let due = self.start + self.offset_ns as u64;
+        let due = self.due();
         self.issued += 1;
         self.offset_ns += match &mut self.poisson {
             Some(rng) => self.gap_ns * rng.exponential(),

@@ -2,7 +2,7 @@
 
 use crate::bijection::Bijection;
 use crate::block::{Action, Block, Step};
-use crate::chooser::Chooser;
+use crate::chooser::{Chooser, Keyspace};
 use crate::keys::KeyWriter;
 use crate::population::{Inserter, Population};
 use crate::rng::Rng;
@@ -20,9 +20,9 @@ const VALUE_BYTES_MAX: u64 = 16 << 20;
 pub(crate) struct Supply {
     pub(crate) keys: KeyWriter,
     pub(crate) values: Values,
-    /// Where ranks and the random load order come from: the data's seed, so that every trial and
+    /// Where ranks and the random load order come from, by the data's seed, so that every trial and
     /// every thread means the same keys.
-    pub(crate) seed: u64,
+    pub(crate) keyspace: Keyspace,
 }
 
 /// One thread's operations.
@@ -39,6 +39,8 @@ impl Source<'_> {
             Self::Mix(mix) => mix.fill(block, steps),
             Self::Load(load) => load.fill(block, steps),
         }
+        #[cfg(test)]
+        crate::scripted::prepared(block.steps.len());
         !block.steps.is_empty()
     }
 
@@ -122,8 +124,12 @@ impl<'p> Mix<'p> {
             .iter()
             .map(|entry| {
                 until += entry.weight / total;
-                let chooser =
-                    Chooser::new(&entry.keys, records, supply.seed, post.thread, role.threads);
+                let chooser = Chooser::new(
+                    &entry.keys,
+                    &supply.keyspace,
+                    records,
+                    (post.thread, role.threads),
+                );
                 Entry { until, op: entry.op.clone(), chooser }
             })
             .collect();
@@ -300,7 +306,8 @@ impl LoadRange {
             supply: Supply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
             rng,
             left: bound(thread)..bound(thread + 1),
-            order: (order == LoadOrder::Random).then(|| Bijection::new(records, supply.seed)),
+            order: (order == LoadOrder::Random)
+                .then(|| Bijection::new(records, supply.keyspace.seed)),
             batch: batch.max(1),
         }
     }
@@ -328,16 +335,8 @@ impl LoadRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::{Choice, Key, KeyFormat, MixEntry, ValueShape};
-
-    fn supply() -> Supply {
-        let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
-        Supply {
-            keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
-            values: Values::new(&shape, false, 1),
-            seed: 1,
-        }
-    }
+    use crate::scripted::supply;
+    use kvdyno_record::workload::{Choice, MixEntry};
 
     fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
         let mut numbers = Vec::new();

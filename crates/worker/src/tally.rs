@@ -242,3 +242,44 @@ impl TimeLine {
         let _ = self.packets.send(packet);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn edges_lie_on_the_slices_and_at_the_end() {
+        let (sender, packets) = channel();
+        let mut time = TimeLine::new((0, 0), 100, 1_000, 100 + 2_500, sender);
+        let mut tallies = [Tally::new(0, Timing::Closed)];
+        assert_eq!(time.edge(), 1_100);
+        tallies[0].service.record(7);
+        // It slept through a slice: that one is empty, and the collector's to write.
+        assert_eq!(time.cross(2_300, &mut tallies), 2_600, "the last slice is a short one");
+        tallies[0].service.record(8);
+        assert_eq!(time.cross(9_000, &mut tallies), OVER);
+        tallies[0].service.record(9);
+        time.end(&mut tallies);
+        let sent: Vec<(u64, u64, u64)> = packets
+            .iter()
+            .map(|sent| (sent.slice, sent.now_in, sent.times[0].service.sum))
+            .collect();
+        assert_eq!(sent, [(0, 2, 7), (2, u64::MAX, 8 + 9)], "what ends late is the last slice's");
+    }
+
+    #[test]
+    fn what_is_found_is_what_was_asked_for_less_what_is_missing() {
+        let op = |name| OP_NAMES.iter().position(|known| *known == name).unwrap();
+        let result = |name| {
+            let mut tally = Tally::new(op(name), Timing::Closed);
+            (tally.count, tally.many_items, tally.missing) = (10, 70, 3);
+            let mut result = OpResult::default();
+            tally.add_to(&mut result);
+            (result.items, result.found, result.missing)
+        };
+        assert_eq!(result("get"), (10, 7, 3));
+        assert_eq!(result("multiget"), (70, 67, 3));
+        assert_eq!(result("batch"), (70, 0, 3), "a write finds nothing");
+    }
+}

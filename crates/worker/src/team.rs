@@ -14,7 +14,7 @@ use crate::source::Source;
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
-use kvdyno_record::case::RoleResult;
+use kvdyno_record::case::{RoleResult, ThreadWindow};
 use kvdyno_record::usage::{THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -68,12 +68,12 @@ pub(crate) struct Done {
 
 /// What the threads of a phase share. Touched between blocks, never by an operation.
 pub(crate) struct Shared {
-    start: AtomicU64,
+    pub(crate) start: AtomicU64,
     pub(crate) over: AtomicBool,
     /// Operations of the first role that nobody has taken yet.
     quota: Option<AtomicU64>,
     errors: AtomicU64,
-    failure: Mutex<Option<Error>>,
+    pub(crate) failure: Mutex<Option<Error>>,
     ready: Barrier,
     /// Items done by each thread, as of its last block.
     pub(crate) progress: Vec<Padded>,
@@ -85,12 +85,13 @@ pub(crate) struct Shared {
 pub(crate) struct Padded(pub(crate) AtomicU64);
 
 /// Threads that have a place in a team, and what they leave behind.
-struct Left {
-    role: usize,
-    tallies: Vec<Tally>,
-    last_end: u64,
-    backlog: u64,
-    usage: ThreadsUsage,
+pub(crate) struct Left {
+    pub(crate) role: usize,
+    pub(crate) tallies: Vec<Tally>,
+    pub(crate) last_end: u64,
+    pub(crate) backlog: u64,
+    pub(crate) own_ns: u64,
+    pub(crate) usage: ThreadsUsage,
 }
 
 /// Runs a task to its end.
@@ -103,15 +104,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
 ) -> Result<Done> {
     let crews = std::mem::take(&mut task.crews);
     let threads: usize = crews.iter().map(|crew| crew.sources.len()).sum();
-    let shared = Shared {
-        start: AtomicU64::new(0),
-        over: AtomicBool::new(false),
-        quota: task.operations.map(AtomicU64::new),
-        errors: AtomicU64::new(0),
-        failure: Mutex::new(None),
-        ready: Barrier::new(threads + 1),
-        progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
-    };
+    let shared = Shared::new(threads, 1, task.operations);
     let mut roles: Vec<RoleResult> = crews.iter().map(empty_result).collect();
     let names: Vec<String> = crews.iter().map(|crew| crew.name.clone()).collect();
     let (sender, packets) = channel();
@@ -188,6 +181,19 @@ pub(crate) fn spawn_of_role<'s, 'e, T: Send + 's>(
 }
 
 impl Shared {
+    /// Of `threads`, who wait at the barrier for `others` besides.
+    pub(crate) fn new(threads: usize, others: usize, operations: Option<u64>) -> Self {
+        Self {
+            start: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            quota: operations.map(AtomicU64::new),
+            errors: AtomicU64::new(0),
+            failure: Mutex::new(None),
+            ready: Barrier::new(threads + others),
+            progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
+        }
+    }
+
     pub(crate) fn end(&self) {
         self.over.store(true, Relaxed);
     }
@@ -240,16 +246,16 @@ impl Shared {
 }
 
 /// A thread's place in the team.
-struct Post {
-    role: usize,
-    thread: usize,
-    ops: Vec<usize>,
-    depth: Option<u32>,
-    pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
+pub(crate) struct Post {
+    pub(crate) role: usize,
+    pub(crate) thread: usize,
+    pub(crate) ops: Vec<usize>,
+    pub(crate) depth: Option<u32>,
+    pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
 /// One thread, from its session to its last slice.
-fn work<E: Engine, C: Clock>(
+pub(crate) fn work<E: Engine, C: Clock>(
     engine: &E,
     clock: C,
     post: Post,
@@ -267,21 +273,14 @@ fn work<E: Engine, C: Clock>(
     let before = usage::of_this_thread(clock.now());
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
     let time = TimeLine::new((post.role, post.thread), start, task.slice_ns, deadline, packets);
-    let lane = Lane {
-        tallies: post.ops.iter().map(|op| Tally::new(*op, post.timing())).collect(),
-        edge: time.edge(),
-        time,
-        last_end: start,
-        scratch: Vec::new(),
-        ticks: Vec::new(),
-        late_ns: Vec::new(),
-        not_begun: 0,
-    };
+    let tallies = post.ops.iter().map(|op| Tally::new(*op, post.timing())).collect();
+    let lane = Lane::new(tallies, time, start);
     let mut pace = post.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     let (role, thread) = (post.role, post.thread);
     let lane = match session {
         Ok(session) => {
-            while clock.now() < start {
+            // An open loop waits for its first operation, and prepares it before.
+            while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
             }
             let hand = Hand { role, thread, session, clock, lane, task, shared };
@@ -296,10 +295,10 @@ fn work<E: Engine, C: Clock>(
         }
     };
     let usage = usage::of_this_thread(clock.now()).since(&before);
-    let Lane { mut tallies, time, last_end, not_begun, .. } = lane;
+    let Lane { mut tallies, time, last_end, not_begun, own_ns, .. } = lane;
     time.end(&mut tallies);
     let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
-    Left { role, tallies, last_end, backlog, usage }
+    Left { role, tallies, last_end, backlog, own_ns, usage }
 }
 
 impl Post {
@@ -337,7 +336,9 @@ fn empty_result(crew: &Crew<'_>) -> RoleResult {
         threads: crew.sources.len() as u32,
         window_ns: 0,
         offered_per_s: crew.rate.as_ref().map(|rate| rate.operations_per_s),
+        windows: Vec::new(),
         backlog: 0,
+        own_ns: 0,
         usage: None,
         ops: std::collections::BTreeMap::new(),
     }
@@ -346,8 +347,12 @@ fn empty_result(crew: &Crew<'_>) -> RoleResult {
 impl Left {
     fn add_to(self, roles: &mut [RoleResult], start: u64) {
         let role = &mut roles[self.role];
-        role.window_ns = role.window_ns.max(self.last_end - start);
+        let window_ns = self.last_end - start;
+        let operations = self.tallies.iter().map(|tally| tally.count).sum();
+        role.window_ns = role.window_ns.max(window_ns);
+        role.windows.push(ThreadWindow { window_ns, operations });
         role.backlog += self.backlog;
+        role.own_ns += self.own_ns;
         let used = role.usage.map_or(self.usage, |others| others.and(&self.usage));
         role.usage = Some(used);
         for tally in self.tallies {
@@ -359,3 +364,65 @@ impl Left {
 
 /// How long the collector waits for a packet before it looks at the clock again.
 pub(crate) const COLLECT_EVERY: Duration = Duration::from_millis(50);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scripted::{Play, START, Script};
+
+    const MS: u64 = 1_000_000;
+
+    fn result_of(lefts: impl IntoIterator<Item = Left>) -> RoleResult {
+        let (ops, sources, seeds) = (Vec::new(), Vec::new(), Vec::new());
+        let crew = Crew { name: "readers".into(), ops, rate: None, depth: None, sources, seeds };
+        let mut roles = [empty_result(&crew)];
+        lefts.into_iter().for_each(|left| left.add_to(&mut roles, START));
+        let [role] = roles;
+        role
+    }
+
+    /// Regression test for fault 1: seven threads' operations were divided by the eighth's window.
+    #[test]
+    fn a_stall_at_the_end_slows_its_own_thread_only() {
+        let play = || Play { duration_ns: Some(30 * MS), ..Play::default() };
+        let stalled = || {
+            let mut calls = vec![Ok(9_999); 2_990];
+            calls.push(Ok(5 * MS + 100_000));
+            play().run(Script::of(&calls, 9_999)).left
+        };
+        let steady = || play().run(Script::of(&[], 9_999)).left;
+        let role = result_of((0..7).map(|_| steady()).chain([stalled()]));
+        let rate = role.per_second(role.ops["get"].count).unwrap();
+        let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
+        assert!((rate / exact - 1.0).abs() < 0.001, "{rate:.0}/s, and not {exact:.0}/s");
+    }
+
+    #[test]
+    fn operations_counted_out_are_taken_once() {
+        let shared = Shared::new(1, 0, Some(10));
+        assert_eq!([4; 4].map(|wanted| shared.take(0, wanted)), [4, 4, 2, 0]);
+        assert_eq!(shared.take(1, 4), 4, "they are the first role's");
+    }
+
+    #[test]
+    fn errors_end_a_phase_past_their_limit_or_by_their_class() {
+        let error = |class| Error::new(class, "scripted");
+        let shared = Shared::new(1, 0, None);
+        assert!(!shared.judge(error(ErrorClass::Conflict), 2));
+        assert!(!shared.judge(error(ErrorClass::Conflict), 2));
+        assert!(shared.judge(error(ErrorClass::Conflict), 2) && shared.is_over());
+        let shared = Shared::new(1, 0, None);
+        assert!(shared.judge(error(ErrorClass::Corrupt), 2) && shared.is_over());
+    }
+
+    /// Both ways of ending: by the count, and by the time.
+    #[test]
+    fn a_phase_ends_when_its_operations_are_done() {
+        let play = Play { operations: Some(1_000), duration_ns: Some(30 * MS), ..Play::default() };
+        let played = play.run(Script::of(&[], 999));
+        assert_eq!(played.count(), 1_000);
+        let play = Play { operations: Some(1_000), duration_ns: Some(MS / 2), ..Play::default() };
+        let played = play.run(Script::of(&[], 999));
+        assert_eq!(played.count(), 500);
+    }
+}

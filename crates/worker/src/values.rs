@@ -5,7 +5,7 @@
 //! the harness no copying; the pool is walked from end to end, so neighbours differ.
 
 use crate::rng::Rng;
-use kvdyno_record::workload::{Size, ValueShape, normal_quantile};
+use kvdyno_record::workload::{Size, ValueShape};
 use std::sync::Arc;
 use twox_hash::XxHash3_64;
 
@@ -95,14 +95,7 @@ pub(crate) fn draw(size: &Size, rng: &mut Rng) -> u64 {
     match *size {
         Size::Fixed { bytes } => bytes,
         Size::Uniform { min, max } => min + rng.below(max - min + 1),
-        Size::Lognormal { median, sigma, max } => {
-            let drawn = median as f64 * (sigma * normal_quantile(rng.unit())).exp();
-            drawn.round().clamp(1.0, max as f64) as u64
-        }
-        Size::Pareto { min, k, sigma, max } => {
-            let drawn = min as f64 + sigma / k * ((1.0 - rng.unit()).powf(-k) - 1.0);
-            drawn.clamp(1.0, max as f64) as u64
-        }
+        Size::Lognormal { .. } | Size::Pareto { .. } => size.drawn(rng.unit()),
     }
 }
 
@@ -223,6 +216,23 @@ mod tests {
             let (drawn, planned) = (sum as f64 / 400_000.0, size.mean());
             assert!((drawn / planned - 1.0).abs() < 0.02, "{size:?}: {drawn} against {planned}");
         }
+    }
+
+    /// Regression test for fault 6: `db_bench`'s mixgraph, whose values were taken for 44 bytes.
+    #[test]
+    fn mixgraphs_values_are_as_db_bench_draws_them() {
+        let size = Size::Pareto { min: 10, k: 0.2615, sigma: 25.45, max: 1024 };
+        let mut rng = Rng::new(&[4]);
+        let drawn: Vec<u64> = (0..400_000).map(|_| draw(&size, &mut rng)).collect();
+        let share = |below: u64| drawn.iter().filter(|bytes| **bytes <= below).count() as f64 / 4e5;
+        let mean = drawn.iter().sum::<u64>() as f64 / 4e5;
+        assert!((mean / 36.39 - 1.0).abs() < 0.01, "{mean}");
+        // P(X <= x) = 1 - (1 + k x / sigma)^(-1/k), and nothing above 1024.
+        for x in [10, 20, 100] {
+            let exact = 1.0 - (1.0 + 0.2615 * x as f64 / 25.45).powf(-1.0 / 0.2615);
+            assert!((share(x) - exact).abs() < 0.004, "{x}: {} and {exact}", share(x));
+        }
+        assert_eq!((share(9), share(1024)), (0.0, 1.0));
     }
 
     #[test]

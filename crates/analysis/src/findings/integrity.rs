@@ -175,7 +175,7 @@ fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
         let roles = at.phase.roles.iter().filter_map(move |role| {
             let offered = role.offered_per_s?;
             let done: u64 = role.ops.values().map(|op| op.count).sum();
-            let reached = done as f64 * 1e9 / role.window_ns.max(1) as f64;
+            let reached = role.per_second(done).unwrap_or(0.0);
             role.is_behind().then(|| {
                 let words = format!(
                     "role {} was to do {offered:.0}/s and did {reached:.0}/s: {} operations were \

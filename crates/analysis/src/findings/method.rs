@@ -31,7 +31,7 @@ pub(super) fn findings(
         few_slices(evidence)?,
         few_trials(evidence, groups),
         not_settled(evidence),
-        harness.and_then(|harness| harness_share(groups, harness)),
+        harness_share(evidence, groups, harness),
         alone(evidence, harness).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
     ];
     Ok(all.into_iter().flatten().collect())
@@ -104,23 +104,43 @@ fn not_settled(evidence: &Evidence) -> Option<Finding> {
     )
 }
 
-/// Service time per operation against the harness's.
-fn harness_share(groups: &[Group], harness: &Harness) -> Option<Finding> {
+/// The time of a call against the harness's per operation, and an open loop's calls against what
+/// the harness itself took while operations were due.
+fn harness_share(
+    evidence: &Evidence,
+    groups: &[Group],
+    harness: Option<&Harness>,
+) -> Option<Finding> {
     let large = each_role(groups).filter_map(|(group, role)| {
         let mean = role.metrics.value(&c::SERVICE_MEAN).filter(|mean| *mean > 0.0)?;
-        let share = harness.ns_per_op / mean;
+        let share = harness?.ns_per_op / mean;
         (share > HARNESS_SHARE_MAX).then(|| {
             let words = format!(
-                "{} take {mean:.0} ns on average, of which the load generator is {}",
+                "{} take {mean:.0} ns on average, of which the load generator is at most {}",
                 role.role,
                 percent(share.min(1.0))
             );
             (group.trials[0].case.clone(), words)
         })
     });
+    let while_due = measured(evidence).filter(|at| !at.of_harness()).flat_map(|at| {
+        let roles = at.phase.roles.iter().filter_map(move |role| {
+            let calls_ns: u64 = role.ops.values().map(|op| op.service_ns).sum();
+            (role.own_ns as f64 > calls_ns as f64 * HARNESS_SHARE_MAX).then(|| {
+                let (own, calls) = (duration(role.own_ns), duration(calls_ns));
+                let words = format!(
+                    "role {}: the load generator took {own} while operations were due, the calls \
+                     {calls}",
+                    role.role
+                );
+                (at.id(), words)
+            })
+        });
+        roles.collect::<Vec<_>>()
+    });
     Finding::of_cases(
         Id::HarnessShare,
-        large.collect::<Vec<_>>(),
+        large.chain(while_due).collect::<Vec<_>>(),
         "it is the same for every engine and is not subtracted: ratios between engines are larger \
          than they look",
     )

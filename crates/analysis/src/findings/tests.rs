@@ -346,11 +346,13 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
         let settle = fixture.case("lmdb_load_r1").phase("settle");
         settle.settled = Some((false, "2 compactions are running".to_owned()));
     });
-    let behind = found(Id::OpenLoopBehind, |fixture| {
+    let overloaded = |fixture: &mut Fixture| {
         let role = &mut fixture.case("lmdb_t1_r1").phase("measure").roles[0];
-        (role.offered_per_s, role.backlog) = (Some(15_000.0), 24_000);
-    });
+        (role.offered_per_s, role.backlog, role.own_ns) = (Some(15_000.0), 24_000, 5 * SECOND);
+    };
+    let behind = found(Id::OpenLoopBehind, overloaded);
     assert!(behind.evidence.contains("was to do 15000/s and did 11096/s"), "{behind:?}");
+    found(Id::HarnessShare, overloaded);
     found(Id::OperationsFailed, |fixture| {
         let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");
         op.errors.insert(ErrorClass::Conflict, 3);

@@ -132,7 +132,7 @@ fn result<'p>(phase: &'p PhaseRecord, role: &str) -> Option<&'p RoleResult> {
 pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
     let result = result(phase, role)?;
     let count: u64 = result.ops.values().map(|op| op.count).sum();
-    (result.window_ns > 0).then(|| count as f64 * 1e9 / result.window_ns as f64)
+    result.per_second(count)
 }
 
 /// By how much of the database the page cache grew.
@@ -187,7 +187,7 @@ fn rate(clause: &Clause, result: &RoleResult) -> f64 {
             _ => op.items,
         })
         .sum();
-    number as f64 * 1e9 / result.window_ns.max(1) as f64
+    result.per_second(number).unwrap_or(0.0)
 }
 
 /// Times from the schedule where there is one, of the calls where there is none.

@@ -279,8 +279,7 @@ fn headline(record: &CaseRecord) -> String {
     let Some(phase) = last else { return String::new() };
     let roles = phase.roles.iter().map(|role| {
         let items: u64 = role.ops.values().map(|op| op.items).sum();
-        let window = role.window_ns.max(1) as f64 / 1e9;
-        format!("{} {}", role.role, units::rate(items as f64 / window))
+        format!("{} {}", role.role, units::rate(role.per_second(items).unwrap_or(0.0)))
     });
     roles.collect::<Vec<_>>().join(", ")
 }

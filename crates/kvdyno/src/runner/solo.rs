@@ -116,5 +116,5 @@ pub fn items_per_s(outcome: &Outcome) -> f64 {
     let Event::Finished { roles, .. } = &outcome.finished else { return 0.0 };
     let Some(role) = roles.first() else { return 0.0 };
     let items: u64 = role.ops.values().map(|op| op.items).sum();
-    items as f64 / (role.window_ns.max(1) as f64 / 1e9)
+    role.per_second(items).unwrap_or(0.0)
 }

@@ -74,7 +74,7 @@ fn assert_consistent(run: &RunFolder, answer: &Value, wants_least: bool) {
             }
             if record.outcome == Outcome::Done && answer["conditions"][0]["about"] == "reads" {
                 let role = &record.phases.last().unwrap().roles[0];
-                let reads = role.ops["get"].items as f64 * 1e9 / role.window_ns as f64;
+                let reads = role.per_second(role.ops["get"].items).unwrap();
                 let said = point["figures"][0][trial].as_f64().unwrap();
                 assert!((reads / said - 1.0).abs() < 1e-9, "{reads} {point}");
             } else if record.outcome != Outcome::Done {

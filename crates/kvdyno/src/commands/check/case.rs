@@ -10,6 +10,8 @@ const LOADED: &str = "a load wrote as many records as planned";
 const COUNTED: &str = "as many records are there after a load as were written";
 const FOUND: &str = "every key looked up was found, and no value checked was wrong";
 const WINDOWS: &str = "roles of a phase worked in equal windows";
+const THREADS: &str =
+    "a role's operations are its threads', and its window is the longest of theirs";
 
 const LOADED_FROM: &str = "the engine was loaded from the planned library, and is of its version";
 const COPIED: &str = "a case that was to work on a copy worked on one of its own";
@@ -44,6 +46,9 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
                 // One role has nothing to be equal to.
                 if phase.roles.len() > 1 {
                     checks.push(Check::new(WINDOWS, &of, windows(phase)));
+                }
+                if phase.roles.iter().any(|role| !role.windows.is_empty()) {
+                    checks.push(Check::new(THREADS, &of, threads(phase)));
                 }
                 if let Some(asked) = drive.ends.operations {
                     let answer = counted_out(asked, drive.ends.duration_ns, phase);
@@ -163,6 +168,23 @@ fn counted_out(asked: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Ans
     }
     let done: u64 = role.ops.values().map(|op| op.count + op.errors.values().sum::<u64>()).sum();
     Answer::holds(done == asked, || format!("{done} of {asked} operations by {}", role.role))
+}
+
+fn threads(phase: &PhaseRecord) -> Answer {
+    for role in phase.roles.iter().filter(|role| !role.windows.is_empty()) {
+        let (told, threads) = (role.windows.len(), role.threads);
+        let by_threads: u64 = role.windows.iter().map(|thread| thread.operations).sum();
+        let counted: u64 = role.ops.values().map(|op| op.count).sum();
+        let longest = role.windows.iter().map(|thread| thread.window_ns).max().unwrap_or(0);
+        if told != threads as usize || by_threads != counted || longest != role.window_ns {
+            return Answer::Failed(format!(
+                "{}: {told} of {threads} threads, {by_threads} of {counted} operations, longest \
+                 {longest} of {} ns",
+                role.role, role.window_ns
+            ));
+        }
+    }
+    Answer::Ok
 }
 
 fn windows(phase: &PhaseRecord) -> Answer {

@@ -2,7 +2,7 @@
 
 use super::{Answer, Check, all};
 use kvdyno_analysis::fixture::{Fixture, FixtureCase};
-use kvdyno_record::case::CopyRecord;
+use kvdyno_record::case::{CopyRecord, ThreadWindow};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{Ends, Work};
@@ -144,6 +144,25 @@ fn unequal_windows_are_found() {
         case.phase("measure").roles[1].window_ns *= 2;
     });
     assert!(text.contains("equal windows"), "{text}");
+}
+
+#[test]
+fn threads_that_did_not_do_what_their_role_did_are_found() {
+    let told = |case: &mut FixtureCase, operations| {
+        let role = &mut case.phase("measure").roles[1];
+        let window_ns = role.window_ns;
+        role.windows = vec![ThreadWindow { window_ns, operations }];
+        role.ops.values().map(|op| op.count).sum::<u64>()
+    };
+    let mut fixture = Fixture::new();
+    let case = fixture.case("lmdb_t1_r1");
+    let done = told(case, 0);
+    told(case, done);
+    assert_eq!(failures(&fixture), Vec::<String>::new());
+    let text = failure_of("lmdb_t1_r1", |case| {
+        told(case, 7);
+    });
+    assert!(text.contains("7 of ") && text.contains("operations"), "{text}");
 }
 
 #[test]

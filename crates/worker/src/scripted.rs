@@ -1,0 +1,312 @@
+//! What tests script: a clock that moves only as it is told, an engine whose calls take as long as
+//! they are told, and a phase of one thread on both.
+//!
+//! Each thread has a time of its own. Readings, calls, preparing and filing move it, each by its
+//! price; so times come out exact, and a wait ends because waiting reads the clock.
+
+use crate::chooser::Keyspace;
+use crate::clock::Clock;
+use crate::histogram::Histogram;
+use crate::keys::KeyWriter;
+use crate::population::Population;
+use crate::rng::Rng;
+use crate::source::{self, Mix, Source, Supply};
+use crate::tally::Packet;
+use crate::team::{Left, Post, Shared, Task, work};
+use crate::values::Values;
+use kvdyno_engine::{
+    DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session, Settled,
+};
+use kvdyno_record::hlog::Kind;
+use kvdyno_record::workload::{
+    Choice, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
+};
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(0) };
+    static COSTS: Cell<Costs> = const { Cell::new(Costs { reading: 1, preparing: 0, filing: 0 }) };
+}
+
+/// What the harness's own work takes, in nanoseconds. A reading is never free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Costs {
+    /// Of the clock.
+    pub(crate) reading: u64,
+    /// One operation.
+    pub(crate) preparing: u64,
+    /// One operation's times.
+    pub(crate) filing: u64,
+}
+
+/// The clock of the script; a tick is a nanosecond.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scripted;
+
+impl Clock for Scripted {
+    fn ticks(&self) -> u64 {
+        spend(COSTS.get().reading);
+        NOW.get()
+    }
+
+    fn ns(&self, ticks: u64) -> u64 {
+        ticks
+    }
+
+    fn ticks_at(&self, ns: u64) -> u64 {
+        ns
+    }
+
+    fn time(&self, ticks: u64) -> u64 {
+        ticks
+    }
+
+    fn sleep(&self, ns: u64) {
+        spend(ns);
+    }
+}
+
+fn spend(ns: u64) {
+    NOW.set(NOW.get() + ns);
+}
+
+/// Steps were prepared: called by the source.
+pub(crate) fn prepared(steps: usize) {
+    spend(COSTS.get().preparing * steps as u64);
+}
+
+/// Times were filed: called by the loops.
+pub(crate) fn filed(times: usize) {
+    spend(COSTS.get().filing * times as u64);
+}
+
+/// How long a call takes; `Err`: it fails after that long.
+pub(crate) type Call = std::result::Result<u64, u64>;
+
+/// A session whose calls are scripted. In flight, a call is one wait for answers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    /// The first calls; those after them take `then_ns`.
+    pub(crate) calls: VecDeque<Call>,
+    pub(crate) then_ns: u64,
+    /// Taking one operation on, and handing over what was taken on.
+    pub(crate) submit_ns: u64,
+    pub(crate) send_ns: u64,
+    /// How many answers one wait brings.
+    pub(crate) answers: usize,
+    pub(crate) flying: VecDeque<u32>,
+    /// How many were in flight at each wait.
+    pub(crate) in_flight: Arc<Mutex<Vec<usize>>>,
+}
+
+impl Script {
+    /// Calls that take so long, and `then_ns` each after them.
+    pub(crate) fn of(calls: &[Call], then_ns: u64) -> Self {
+        Self { calls: calls.iter().copied().collect(), then_ns, ..Self::default() }
+    }
+
+    fn call(&mut self) -> Result<()> {
+        let call = self.calls.pop_front().unwrap_or(Ok(self.then_ns));
+        spend(call.unwrap_or_else(|ns| ns));
+        call.map(|_| ()).map_err(|_| Error::new(ErrorClass::Other, "scripted"))
+    }
+}
+
+impl Session for Script {
+    fn get<R>(&mut self, _key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.call()?;
+        Ok(seen(Some(&[0; 20])))
+    }
+
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        self.call()
+    }
+
+    fn submit_get(&mut self, ticket: u32, _key: &[u8]) -> Result<()> {
+        spend(self.submit_ns);
+        self.flying.push_back(ticket);
+        Ok(())
+    }
+
+    fn send(&mut self) -> Result<()> {
+        spend(self.send_ns);
+        Ok(())
+    }
+
+    fn complete(&mut self, mut done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
+        self.in_flight.lock().unwrap().push(self.flying.len());
+        let mut answer = self.call();
+        let answers = self.answers.min(self.flying.len());
+        for ticket in self.flying.drain(..answers) {
+            // What fails is the first of the answers.
+            done(ticket, std::mem::replace(&mut answer, Ok(())).map(|()| None));
+        }
+        Ok(answers)
+    }
+}
+
+/// An engine of one session.
+struct Stage(Mutex<Option<Script>>);
+
+impl Engine for Stage {
+    type Session<'e> = Script;
+
+    fn describe() -> Description {
+        unreachable!("nobody plans it")
+    }
+
+    fn open(_: &Place, _: &Options, _: &DataShape) -> Result<Self> {
+        unreachable!("it is made, not opened")
+    }
+
+    fn session(&self) -> Result<Script> {
+        Ok(self.0.lock().unwrap().take().expect("one session"))
+    }
+
+    fn settle(&self, _: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// When every phase begins.
+pub(crate) const START: u64 = 1_000_000;
+
+/// How long before it the threads are told.
+const LEAD_NS: u64 = 100_000;
+
+/// A phase of one thread that looks keys up.
+pub(crate) struct Play {
+    pub(crate) costs: Costs,
+    pub(crate) slice_ns: u64,
+    pub(crate) duration_ns: Option<u64>,
+    pub(crate) operations: Option<u64>,
+    pub(crate) errors_max: u64,
+    /// Operations each second, equally spaced.
+    pub(crate) rate: Option<f64>,
+    pub(crate) depth: Option<u32>,
+}
+
+impl Default for Play {
+    fn default() -> Self {
+        Self {
+            costs: Costs { reading: 1, preparing: 0, filing: 0 },
+            slice_ns: 1_000_000_000,
+            duration_ns: None,
+            operations: None,
+            errors_max: 0,
+            rate: None,
+            depth: None,
+        }
+    }
+}
+
+/// What became of it.
+pub(crate) struct Played {
+    pub(crate) left: Left,
+    pub(crate) packets: Vec<Packet>,
+    pub(crate) failure: Option<Error>,
+}
+
+impl Play {
+    pub(crate) fn run(&self, script: Script) -> Played {
+        COSTS.set(self.costs);
+        NOW.set(START - LEAD_NS);
+        let shared = Shared::new(1, 0, self.operations);
+        shared.start.store(START, Relaxed);
+        let task = Task {
+            phase: 0,
+            name: "measure".to_owned(),
+            crews: Vec::new(),
+            duration_ns: self.duration_ns,
+            operations: self.operations,
+            total: None,
+            slice_ns: self.slice_ns,
+            errors_max: self.errors_max,
+            verify: false,
+            deletes: false,
+        };
+        let rate =
+            self.rate.map(|operations_per_s| Rate { operations_per_s, schedule: Schedule::Fixed });
+        let post = Post {
+            role: 0,
+            thread: 0,
+            ops: vec![Op::Get.index()],
+            depth: self.depth,
+            pace: rate.map(|rate| (rate, (0, 1), Rng::new(&[1]))),
+        };
+        let (sender, packets) = channel();
+        let population = Population::new(100);
+        let source = gets(&population);
+        let stage = Stage(Mutex::new(Some(script)));
+        let left = work(&stage, Scripted, post, source, &task, &shared, sender);
+        let failure = shared.failure.lock().unwrap().take();
+        Played { left, packets: packets.iter().collect(), failure }
+    }
+}
+
+impl Played {
+    /// All times of a kind.
+    pub(crate) fn times(&self, kind: Kind) -> Histogram {
+        let mut all = Histogram::new();
+        for times in self.packets.iter().flat_map(|packet| &packet.times) {
+            for (_, histogram) in times.histograms().filter(|(of, _)| *of == kind) {
+                all.add(histogram);
+            }
+        }
+        all
+    }
+
+    /// How many ended in each slice, with the sum of their times.
+    pub(crate) fn slices(&self) -> Vec<(u64, u64, u64)> {
+        let times = |packet: &Packet| packet.times.first().map(|times| times.service.clone());
+        let of = |packet: &Packet| {
+            let service = times(packet).unwrap_or_else(Histogram::new);
+            (packet.slice, service.count(), service.sum)
+        };
+        self.packets.iter().map(of).collect()
+    }
+
+    /// From the start to the end of the last operation.
+    pub(crate) fn window_ns(&self) -> u64 {
+        self.left.last_end - START
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.left.tallies[0].count
+    }
+}
+
+/// Keys of 16 digits, values of 20 bytes.
+pub(crate) fn supply() -> Supply {
+    let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
+    Supply {
+        keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
+        values: Values::new(&shape, false, 1),
+        keyspace: Keyspace { records: 100, ycsb_items: 101, seed: 1 },
+    }
+}
+
+fn gets(population: &Population) -> Source<'_> {
+    let role = Role {
+        name: "readers".to_owned(),
+        threads: 1,
+        mix: vec![MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform }],
+        rate: None,
+        depth: None,
+    };
+    let post = source::Post { thread: 0, grows: false };
+    Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[1]), population))
+}
