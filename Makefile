@@ -16,17 +16,22 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help setup fetch demo run-demo build engines program library older-library page test test-tools check-style build-tests \
+.PHONY: help check setup fetch demo run-demo build engines program library older-library page test test-tools check-style build-tests \
 	test-rust test-engines test-page bench dist try-dist clean
 
 help:
 	@echo "make demo      set up, build, and compare LMDB with RocksDB on this machine"
 	@echo "make test      set up, check style, run all tests"
+	@echo "make check     style, lints and unit tests: what to run after each change"
 	@echo "make build     the program and its engines, into $(BIN)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
 	@echo "make bench     the harness and the engines against their peers, as ratios"
 	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
 	@echo "make try-dist  tries that archive in a minimal Debian (root, debootstrap)"
+
+# Without engines, RocksDB, a browser or root.
+check: check-style
+	cargo test --workspace --lib --bins --test tidy --locked --quiet
 
 # Both say at their end where the time went.
 demo:
