@@ -3,11 +3,11 @@
 
 use crate::block::{Action, Block, View};
 use crate::clock::Clock;
-use crate::hot::{Ended, Lane, closed_loop, file, open_loop};
+use crate::hot::{Ended, Recorder, closed_loop, file, open_loop};
 use crate::pace::Pace;
 use crate::source::Source;
 use crate::tally::{OVER, Tally};
-use crate::team::Hand;
+use crate::team::ThreadContext;
 use kvdyno_engine::{Session, Write};
 
 /// A block is prepared for about this long, so that a thread looks up often enough to stop on time
@@ -20,11 +20,11 @@ const BEHIND_STEPS_MAX: usize = 16;
 
 /// Block after block, until there is no more to do or no more time.
 pub(crate) fn drive<S: Session, C: Clock>(
-    mut hand: Hand<'_, S, C>,
+    mut context: ThreadContext<'_, S, C>,
     source: &mut Source<'_>,
     pace: &mut Option<Pace>,
-) -> Lane {
-    let shared = hand.shared;
+) -> Recorder {
+    let shared = context.shared;
     // An open loop must not sleep through the end of a phase inside a block.
     let paced_max = pace.as_ref().map_or(BLOCK_STEPS_MAX, |pace| pace.steps_in(BLOCK_NS));
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max);
@@ -32,11 +32,11 @@ pub(crate) fn drive<S: Session, C: Clock>(
     let mut ahead = Ahead { step_ns: u64::MAX };
     while !shared.is_over() {
         let before = pace.as_ref().map_or(0, |pace| {
-            let now = hand.clock.now();
+            let now = context.clock.now();
             steps = ahead.steps(pace, now).min(steps_max);
             now
         });
-        let wanted = shared.take(hand.role, steps);
+        let wanted = shared.take(context.role, steps);
         if wanted == 0 {
             shared.end();
             break;
@@ -46,25 +46,25 @@ pub(crate) fn drive<S: Session, C: Clock>(
         }
         if let Some(pace) = pace {
             block.due.extend((0..block.steps.len()).map(|_| pace.next()));
-            ahead.step_ns = (hand.clock.now() - before) / block.steps.len() as u64;
+            ahead.step_ns = (context.clock.now() - before) / block.steps.len() as u64;
         }
-        let began = hand.clock.now();
-        let (done, failed) = hand.work_off(source, &block, pace.is_some());
-        count_block(&block, done, &failed, &mut hand.lane.tallies);
+        let began = context.clock.now();
+        let (done, failed) = context.work_off(source, &block, pace.is_some());
+        count_block(&block, done, &failed, &mut context.recorder.tallies);
         source.settle(&block, done, &failed);
-        hand.tell();
-        let lane = &mut hand.lane;
-        if done < block.steps.len() || lane.edge == OVER {
-            let end = lane.time.deadline.min(lane.last_end);
+        context.tell();
+        let recorder = &mut context.recorder;
+        if done < block.steps.len() || recorder.edge == OVER {
+            let end = recorder.time.deadline.min(recorder.last_end);
             let left = block.due.iter().skip(done).filter(|due| **due < end);
-            lane.not_begun = left.count() as u64;
+            recorder.not_begun = left.count() as u64;
             break;
         }
-        let took = lane.last_end.saturating_sub(began).max(1);
+        let took = recorder.last_end.saturating_sub(began).max(1);
         let fitting = (steps as u64 * BLOCK_NS / took) as usize;
         steps = fitting.clamp(1, (steps * 2).min(steps_max));
     }
-    hand.lane
+    context.recorder
 }
 
 /// How an open loop prepares its blocks while it waits: each is as long as half the time until its
@@ -89,10 +89,10 @@ impl Ahead {
     }
 }
 
-impl<S: Session, C: Clock> Hand<'_, S, C> {
+impl<S: Session, C: Clock> ThreadContext<'_, S, C> {
     /// Works one block off. Returns how many steps were begun, and which of them failed.
     fn work_off(&mut self, source: &Source<'_>, block: &Block, open: bool) -> (usize, Vec<usize>) {
-        let Self { role, session, clock, lane, task, shared, .. } = self;
+        let Self { role, session, clock, recorder, task, shared, .. } = self;
         let (clock, supply) = (*clock, source.supply());
         let key_bytes = supply.keys.len();
         let value_bytes = supply.values.bytes(&block.arena);
@@ -113,9 +113,9 @@ impl<S: Session, C: Clock> Hand<'_, S, C> {
         let (mut from, mut failed) = (0, Vec::new());
         loop {
             let ended = if open {
-                open_loop(session, clock, view, from, lane, &shared.over)
+                open_loop(session, clock, view, from, recorder, &shared.over)
             } else {
-                closed_loop(session, clock, view, from, lane)
+                closed_loop(session, clock, view, from, recorder)
             };
             // What ended before the edge belongs to the slice that is over, what ended at it does
             // not.
@@ -124,15 +124,15 @@ impl<S: Session, C: Clock> Hand<'_, S, C> {
                 Ended::Over(index) => (*index, *index),
                 Ended::Edge(index) | Ended::Failed(index, _) => (*index, index + 1),
             };
-            file(clock, &block.steps, from..until, lane);
-            if lane.last_end >= lane.edge {
-                lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
+            file(clock, &block.steps, from..until, recorder);
+            if recorder.last_end >= recorder.edge {
+                recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
             }
             match ended {
                 Ended::Done | Ended::Over(_) => return (next, failed),
-                Ended::Edge(_) => file(clock, &block.steps, until..next, lane),
+                Ended::Edge(_) => file(clock, &block.steps, until..next, recorder),
                 Ended::Failed(index, error) => {
-                    lane.tallies[usize::from(block.steps[index].slot)].error(error.class);
+                    recorder.tallies[usize::from(block.steps[index].slot)].error(error.class);
                     failed.push(index);
                     if shared.judge(error, task.errors_max) {
                         return (next, failed);
@@ -142,7 +142,7 @@ impl<S: Session, C: Clock> Hand<'_, S, C> {
             // A block that takes long is cut where the phase is over; a counted one is owed in
             // full.
             let cut = shared.is_over() && !shared.is_counted(*role);
-            if lane.edge == OVER || cut {
+            if recorder.edge == OVER || cut {
                 return (next, failed);
             }
             from = next;

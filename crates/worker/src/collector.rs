@@ -177,7 +177,7 @@ mod tests {
         let task = Task {
             phase: 0,
             name: "measure".to_owned(),
-            crews: Vec::new(),
+            specs: Vec::new(),
             duration_ns: Some(3_500),
             operations: None,
             total: None,

@@ -10,10 +10,10 @@
 
 use crate::block::{Action, Block, Step, View};
 use crate::clock::Clock;
-use crate::hot::Lane;
+use crate::hot::Recorder;
 use crate::source::Source;
 use crate::tally::OVER;
-use crate::team::Hand;
+use crate::team::ThreadContext;
 use crate::values::{is_sound, touch};
 use kvdyno_engine::{Error, Result, Session};
 use std::hint::black_box;
@@ -57,40 +57,40 @@ struct Landed {
 
 /// Keeps `depth` operations in flight until there is no more to do or no more time.
 pub(crate) fn drive<S: Session, C: Clock>(
-    mut hand: Hand<'_, S, C>,
+    mut context: ThreadContext<'_, S, C>,
     source: &mut Source<'_>,
     depth: u32,
-) -> Lane {
-    let shared = hand.shared;
+) -> Recorder {
+    let shared = context.shared;
     let key_bytes = source.supply().keys.len() as u64;
-    let mut flight = Flight::new(depth, key_bytes, hand.clock.ticks());
+    let mut flight = Flight::new(depth, key_bytes, context.clock.ticks());
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
     let mut block = Block::default();
-    while hand.lane.edge != OVER && !shared.is_over() {
-        let wanted = shared.take(hand.role, steps_max);
+    while context.recorder.edge != OVER && !shared.is_over() {
+        let wanted = shared.take(context.role, steps_max);
         if wanted == 0 || !source.fill(&mut block, wanted) {
             shared.end();
             break;
         }
         // What was prepared is no part of any operation's time.
-        flight.now = hand.clock.ticks();
-        let outcome = flight.work_off(&mut hand, source, &block);
-        hand.tell();
+        flight.now = context.clock.ticks();
+        let outcome = flight.work_off(&mut context, source, &block);
+        context.tell();
         if let Err(error) = outcome {
             // What fails the session leaves nothing to wait for.
             shared.fail(error);
-            return hand.lane;
+            return context.recorder;
         }
     }
     // What was begun in time is brought home, and the window reaches to its end.
     while !flight.is_empty() {
-        if let Err(error) = flight.round(&mut hand) {
+        if let Err(error) = flight.round(&mut context) {
             shared.fail(error);
-            return hand.lane;
+            return context.recorder;
         }
     }
     black_box(flight.sink);
-    hand.lane
+    context.recorder
 }
 
 impl Flight {
@@ -113,11 +113,11 @@ impl Flight {
     /// Takes every step of the block on, with a round whenever the depth is filled.
     fn work_off<S: Session, C: Clock>(
         &mut self,
-        hand: &mut Hand<'_, S, C>,
+        context: &mut ThreadContext<'_, S, C>,
         source: &Source<'_>,
         block: &Block,
     ) -> Result<()> {
-        let counted = hand.shared.is_counted(hand.role);
+        let counted = context.shared.is_counted(context.role);
         let supply = source.supply();
         let view = View {
             block,
@@ -125,22 +125,22 @@ impl Flight {
             value_bytes: supply.values.bytes(&block.arena),
             refs: &[],
             writes: &[],
-            verify: hand.task.verify,
+            verify: context.task.verify,
             keys: supply.keys,
             all_there_below: None,
         };
         for step in &block.steps {
             if self.free.is_empty() {
                 while self.free.is_empty() {
-                    self.round(hand)?;
+                    self.round(context)?;
                 }
                 // What was filed is no part of what begins now.
-                self.now = hand.clock.ticks();
+                self.now = context.clock.ticks();
             }
-            if hand.lane.edge == OVER || (hand.shared.is_over() && !counted) {
+            if context.recorder.edge == OVER || (context.shared.is_over() && !counted) {
                 return Ok(());
             }
-            self.take_on(&mut hand.session, step, &view)?;
+            self.take_on(&mut context.session, step, &view)?;
         }
         Ok(())
     }
@@ -165,8 +165,8 @@ impl Flight {
     }
 
     /// Hands over what was taken on, waits for answers, and counts them.
-    fn round<S: Session, C: Clock>(&mut self, hand: &mut Hand<'_, S, C>) -> Result<()> {
-        let Hand { session, clock, lane, task, .. } = &mut *hand;
+    fn round<S: Session, C: Clock>(&mut self, context: &mut ThreadContext<'_, S, C>) -> Result<()> {
+        let ThreadContext { session, clock, recorder, task, .. } = &mut *context;
         session.send()?;
         let sent = clock.ticks();
         for ticket in self.taken.drain(..) {
@@ -178,22 +178,22 @@ impl Flight {
             landed.push((ticket, answer.map(|value| look(asked, value, task.verify, sink))));
         })?;
         self.now = clock.ticks();
-        lane.last_end = clock.time(self.now);
+        recorder.last_end = clock.time(self.now);
         // What ends at an edge or past it belongs to the slice that begins there.
-        if lane.edge != OVER && lane.last_end >= lane.edge {
-            lane.edge = lane.time.cross(lane.last_end, &mut lane.tallies);
+        if recorder.edge != OVER && recorder.last_end >= recorder.edge {
+            recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
         }
-        self.count(hand);
+        self.count(context);
         Ok(())
     }
 
-    fn count<S, C: Clock>(&mut self, hand: &mut Hand<'_, S, C>) {
+    fn count<S, C: Clock>(&mut self, context: &mut ThreadContext<'_, S, C>) {
         #[cfg(test)]
         crate::scripted::filed(self.landed.len());
-        let clock = hand.clock;
+        let clock = context.clock;
         for (ticket, answer) in self.landed.drain(..) {
             let asked = &self.slots[ticket as usize];
-            let tally = &mut hand.lane.tallies[usize::from(asked.tally)];
+            let tally = &mut context.recorder.tallies[usize::from(asked.tally)];
             match answer {
                 Ok(landed) => {
                     tally.count += 1;
@@ -208,7 +208,7 @@ impl Flight {
                 }
                 Err(error) => {
                     tally.error(error.class);
-                    hand.shared.judge(error, hand.task.errors_max);
+                    context.shared.judge(error, context.task.errors_max);
                 }
             }
             self.free.push(ticket);

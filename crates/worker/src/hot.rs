@@ -37,7 +37,7 @@ pub(crate) enum Ended {
 
 /// What a thread carries from block to block.
 #[derive(Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Recorder {
     pub(crate) tallies: Vec<Tally>,
     pub(crate) time: TimeLine,
     /// The next moment to look up from the work.
@@ -56,7 +56,7 @@ pub(crate) struct Lane {
     pub(crate) own_ns: u64,
 }
 
-impl Lane {
+impl Recorder {
     /// A thread's at `start`.
     pub(crate) fn new(tallies: Vec<Tally>, time: TimeLine, start: u64) -> Self {
         Self {
@@ -80,16 +80,16 @@ pub(crate) fn closed_loop<S: Session, C: Clock>(
     clock: C,
     view: View<'_>,
     from: usize,
-    lane: &mut Lane,
+    recorder: &mut Recorder,
 ) -> Ended {
     let steps = view.block.steps.as_slice();
-    lane.ticks.resize(steps.len(), 0);
-    let edge = clock.ticks_at(lane.edge);
+    recorder.ticks.resize(steps.len(), 0);
+    let edge = clock.ticks_at(recorder.edge);
     let (mut sink, mut ended) = (0, Ended::Done);
     let mut start = clock.ticks();
-    for (index, (step, ticks)) in steps.iter().zip(&mut lane.ticks).enumerate().skip(from) {
-        let tally = &mut lane.tallies[usize::from(step.slot)];
-        let result = perform(session, step, &view, tally, &mut lane.scratch, &mut sink);
+    for (index, (step, ticks)) in steps.iter().zip(&mut recorder.ticks).enumerate().skip(from) {
+        let tally = &mut recorder.tallies[usize::from(step.slot)];
+        let result = perform(session, step, &view, tally, &mut recorder.scratch, &mut sink);
         let end = clock.ticks();
         *ticks = end.wrapping_sub(start);
         start = end;
@@ -102,7 +102,7 @@ pub(crate) fn closed_loop<S: Session, C: Clock>(
             break;
         }
     }
-    lane.last_end = clock.time(start);
+    recorder.last_end = clock.time(start);
     black_box(sink);
     ended
 }
@@ -115,37 +115,37 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
     clock: C,
     view: View<'_>,
     from: usize,
-    lane: &mut Lane,
+    recorder: &mut Recorder,
     over: &AtomicBool,
 ) -> Ended {
     let steps = view.block.steps.as_slice();
-    lane.ticks.resize(steps.len(), 0);
-    lane.late_ns.resize(steps.len(), 0);
-    let edge = clock.ticks_at(lane.edge);
+    recorder.ticks.resize(steps.len(), 0);
+    recorder.late_ns.resize(steps.len(), 0);
+    let edge = clock.ticks_at(recorder.edge);
     let (mut sink, mut ended) = (0, Ended::Done);
     let mut start = clock.ticks();
     if let Some(due) = view.block.due.get(from) {
-        lane.own_ns += clock.time(start).saturating_sub(lane.last_end.max(*due));
+        recorder.own_ns += clock.time(start).saturating_sub(recorder.last_end.max(*due));
     }
     for (index, step) in steps.iter().enumerate().skip(from) {
         let due = view.block.due[index];
-        if clock.time(start) < due.min(lane.time.deadline) {
-            start = wait_until(clock, due.min(lane.time.deadline), over);
+        if clock.time(start) < due.min(recorder.time.deadline) {
+            start = wait_until(clock, due.min(recorder.time.deadline), over);
         }
         let now = clock.time(start);
-        if now < due || now >= lane.time.deadline {
+        if now < due || now >= recorder.time.deadline {
             // Idle to the end: the window is whole, though nothing ended at its end.
-            lane.last_end = lane.last_end.max(now);
+            recorder.last_end = recorder.last_end.max(now);
             ended = Ended::Over(index);
             break;
         }
-        lane.late_ns[index] = now - due;
-        let tally = &mut lane.tallies[usize::from(step.slot)];
-        let result = perform(session, step, &view, tally, &mut lane.scratch, &mut sink);
+        recorder.late_ns[index] = now - due;
+        let tally = &mut recorder.tallies[usize::from(step.slot)];
+        let result = perform(session, step, &view, tally, &mut recorder.scratch, &mut sink);
         let end = clock.ticks();
-        lane.ticks[index] = end.wrapping_sub(start);
+        recorder.ticks[index] = end.wrapping_sub(start);
         start = end;
-        lane.last_end = clock.time(end);
+        recorder.last_end = clock.time(end);
         if let Err(error) = result {
             ended = Ended::Failed(index, error);
             break;
@@ -160,21 +160,26 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
 }
 
 /// Files the times of some steps. In an open loop also the response times, from the schedule.
-pub(crate) fn file<C: Clock>(clock: C, steps: &[Step], range: Range<usize>, lane: &mut Lane) {
+pub(crate) fn file<C: Clock>(
+    clock: C,
+    steps: &[Step],
+    range: Range<usize>,
+    recorder: &mut Recorder,
+) {
     #[cfg(test)]
     crate::scripted::filed(range.len());
-    let ticks = &lane.ticks[range.clone()];
-    if let [tally] = lane.tallies.as_mut_slice() {
+    let ticks = &recorder.ticks[range.clone()];
+    if let [tally] = recorder.tallies.as_mut_slice() {
         tally.service.record_all(ticks.iter().map(|ticks| clock.ns(*ticks)));
     } else {
         for (step, ticks) in steps[range.clone()].iter().zip(ticks) {
-            lane.tallies[usize::from(step.slot)].service.record(clock.ns(*ticks));
+            recorder.tallies[usize::from(step.slot)].service.record(clock.ns(*ticks));
         }
     }
-    for index in range.filter(|index| *index < lane.late_ns.len()) {
-        let tally = &mut lane.tallies[usize::from(steps[index].slot)];
+    for index in range.filter(|index| *index < recorder.late_ns.len()) {
+        let tally = &mut recorder.tallies[usize::from(steps[index].slot)];
         if let Some(response) = &mut tally.response {
-            response.record(clock.ns(lane.ticks[index]) + lane.late_ns[index]);
+            response.record(clock.ns(recorder.ticks[index]) + recorder.late_ns[index]);
         }
     }
 }

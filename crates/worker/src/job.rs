@@ -7,8 +7,8 @@ use crate::keys::KeyWriter;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::rng::Rng;
-use crate::source::{LoadRange, Mix, Post, Source, Supply};
-use crate::team::{self, Crew, Done, Task};
+use crate::source::{LoadRange, Mix, Source, Supply, ThreadSpec};
+use crate::team::{self, Done, RoleSpec, Task};
 use crate::usage;
 use crate::values::Values;
 use crate::verify;
@@ -155,7 +155,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             Source::Load(range)
         };
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes: load.batch } };
-        let crew = Crew {
+        let spec = RoleSpec {
             name: "load".to_owned(),
             ops: vec![op.index()],
             rate: None,
@@ -165,7 +165,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         };
         // A record that was not written is a record that is missing.
         let errors_max = 0;
-        let task = Task { total: Some(records), errors_max, ..self.task(index, phase, vec![crew]) };
+        let task = Task { total: Some(records), errors_max, ..self.task(index, phase, vec![spec]) };
         let engine = opened(self.engine.as_ref())?;
         let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
         let mut found = Found::of(done, self.clock.now());
@@ -187,13 +187,13 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
     fn drive(&mut self, index: u32, phase: &Phase, drive: &Drive) -> Result<Found> {
         let grows =
             drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op == Op::Insert));
-        let crew = |(place, role): (usize, &Role)| {
+        let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
             let source = |thread| {
-                let post = Post { thread, grows };
+                let post = ThreadSpec { thread, grows };
                 Source::Mix(Mix::new(role, post, &self.supply, rng(0, thread), self.population))
             };
-            Crew {
+            RoleSpec {
                 name: role.name.clone(),
                 ops: role.mix.iter().map(|entry| entry.op.index()).collect(),
                 rate: role.rate.clone(),
@@ -202,23 +202,23 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
                 seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
             }
         };
-        let crews = drive.roles.iter().enumerate().map(crew).collect();
+        let specs = drive.roles.iter().enumerate().map(spec).collect();
         let task = Task {
             duration_ns: drive.ends.duration_ns,
             operations: drive.ends.operations,
             total: drive.ends.operations.filter(|_| drive.ends.duration_ns.is_none()),
-            ..self.task(index, phase, crews)
+            ..self.task(index, phase, specs)
         };
         let engine = opened(self.engine.as_ref())?;
         let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
         Ok(Found::of(done, self.clock.now()))
     }
 
-    fn task<'p>(&self, index: u32, phase: &Phase, crews: Vec<Crew<'p>>) -> Task<'p> {
+    fn task<'p>(&self, index: u32, phase: &Phase, specs: Vec<RoleSpec<'p>>) -> Task<'p> {
         Task {
             phase: index,
             name: phase.name.clone(),
-            crews,
+            specs,
             duration_ns: None,
             operations: None,
             total: None,

@@ -12,7 +12,7 @@ use crate::population::Population;
 use crate::rng::Rng;
 use crate::source::{self, Mix, Source, Supply};
 use crate::tally::Packet;
-use crate::team::{Left, Post, Shared, Task, work};
+use crate::team::{Shared, Task, ThreadResult, ThreadSpec, work};
 use crate::values::Values;
 use kvdyno_engine::{
     DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session, Settled,
@@ -215,7 +215,7 @@ impl Default for Play {
 
 /// What became of it.
 pub(crate) struct Played {
-    pub(crate) left: Left,
+    pub(crate) left: ThreadResult,
     pub(crate) packets: Vec<Packet>,
     pub(crate) failure: Option<Error>,
 }
@@ -229,7 +229,7 @@ impl Play {
         let task = Task {
             phase: 0,
             name: "measure".to_owned(),
-            crews: Vec::new(),
+            specs: Vec::new(),
             duration_ns: self.duration_ns,
             operations: self.operations,
             total: None,
@@ -240,7 +240,7 @@ impl Play {
         };
         let rate =
             self.rate.map(|operations_per_s| Rate { operations_per_s, schedule: Schedule::Fixed });
-        let post = Post {
+        let spec = ThreadSpec {
             role: 0,
             thread: 0,
             ops: vec![Op::Get.index()],
@@ -251,7 +251,7 @@ impl Play {
         let population = Population::new(100);
         let source = gets(&population);
         let stage = Stage(Mutex::new(Some(script)));
-        let left = work(&stage, Scripted, post, source, &task, &shared, sender);
+        let left = work(&stage, Scripted, spec, source, &task, &shared, sender);
         let failure = shared.failure.lock().unwrap().take();
         Played { left, packets: packets.iter().collect(), failure }
     }
@@ -307,6 +307,6 @@ fn gets(population: &Population) -> Source<'_> {
         rate: None,
         depth: None,
     };
-    let post = source::Post { thread: 0, grows: false };
-    Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[1]), population))
+    let spec = source::ThreadSpec { thread: 0, grows: false };
+    Source::Mix(Mix::new(&role, spec, &supply(), Rng::new(&[1]), population))
 }

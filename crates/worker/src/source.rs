@@ -103,7 +103,7 @@ struct Entry {
 
 /// What a mix is made for: which thread, and whether anybody in its phase inserts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Post {
+pub(crate) struct ThreadSpec {
     pub(crate) thread: u32,
     pub(crate) grows: bool,
 }
@@ -111,7 +111,7 @@ pub(crate) struct Post {
 impl<'p> Mix<'p> {
     pub(crate) fn new(
         role: &Role,
-        post: Post,
+        post: ThreadSpec,
         supply: &Supply,
         mut rng: Rng,
         population: &'p Population,
@@ -383,7 +383,7 @@ mod tests {
             depth: None,
         };
         let population = Population::new(100);
-        let post = Post { thread: 0, grows: true };
+        let post = ThreadSpec { thread: 0, grows: true };
         let mut source = Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[5]), &population));
         let (mut block, mut seen, mut inserted) = (Block::default(), [0u32; 3], 0);
         for _ in 0..1_000 {

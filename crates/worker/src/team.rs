@@ -7,7 +7,7 @@ use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Stop;
 use crate::flight;
-use crate::hot::Lane;
+use crate::hot::Recorder;
 use crate::output::Files;
 use crate::pace::Pace;
 use crate::source::Source;
@@ -25,7 +25,7 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// A role's threads and what each of them is to do.
-pub(crate) struct Crew<'p> {
+pub(crate) struct RoleSpec<'p> {
     pub(crate) name: String,
     /// Places in `OP_NAMES`, in the order of the sources' slots.
     pub(crate) ops: Vec<usize>,
@@ -42,7 +42,7 @@ pub(crate) struct Crew<'p> {
 pub(crate) struct Task<'p> {
     pub(crate) phase: u32,
     pub(crate) name: String,
-    pub(crate) crews: Vec<Crew<'p>>,
+    pub(crate) specs: Vec<RoleSpec<'p>>,
     pub(crate) duration_ns: Option<u64>,
     /// Of the first role.
     pub(crate) operations: Option<u64>,
@@ -85,7 +85,7 @@ pub(crate) struct Shared {
 pub(crate) struct Padded(pub(crate) AtomicU64);
 
 /// Threads that have a place in a team, and what they leave behind.
-pub(crate) struct Left {
+pub(crate) struct ThreadResult {
     pub(crate) role: usize,
     pub(crate) tallies: Vec<Tally>,
     pub(crate) last_end: u64,
@@ -102,19 +102,19 @@ pub(crate) fn run<E: Engine, C: Clock>(
     files: &mut Files,
     stop: &Stop,
 ) -> Result<Done> {
-    let crews = std::mem::take(&mut task.crews);
-    let threads: usize = crews.iter().map(|crew| crew.sources.len()).sum();
+    let specs = std::mem::take(&mut task.specs);
+    let threads: usize = specs.iter().map(|spec| spec.sources.len()).sum();
     let shared = Shared::new(threads, 1, task.operations);
-    let mut roles: Vec<RoleResult> = crews.iter().map(empty_result).collect();
-    let names: Vec<String> = crews.iter().map(|crew| crew.name.clone()).collect();
+    let mut roles: Vec<RoleResult> = specs.iter().map(empty_result).collect();
+    let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let (sender, packets) = channel();
     std::thread::scope(|scope| {
         let mut handles = Vec::new();
-        for (role, crew) in crews.into_iter().enumerate() {
-            let Crew { ops, rate, depth, sources, seeds, .. } = crew;
+        for (role, spec) in specs.into_iter().enumerate() {
+            let RoleSpec { ops, rate, depth, sources, seeds, .. } = spec;
             let places = sources.len() as u32;
             for (place, (source, rng)) in sources.into_iter().zip(seeds).enumerate() {
-                let post = Post {
+                let thread = ThreadSpec {
                     role,
                     thread: handles.len(),
                     ops: ops.clone(),
@@ -122,7 +122,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
                     pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
                 };
                 let (sender, shared, task) = (sender.clone(), &shared, &task);
-                let work = move || work(engine, clock, post, source, task, shared, sender);
+                let work = move || work(engine, clock, thread, source, task, shared, sender);
                 handles.push(spawn_of_role(scope, role, work));
             }
         }
@@ -139,7 +139,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         }
         for handle in handles {
             match handle.join() {
-                Ok(left) => left.add_to(&mut roles, start),
+                Ok(result) => result.add_to(&mut roles, start),
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
         }
@@ -246,7 +246,7 @@ impl Shared {
 }
 
 /// A thread's place in the team.
-pub(crate) struct Post {
+pub(crate) struct ThreadSpec {
     pub(crate) role: usize,
     pub(crate) thread: usize,
     pub(crate) ops: Vec<usize>,
@@ -258,12 +258,12 @@ pub(crate) struct Post {
 pub(crate) fn work<E: Engine, C: Clock>(
     engine: &E,
     clock: C,
-    post: Post,
+    spec: ThreadSpec,
     mut source: Source<'_>,
     task: &Task<'_>,
     shared: &Shared,
     packets: Sender<Packet>,
-) -> Left {
+) -> ThreadResult {
     // A panic here must not leave the others waiting at the barrier.
     let session = catch_unwind(AssertUnwindSafe(|| engine.session()))
         .unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
@@ -272,36 +272,36 @@ pub(crate) fn work<E: Engine, C: Clock>(
     let start = shared.start.load(Relaxed);
     let before = usage::of_this_thread(clock.now());
     let deadline = task.duration_ns.map_or(u64::MAX, |duration| start + duration);
-    let time = TimeLine::new((post.role, post.thread), start, task.slice_ns, deadline, packets);
-    let tallies = post.ops.iter().map(|op| Tally::new(*op, post.timing())).collect();
-    let lane = Lane::new(tallies, time, start);
-    let mut pace = post.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
-    let (role, thread) = (post.role, post.thread);
-    let lane = match session {
+    let time = TimeLine::new((spec.role, spec.thread), start, task.slice_ns, deadline, packets);
+    let tallies = spec.ops.iter().map(|op| Tally::new(*op, spec.timing())).collect();
+    let recorder = Recorder::new(tallies, time, start);
+    let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
+    let (role, thread) = (spec.role, spec.thread);
+    let recorder = match session {
         Ok(session) => {
             // An open loop waits for its first operation, and prepares it before.
             while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
             }
-            let hand = Hand { role, thread, session, clock, lane, task, shared };
-            match post.depth {
-                Some(depth) => flight::drive(hand, &mut source, depth),
-                None => calls::drive(hand, &mut source, &mut pace),
+            let context = ThreadContext { role, thread, session, clock, recorder, task, shared };
+            match spec.depth {
+                Some(depth) => flight::drive(context, &mut source, depth),
+                None => calls::drive(context, &mut source, &mut pace),
             }
         }
         Err(error) => {
             shared.fail(error.context("opening a session"));
-            lane
+            recorder
         }
     };
     let usage = usage::of_this_thread(clock.now()).since(&before);
-    let Lane { mut tallies, time, last_end, not_begun, own_ns, .. } = lane;
+    let Recorder { mut tallies, time, last_end, not_begun, own_ns, .. } = recorder;
     time.end(&mut tallies);
     let backlog = pace.map_or(0, |pace| not_begun + pace.count_until(deadline.min(last_end)));
-    Left { role, tallies, last_end, backlog, own_ns, usage }
+    ThreadResult { role, tallies, last_end, backlog, own_ns, usage }
 }
 
-impl Post {
+impl ThreadSpec {
     fn timing(&self) -> Timing {
         match (&self.pace, self.depth) {
             (Some(_), _) => Timing::Open,
@@ -312,30 +312,30 @@ impl Post {
 }
 
 /// A thread of the team at its work: what is its own, and what it shares.
-pub(crate) struct Hand<'t, S, C> {
+pub(crate) struct ThreadContext<'t, S, C> {
     pub(crate) role: usize,
     pub(crate) thread: usize,
     pub(crate) session: S,
     pub(crate) clock: C,
-    pub(crate) lane: Lane,
+    pub(crate) recorder: Recorder,
     pub(crate) task: &'t Task<'t>,
     pub(crate) shared: &'t Shared,
 }
 
-impl<S, C> Hand<'_, S, C> {
+impl<S, C> ThreadContext<'_, S, C> {
     /// Tells the others how far it is.
     pub(crate) fn tell(&self) {
-        let items: u64 = self.lane.tallies.iter().map(Tally::items).sum();
+        let items: u64 = self.recorder.tallies.iter().map(Tally::items).sum();
         self.shared.progress[self.thread].0.store(items, Relaxed);
     }
 }
 
-fn empty_result(crew: &Crew<'_>) -> RoleResult {
+fn empty_result(spec: &RoleSpec<'_>) -> RoleResult {
     RoleResult {
-        role: crew.name.clone(),
-        threads: crew.sources.len() as u32,
+        role: spec.name.clone(),
+        threads: spec.sources.len() as u32,
         window_ns: 0,
-        offered_per_s: crew.rate.as_ref().map(|rate| rate.operations_per_s),
+        offered_per_s: spec.rate.as_ref().map(|rate| rate.operations_per_s),
         windows: Vec::new(),
         backlog: 0,
         own_ns: 0,
@@ -344,7 +344,7 @@ fn empty_result(crew: &Crew<'_>) -> RoleResult {
     }
 }
 
-impl Left {
+impl ThreadResult {
     fn add_to(self, roles: &mut [RoleResult], start: u64) {
         let role = &mut roles[self.role];
         let window_ns = self.last_end - start;
@@ -372,11 +372,12 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn result_of(lefts: impl IntoIterator<Item = Left>) -> RoleResult {
+    fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
         let (ops, sources, seeds) = (Vec::new(), Vec::new(), Vec::new());
-        let crew = Crew { name: "readers".into(), ops, rate: None, depth: None, sources, seeds };
-        let mut roles = [empty_result(&crew)];
-        lefts.into_iter().for_each(|left| left.add_to(&mut roles, START));
+        let spec =
+            RoleSpec { name: "readers".into(), ops, rate: None, depth: None, sources, seeds };
+        let mut roles = [empty_result(&spec)];
+        results.into_iter().for_each(|result| result.add_to(&mut roles, START));
         let [role] = roles;
         role
     }
