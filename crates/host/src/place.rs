@@ -200,7 +200,7 @@ impl Place {
             let free_bytes = volume.free_bytes;
             return Err(PlaceError::TooSmall { place: path, free_bytes, needed_bytes });
         }
-        let warnings = doctor::warn_of_filesystem(&volume.filesystem()).into_iter().collect();
+        let warnings = doctor::warn_of_filesystem(volume.filesystem()).into_iter().collect();
         Ok(Self { path, exists, volume, warnings })
     }
 
