@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "bpf(2), and memory shared with the kernel")]
 
 use super::assembler::Instruction;
+use kvdyno_host::root::ranges;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -249,8 +250,8 @@ impl Drop for Ring {
 /// Processors that could be: the kernel keeps a value for each.
 fn possible_cpus() -> io::Result<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    let last = text.trim().rsplit([',', '-']).next().and_then(|number| number.parse().ok());
-    last.map(|last: usize| last + 1).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let last = ranges(&text).map(|range| *range.end()).max();
+    last.map(|last| last as usize + 1).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Two fields of 32 bits, the first at the lower address.

@@ -26,6 +26,7 @@ pub mod meter;
 pub mod mount;
 pub mod node;
 mod pages;
+mod patience;
 pub mod place;
 pub mod process;
 pub mod raw;

@@ -116,54 +116,43 @@ impl Watch {
 /// arguments; -1 outside of any call, which for a thread that waits is a page fault.
 fn doing<'l>(line: &str, looks: &'l mut Looks) -> &'l mut u64 {
     let word = line.split_whitespace().next().unwrap_or_default();
-    match word.parse::<libc::c_long>() {
-        Err(_) => &mut looks.running,
-        Ok(-1) => &mut looks.read,
-        Ok(call) if READS.contains(&call) => &mut looks.read,
-        Ok(call) if WRITES.contains(&call) => &mut looks.write,
-        Ok(call) if SYNCS.contains(&call) => &mut looks.sync,
-        Ok(call) if RINGS.contains(&call) => &mut looks.ring,
-        Ok(libc::SYS_futex) => &mut looks.lock,
-        Ok(libc::SYS_nanosleep | libc::SYS_clock_nanosleep) => &mut looks.sleep,
-        Ok(call) if NETWORK.contains(&call) || OLD_NETWORK.contains(&call) => &mut looks.network,
-        Ok(_) => &mut looks.other,
+    let Ok(call) = word.parse::<libc::c_long>() else { return &mut looks.running };
+    match call {
+        -1
+        | libc::SYS_read
+        | libc::SYS_pread64
+        | libc::SYS_readv
+        | libc::SYS_preadv
+        | libc::SYS_preadv2 => &mut looks.read,
+        libc::SYS_write
+        | libc::SYS_pwrite64
+        | libc::SYS_writev
+        | libc::SYS_pwritev
+        | libc::SYS_pwritev2 => &mut looks.write,
+        libc::SYS_fsync
+        | libc::SYS_fdatasync
+        | libc::SYS_msync
+        | libc::SYS_sync_file_range
+        | libc::SYS_syncfs
+        | libc::SYS_sync => &mut looks.sync,
+        libc::SYS_io_uring_enter | libc::SYS_io_getevents => &mut looks.ring,
+        libc::SYS_futex => &mut looks.lock,
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => &mut looks.sleep,
+        libc::SYS_recvfrom
+        | libc::SYS_recvmsg
+        | libc::SYS_sendto
+        | libc::SYS_sendmsg
+        | libc::SYS_connect
+        | libc::SYS_accept4
+        | libc::SYS_ppoll
+        | libc::SYS_pselect6
+        | libc::SYS_epoll_pwait => &mut looks.network,
+        // Calls that newer processors' kernels no longer have.
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => &mut looks.network,
+        _ => &mut looks.other,
     }
 }
-
-const READS: [libc::c_long; 5] =
-    [libc::SYS_read, libc::SYS_pread64, libc::SYS_readv, libc::SYS_preadv, libc::SYS_preadv2];
-
-const WRITES: [libc::c_long; 5] =
-    [libc::SYS_write, libc::SYS_pwrite64, libc::SYS_writev, libc::SYS_pwritev, libc::SYS_pwritev2];
-
-const SYNCS: [libc::c_long; 6] = [
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
-    libc::SYS_msync,
-    libc::SYS_sync_file_range,
-    libc::SYS_syncfs,
-    libc::SYS_sync,
-];
-
-const RINGS: [libc::c_long; 2] = [libc::SYS_io_uring_enter, libc::SYS_io_getevents];
-
-const NETWORK: [libc::c_long; 9] = [
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_connect,
-    libc::SYS_accept4,
-    libc::SYS_ppoll,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_pwait,
-];
-
-/// Calls that newer processors' kernels no longer have.
-#[cfg(target_arch = "x86_64")]
-const OLD_NETWORK: [libc::c_long; 3] = [libc::SYS_poll, libc::SYS_select, libc::SYS_epoll_wait];
-#[cfg(not(target_arch = "x86_64"))]
-const OLD_NETWORK: [libc::c_long; 0] = [];
 
 #[cfg(test)]
 mod tests {

@@ -7,15 +7,16 @@ pub mod label;
 mod signature;
 
 use super::Root;
-use super::device::Device;
+use super::device::{Device, parse_number};
 use super::mount;
+use super::patience::retry;
+use super::swap;
 use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long one is waited for who has a device for a moment: the kernel itself when it lets go of
 /// it, or a tool that looks at it.
@@ -51,17 +52,13 @@ pub struct Raw {
 }
 
 /// Why a block device is not touched, and what to do.
+#[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum RawError {
     /// A relative path, or one that is not below `/dev`.
     #[error("{} is the block device {}, and is not named in full; name it so: {}",
         typed.display(), path.display(), path.display())]
-    NotInFull {
-        /// As typed.
-        typed: PathBuf,
-        /// What it is.
-        path: PathBuf,
-    },
+    NotInFull { typed: PathBuf, path: PathBuf },
     /// A node that somebody made elsewhere.
     #[error("{} is a block device's node outside of /dev; name the device as the system does: \
         `lsblk -p` lists them", path.display())]
@@ -73,25 +70,14 @@ pub enum RawError {
     #[error("{name} is a block device, and all data on it would be lost; if that is meant, say so \
         with --destroy-data-on={}; `kvdyno drive --read-only` reads it and writes nothing",
         typed.display())]
-    NotConfirmed {
-        /// As typed, with what it is.
-        name: String,
-        /// As typed.
-        typed: PathBuf,
-    },
+    NotConfirmed { name: String, typed: PathBuf },
     /// The second name is another one.
     #[error("--destroy-data-on={} is not PLACE, which is {}; both must be the same, in full",
         confirmed.display(), typed.display())]
-    ConfirmedAnother {
-        /// The second name.
-        confirmed: PathBuf,
-        /// The first.
-        typed: PathBuf,
-    },
+    ConfirmedAnother { confirmed: PathBuf, typed: PathBuf },
     /// Something works on it.
     #[error("{name} is in use: {by}; nothing was touched; {remedy}")]
     InUse {
-        /// As typed, with what it is.
         name: String,
         /// "`/dev/vda1` is mounted at /".
         by: String,
@@ -102,31 +88,19 @@ pub enum RawError {
     #[error("{name} carries {found}; nothing was touched; if it is worth nothing, wipe it \
         yourself: wipefs -a {}", path.display())]
     Signed {
-        /// As typed, with what it is.
         name: String,
         /// What was found, and where.
         found: String,
-        /// The device.
         path: PathBuf,
     },
     /// Nothing can be written to it.
     #[error("{name} is read-only; name another device, or make it writable: blockdev --setrw {}; \
         `kvdyno drive --read-only` reads it", path.display())]
-    ReadOnly {
-        /// As typed, with what it is.
-        name: String,
-        /// The device.
-        path: PathBuf,
-    },
+    ReadOnly { name: String, path: PathBuf },
     /// It cannot be opened, or read.
     #[error("failed to open {name}: {source}{}", if source.kind() == io::ErrorKind::PermissionDenied
         { "; its owner is root: sudo" } else { "" })]
-    Io {
-        /// As typed, with what it is.
-        name: String,
-        /// In the system's words.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
 /// Whether a path leads to a block device.
@@ -152,23 +126,9 @@ fn directory((major, minor): (u32, u32)) -> String {
 }
 
 impl Raw {
-    /// Looks at a block device, and takes it. Nothing is written.
-    pub fn take(root: &Root, typed: &Path, consent: &Consent) -> Result<Self, RawError> {
-        Self::take_as(root, typed, consent, None)
-    }
-
-    /// The same for a run that makes filesystems with this label on it: one that it left there
-    /// when it was killed is no stranger's.
-    pub fn take_labelled(
-        root: &Root,
-        typed: &Path,
-        consent: &Consent,
-        label: &str,
-    ) -> Result<Self, RawError> {
-        Self::take_as(root, typed, consent, Some(label))
-    }
-
-    fn take_as(
+    /// Looks at a block device, and takes it. Nothing is written. Where the run makes filesystems
+    /// with a label of its `own` on it, one that it left there when it was killed is no stranger's.
+    pub fn take(
         root: &Root,
         typed: &Path,
         consent: &Consent,
@@ -321,11 +281,6 @@ fn check_unused(root: &Root, number: (u32, u32), name: &str) -> Result<(), RawEr
     Ok(())
 }
 
-fn parse_number(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
 /// The partitions of a whole device.
 fn partitions(root: &Root, number: (u32, u32)) -> Vec<(u32, u32)> {
     let directory = directory(number);
@@ -335,12 +290,8 @@ fn partitions(root: &Root, number: (u32, u32)) -> Vec<(u32, u32)> {
 }
 
 fn is_swap(root: &Root, device: &str) -> bool {
-    let text = root.text("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.into_iter().any(|name| {
-        let path = Path::new(name).canonicalize().unwrap_or_else(|_| PathBuf::from(name));
-        path == Path::new("/dev").join(device)
-    })
+    let mut areas = swap::in_use(root).into_keys();
+    areas.any(|area| area.canonicalize().unwrap_or(area) == Path::new("/dev").join(device))
 }
 
 /// The loop device that has this device as its backing file.
@@ -359,18 +310,9 @@ pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
 }
 
 fn exclusively(path: &Path, mut options: OpenOptions) -> io::Result<File> {
-    let begun = Instant::now();
     options.custom_flags(OFlags::EXCL.bits().cast_signed());
-    loop {
-        match options.open(path) {
-            Err(error)
-                if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < PATIENCE =>
-            {
-                thread::sleep(Duration::from_millis(10));
-            }
-            opened => return opened,
-        }
-    }
+    let is_held = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    retry(PATIENCE, Duration::from_millis(10), is_held, || options.open(path))
 }
 
 fn check_unsigned(own: Option<String>, path: &Path, name: &str) -> Result<(), RawError> {

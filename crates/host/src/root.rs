@@ -1,7 +1,9 @@
 //! Where `/proc` and `/sys` are read from: the running system, or a directory that holds copies.
 
+use procfs_core::FromRead;
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -57,6 +59,16 @@ impl Root {
         self.text(absolute)?.parse().ok()
     }
 
+    /// A file of `/proc` as `procfs-core` takes it apart; `None` where it cannot be read, or is not
+    /// what it should be. Read by ourselves is what that is too narrow or too slow for: of
+    /// `mountinfo` it forgets the order of options, and that a path may have escapes; loads and
+    /// pressures it rounds to 32 bits; `meminfo`, `status` and `limits` it takes whole or not at all
+    /// (sandboxes show a part); and of `stat` and `cpuinfo` it reads every processor's lines, where
+    /// we need one, some of it ten times a second.
+    pub(super) fn parsed<T: FromRead>(&self, absolute: impl AsRef<Path>) -> Option<T> {
+        T::from_file(self.path(absolute)).ok()
+    }
+
     /// A switch: a file that holds `0` or `1`.
     pub fn switch(&self, absolute: impl AsRef<Path>) -> Option<bool> {
         self.number::<u64>(absolute).map(|value| value != 0)
@@ -108,6 +120,14 @@ pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace();
         (words.next()?.trim_end_matches(':') == key).then(|| words.next()?.parse().ok())?
+    })
+}
+
+/// The ranges in a list of the kernel's: `0-3,8`.
+pub fn ranges(list: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
+    list.trim().split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
     })
 }
 

@@ -7,6 +7,8 @@ use crate::child::Child;
 use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped, write_file};
 use crate::{Root, Volume};
 use std::process::Command;
+use std::thread;
+use std::time::Instant;
 
 const MIB: u64 = 1 << 20;
 

@@ -2,6 +2,7 @@
 //! so that one who finds it knows.
 
 use crate::Root;
+use procfs_core::process::Stat;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -34,10 +35,8 @@ impl Owner {
     /// A process of our own namespace.
     pub(super) fn of(root: &Root, pid: u32) -> Self {
         let namespace = fs::metadata(root.path("/proc/self/ns/pid")).map_or(0, |stat| stat.ino());
-        // The 22nd word; the second is a name, which may have brackets in it.
-        let stat = root.text(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let began = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(19));
-        Self { pid, namespace, began: began.and_then(|word| word.parse().ok()).unwrap_or(0) }
+        let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
+        Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
     }
 
     /// It is known to be no more: of our own namespace, or of one that nobody is in, which only the

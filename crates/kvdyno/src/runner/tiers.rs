@@ -70,7 +70,7 @@ impl Tiers {
             if !devices.contains_key(path) {
                 let given = given_up.contains(path);
                 let consent = if given { Consent::Destroy(path.clone()) } else { Consent::None };
-                devices.insert(path.clone(), Claim::device(root, path, &consent)?);
+                devices.insert(path.clone(), Claim::device(root, path, &consent, None)?);
             }
         }
         let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();
