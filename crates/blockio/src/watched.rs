@@ -67,7 +67,7 @@ fn number(root: &Root, name: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_host::root::fake::Fake;
+    use kvdyno_host::testing::Fake;
 
     fn disk() -> Fake {
         Fake::new()

@@ -115,7 +115,7 @@ fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     /// Of the development machine, kernel 6.18.

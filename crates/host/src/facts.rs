@@ -143,7 +143,7 @@ fn pressure(root: &Root) -> BTreeMap<String, f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

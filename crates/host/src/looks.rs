@@ -156,7 +156,7 @@ fn doing<'l>(line: &str, looks: &'l mut Looks) -> &'l mut u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
     use std::thread::Builder;
     use std::time::{Duration, Instant};

@@ -108,7 +108,7 @@ fn unescape(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

@@ -54,7 +54,7 @@ fn set(policy: libc::c_int, mask: &Mask) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::super::testing::skipped;
     use super::*;
     use std::process::Command;

@@ -138,7 +138,7 @@ fn switches(root: &Root, pid: u32) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     fn server() -> Fake {

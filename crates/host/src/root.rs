@@ -131,72 +131,10 @@ pub fn ranges(list: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
     })
 }
 
-#[cfg(any(test, feature = "testing"))]
-pub mod fake {
-    //! A tree of copies for tests.
-
-    #![allow(
-        missing_docs,
-        clippy::unwrap_used,
-        clippy::missing_panics_doc,
-        reason = "a test's helpers fail as it does"
-    )]
-
-    use super::Root;
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    /// This process's number in a fake tree.
-    pub const PID: u32 = 4242;
-
-    /// A directory that plays `/`.
-    pub struct Fake {
-        _directory: tempfile::TempDir,
-        pub root: Root,
-    }
-
-    impl Default for Fake {
-        fn default() -> Self {
-            Self::new()
-        }
-    }
-
-    impl Fake {
-        pub fn new() -> Self {
-            let directory = tempfile::tempdir().unwrap();
-            let root = Root::at(directory.path(), PID);
-            Self { _directory: directory, root }
-        }
-
-        /// Puts a file there.
-        #[must_use]
-        pub fn file(self, path: &str, text: &str) -> Self {
-            let path = self.root.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        /// Puts a symbolic link there.
-        #[must_use]
-        pub fn link(self, path: &str, to: &str) -> Self {
-            let path = self.root.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            symlink(to, path).unwrap();
-            self
-        }
-
-        /// What a file holds now.
-        pub fn read(&self, path: &str) -> String {
-            fs::read_to_string(self.root.path(path)).unwrap()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::fake::Fake;
     use super::*;
+    use crate::testing::Fake;
 
     #[test]
     fn a_tree_of_copies_is_read_in_place_of_the_system() {

@@ -175,7 +175,7 @@ fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Devi
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     fn disk(fake: Fake) -> Fake {

@@ -125,7 +125,7 @@ pub(super) fn members(directory: &Path) -> Option<Vec<u32>> {
 mod tests {
     use super::super::testing;
     use super::*;
-    use crate::root::fake::Fake;
+    use crate::testing::Fake;
 
     fn own(fake: &Fake) -> (Version, PathBuf) {
         let found = find(&fake.root, "memory").unwrap();

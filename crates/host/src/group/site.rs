@@ -149,7 +149,7 @@ fn denied(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unav
 mod tests {
     use super::super::testing;
     use super::*;
-    use crate::root::fake::Fake;
+    use crate::testing::Fake;
 
     fn chosen(fake: &Fake) -> (PathBuf, Way) {
         let site = choose(&fake.root).unwrap();

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::device::Device;
-use crate::root::fake::Fake;
+use crate::testing::Fake;
 use crate::testing::{again_as_nobody, disk_folder, is_asked_for, is_nobody, needs_root, skipped};
 use crate::{Child, Group};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
