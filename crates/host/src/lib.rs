@@ -21,6 +21,7 @@ pub mod group;
 mod health;
 pub mod hiccups;
 mod ledger;
+pub mod leftovers;
 pub mod looks;
 pub mod meter;
 pub mod mount;

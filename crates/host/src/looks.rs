@@ -7,6 +7,13 @@
 
 use super::Root;
 use kvdyno_record::usage::{Looks, THREAD_NAME};
+use libc::{
+    SYS_accept4, SYS_clock_nanosleep, SYS_connect, SYS_epoll_pwait, SYS_fdatasync, SYS_fsync,
+    SYS_futex, SYS_io_getevents, SYS_io_uring_enter, SYS_msync, SYS_nanosleep, SYS_ppoll,
+    SYS_pread64, SYS_preadv, SYS_preadv2, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2,
+    SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_sync,
+    SYS_sync_file_range, SYS_syncfs, SYS_write, SYS_writev,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -114,39 +121,21 @@ impl Watch {
 
 /// Where a line of `/proc/PID/task/TID/syscall` is counted: `running`, or a call's number and its
 /// arguments; -1 outside of any call, which for a thread that waits is a page fault.
+#[expect(non_upper_case_globals, reason = "names of the C library")]
 fn doing<'l>(line: &str, looks: &'l mut Looks) -> &'l mut u64 {
     let word = line.split_whitespace().next().unwrap_or_default();
     let Ok(call) = word.parse::<libc::c_long>() else { return &mut looks.running };
     match call {
-        -1
-        | libc::SYS_read
-        | libc::SYS_pread64
-        | libc::SYS_readv
-        | libc::SYS_preadv
-        | libc::SYS_preadv2 => &mut looks.read,
-        libc::SYS_write
-        | libc::SYS_pwrite64
-        | libc::SYS_writev
-        | libc::SYS_pwritev
-        | libc::SYS_pwritev2 => &mut looks.write,
-        libc::SYS_fsync
-        | libc::SYS_fdatasync
-        | libc::SYS_msync
-        | libc::SYS_sync_file_range
-        | libc::SYS_syncfs
-        | libc::SYS_sync => &mut looks.sync,
-        libc::SYS_io_uring_enter | libc::SYS_io_getevents => &mut looks.ring,
-        libc::SYS_futex => &mut looks.lock,
-        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => &mut looks.sleep,
-        libc::SYS_recvfrom
-        | libc::SYS_recvmsg
-        | libc::SYS_sendto
-        | libc::SYS_sendmsg
-        | libc::SYS_connect
-        | libc::SYS_accept4
-        | libc::SYS_ppoll
-        | libc::SYS_pselect6
-        | libc::SYS_epoll_pwait => &mut looks.network,
+        -1 | SYS_read | SYS_pread64 | SYS_readv | SYS_preadv | SYS_preadv2 => &mut looks.read,
+        SYS_write | SYS_pwrite64 | SYS_writev | SYS_pwritev | SYS_pwritev2 => &mut looks.write,
+        SYS_fsync | SYS_fdatasync | SYS_msync | SYS_sync_file_range | SYS_syncfs | SYS_sync => {
+            &mut looks.sync
+        }
+        SYS_io_uring_enter | SYS_io_getevents => &mut looks.ring,
+        SYS_futex => &mut looks.lock,
+        SYS_nanosleep | SYS_clock_nanosleep => &mut looks.sleep,
+        SYS_recvfrom | SYS_recvmsg | SYS_sendto | SYS_sendmsg | SYS_connect | SYS_accept4
+        | SYS_ppoll | SYS_pselect6 | SYS_epoll_pwait => &mut looks.network,
         // Calls that newer processors' kernels no longer have.
         #[cfg(target_arch = "x86_64")]
         libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => &mut looks.network,

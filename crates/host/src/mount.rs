@@ -5,7 +5,7 @@ use super::device::parse_number;
 use std::path::{Path, PathBuf};
 
 /// One line of `mountinfo` (proc(5)).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
     /// The mount's number.
     pub id: u64,

@@ -56,8 +56,7 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
         Version::V1 => &FILES[..],
         Version::V2 => &["io.max"],
     };
-    let mut limits = Vec::new();
-    for group in found.line() {
+    let limits = found.line().filter_map(|group| {
         let texts = files.iter().filter_map(|file| {
             let text = read(group, file).ok().filter(|text| !text.is_empty())?;
             let lines = text.lines().collect::<Vec<_>>().join(", ");
@@ -67,11 +66,9 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
             })
         });
         let texts: Vec<String> = texts.collect();
-        if !texts.is_empty() {
-            limits.push((root.shown(group).into_owned(), texts.join("; ")));
-        }
-    }
-    limits
+        (!texts.is_empty()).then(|| (root.shown(group).into_owned(), texts.join("; ")))
+    });
+    limits.collect()
 }
 
 /// Our own group can be seen, and those above it as far up as they are shown.

@@ -18,7 +18,7 @@ mod tests;
 mod unavailable;
 
 pub use above::{cpus_above, io_above, is_seen, memory_above, throttled_ns};
-pub use sweep::{bury, sweep};
+pub(super) use sweep::{bury, sweep};
 pub use unavailable::Unavailable;
 
 use super::Root;

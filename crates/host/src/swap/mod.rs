@@ -1,8 +1,8 @@
 //! Swap for one case: on an image of ours, on a device that the user gave up, or in zram.
 //!
 //! Swap survives the process that switched it on, so it is made in a process that survives this
-//! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and [`sweep`]
-//! takes away what is left where even that one was killed. How much of it a case may use, and how
+//! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and
+//! [`leftovers`](super::leftovers) takes away what is left where even that one was killed. How much of it a case may use, and how
 //! readily, is for its [`Group`](super::Group).
 
 mod area;
@@ -16,7 +16,7 @@ use super::group::{Unavailable, availability};
 use super::patience::retry;
 use super::volume::Medium;
 use super::{Root, Volume, raw};
-use area::Owner;
+pub(crate) use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
@@ -233,19 +233,9 @@ fn off(area: &Path) -> io::Result<()> {
     retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
-/// Takes away the swap of those that are gone, and whose undertaker was killed as well: ours by its
-/// label, and unused. Swap of other containers that live is left to them.
-pub fn sweep(root: &Root) -> Vec<PathBuf> {
-    take_away(root, |owner| owner.is_gone(root))
-}
-
-/// Takes away swap that was made for this process, by an undertaker that is not there any more.
-pub fn sweep_own(root: &Root) -> Vec<PathBuf> {
-    let own = Owner::of(root, std::process::id());
-    take_away(root, |owner| owner == own)
-}
-
-fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
+/// Takes away swap of these owners: ours by its label, and unused. Swap of other containers that
+/// live is left to them.
+pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = in_use(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(&of)
