@@ -45,6 +45,10 @@ pub struct Check {
     pub remedy: Option<String>,
 }
 
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a rule ends with one of these, or has nothing to say"
+)]
 impl Check {
     /// As it should be, or not to be judged.
     fn ok(self) -> Option<Self> {

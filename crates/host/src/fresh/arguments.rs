@@ -47,12 +47,10 @@ pub(super) fn check(format: &Format) -> Result<(), FreshError> {
 
 /// Mount options that are no properties of a filesystem, but do something else than mount this one.
 fn is_no_mount(option: &str) -> bool {
-    match option.split('=').next().unwrap_or_default().to_lowercase().as_str() {
-        "bind" | "rbind" | "remount" | "move" | "ro" | "loop" | "sizelimit" | "shared"
-        | "rshared" | "slave" | "rslave" | "private" | "rprivate" | "unbindable"
-        | "runbindable" => true,
-        _ => false,
-    }
+    let others = "bind rbind remount move ro loop sizelimit shared rshared slave rslave private \
+                  rprivate unbindable runbindable";
+    let name = option.split('=').next().unwrap_or_default().to_lowercase();
+    others.split(' ').any(|other| other == name)
 }
 
 /// Words, numbers and lists of them, none of which leads elsewhere.
