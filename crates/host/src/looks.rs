@@ -1,9 +1,9 @@
-//! What the threads of a phase's roles are doing, seen from outside: some twenty times a second
-//! each of them is looked at, in `/proc/PID/task/TID/syscall`. It says `running`, or the call in
+//! Wait-state samples: what the threads of a phase's roles are doing, seen from outside. Some twenty
+//! times a second `/proc/PID/task/TID/syscall` of each is read, which says `running`, or the call in
 //! which the thread waits.
 //!
 //! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
-//! Looks are a sample: what they say of a phase is the better the more there are.
+//! What they say of a phase is the better the more samples there are.
 
 use super::Root;
 use kvdyno_record::usage::{Looks, THREAD_NAME};
@@ -18,12 +18,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// So many threads are looked at in one go, in turns where there are more. Measured (CPU time, busy
+/// So many threads are sampled in one go, in turns where there are more. Measured (CPU time, busy
 /// machine of 2 CPUs): 14 us for one thread, 125 us for 32: twenty times a second, a four-hundredth
 /// of a CPU.
 const AT_ONCE: usize = 32;
 
-/// After so many looks threads without a role are met again: one that has just begun may not have
+/// After so many samples threads without a role are met again: one that has just begun may not have
 /// had its name yet.
 const MEET_AGAIN: usize = 10;
 
@@ -51,7 +51,7 @@ impl Watch {
         self.known.clear();
     }
 
-    /// Looks once. `roles` are the phase's, in their order.
+    /// Takes one sample of each thread. `roles` are the phase's, in their order.
     pub fn look(&mut self, root: &Root, pid: u32, roles: &[&str]) {
         if self.looks.is_multiple_of(MEET_AGAIN) {
             self.known.retain(|_, seen| seen.is_some());
@@ -78,12 +78,12 @@ impl Watch {
         self.turn = (self.turn + AT_ONCE.min(many)) % many;
     }
 
-    /// What was seen; none where nothing could be looked at.
+    /// How often each role was seen in which state; none where nothing could be read.
     pub fn counts(&self) -> Option<BTreeMap<String, Looks>> {
         (!self.counts.is_empty()).then(|| self.counts.clone())
     }
 
-    /// Threads were there, and the kernel let nobody look.
+    /// Threads were there, and their files could not be read: permission denied.
     pub fn denied(&self) -> bool {
         self.denied && self.counts.is_empty()
     }

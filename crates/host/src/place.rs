@@ -129,7 +129,9 @@ impl Place {
         check_writable(&path, &volume)?;
         check_above(&path, resuming)?;
         if exists {
-            check_unclaimed(&path)?;
+            if ledger::is_held(&path) {
+                return Err(in_use(&path));
+            }
             check_contents(&path, resuming)?;
         }
         if volume.free_bytes < needed_bytes {
@@ -206,10 +208,6 @@ fn check_above(path: &Path, own: Option<&str>) -> Result<(), PlaceError> {
         }
     }
     Ok(())
-}
-
-fn check_unclaimed(path: &Path) -> Result<(), PlaceError> {
-    if ledger::is_held(path) { Err(in_use(path)) } else { Ok(()) }
 }
 
 /// Names the living run that has the place.

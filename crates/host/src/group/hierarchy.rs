@@ -93,7 +93,9 @@ fn locate(
         let top = root.path(&mount.point);
         Some(Hierarchy { version, own: top.join(below(&mount.root, path)?), top })
     });
-    let mut places = places.filter(|place| lists_process(&place.own, root.pid()));
+    let has_us =
+        |place: &Hierarchy| members(&place.own).is_some_and(|all| all.contains(&root.pid()));
+    let mut places = places.filter(has_us);
     places.next().ok_or_else(|| {
         Unavailable::new(
             format!("our own group {path} is not visible where {version} is mounted"),
@@ -108,11 +110,6 @@ fn below(mount_root: &str, path: &str) -> Option<PathBuf> {
     let below = Path::new(path).strip_prefix(mount_root).ok()?;
     let plain = |path: &Path| !path.components().any(|part| part == Component::ParentDir);
     (plain(below) && plain(Path::new(mount_root))).then(|| below.to_owned())
-}
-
-/// The group has this process as a member.
-fn lists_process(directory: &Path, pid: u32) -> bool {
-    members(directory).is_some_and(|members| members.contains(&pid))
 }
 
 /// The processes in a group; `None` where that cannot be read.
