@@ -30,9 +30,24 @@ const TYPE_BYTES: usize = 12;
 /// The kernel's types.
 pub(super) struct Btf {
     bytes: Vec<u8>,
-    /// Where each type begins; the number of a type is its place here.
-    types: Vec<usize>,
+    /// The number of a type is its place here; the first is `void`.
+    types: Vec<Type>,
     strings: usize,
+}
+
+/// A type, as much as is asked of it.
+#[derive(Default)]
+struct Type {
+    kind: u32,
+    /// The place of its name among the strings.
+    name: u32,
+    /// What a pointer points to, or another name stands for.
+    refers: u32,
+    /// How many members, values or parameters it has, and where they are.
+    count: usize,
+    members: usize,
+    /// The place of a member has its width, too.
+    bit_fields: bool,
 }
 
 /// A tracepoint of the kernel.
@@ -47,123 +62,99 @@ pub(super) struct Tracepoint {
 impl Btf {
     /// Reads it; `None` where it is not what it should be.
     pub(super) fn parse(bytes: Vec<u8>) -> Option<Self> {
-        let mut btf = Self { bytes, types: Vec::new(), strings: 0 };
+        let mut btf = Self { bytes, types: vec![Type::default()], strings: 0 };
         if btf.word(0)? & 0xffff != MAGIC {
             return None;
         }
         let header = btf.word(4)? as usize;
-        let section = |btf: &Self, field| Some(header + btf.word(field)? as usize);
-        let begin = section(&btf, 8)?;
-        let end = begin + btf.word(12)? as usize;
-        btf.strings = section(&btf, 16)?;
-        // Type 0 is `void`; it is not in the list.
-        let mut types = vec![usize::MAX];
-        let mut at = begin;
+        let mut at = header + btf.word(8)? as usize;
+        let end = at + btf.word(12)? as usize;
+        btf.strings = header + btf.word(16)? as usize;
         while at < end {
-            types.push(at);
-            at += TYPE_BYTES + btf.added_bytes(at)?;
+            let (name, info, refers) = (btf.word(at)?, btf.word(at + 4)?, btf.word(at + 8)?);
+            let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
+            let members = at + TYPE_BYTES;
+            let bit_fields = info >> 31 == 1;
+            btf.types.push(Type { kind, name, refers, count, members, bit_fields });
+            at = members
+                + match kind {
+                    kind::INT | kind::VAR | kind::DECL_TAG => 4,
+                    kind::ARRAY => 12,
+                    kind::STRUCT | kind::UNION | kind::DATASEC | kind::ENUM64 => 12 * count,
+                    kind::ENUM | kind::FUNC_PROTO => 8 * count,
+                    _ => 0,
+                };
         }
-        btf.types = types;
         Some(btf)
     }
 
     /// A tracepoint by name.
     pub(super) fn tracepoint(&self, name: &str) -> Option<Tracepoint> {
         let id = self.find(kind::TYPEDEF, &format!("btf_trace_{name}"))?;
-        let pointer = self.referred(id)?;
-        let function = self.referred(pointer)?;
         let request = self.find(kind::STRUCT, "request")?;
-        let at = self.at(function)?;
+        let pointer = self.get(self.get(id)?.refers)?;
+        let function = self.get(pointer.refers)?;
         let is_request = |argument: &usize| {
-            let parameter = self.word(at + TYPE_BYTES + 8 * argument + 4);
-            let is_pointer = |&id: &u32| self.kind(id) == Some(kind::PTR);
-            parameter.filter(is_pointer).and_then(|id| self.referred(id)) == Some(request)
+            let parameter = self.word(function.members + 8 * argument + 4);
+            let parameter = parameter.and_then(|id| self.get(id));
+            parameter.is_some_and(|of| of.kind == kind::PTR && of.refers == request)
         };
         // The first is the tracepoint's own, and not given to programs.
-        let place = (1..self.count(at)?).find(is_request)?;
+        let place = (1..function.count).find(is_request)?;
         Some(Tracepoint { id, request: place - 1 })
     }
 
     /// Where in a structure a field lies, in bytes; the field may be one of an unnamed union.
     pub(super) fn field(&self, structure: &str, field: &str) -> Option<i16> {
-        let id = self.find(kind::STRUCT, structure)?;
-        i16::try_from(self.bits_to(id, field)? / 8).ok()
+        let structure = self.get(self.find(kind::STRUCT, structure)?)?;
+        i16::try_from(self.bits_to(structure, field)? / 8).ok()
     }
 
     /// The value of an enumerator.
     pub(super) fn enumerator(&self, name: &str) -> Option<u32> {
-        (1..self.types.len() as u32).find_map(|id| {
-            let size = match self.kind(id)? {
+        self.types.iter().find_map(|of| {
+            let size = match of.kind {
                 kind::ENUM => 8,
                 kind::ENUM64 => 12,
                 _ => return None,
             };
-            let at = self.at(id)?;
-            let places = (0..self.count(at)?).map(|n| at + TYPE_BYTES + size * n);
-            let mut named = places.filter(|place| self.name_at(*place) == Some(name.as_bytes()));
-            self.word(named.next()? + 4)
+            let mut values = (0..of.count).map(|n| of.members + size * n);
+            self.word(values.find(|at| self.name(*at) == Some(name))? + 4)
         })
     }
 
-    fn bits_to(&self, id: u32, field: &str) -> Option<u32> {
-        let at = self.at(id)?;
-        let bitfields = self.word(at + 4)? >> 31 == 1;
-        (0..self.count(at)?).find_map(|n| {
-            let member = at + TYPE_BYTES + 12 * n;
+    fn bits_to(&self, structure: &Type, field: &str) -> Option<u32> {
+        (0..structure.count).find_map(|n| {
+            let member = structure.members + 12 * n;
             let bits = self.word(member + 8)?;
-            let bits = if bitfields { bits & 0x00ff_ffff } else { bits };
-            let name = self.name_at(member)?;
-            if name == field.as_bytes() {
+            let bits = if structure.bit_fields { bits & 0x00ff_ffff } else { bits };
+            let name = self.name(member)?;
+            if name == field {
                 return Some(bits);
             }
-            let inner = self.word(member + 4)?;
-            let unnamed =
-                name.is_empty() && matches!(self.kind(inner), Some(kind::STRUCT | kind::UNION));
+            let inner = self.get(self.word(member + 4)?)?;
+            let unnamed = name.is_empty() && matches!(inner.kind, kind::STRUCT | kind::UNION);
             unnamed.then(|| self.bits_to(inner, field))?.map(|below| bits + below)
         })
     }
 
     fn find(&self, kind: u32, name: &str) -> Option<u32> {
-        let named = |id: &u32| {
-            self.kind(*id) == Some(kind)
-                && self.at(*id).and_then(|at| self.name_at(at)) == Some(name.as_bytes())
-        };
-        (1..self.types.len() as u32).find(named)
+        let is_it = |of: &Type| of.kind == kind && self.string(of.name) == Some(name);
+        self.types.iter().position(is_it).map(|id| id as u32)
     }
 
-    /// The type that a pointer or another name refers to.
-    fn referred(&self, id: u32) -> Option<u32> {
-        self.word(self.at(id)? + 8)
+    fn get(&self, id: u32) -> Option<&Type> {
+        self.types.get(id as usize)
     }
 
-    fn at(&self, id: u32) -> Option<usize> {
-        self.types.get(id as usize).copied().filter(|at| *at != usize::MAX)
+    /// The name of the member or value that stands here.
+    fn name(&self, at: usize) -> Option<&str> {
+        self.string(self.word(at)?)
     }
 
-    fn kind(&self, id: u32) -> Option<u32> {
-        Some(self.word(self.at(id)? + 4)? >> 24 & 0x1f)
-    }
-
-    /// How many members, values or parameters it has.
-    fn count(&self, at: usize) -> Option<usize> {
-        Some((self.word(at + 4)? & 0xffff) as usize)
-    }
-
-    fn added_bytes(&self, at: usize) -> Option<usize> {
-        let count = self.count(at)?;
-        Some(match self.word(at + 4)? >> 24 & 0x1f {
-            kind::INT | kind::VAR | kind::DECL_TAG => 4,
-            kind::ARRAY => 12,
-            kind::STRUCT | kind::UNION | kind::DATASEC | kind::ENUM64 => 12 * count,
-            kind::ENUM | kind::FUNC_PROTO => 8 * count,
-            _ => 0,
-        })
-    }
-
-    /// The name whose place in the strings stands here.
-    fn name_at(&self, at: usize) -> Option<&[u8]> {
-        let bytes = self.bytes.get(self.strings + self.word(at)? as usize..)?;
-        Some(CStr::from_bytes_until_nul(bytes).ok()?.to_bytes())
+    fn string(&self, place: u32) -> Option<&str> {
+        let bytes = self.bytes.get(self.strings + place as usize..)?;
+        CStr::from_bytes_until_nul(bytes).ok()?.to_str().ok()
     }
 
     fn word(&self, at: usize) -> Option<u32> {

@@ -6,10 +6,8 @@ use super::program::Moment;
 /// Tracepoints, offsets of fields and bits of flags.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    entered: Tracepoint,
-    merged: Tracepoint,
-    issued: Tracepoint,
-    completed: Tracepoint,
+    /// Of each [`Moment`], in their order.
+    tracepoints: Vec<Tracepoint>,
     /// From a request to its disk (`struct gendisk`), pointer by pointer.
     pub(super) to_disk: Vec<i16>,
     pub(super) major: i16,
@@ -34,10 +32,7 @@ impl Layout {
         };
         let bit = |name| btf.enumerator(name).map(|bit| 1 << bit).ok_or(name);
         Ok(Self {
-            entered: tracepoint(Moment::Entered)?,
-            merged: tracepoint(Moment::Merged)?,
-            issued: tracepoint(Moment::Issued)?,
-            completed: tracepoint(Moment::Completed)?,
+            tracepoints: Moment::ALL.into_iter().map(tracepoint).collect::<Result<_, _>>()?,
             // Until Linux 5.16 a request knew its disk itself.
             to_disk: match btf.field("request", "rq_disk") {
                 Some(disk) => vec![disk],
@@ -55,11 +50,6 @@ impl Layout {
     }
 
     pub(super) fn tracepoint(&self, moment: Moment) -> Tracepoint {
-        match moment {
-            Moment::Entered => self.entered,
-            Moment::Merged => self.merged,
-            Moment::Issued => self.issued,
-            Moment::Completed => self.completed,
-        }
+        self.tracepoints[moment as usize]
     }
 }

@@ -6,10 +6,8 @@ use kvdyno_record::blockio::WatchedDevice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::mem::offset_of;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -29,44 +27,37 @@ const HEADER: [&str; 10] = [
     "latency_ns",
 ];
 
-/// A log that is being written.
+/// A log that is being written. Dropped, it is written no more.
 #[derive(Debug)]
 pub(super) struct Log {
-    over: Arc<AtomicBool>,
-    writer: Option<JoinHandle<io::Result<u64>>>,
+    /// The writer ends when this is hung up.
+    over: Sender<()>,
+    writer: JoinHandle<io::Result<u64>>,
 }
 
 impl Log {
     pub(super) fn start(map: &Map, path: &Path, devices: Vec<WatchedDevice>) -> io::Result<Self> {
         let mut ring = Ring::map(map, LOG_BYTES)?;
         let mut lines = Lines::begin(File::create_new(path)?, devices)?;
-        let over = Arc::new(AtomicBool::new(false));
-        let ends = Arc::clone(&over);
+        let (over, ends) = mpsc::channel();
         let writer = std::thread::spawn(move || {
             // What came before the end is still in the ring when the end is seen.
             loop {
-                let last = ends.load(Ordering::Acquire);
+                let last = ends.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Disconnected);
                 ring.drain(|event| lines.write(event));
                 if last {
                     return lines.end();
                 }
-                std::thread::sleep(LOOK_EVERY);
             }
         });
-        Ok(Self { over, writer: Some(writer) })
+        Ok(Self { over, writer })
     }
 
     /// Writes what is left, and says how many lines there are.
-    pub(super) fn end(mut self) -> io::Result<u64> {
-        self.over.store(true, Ordering::Release);
-        let writer = self.writer.take().map(JoinHandle::join);
-        writer.and_then(Result::ok).unwrap_or_else(|| Err(io::Error::other("the writer died")))
-    }
-}
-
-impl Drop for Log {
-    fn drop(&mut self) {
-        self.over.store(true, Ordering::Release);
+    pub(super) fn end(self) -> io::Result<u64> {
+        let Self { over, writer } = self;
+        drop(over);
+        writer.join().unwrap_or_else(|_| Err(io::Error::other("the writer died")))
     }
 }
 
@@ -89,7 +80,7 @@ impl Lines {
     }
 
     /// After an error nothing more is written; the end tells of it.
-    fn write(&mut self, event: &[u8]) {
+    fn write(&mut self, event: &Event) {
         if self.error.is_none() {
             match self.line(event) {
                 Ok(()) => self.count += 1,
@@ -98,26 +89,22 @@ impl Lines {
         }
     }
 
-    fn line(&mut self, event: &[u8]) -> csv::Result<()> {
-        let eight = |at: usize| word::<8>(event, at).map_or(0, u64::from_ne_bytes);
-        let four = |at: usize| word::<4>(event, at).map_or(0, u32::from_ne_bytes);
-        let name = word::<16>(event, offset_of!(Event, name)).unwrap_or_default();
-        let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-        let (device, kind, owner) = of_cell(four(offset_of!(Event, cell)));
-        let latency_ns = eight(offset_of!(Event, latency_ns));
-        let issued_ns = eight(offset_of!(Event, completed_ns)).saturating_sub(latency_ns);
+    fn line(&mut self, event: &Event) -> csv::Result<()> {
+        let name = event.name.split(|byte| *byte == 0).next().unwrap_or_default();
+        let (device, kind, owner) = of_cell(event.cell);
+        let issued_ns = event.completed_ns.saturating_sub(event.latency_ns);
         let device = self.devices.get(device as usize).map_or("", |device| &device.name);
         self.file.write_record([
             issued_ns.saturating_add_signed(self.unix_ahead_ns).to_string().as_str(),
-            &four(offset_of!(Event, process)).to_string(),
+            &event.process.to_string(),
             &String::from_utf8_lossy(name),
             owner.word(),
             device,
             kind.word(),
-            &four(offset_of!(Event, fua)).to_string(),
-            &eight(offset_of!(Event, sector)).to_string(),
-            &four(offset_of!(Event, bytes)).to_string(),
-            &latency_ns.to_string(),
+            &event.fua.to_string(),
+            &event.sector.to_string(),
+            &event.bytes.to_string(),
+            &event.latency_ns.to_string(),
         ])
     }
 
@@ -128,10 +115,6 @@ impl Lines {
         self.file.flush()?;
         Ok(self.count)
     }
-}
-
-fn word<const N: usize>(event: &[u8], at: usize) -> Option<[u8; N]> {
-    event.get(at..at + N)?.try_into().ok()
 }
 
 fn now(clock: ClockId) -> i64 {

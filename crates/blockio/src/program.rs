@@ -16,6 +16,7 @@
 use super::assembler::{Assembler, Call, Do, If, Instruction, Label, Register, Size};
 use super::layout::Layout;
 use super::maps::{Counts, Event, InFlight, KINDS, LostTo, Maps, OWNERS, SLOTS};
+use super::system::Map;
 use super::watched::Watched;
 use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use kvdyno_record::blockio::{IoKind, IoOwner};
@@ -200,9 +201,7 @@ impl Source<'_> {
     /// R0: the entry of the request in R6, or 0.
     fn find_in_flight(&self, asm: &mut Assembler) {
         asm.store(Size::Eight, Frame, ADDRESS, R6);
-        asm.set_map(R1, &self.maps.in_flight);
-        on_stack(asm, R2, ADDRESS);
-        asm.call(Call::MapLookup);
+        look_up(asm, &self.maps.in_flight, ADDRESS);
     }
 
     /// R0: an entry for the request whose address is on the stack.
@@ -232,9 +231,7 @@ impl Source<'_> {
         asm.store(Size::Four, R7, place(offset_of!(InFlight, process)), R0);
         asm.store(Size::Four, Frame, NUMBER, R0);
         asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Ours as i32);
-        asm.set_map(R1, &self.maps.ours);
-        on_stack(asm, R2, NUMBER);
-        asm.call(Call::MapLookup);
+        look_up(asm, &self.maps.ours, NUMBER);
         asm.jump(If::NotEqual, R0, 0, known);
         asm.store(Size::Four, R7, place(offset_of!(InFlight, owner)), IoOwner::Kernel as i32);
         asm.call(Call::CurrentTask);
@@ -303,9 +300,7 @@ impl Source<'_> {
     fn count(&self, asm: &mut Assembler, end: Label) {
         asm.load(Size::Four, R1, R7, place(offset_of!(InFlight, cell)));
         asm.store(Size::Four, Frame, NUMBER, R1);
-        asm.set_map(R1, &self.maps.cells);
-        on_stack(asm, R2, NUMBER);
-        asm.call(Call::MapLookup);
+        look_up(asm, &self.maps.cells, NUMBER);
         asm.jump(If::Equal, R0, 0, end);
         asm.set(R1, 1);
         asm.add_to_memory(R0, place(offset_of!(Counts, count)), R1);
@@ -322,7 +317,7 @@ impl Source<'_> {
     }
 
     /// Gives the request of the entry in R7, with the latency in R8, to the log.
-    fn log(&self, asm: &mut Assembler, log: &super::system::Map) {
+    fn log(&self, asm: &mut Assembler, log: &Map) {
         asm.call(Call::MonotonicNs);
         asm.store(Size::Eight, Frame, RECORD + place(offset_of!(Event, completed_ns)), R0);
         asm.store(Size::Eight, Frame, RECORD + place(offset_of!(Event, latency_ns)), R8);
@@ -372,9 +367,7 @@ impl Source<'_> {
     fn lose(&self, asm: &mut Assembler, to: LostTo) {
         let gone = asm.label();
         asm.store(Size::Four, Frame, NUMBER, to as i32);
-        asm.set_map(R1, &self.maps.lost);
-        on_stack(asm, R2, NUMBER);
-        asm.call(Call::MapLookup);
+        look_up(asm, &self.maps.lost, NUMBER);
         asm.jump(If::Equal, R0, 0, gone);
         asm.set(R1, 1);
         asm.add_to_memory(R0, 0, R1);
@@ -411,6 +404,13 @@ fn slot_of_latency(asm: &mut Assembler) {
 fn forget(asm: &mut Assembler) {
     asm.store(Size::Eight, R7, place(offset_of!(InFlight, issued_ns)), 0);
     asm.store(Size::Four, R7, place(offset_of!(InFlight, entered)), 0);
+}
+
+/// R0: the value of the key that lies there on the stack, or 0.
+fn look_up(asm: &mut Assembler, map: &Map, key: i16) {
+    asm.set_map(R1, map);
+    on_stack(asm, R2, key);
+    asm.call(Call::MapLookup);
 }
 
 /// The address of a place on the stack.

@@ -4,6 +4,8 @@
 #![expect(unsafe_code, reason = "bpf(2), and memory shared with the kernel")]
 
 use super::assembler::Instruction;
+use super::maps::Event;
+use kvdyno_host::root::ranges;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -209,11 +211,12 @@ impl Ring {
     }
 
     /// Shows each event since the last time, in order.
-    pub(super) fn drain(&mut self, mut see: impl FnMut(&[u8])) {
+    pub(super) fn drain(&mut self, mut see: impl FnMut(&Event)) {
         // SAFETY: the two places are the first eight bytes of the first two pages, aligned, and
         // written by the kernel and by us with atomic operations only. A record's length is read
         // at a place below the writer's, so it is there; its bytes are below it as well, and the
-        // kernel changes no record that is not busy until our place has passed it.
+        // kernel changes no record that is not busy until our place has passed it. It is an event,
+        // all of numbers: it is as long, at a place that 8 divides, and any bits are one.
         unsafe {
             let ours = &*self.base.cast::<AtomicU64>();
             let theirs = &*self.base.byte_add(self.page).cast::<AtomicU64>();
@@ -227,8 +230,8 @@ impl Ring {
                 }
                 let bytes = (length & !DISCARDED) as usize;
                 if length & DISCARDED == 0 {
-                    let begin = record.byte_add(RECORD_HEADER).cast::<u8>();
-                    see(std::slice::from_raw_parts(begin, bytes));
+                    assert_eq!(bytes, size_of::<Event>(), "our programs write nothing else");
+                    see(&*record.byte_add(RECORD_HEADER).cast::<Event>());
                 }
                 at += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
                 ours.store(at, Ordering::Release);
@@ -249,8 +252,8 @@ impl Drop for Ring {
 /// Processors that could be: the kernel keeps a value for each.
 fn possible_cpus() -> io::Result<usize> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible")?;
-    let last = text.trim().rsplit([',', '-']).next().and_then(|number| number.parse().ok());
-    last.map(|last: usize| last + 1).ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let last = ranges(&text).map(|range| *range.end()).max();
+    last.map(|last| last as usize + 1).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Two fields of 32 bits, the first at the lower address.

@@ -2,7 +2,7 @@
 //! others (device mapper, MD), to those: the kernel shows requests at the lowest level only.
 
 use kvdyno_host::Root;
-use kvdyno_host::device::Device;
+use kvdyno_host::device::{Device, parse_number};
 use std::ops::Range;
 
 /// A device whose requests are watched.
@@ -61,15 +61,13 @@ fn one(root: &Root, device: &Device) -> Option<Watched> {
 
 /// `254:0`, of a device or a partition.
 fn number(root: &Root, name: &str) -> Option<(u32, u32)> {
-    let text = root.text(format!("/sys/class/block/{name}/dev"))?;
-    let (major, minor) = text.split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    parse_number(&root.text(format!("/sys/class/block/{name}/dev"))?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_host::root::fake::Fake;
+    use kvdyno_host::testing::Fake;
 
     fn disk() -> Fake {
         Fake::new()

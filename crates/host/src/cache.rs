@@ -64,7 +64,9 @@ pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
     for attempt in 1..=ATTEMPTS {
         let unreadable = advise(path)?;
         if attempt == 1 {
-            add_unreadable(&mut words, unreadable);
+            if unreadable > 0 {
+                words.push_str(&format!(" ({unreadable} files could not be opened)"));
+            }
             if reach == Reach::Machine {
                 words.push_str(&drop_caches(root));
             }
@@ -77,13 +79,6 @@ pub fn evict(root: &Root, path: &Path, reach: Reach) -> io::Result<Eviction> {
         std::thread::sleep(PAUSE);
     }
     Ok(Eviction { words, left })
-}
-
-fn add_unreadable(words: &mut String, unreadable: u64) {
-    use std::fmt::Write;
-    if unreadable > 0 {
-        let _ = write!(words, " ({unreadable} files could not be opened)");
-    }
 }
 
 /// Writes each file out and lets go of its pages; how many files could not be opened.

@@ -14,6 +14,8 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// A running child. Dropped, it is killed with its process group, and reaped.
 #[derive(Debug)]
@@ -125,6 +127,27 @@ impl Child {
         }
         Ok(self.exit.clone())
     }
+}
+
+/// Runs a tool that dies with us: how it ended, what it said on its output, and of errors. That
+/// fits into its pipes: nobody listens before it has ended.
+pub(crate) fn run(command: Command, limit: Duration) -> io::Result<(Exit, String, String)> {
+    let mut child = Child::spawn(command, None)?;
+    child.stdin = None;
+    let begun = Instant::now();
+    let exit = loop {
+        match child.poll()? {
+            Some(exit) => break exit,
+            None if begun.elapsed() > limit => {
+                let said = format!("it did not end in {} s", limit.as_secs());
+                return Err(io::Error::new(io::ErrorKind::TimedOut, said));
+            }
+            None => sleep(Duration::from_millis(5)),
+        }
+    };
+    let output = child.stdout.take().map_or(Ok(String::new()), io::read_to_string)?;
+    let errors = child.stderr.take().map_or(Ok(String::new()), io::read_to_string)?;
+    Ok((exit, output, errors))
 }
 
 impl Drop for Child {

@@ -34,30 +34,20 @@ enum Held {
 }
 
 impl Claim {
-    /// Takes a block device for one run.
-    pub fn device(root: &Root, path: &Path, consent: &Consent) -> Result<Self, PlaceError> {
-        Ok(Self::of_device(Raw::take(root, path, consent)?))
-    }
-
-    /// The same where the run makes filesystems with this label on it.
-    pub fn labelled_device(
+    /// Takes a block device for one run, which may make filesystems with this label on it.
+    pub fn device(
         root: &Root,
         path: &Path,
         consent: &Consent,
-        label: &str,
+        label: Option<&str>,
     ) -> Result<Self, PlaceError> {
-        Ok(Self::of_device(Raw::take_labelled(root, path, consent, label)?))
+        let raw = Raw::take(root, path, consent, label)?;
+        Ok(Self::of(raw.path.clone(), Held::Device(raw)))
     }
 
-    fn of_device(raw: Raw) -> Self {
-        Self {
-            place: raw.path.clone(),
-            held: Held::Device(raw),
-            directories: Vec::new(),
-            databases: BTreeSet::new(),
-            warnings: Vec::new(),
-            released: false,
-        }
+    fn of(place: PathBuf, held: Held) -> Self {
+        let (directories, databases, warnings) = Default::default();
+        Self { place, held, directories, databases, warnings, released: false }
     }
 
     /// Looks at a place and takes it for one run, in one step.
@@ -66,7 +56,7 @@ impl Claim {
     }
 
     /// Makes the place where it does not exist, and locks it. A run that goes on (the run of the
-    /// ledger there) has the databases that it left removed: they ended nowhere in particular.
+    /// ledger there) has the databases that it left removed: their state after the kill is unknown.
     pub(super) fn take(place: &Path, run: &str, warnings: Vec<String>) -> Result<Self, PlaceError> {
         let made = make_directories(place)?;
         let mut taken =
@@ -86,10 +76,9 @@ impl Claim {
                 let _ = lock.remove();
             }
         })?;
-        let place = place.to_owned();
-        let (databases, warnings) = (BTreeSet::new(), Vec::new());
-        let held = Held::Folder(lock);
-        Ok(Self { place, held, directories, databases, warnings, released: false })
+        let mut claim = Self::of(place.to_owned(), Held::Folder(lock));
+        claim.directories = directories;
+        Ok(claim)
     }
 
     /// The place.

@@ -77,6 +77,12 @@ impl Device {
     }
 }
 
+/// `254:0`.
+pub fn parse_number(text: &str) -> Option<(u32, u32)> {
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
 fn name_of(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.to_owned())
 }
@@ -109,7 +115,7 @@ fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     /// Of the development machine, kernel 6.18.

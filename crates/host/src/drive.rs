@@ -37,7 +37,7 @@ pub(super) fn chosen(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

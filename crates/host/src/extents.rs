@@ -2,15 +2,13 @@
 
 #![expect(unsafe_code, reason = "ioctl(2) has no safe wrapper")]
 
+use linux_raw_sys::ioctl::FS_IOC_FIEMAP;
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-/// `FS_IOC_FIEMAP` of linux/fs.h.
-const FIEMAP: libc::c_ulong = 0xC020_660B;
 
 /// Smaller files say nothing about the age of a filesystem.
 const BYTES_MIN: u64 = 64 << 20;
@@ -77,7 +75,7 @@ fn count(file: &File) -> io::Result<u64> {
     let mut map = Map { length: u64::MAX, ..Map::default() };
     // SAFETY: the descriptor is open while `file` lives; the struct has the kernel's layout and
     // lives across the call, which fills it. It has room for no extents, and says so.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), FIEMAP, &raw mut map) };
+    let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP.into(), &raw mut map) };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }

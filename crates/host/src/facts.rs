@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::drive::chosen;
-use super::root::keyed;
+use super::root::{keyed, ranges};
 use super::{Root, Volume, cache, group, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
@@ -113,11 +113,7 @@ fn cpus(root: &Root) -> Option<u32> {
 
 /// How many numbers a kernel list holds: `0-3,8` has five.
 fn length(list: &str) -> u32 {
-    let parts = list.trim().split(',').filter_map(|part| {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        Some(to.parse::<u32>().ok()?.checked_sub(from.parse().ok()?)? + 1)
-    });
-    parts.sum()
+    ranges(list).map(|range| range.count() as u32).sum()
 }
 
 /// Makers that the firmware of virtual machines names.
@@ -147,7 +143,7 @@ fn pressure(root: &Root) -> BTreeMap<String, f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

@@ -6,18 +6,16 @@
 
 #![expect(unsafe_code, reason = "ioctl(2) has no safe wrapper")]
 
-use super::Root;
+use super::{Root, child};
 use kvdyno_record::host::DriveHealth;
+use linux_raw_sys::ioctl::NVME_IOCTL_ADMIN_CMD;
 use serde_json::Value;
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::fd::AsRawFd;
-use std::process::{Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-/// `_IOWR('N', 0x41, struct nvme_admin_cmd)` of `linux/nvme_ioctl.h`.
-const ADMIN_COMMAND: libc::c_ulong = 0xC048_4E41;
 /// Get Log Page, and the page that every drive has: SMART / health information.
 const GET_LOG_PAGE: u8 = 2;
 const HEALTH_PAGE: u32 = 2;
@@ -80,7 +78,8 @@ fn health_page(drive: &File) -> io::Result<[u8; PAGE_BYTES]> {
     // SAFETY: the descriptor is open while `drive` lives; the command has the kernel's layout, and
     // it and the page it names live across the call, which fills at most `data_bytes` of the page.
     // Get Log Page writes nothing to the drive.
-    let result = unsafe { libc::ioctl(drive.as_raw_fd(), ADMIN_COMMAND, &raw mut command) };
+    let result =
+        unsafe { libc::ioctl(drive.as_raw_fd(), NVME_IOCTL_ADMIN_CMD.into(), &raw mut command) };
     match result {
         0 => Ok(page),
         // Over 0 is a status of the drive's own.
@@ -109,26 +108,9 @@ fn of_page(page: &[u8; PAGE_BYTES]) -> DriveHealth {
 
 /// What `smartctl` says as JSON; `None` where it is not installed or takes too long.
 fn smartctl(path: &str) -> Option<String> {
-    let mut child = Command::new("smartctl")
-        .args(["--json=c", "-n", "standby", "-H", "-A", path])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let began = Instant::now();
-    // What it says fits into the pipe: it need not be read meanwhile.
-    while matches!(child.try_wait(), Ok(None)) {
-        if began.elapsed() > LIMIT {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    let mut text = String::new();
-    child.stdout.take()?.read_to_string(&mut text).ok()?;
-    Some(text)
+    let mut command = Command::new("smartctl");
+    command.args(["--json=c", "-n", "standby", "-H", "-A", path]);
+    child::run(command, LIMIT).ok().map(|(_, report, _)| report)
 }
 
 /// A report of `smartctl --json`; `None` where the drive told nothing.

@@ -1,22 +1,29 @@
-//! What the threads of a phase's roles are doing, seen from outside: some twenty times a second
-//! each of them is looked at, in `/proc/PID/task/TID/syscall`. It says `running`, or the call in
+//! Wait-state samples: what the threads of a phase's roles are doing, seen from outside. Some twenty
+//! times a second `/proc/PID/task/TID/syscall` of each is read, which says `running`, or the call in
 //! which the thread waits.
 //!
 //! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
-//! Looks are a sample: what they say of a phase is the better the more there are.
+//! What they say of a phase is the better the more samples there are.
 
 use super::Root;
 use kvdyno_record::usage::{Looks, THREAD_NAME};
+use libc::{
+    SYS_accept4, SYS_clock_nanosleep, SYS_connect, SYS_epoll_pwait, SYS_fdatasync, SYS_fsync,
+    SYS_futex, SYS_io_getevents, SYS_io_uring_enter, SYS_msync, SYS_nanosleep, SYS_ppoll,
+    SYS_pread64, SYS_preadv, SYS_preadv2, SYS_pselect6, SYS_pwrite64, SYS_pwritev, SYS_pwritev2,
+    SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_sendmsg, SYS_sendto, SYS_sync,
+    SYS_sync_file_range, SYS_syncfs, SYS_write, SYS_writev,
+};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// So many threads are looked at in one go, in turns where there are more. Measured (CPU time, busy
+/// So many threads are sampled in one go, in turns where there are more. Measured (CPU time, busy
 /// machine of 2 CPUs): 14 us for one thread, 125 us for 32: twenty times a second, a four-hundredth
 /// of a CPU.
 const AT_ONCE: usize = 32;
 
-/// After so many looks threads without a role are met again: one that has just begun may not have
+/// After so many samples threads without a role are met again: one that has just begun may not have
 /// had its name yet.
 const MEET_AGAIN: usize = 10;
 
@@ -44,7 +51,7 @@ impl Watch {
         self.known.clear();
     }
 
-    /// Looks once. `roles` are the phase's, in their order.
+    /// Takes one sample of each thread. `roles` are the phase's, in their order.
     pub fn look(&mut self, root: &Root, pid: u32, roles: &[&str]) {
         if self.looks.is_multiple_of(MEET_AGAIN) {
             self.known.retain(|_, seen| seen.is_some());
@@ -71,12 +78,12 @@ impl Watch {
         self.turn = (self.turn + AT_ONCE.min(many)) % many;
     }
 
-    /// What was seen; none where nothing could be looked at.
+    /// How often each role was seen in which state; none where nothing could be read.
     pub fn counts(&self) -> Option<BTreeMap<String, Looks>> {
         (!self.counts.is_empty()).then(|| self.counts.clone())
     }
 
-    /// Threads were there, and the kernel let nobody look.
+    /// Threads were there, and their files could not be read: permission denied.
     pub fn denied(&self) -> bool {
         self.denied && self.counts.is_empty()
     }
@@ -114,60 +121,31 @@ impl Watch {
 
 /// Where a line of `/proc/PID/task/TID/syscall` is counted: `running`, or a call's number and its
 /// arguments; -1 outside of any call, which for a thread that waits is a page fault.
+#[expect(non_upper_case_globals, reason = "names of the C library")]
 fn doing<'l>(line: &str, looks: &'l mut Looks) -> &'l mut u64 {
     let word = line.split_whitespace().next().unwrap_or_default();
-    match word.parse::<libc::c_long>() {
-        Err(_) => &mut looks.running,
-        Ok(-1) => &mut looks.read,
-        Ok(call) if READS.contains(&call) => &mut looks.read,
-        Ok(call) if WRITES.contains(&call) => &mut looks.write,
-        Ok(call) if SYNCS.contains(&call) => &mut looks.sync,
-        Ok(call) if RINGS.contains(&call) => &mut looks.ring,
-        Ok(libc::SYS_futex) => &mut looks.lock,
-        Ok(libc::SYS_nanosleep | libc::SYS_clock_nanosleep) => &mut looks.sleep,
-        Ok(call) if NETWORK.contains(&call) || OLD_NETWORK.contains(&call) => &mut looks.network,
-        Ok(_) => &mut looks.other,
+    let Ok(call) = word.parse::<libc::c_long>() else { return &mut looks.running };
+    match call {
+        -1 | SYS_read | SYS_pread64 | SYS_readv | SYS_preadv | SYS_preadv2 => &mut looks.read,
+        SYS_write | SYS_pwrite64 | SYS_writev | SYS_pwritev | SYS_pwritev2 => &mut looks.write,
+        SYS_fsync | SYS_fdatasync | SYS_msync | SYS_sync_file_range | SYS_syncfs | SYS_sync => {
+            &mut looks.sync
+        }
+        SYS_io_uring_enter | SYS_io_getevents => &mut looks.ring,
+        SYS_futex => &mut looks.lock,
+        SYS_nanosleep | SYS_clock_nanosleep => &mut looks.sleep,
+        SYS_recvfrom | SYS_recvmsg | SYS_sendto | SYS_sendmsg | SYS_connect | SYS_accept4
+        | SYS_ppoll | SYS_pselect6 | SYS_epoll_pwait => &mut looks.network,
+        // Calls that newer processors' kernels no longer have.
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => &mut looks.network,
+        _ => &mut looks.other,
     }
 }
 
-const READS: [libc::c_long; 5] =
-    [libc::SYS_read, libc::SYS_pread64, libc::SYS_readv, libc::SYS_preadv, libc::SYS_preadv2];
-
-const WRITES: [libc::c_long; 5] =
-    [libc::SYS_write, libc::SYS_pwrite64, libc::SYS_writev, libc::SYS_pwritev, libc::SYS_pwritev2];
-
-const SYNCS: [libc::c_long; 6] = [
-    libc::SYS_fsync,
-    libc::SYS_fdatasync,
-    libc::SYS_msync,
-    libc::SYS_sync_file_range,
-    libc::SYS_syncfs,
-    libc::SYS_sync,
-];
-
-const RINGS: [libc::c_long; 2] = [libc::SYS_io_uring_enter, libc::SYS_io_getevents];
-
-const NETWORK: [libc::c_long; 9] = [
-    libc::SYS_recvfrom,
-    libc::SYS_recvmsg,
-    libc::SYS_sendto,
-    libc::SYS_sendmsg,
-    libc::SYS_connect,
-    libc::SYS_accept4,
-    libc::SYS_ppoll,
-    libc::SYS_pselect6,
-    libc::SYS_epoll_pwait,
-];
-
-/// Calls that newer processors' kernels no longer have.
-#[cfg(target_arch = "x86_64")]
-const OLD_NETWORK: [libc::c_long; 3] = [libc::SYS_poll, libc::SYS_select, libc::SYS_epoll_wait];
-#[cfg(not(target_arch = "x86_64"))]
-const OLD_NETWORK: [libc::c_long; 0] = [];
-
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
     use std::thread::Builder;
     use std::time::{Duration, Instant};

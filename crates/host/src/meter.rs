@@ -57,7 +57,7 @@ pub fn unix_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

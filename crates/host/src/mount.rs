@@ -1,10 +1,11 @@
 //! What is mounted where: `/proc/self/mountinfo`, line by line.
 
 use super::Root;
+use super::device::parse_number;
 use std::path::{Path, PathBuf};
 
 /// One line of `mountinfo` (proc(5)).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mount {
     /// The mount's number.
     pub id: u64,
@@ -30,8 +31,7 @@ impl Mount {
         let (before, after) = line.split_once(" - ")?;
         let mut fields = before.split(' ');
         let id = fields.next()?.parse().ok()?;
-        let (major, minor) = fields.nth(1)?.split_once(':')?;
-        let device = (major.parse().ok()?, minor.parse().ok()?);
+        let device = parse_number(fields.nth(1)?)?;
         let root = unescape(fields.next()?);
         let point = PathBuf::from(unescape(fields.next()?));
         let options = fields.next()?.to_owned();
@@ -108,7 +108,7 @@ fn unescape(field: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

@@ -2,8 +2,8 @@
 
 #![expect(unsafe_code, reason = "set_mempolicy(2) has no safe wrapper")]
 
-use super::Root;
 use super::group::Unavailable;
+use super::root::{Root, ranges};
 use std::io;
 
 /// linux/mempolicy.h.
@@ -20,22 +20,13 @@ pub fn check(root: &Root, node: u32) -> Result<(), Unavailable> {
         let reason = "this kernel knows no NUMA nodes: there is no /sys/devices/system/node";
         return Err(Unavailable::new(reason, "use a kernel with CONFIG_NUMA"));
     };
-    if has(&list, node) {
+    if ranges(&list).any(|nodes| nodes.contains(&node)) {
         return Ok(());
     }
     let reason = format!("NUMA node {node} has no memory here, of those that have: {list}");
     let remedy = "name one of them; CXL memory becomes a node by `daxctl reconfigure-device \
                   --mode=system-ram`";
     Err(Unavailable::new(reason, remedy))
-}
-
-/// `0-1,3` has 3.
-fn has(list: &str, node: u32) -> bool {
-    list.split(',').any(|part| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let bounds = (first.trim().parse(), last.trim().parse());
-        matches!(bounds, (Ok(first), Ok(last)) if (first..=last).contains(&node))
-    })
 }
 
 /// Does something (start a process) while this thread takes memory from one node alone. Who is
@@ -63,7 +54,7 @@ fn set(policy: libc::c_int, mask: &Mask) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::super::testing::skipped;
     use super::*;
     use std::process::Command;

@@ -2,12 +2,14 @@
 
 #![expect(unsafe_code, reason = "neither cachestat(2) nor mincore(2) has a safe wrapper")]
 
+use linux_raw_sys::general::{self, cachestat_range};
 use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, fstat, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
 use std::fs::File;
 use std::io;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::path::Path;
@@ -27,41 +29,25 @@ pub(super) struct Cached {
     pub(super) dirty_bytes: u64,
 }
 
-/// `struct cachestat_range` of the kernel.
-#[repr(C)]
-struct CachestatRange {
-    offset: u64,
-    length: u64,
-}
-
-/// `struct cachestat` of the kernel: all are pages.
-#[repr(C)]
-#[derive(Default)]
-struct Counts {
-    cached: u64,
-    dirty: u64,
-    writeback: u64,
-    evicted: u64,
-    recently_evicted: u64,
-}
-
 /// Asks the kernel's own count. `EPERM` for another user's file, `ENOSYS` before Linux 6.5.
 pub(super) fn cachestat(file: &File) -> io::Result<Cached> {
     // A length of 0 means to the end.
-    let range = CachestatRange { offset: 0, length: 0 };
-    let mut counts = Counts::default();
+    let range = cachestat_range { off: 0, len: 0 };
+    let mut pages = MaybeUninit::<general::cachestat>::zeroed();
     // SAFETY: the descriptor is open while `file` lives; both structs have the kernel's layout
     // and live across the call, which reads the first and fills the second. Flags must be 0.
     let result = unsafe {
-        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut counts, 0_u32)
+        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, pages.as_mut_ptr(), 0_u32)
     };
     if result != 0 {
         return Err(io::Error::last_os_error());
     }
-    let bytes = |pages: u64| pages * page_size() as u64;
+    // SAFETY: zeros were a value of it, and the kernel has filled it.
+    let pages = unsafe { pages.assume_init() };
+    let page = page_size() as u64;
     Ok(Cached {
-        resident_bytes: bytes(counts.cached),
-        dirty_bytes: bytes(counts.dirty + counts.writeback),
+        resident_bytes: pages.nr_cache * page,
+        dirty_bytes: (pages.nr_dirty + pages.nr_writeback) * page,
     })
 }
 

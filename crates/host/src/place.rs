@@ -26,95 +26,55 @@ pub struct Place {
 }
 
 /// Why a place cannot be used, and what to do.
+#[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
     /// A block device, and a command that takes none.
     #[error("{} is a block device; `kvdyno drive {}` measures those", place.display(),
         place.display())]
-    ADevice {
-        /// The path.
-        place: PathBuf,
-    },
+    ADevice { place: PathBuf },
     /// A block device that is not touched.
     #[error(transparent)]
     Raw(#[from] RawError),
     /// A file, or a link to nowhere.
     #[error("{} is not a directory; name an empty directory, or with --create-place a new one",
         place.display())]
-    NotADirectory {
-        /// The path.
-        place: PathBuf,
-    },
+    NotADirectory { place: PathBuf },
     /// The filesystem cannot be written.
     #[error("{} lies on {kind} mounted read-only; name a place that can be written",
         place.display())]
-    ReadOnly {
-        /// The path.
-        place: PathBuf,
-        /// Of the filesystem.
-        kind: String,
-    },
+    ReadOnly { place: PathBuf, kind: String },
     /// Nothing of it is a file that could be kept.
     #[error("{} is on {kind}, a virtual filesystem of the kernel that stores no files; name a \
         place on a drive's filesystem", place.display())]
-    KeepsNoFiles {
-        /// The path.
-        place: PathBuf,
-        /// Of the filesystem.
-        kind: String,
-    },
+    KeepsNoFiles { place: PathBuf, kind: String },
     /// This user may not write there.
     #[error("{} cannot be written by this user ({}); name another place, or have its owner do: \
         chown {} {}",
         place.display(), cause, user(), directory.display())]
     NotWritable {
-        /// The path.
         place: PathBuf,
         /// The directory that refuses: the place, or where it would have to be made.
         directory: PathBuf,
-        /// In the kernel's words.
         cause: rustix::io::Errno,
     },
     /// It holds what is not ours.
     #[error("{} is not empty (it holds {held}); name an empty directory, or a new one: \
         --create-place --place {}", place.display(), place.join("kvdyno").display())]
-    NotEmpty {
-        /// The path.
-        place: PathBuf,
-        /// Some names.
-        held: String,
-    },
+    NotEmpty { place: PathBuf, held: String },
     /// Another run is at work there.
     #[error("{} is in use by run {run} (process {pid}); wait for its end, or name another place",
         place.display())]
-    InUse {
-        /// The path.
-        place: PathBuf,
-        /// Whose.
-        run: String,
-        /// Its process.
-        pid: u32,
-    },
+    InUse { place: PathBuf, run: String, pid: u32 },
     /// Another run is at work in a directory above it.
     #[error("{} is inside of {}, the place of run {run} (process {pid}); wait for its end, or \
         name another place", inside.display(), place.display())]
-    Inside {
-        /// The path.
-        inside: PathBuf,
-        /// The other's.
-        place: PathBuf,
-        /// Whose.
-        run: String,
-        /// Its process.
-        pid: u32,
-    },
+    Inside { inside: PathBuf, place: PathBuf, run: String, pid: u32 },
     /// Another run died there.
     #[error("{} holds databases of run {run}, which was killed; go on with `kvdyno resume {run}`, \
         or remove them: rm -r {removal}", place.display())]
     LeftBehind {
-        /// The path.
         place: PathBuf,
-        /// Whose.
         run: String,
         /// The folders and the lock, as arguments of a command.
         removal: String,
@@ -122,42 +82,18 @@ pub enum PlaceError {
     /// Its lock says what no run would have written.
     #[error("the lock of {} is damaged ({cause}) and nothing was touched; remove it when no run \
         is to go on there: rm {}", place.display(), place.join(ledger::NAME).display())]
-    Damaged {
-        /// The path.
-        place: PathBuf,
-        /// Where.
-        cause: io::Error,
-    },
+    Damaged { place: PathBuf, cause: io::Error },
     /// Not enough space.
     #[error("{} has {} free and the run needs {}; make space, name another place, or make the \
         data smaller with --scale", place.display(), units::bytes(*free_bytes),
         units::bytes(*needed_bytes))]
-    TooSmall {
-        /// The path.
-        place: PathBuf,
-        /// Free to this user.
-        free_bytes: u64,
-        /// By the plan's estimate.
-        needed_bytes: u64,
-    },
+    TooSmall { place: PathBuf, free_bytes: u64, needed_bytes: u64 },
     /// A database's folder is there before it was made, or its name is no folder's.
     #[error("no database can be made at {}: {cause}", path.display())]
-    Database {
-        /// Its folder.
-        path: PathBuf,
-        /// Why not.
-        cause: String,
-    },
+    Database { path: PathBuf, cause: String },
     /// Anything else.
     #[error("failed to {act} {}: {source}", path.display())]
-    Io {
-        /// A verb.
-        act: &'static str,
-        /// What with.
-        path: PathBuf,
-        /// In the system's words.
-        source: io::Error,
-    },
+    Io { act: &'static str, path: PathBuf, source: io::Error },
 }
 
 /// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
@@ -193,14 +129,16 @@ impl Place {
         check_writable(&path, &volume)?;
         check_above(&path, resuming)?;
         if exists {
-            check_unclaimed(&path)?;
+            if ledger::is_held(&path) {
+                return Err(in_use(&path));
+            }
             check_contents(&path, resuming)?;
         }
         if volume.free_bytes < needed_bytes {
             let free_bytes = volume.free_bytes;
             return Err(PlaceError::TooSmall { place: path, free_bytes, needed_bytes });
         }
-        let warnings = doctor::warn_of_filesystem(&volume.filesystem()).into_iter().collect();
+        let warnings = doctor::warn_of_filesystem(volume.filesystem()).into_iter().collect();
         Ok(Self { path, exists, volume, warnings })
     }
 
@@ -231,34 +169,17 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
     }
 }
 
-/// Filesystems that show the kernel's state as files.
-const PSEUDO: [&str; 17] = [
-    "proc",
-    "sysfs",
-    "devpts",
-    "cgroup",
-    "cgroup2",
-    "debugfs",
-    "tracefs",
-    "securityfs",
-    "configfs",
-    "bpf",
-    "pstore",
-    "mqueue",
-    "fusectl",
-    "binfmt_misc",
-    "efivarfs",
-    "selinuxfs",
-    "nsfs",
-];
-
-/// Refuses a place on a filesystem that keeps no files.
+/// Refuses a place on a virtual filesystem, which shows the kernel's state as files.
 pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
-    let kind = volume.kind().to_owned();
-    if PSEUDO.contains(&kind.as_str()) {
-        return Err(PlaceError::KeepsNoFiles { place: path.to_owned(), kind });
+    match volume.kind() {
+        "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"
+        | "securityfs" | "configfs" | "bpf" | "pstore" | "mqueue" | "fusectl" | "binfmt_misc"
+        | "efivarfs" | "selinuxfs" | "nsfs" => {
+            let (place, kind) = (path.to_owned(), volume.kind().to_owned());
+            Err(PlaceError::KeepsNoFiles { place, kind })
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check_writable(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
@@ -287,10 +208,6 @@ fn check_above(path: &Path, own: Option<&str>) -> Result<(), PlaceError> {
         }
     }
     Ok(())
-}
-
-fn check_unclaimed(path: &Path) -> Result<(), PlaceError> {
-    if ledger::is_held(path) { Err(in_use(path)) } else { Ok(()) }
 }
 
 /// Names the living run that has the place.

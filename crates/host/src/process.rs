@@ -7,11 +7,39 @@
 use super::Root;
 use super::root::keyed;
 use kvdyno_record::usage::{ProcessIo, ProcessUsage};
+use procfs_core::process::{Io, Stat};
 
 /// The readings of these processes, summed; `None` where not one of them can be read. Processes
 /// that end in between take their counts with them.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
-    pids.iter().filter_map(|&pid| one(root, pid)).reduce(|a, b| sum(&a, &b))
+    let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::of(root, *pid)).collect();
+    all.first()?;
+    let sum = |of: fn(&Reading) -> u64| all.iter().map(of).sum::<u64>();
+    let sum_io = |of: fn(&ProcessIo) -> u64| {
+        all.iter().filter_map(|one| one.io.as_ref()).map(of).sum::<u64>()
+    };
+    Some(ProcessUsage {
+        user_ns: ticks_ns(sum(|one| one.stat.utime)),
+        system_ns: ticks_ns(sum(|one| one.stat.stime)),
+        voluntary_switches: sum(|one| one.switches.0),
+        involuntary_switches: sum(|one| one.switches.1),
+        minor_faults: sum(|one| one.stat.minflt),
+        major_faults: sum(|one| one.stat.majflt),
+        // What the kernel makes ru_inblock and ru_oublock of.
+        input_blocks_512: sum_io(|io| io.read_bytes) / 512,
+        output_blocks_512: sum_io(|io| io.write_bytes) / 512,
+        rss_peak_bytes: sum(|one| one.rss_peak_bytes),
+        // Of some processes would be taken for that of all.
+        io: all.iter().all(|one| one.io.is_some()).then(|| ProcessIo {
+            read_chars: sum_io(|io| io.read_chars),
+            write_chars: sum_io(|io| io.write_chars),
+            read_calls: sum_io(|io| io.read_calls),
+            write_calls: sum_io(|io| io.write_calls),
+            read_bytes: sum_io(|io| io.read_bytes),
+            write_bytes: sum_io(|io| io.write_bytes),
+            cancelled_write_bytes: sum_io(|io| io.cancelled_write_bytes),
+        }),
+    })
 }
 
 /// Memory resident now, summed over these processes, pages that they share counted again.
@@ -40,16 +68,15 @@ pub fn with_descendants(root: &Root, pid: u32) -> Vec<u32> {
 
 /// `/proc/PID/io`; only the processes' user and root may read it.
 pub fn io(root: &Root, pid: u32) -> Option<ProcessIo> {
-    let text = root.text(format!("/proc/{pid}/io"))?;
-    let field = |name| keyed(&text, name);
+    let io: Io = root.parsed(format!("/proc/{pid}/io"))?;
     Some(ProcessIo {
-        read_chars: field("rchar")?,
-        write_chars: field("wchar")?,
-        read_calls: field("syscr")?,
-        write_calls: field("syscw")?,
-        read_bytes: field("read_bytes")?,
-        write_bytes: field("write_bytes")?,
-        cancelled_write_bytes: field("cancelled_write_bytes")?,
+        read_chars: io.rchar,
+        write_chars: io.wchar,
+        read_calls: io.syscr,
+        write_calls: io.syscw,
+        read_bytes: io.read_bytes,
+        write_bytes: io.write_bytes,
+        cancelled_write_bytes: io.cancelled_write_bytes,
     })
 }
 
@@ -77,29 +104,21 @@ pub(super) fn ticks_ns(ticks: u64) -> u64 {
     ticks * (1_000_000_000 / rustix::param::clock_ticks_per_second().max(1))
 }
 
-fn one(root: &Root, pid: u32) -> Option<ProcessUsage> {
-    let stat = root.text(format!("/proc/{pid}/stat"))?;
-    // The second field, the command in parentheses, may hold anything; the third follows the last
-    // parenthesis. `fields[n]` is field n + 3 of proc(5).
-    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let (voluntary_switches, involuntary_switches) = switches(root, pid);
-    let status = root.text(format!("/proc/{pid}/status")).unwrap_or_default();
-    let io = io(root, pid);
-    let blocks = |bytes: fn(&ProcessIo) -> u64| io.as_ref().map_or(0, bytes) / 512;
-    Some(ProcessUsage {
-        user_ns: ticks_ns(field(14)?),
-        system_ns: ticks_ns(field(15)?),
-        voluntary_switches,
-        involuntary_switches,
-        minor_faults: field(10)?,
-        major_faults: field(12)?,
-        // What the kernel makes ru_inblock and ru_oublock of.
-        input_blocks_512: blocks(|io| io.read_bytes),
-        output_blocks_512: blocks(|io| io.write_bytes),
-        rss_peak_bytes: keyed(&status, "VmHWM").unwrap_or_default() * 1024,
-        io,
-    })
+/// What is read of one process.
+struct Reading {
+    stat: Stat,
+    switches: (u64, u64),
+    rss_peak_bytes: u64,
+    io: Option<ProcessIo>,
+}
+
+impl Reading {
+    fn of(root: &Root, pid: u32) -> Option<Self> {
+        let stat = root.parsed(format!("/proc/{pid}/stat"))?;
+        let status = root.text(format!("/proc/{pid}/status")).unwrap_or_default();
+        let rss_peak_bytes = keyed(&status, "VmHWM").unwrap_or_default() * 1024;
+        Some(Self { stat, switches: switches(root, pid), rss_peak_bytes, io: io(root, pid) })
+    }
 }
 
 /// Context switches, summed over the threads alive: `/proc/PID/status` has those of the first
@@ -117,37 +136,9 @@ fn switches(root: &Root, pid: u32) -> (u64, u64) {
     })
 }
 
-fn sum(a: &ProcessUsage, b: &ProcessUsage) -> ProcessUsage {
-    ProcessUsage {
-        user_ns: a.user_ns + b.user_ns,
-        system_ns: a.system_ns + b.system_ns,
-        voluntary_switches: a.voluntary_switches + b.voluntary_switches,
-        involuntary_switches: a.involuntary_switches + b.involuntary_switches,
-        minor_faults: a.minor_faults + b.minor_faults,
-        major_faults: a.major_faults + b.major_faults,
-        input_blocks_512: a.input_blocks_512 + b.input_blocks_512,
-        output_blocks_512: a.output_blocks_512 + b.output_blocks_512,
-        rss_peak_bytes: a.rss_peak_bytes + b.rss_peak_bytes,
-        // Of some processes would be taken for that of all.
-        io: a.io.zip(b.io).map(|(a, b)| sum_io(&a, &b)),
-    }
-}
-
-fn sum_io(a: &ProcessIo, b: &ProcessIo) -> ProcessIo {
-    ProcessIo {
-        read_chars: a.read_chars + b.read_chars,
-        write_chars: a.write_chars + b.write_chars,
-        read_calls: a.read_calls + b.read_calls,
-        write_calls: a.write_calls + b.write_calls,
-        read_bytes: a.read_bytes + b.read_bytes,
-        write_bytes: a.write_bytes + b.write_bytes,
-        cancelled_write_bytes: a.cancelled_write_bytes + b.cancelled_write_bytes,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     fn server() -> Fake {
@@ -155,7 +146,7 @@ mod tests {
             .file(
                 "/proc/70/stat",
                 "70 (mongod ) 1 (x)) S 1 70 70 0 -1 4194304 102 9 3 8 250 50 1 1 20 0 2 0 157884 \
-                 3133440 382 18446744073709551615\n",
+                 3133440 382 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17\n",
             )
             .file("/proc/70/status", "Name:\tmongod\nVmHWM:\t    1024 kB\n")
             .file("/proc/70/statm", "765 382 300 5 0 95 0\n")

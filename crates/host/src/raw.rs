@@ -7,15 +7,16 @@ pub mod label;
 mod signature;
 
 use super::Root;
-use super::device::Device;
+use super::device::{Device, parse_number};
 use super::mount;
+use super::patience::retry;
+use super::swap;
 use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long one is waited for who has a device for a moment: the kernel itself when it lets go of
 /// it, or a tool that looks at it.
@@ -47,21 +48,17 @@ pub struct Raw {
     own: Option<String>,
     /// Locked as udev wants it to be, so that nobody probes it meanwhile (systemd,
     /// Block Device Locking). Not held exclusively: its worker does that.
-    _lock: File,
+    lock: Option<File>,
 }
 
 /// Why a block device is not touched, and what to do.
+#[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum RawError {
     /// A relative path, or one that is not below `/dev`.
     #[error("{} is the block device {}, and is not named in full; name it so: {}",
         typed.display(), path.display(), path.display())]
-    NotInFull {
-        /// As typed.
-        typed: PathBuf,
-        /// What it is.
-        path: PathBuf,
-    },
+    NotInFull { typed: PathBuf, path: PathBuf },
     /// A node that somebody made elsewhere.
     #[error("{} is a block device's node outside of /dev; name the device as the system does: \
         `lsblk -p` lists them", path.display())]
@@ -73,25 +70,14 @@ pub enum RawError {
     #[error("{name} is a block device, and all data on it would be lost; if that is meant, say so \
         with --destroy-data-on={}; `kvdyno drive --read-only` reads it and writes nothing",
         typed.display())]
-    NotConfirmed {
-        /// As typed, with what it is.
-        name: String,
-        /// As typed.
-        typed: PathBuf,
-    },
+    NotConfirmed { name: String, typed: PathBuf },
     /// The second name is another one.
     #[error("--destroy-data-on={} is not PLACE, which is {}; both must be the same, in full",
         confirmed.display(), typed.display())]
-    ConfirmedAnother {
-        /// The second name.
-        confirmed: PathBuf,
-        /// The first.
-        typed: PathBuf,
-    },
+    ConfirmedAnother { confirmed: PathBuf, typed: PathBuf },
     /// Something works on it.
     #[error("{name} is in use: {by}; nothing was touched; {remedy}")]
     InUse {
-        /// As typed, with what it is.
         name: String,
         /// "`/dev/vda1` is mounted at /".
         by: String,
@@ -102,31 +88,19 @@ pub enum RawError {
     #[error("{name} carries {found}; nothing was touched; if it is worth nothing, wipe it \
         yourself: wipefs -a {}", path.display())]
     Signed {
-        /// As typed, with what it is.
         name: String,
         /// What was found, and where.
         found: String,
-        /// The device.
         path: PathBuf,
     },
     /// Nothing can be written to it.
     #[error("{name} is read-only; name another device, or make it writable: blockdev --setrw {}; \
         `kvdyno drive --read-only` reads it", path.display())]
-    ReadOnly {
-        /// As typed, with what it is.
-        name: String,
-        /// The device.
-        path: PathBuf,
-    },
+    ReadOnly { name: String, path: PathBuf },
     /// It cannot be opened, or read.
     #[error("failed to open {name}: {source}{}", if source.kind() == io::ErrorKind::PermissionDenied
         { "; its owner is root: sudo" } else { "" })]
-    Io {
-        /// As typed, with what it is.
-        name: String,
-        /// In the system's words.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
 /// Whether a path leads to a block device.
@@ -152,63 +126,52 @@ fn directory((major, minor): (u32, u32)) -> String {
 }
 
 impl Raw {
-    /// Looks at a block device, and takes it. Nothing is written.
-    pub fn take(root: &Root, typed: &Path, consent: &Consent) -> Result<Self, RawError> {
-        Self::take_as(root, typed, consent, None)
-    }
-
-    /// The same for a run that makes filesystems with this label on it: one that it left there
-    /// when it was killed is no stranger's.
-    pub fn take_labelled(
-        root: &Root,
-        typed: &Path,
-        consent: &Consent,
-        label: &str,
-    ) -> Result<Self, RawError> {
-        Self::take_as(root, typed, consent, Some(label))
-    }
-
-    fn take_as(
+    /// Looks at a block device, and takes it. Nothing is written. Where the run makes filesystems
+    /// with a label of its `own` on it, one that it left there when it was killed is no stranger's.
+    pub fn take(
         root: &Root,
         typed: &Path,
         consent: &Consent,
         own: Option<&str>,
     ) -> Result<Self, RawError> {
-        let io = |name: &str| {
-            let name = name.to_owned();
-            move |source| RawError::Io { name, source }
-        };
-        let path = typed.canonicalize().map_err(io(&typed.display().to_string()))?;
-        let name = if path == typed {
-            path.display().to_string()
-        } else {
-            format!("{} (which is {})", typed.display(), path.display())
-        };
+        let name = typed.display().to_string();
+        let path = typed.canonicalize().map_err(|source| RawError::Io { name, source })?;
         if !path.starts_with("/dev") {
             return Err(RawError::NotBelowDev { path });
         }
+        let typed = typed.to_owned();
         if !typed.starts_with("/dev") || typed.components().any(|c| c.as_os_str() == "..") {
-            return Err(RawError::NotInFull { typed: typed.to_owned(), path });
+            return Err(RawError::NotInFull { typed, path });
         }
-        check_consent(typed, &name, consent)?;
-        let number = number(&path)
-            .ok_or_else(|| io(&name)(io::Error::other("it is no block device any more")))?;
+        let is =
+            if path == typed { String::new() } else { format!(" (which is {})", path.display()) };
+        let name = format!("{}{is}", typed.display());
+        match consent {
+            Consent::Destroy(confirmed) if *confirmed != typed => {
+                return Err(RawError::ConfirmedAnother { confirmed: confirmed.clone(), typed });
+            }
+            Consent::None => return Err(RawError::NotConfirmed { name, typed }),
+            Consent::Destroy(_) | Consent::Read => {}
+        }
         let reading = *consent == Consent::Read;
+        let own = own.map(str::to_owned);
+        let mut raw = Self { path, bytes: 0, name, reading, own, lock: None };
+        let number = raw.number()?;
         if !reading {
             if root.number::<u8>(format!("{}/ro", directory(number))) == Some(1) {
-                return Err(RawError::ReadOnly { name, path });
+                return Err(RawError::ReadOnly { name: raw.name, path: raw.path });
             }
-            check_unused(root, number, &name)?;
+            raw.check_unused(root, number)?;
         }
-        let file = if reading { File::open(&path) } else { open_to_write(&path) };
-        let mut file = file.map_err(|error| refused(&path, &name, error))?;
-        let bytes = file.seek(SeekFrom::End(0)).map_err(io(&name))?;
+        let file = if reading { File::open(&raw.path) } else { open_to_write(&raw.path) };
+        let mut file = file.map_err(|error| raw.refused(error))?;
+        raw.bytes = file.seek(SeekFrom::End(0)).map_err(|error| raw.io(error))?;
         if !reading {
-            check_strangers(&file, bytes, own, &path, &name)?;
+            raw.check_strangers(&file)?;
         }
         drop(file);
-        let own = own.map(str::to_owned);
-        Ok(Self { _lock: lock(&path, &name)?, path, bytes, name, reading, own })
+        raw.lock = Some(raw.lock()?);
+        Ok(raw)
     }
 
     /// Looks again, between two cases: nobody holds it exclusively then, and somebody may have
@@ -218,112 +181,115 @@ impl Raw {
         if self.reading {
             return Ok(());
         }
-        let io = |source| RawError::Io { name: self.name.clone(), source };
-        let gone = || io(io::Error::other("it is no block device any more"));
-        check_unused(root, number(&self.path).ok_or_else(gone)?, &self.name)?;
+        self.check_unused(root, self.number()?)?;
         // What is mounted in another namespace only this tells.
         let options = File::options().read(true).clone();
-        let file = exclusively(&self.path, options)
-            .map_err(|error| refused(&self.path, &self.name, error))?;
+        let file = exclusively(&self.path, options).map_err(|error| self.refused(error))?;
         if self.own.is_some() {
             // Nothing of ours is left on it between two cases, or what says that it is ours.
-            let own = self.own.as_deref();
-            return check_strangers(&file, self.bytes, own, &self.path, &self.name);
+            return self.check_strangers(&file);
         }
-        let found = signature::find_in_noise(&file, self.bytes).map_err(io)?;
-        check_unsigned(found, &self.path, &self.name)
+        let found = signature::find_in_noise(&file, self.bytes).map_err(|error| self.io(error))?;
+        self.check_unsigned(found)
     }
-}
 
-/// Why a device was not opened exclusively.
-fn refused(path: &Path, name: &str, error: io::Error) -> RawError {
-    let name = name.to_owned();
-    if error.kind() != io::ErrorKind::ResourceBusy {
-        return RawError::Io { name, source: error };
+    fn number(&self) -> Result<(u32, u32), RawError> {
+        let gone = || self.io(io::Error::other("it is no block device any more"));
+        number(&self.path).ok_or_else(gone)
     }
-    // Mounted in another namespace, part of a pool, held by a program.
-    RawError::InUse {
-        name,
-        by: "the kernel has it open exclusively for somebody".to_owned(),
-        remedy: format!("`lsblk {0}` and `fuser -v {0}` may say for whom", path.display()),
-    }
-}
 
-/// Nothing is on it but what `own` is the label of.
-fn check_strangers(
-    file: &File,
-    bytes: u64,
-    own: Option<&str>,
-    path: &Path,
-    name: &str,
-) -> Result<(), RawError> {
-    let io = |source| RawError::Io { name: name.to_owned(), source };
-    let label = label::find(file).map_err(io)?;
-    if label.is_some() && label.as_deref() == own {
-        return Ok(());
+    fn io(&self, source: io::Error) -> RawError {
+        RawError::Io { name: self.name.clone(), source }
     }
-    let found = signature::find(file, bytes).map_err(io)?;
-    match label.filter(|label| label::is_ours(label)) {
-        Some(label) => {
-            let kind = found.unwrap_or_else(|| "a filesystem".to_owned());
-            let found = format!(
-                "{kind}, labelled {label}: of a run of kvdyno that was killed, which `kvdyno \
-                 resume` goes on with"
-            );
-            Err(RawError::Signed { name: name.to_owned(), found, path: path.to_owned() })
-        }
-        None => check_unsigned(found, path, name),
-    }
-}
 
-fn check_consent(typed: &Path, name: &str, consent: &Consent) -> Result<(), RawError> {
-    let typed = typed.to_owned();
-    match consent {
-        Consent::Destroy(confirmed) if *confirmed != typed => {
-            Err(RawError::ConfirmedAnother { confirmed: confirmed.clone(), typed })
-        }
-        Consent::None => Err(RawError::NotConfirmed { name: name.to_owned(), typed }),
-        Consent::Destroy(_) | Consent::Read => Ok(()),
+    fn in_use(&self, by: impl Into<String>, remedy: impl Into<String>) -> RawError {
+        RawError::InUse { name: self.name.clone(), by: by.into(), remedy: remedy.into() }
     }
-}
 
-/// By number, so that it does not matter by which name it is in use: itself, its partitions, the
-/// disk it is a part of, and what is built on any of them.
-fn check_unused(root: &Root, number: (u32, u32), name: &str) -> Result<(), RawError> {
-    let in_use =
-        |by: String, remedy: String| Err(RawError::InUse { name: name.to_owned(), by, remedy });
-    let disk = root.path(directory(number)).join("../dev");
-    let disk = fs::read_to_string(disk).ok().and_then(|text| parse_number(&text));
-    let is_partition = root.path(directory(number)).join("partition").exists();
-    let whole = disk.filter(|_| is_partition).into_iter();
-    for number in std::iter::once(number).chain(partitions(root, number)).chain(whole) {
-        let device = Device::find(root, number).map_or("?".to_owned(), |device| device.name);
-        if let Some(mount) = mount::all(root).into_iter().find(|mount| mount.device == number) {
-            let point = mount.point.display();
-            return in_use(
-                format!("/dev/{device} is mounted at {point}"),
-                format!("if it may go: umount {point}"),
-            );
+    /// Why it was not opened exclusively.
+    fn refused(&self, error: io::Error) -> RawError {
+        if error.kind() != io::ErrorKind::ResourceBusy {
+            return self.io(error);
         }
-        if is_swap(root, &device) {
-            let remedy = format!("if it may go: swapoff /dev/{device}");
-            return in_use(format!("/dev/{device} is swap space"), remedy);
+        // Mounted in another namespace, part of a pool, held by a program.
+        let remedy =
+            format!("`lsblk {0}` and `fuser -v {0}` may say for whom", self.path.display());
+        self.in_use("the kernel has it open exclusively for somebody", remedy)
+    }
+
+    /// Nothing is on it but what its own label is on.
+    fn check_strangers(&self, file: &File) -> Result<(), RawError> {
+        let label = label::find(file).map_err(|error| self.io(error))?;
+        if label.is_some() && label == self.own {
+            return Ok(());
         }
-        if let Some(holder) = root.names(format!("{}/holders", directory(number))).first() {
-            let remedy = "take that apart first (dmsetup, vgchange -an, mdadm --stop)";
-            return in_use(format!("{holder} is built on /dev/{device}"), remedy.to_owned());
-        }
-        if let Some(other) = backed(root, &device) {
-            let remedy = format!("if it may go: losetup -d /dev/{other}");
-            return in_use(format!("/dev/{other} has /dev/{device} as its file"), remedy);
+        let found = signature::find(file, self.bytes).map_err(|error| self.io(error))?;
+        self.check_unsigned(match label.filter(|label| label::is_ours(label)) {
+            Some(label) => {
+                let kind = found.unwrap_or_else(|| "a filesystem".to_owned());
+                Some(format!(
+                    "{kind}, labelled {label}: of a run of kvdyno that was killed, which `kvdyno \
+                     resume` goes on with"
+                ))
+            }
+            None => found,
+        })
+    }
+
+    fn check_unsigned(&self, own: Option<String>) -> Result<(), RawError> {
+        match own.or_else(|| signature::by_blkid(&self.path)) {
+            Some(found) => {
+                let (name, path) = (self.name.clone(), self.path.clone());
+                Err(RawError::Signed { name, found, path })
+            }
+            None => Ok(()),
         }
     }
-    Ok(())
-}
 
-fn parse_number(text: &str) -> Option<(u32, u32)> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+    /// By number, so that it does not matter by which name it is in use: itself, its partitions, the
+    /// disk it is a part of, and what is built on any of them.
+    fn check_unused(&self, root: &Root, number: (u32, u32)) -> Result<(), RawError> {
+        let disk = root.path(directory(number)).join("../dev");
+        let disk = fs::read_to_string(disk).ok().and_then(|text| parse_number(&text));
+        let is_partition = root.path(directory(number)).join("partition").exists();
+        let whole = disk.filter(|_| is_partition).into_iter();
+        for number in std::iter::once(number).chain(partitions(root, number)).chain(whole) {
+            let device = Device::find(root, number).map_or("?".to_owned(), |device| device.name);
+            let node = Path::new("/dev").join(&device);
+            if let Some(mount) = mount::all(root).into_iter().find(|mount| mount.device == number) {
+                let point = mount.point.display();
+                let by = format!("/dev/{device} is mounted at {point}");
+                return Err(self.in_use(by, format!("if it may go: umount {point}")));
+            }
+            let mut areas = swap::in_use(root).into_keys();
+            if areas.any(|area| area.canonicalize().unwrap_or(area) == node) {
+                let remedy = format!("if it may go: swapoff /dev/{device}");
+                return Err(self.in_use(format!("/dev/{device} is swap space"), remedy));
+            }
+            if let Some(holder) = root.names(format!("{}/holders", directory(number))).first() {
+                let remedy = "take that apart first (dmsetup, vgchange -an, mdadm --stop)";
+                return Err(self.in_use(format!("{holder} is built on /dev/{device}"), remedy));
+            }
+            let has_it = |other: &String| {
+                let file = root.text(format!("/sys/block/{other}/loop/backing_file"));
+                file.is_some_and(|file| Path::new(&file) == node)
+            };
+            if let Some(other) = root.names("/sys/block").into_iter().find(has_it) {
+                let by = format!("/dev/{other} has /dev/{device} as its file");
+                return Err(self.in_use(by, format!("if it may go: losetup -d /dev/{other}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The lock that udev respects. Another run of ours has it as well.
+    fn lock(&self) -> Result<File, RawError> {
+        let file = File::open(&self.path).map_err(|error| self.io(error))?;
+        let locked = flock(&file, FlockOperation::NonBlockingLockExclusive);
+        let by = "another run, or a program that partitions it, has it locked";
+        locked.map_err(|_| self.in_use(by, "wait for its end"))?;
+        Ok(file)
+    }
 }
 
 /// The partitions of a whole device.
@@ -334,24 +300,6 @@ fn partitions(root: &Root, number: (u32, u32)) -> Vec<(u32, u32)> {
     names.filter_map(|name| parse_number(&root.text(format!("{directory}/{name}/dev"))?)).collect()
 }
 
-fn is_swap(root: &Root, device: &str) -> bool {
-    let text = root.text("/proc/swaps").unwrap_or_default();
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-    names.into_iter().any(|name| {
-        let path = Path::new(name).canonicalize().unwrap_or_else(|_| PathBuf::from(name));
-        path == Path::new("/dev").join(device)
-    })
-}
-
-/// The loop device that has this device as its backing file.
-fn backed(root: &Root, device: &str) -> Option<String> {
-    let loops = root.names("/sys/block").into_iter().filter(|name| name.starts_with("loop"));
-    loops.into_iter().find(|name| {
-        let file = root.text(format!("/sys/block/{name}/loop/backing_file"));
-        file.is_some_and(|file| Path::new(&file) == Path::new("/dev").join(device))
-    })
-}
-
 /// Opens a device to write to it, exclusively: refused where a filesystem, swap, a volume manager
 /// or a program has it so, and none of them comes to have it meanwhile.
 pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
@@ -359,37 +307,7 @@ pub(super) fn open_to_write(path: &Path) -> io::Result<File> {
 }
 
 fn exclusively(path: &Path, mut options: OpenOptions) -> io::Result<File> {
-    let begun = Instant::now();
     options.custom_flags(OFlags::EXCL.bits().cast_signed());
-    loop {
-        match options.open(path) {
-            Err(error)
-                if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < PATIENCE =>
-            {
-                thread::sleep(Duration::from_millis(10));
-            }
-            opened => return opened,
-        }
-    }
-}
-
-fn check_unsigned(own: Option<String>, path: &Path, name: &str) -> Result<(), RawError> {
-    match own.or_else(|| signature::by_blkid(path)) {
-        Some(found) => {
-            Err(RawError::Signed { name: name.to_owned(), found, path: path.to_owned() })
-        }
-        None => Ok(()),
-    }
-}
-
-/// The lock that udev respects. Another run of ours has it as well.
-fn lock(path: &Path, name: &str) -> Result<File, RawError> {
-    let io = |source| RawError::Io { name: name.to_owned(), source };
-    let file = File::open(path).map_err(io)?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| RawError::InUse {
-        name: name.to_owned(),
-        by: "another run, or a program that partitions it, has it locked".to_owned(),
-        remedy: "wait for its end".to_owned(),
-    })?;
-    Ok(file)
+    let is_held = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    retry(PATIENCE, Duration::from_millis(10), is_held, || options.open(path))
 }

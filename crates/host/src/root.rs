@@ -1,7 +1,9 @@
 //! Where `/proc` and `/sys` are read from: the running system, or a directory that holds copies.
 
+use procfs_core::FromRead;
 use std::fs;
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -55,6 +57,16 @@ impl Root {
     /// A file that holds one number.
     pub fn number<T: FromStr>(&self, absolute: impl AsRef<Path>) -> Option<T> {
         self.text(absolute)?.parse().ok()
+    }
+
+    /// A file of `/proc` as `procfs-core` takes it apart; `None` where it cannot be read, or is not
+    /// what it should be. Read by ourselves is what that is too narrow or too slow for: of
+    /// `mountinfo` it forgets the order of options, and that a path may have escapes; loads and
+    /// pressures it rounds to 32 bits; `meminfo`, `status` and `limits` it takes whole or not at all
+    /// (sandboxes show a part); and of `stat` and `cpuinfo` it reads every processor's lines, where
+    /// we need one, some of it ten times a second.
+    pub(super) fn parsed<T: FromRead>(&self, absolute: impl AsRef<Path>) -> Option<T> {
+        T::from_file(self.path(absolute)).ok()
     }
 
     /// A switch: a file that holds `0` or `1`.
@@ -111,72 +123,18 @@ pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
     })
 }
 
-#[cfg(any(test, feature = "testing"))]
-pub mod fake {
-    //! A tree of copies for tests.
-
-    #![allow(
-        missing_docs,
-        clippy::unwrap_used,
-        clippy::missing_panics_doc,
-        reason = "a test's helpers fail as it does"
-    )]
-
-    use super::Root;
-    use std::fs;
-    use std::os::unix::fs::symlink;
-
-    /// This process's number in a fake tree.
-    pub const PID: u32 = 4242;
-
-    /// A directory that plays `/`.
-    pub struct Fake {
-        _directory: tempfile::TempDir,
-        pub root: Root,
-    }
-
-    impl Default for Fake {
-        fn default() -> Self {
-            Self::new()
-        }
-    }
-
-    impl Fake {
-        pub fn new() -> Self {
-            let directory = tempfile::tempdir().unwrap();
-            let root = Root::at(directory.path(), PID);
-            Self { _directory: directory, root }
-        }
-
-        /// Puts a file there.
-        #[must_use]
-        pub fn file(self, path: &str, text: &str) -> Self {
-            let path = self.root.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-            self
-        }
-
-        /// Puts a symbolic link there.
-        #[must_use]
-        pub fn link(self, path: &str, to: &str) -> Self {
-            let path = self.root.path(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            symlink(to, path).unwrap();
-            self
-        }
-
-        /// What a file holds now.
-        pub fn read(&self, path: &str) -> String {
-            fs::read_to_string(self.root.path(path)).unwrap()
-        }
-    }
+/// The ranges in a list of the kernel's: `0-3,8`.
+pub fn ranges(list: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
+    list.trim().split(',').filter_map(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::fake::Fake;
     use super::*;
+    use crate::testing::Fake;
 
     #[test]
     fn a_tree_of_copies_is_read_in_place_of_the_system() {

@@ -52,7 +52,7 @@ const LIMITS: [&str; 3] = ["Max open files", "Max locked memory", "Max address s
 pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
     let mut settings = BTreeMap::new();
     let paths = PATHS.iter().map(|path| (*path).to_owned());
-    for path in paths.chain(damon_states(root)).chain(idle_states(root)).chain(flaws(root)) {
+    for path in paths.chain(found(root)) {
         if let Some(text) = root.text(&path) {
             settings.insert(path, text);
         }
@@ -86,26 +86,20 @@ fn limits_above(root: &Root) -> impl Iterator<Item = (String, String)> {
     })
 }
 
-/// The states that an idle processor may fall into: name, time to wake up, switched off.
-fn idle_states(root: &Root) -> impl Iterator<Item = String> + use<> {
-    const DIRECTORY: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
-    let states = root.names(DIRECTORY).into_iter().filter(|name| name.starts_with("state"));
-    states.flat_map(|state| {
-        ["name", "latency", "disable"].map(|file| format!("{DIRECTORY}/{state}/{file}"))
-    })
-}
-
-/// The processor's flaws, and what the kernel does about each.
-fn flaws(root: &Root) -> impl Iterator<Item = String> + use<> {
-    let names = root.names(FLAWS).into_iter();
-    names.map(|name| format!("{FLAWS}/{name}"))
-}
-
-/// The files that say whether a DAMON thread runs: it may evict cold cache by itself.
-fn damon_states(root: &Root) -> impl Iterator<Item = String> + use<> {
-    const DIRECTORY: &str = "/sys/kernel/mm/damon/admin/kdamonds";
-    let threads = root.names(DIRECTORY).into_iter().filter(|name| name.parse::<u32>().is_ok());
-    threads.map(|thread| format!("{DIRECTORY}/{thread}/state"))
+/// Files whose names depend on the machine: the states that an idle processor may fall into (name,
+/// time to wake up, switched off); its flaws, and what the kernel does about each; whether a DAMON
+/// thread runs, which may evict cold cache by itself.
+fn found(root: &Root) -> Vec<String> {
+    const IDLE: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
+    const DAMON: &str = "/sys/kernel/mm/damon/admin/kdamonds";
+    let mut paths: Vec<String> =
+        root.names(FLAWS).into_iter().map(|name| format!("{FLAWS}/{name}")).collect();
+    for state in root.names(IDLE).iter().filter(|name| name.starts_with("state")) {
+        paths.extend(["name", "latency", "disable"].map(|file| format!("{IDLE}/{state}/{file}")));
+    }
+    let threads = root.names(DAMON).into_iter().filter(|name| name.parse::<u32>().is_ok());
+    paths.extend(threads.map(|thread| format!("{DAMON}/{thread}/state")));
+    paths
 }
 
 /// Soft and hard limit: the columns after the name, which holds spaces.
@@ -117,7 +111,7 @@ fn limit<'a>(limits: &'a str, name: &str) -> Option<(&'a str, &'a str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     #[test]

@@ -1,4 +1,4 @@
-//! What the tests of this module share: folders on a real filesystem, and skipping in sight.
+//! What tests share: trees of copies, folders on a real filesystem, and skipping in sight.
 
 #![allow(
     missing_docs,
@@ -10,10 +10,58 @@
 use super::volume::Medium;
 use super::{Root, Volume};
 pub use kvdyno_testing::{is_asked_for, needs_root, skipped};
+use std::fs;
 #[cfg(test)]
 use std::io::Write;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// This process's number in a fake tree.
+pub const PID: u32 = 4242;
+
+/// A directory that plays `/`.
+pub struct Fake {
+    _directory: tempfile::TempDir,
+    pub root: Root,
+}
+
+impl Default for Fake {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Fake {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Root::at(directory.path(), PID);
+        Self { _directory: directory, root }
+    }
+
+    /// Puts a file there.
+    #[must_use]
+    pub fn file(self, path: &str, text: &str) -> Self {
+        let path = self.root.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Puts a symbolic link there.
+    #[must_use]
+    pub fn link(self, path: &str, to: &str) -> Self {
+        let path = self.root.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        symlink(to, path).unwrap();
+        self
+    }
+
+    /// What a file holds now.
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root.path(path)).unwrap()
+    }
+}
 
 /// A folder on a real filesystem (`/tmp` often is in memory), or a line that says why this test
 /// cannot test here.

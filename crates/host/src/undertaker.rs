@@ -5,12 +5,10 @@
 //! nothing else, and no work while we live. Why it is there:
 //! docs/decisions/0009-an-undertaker.md.
 
-use super::Root;
-use super::group;
-use super::swap::{self, Swap, Wanted};
+use super::swap::{Swap, Wanted};
+use super::{Root, group, leftovers};
 use kvdyno_record::tier::SwapRecord;
 use rustix::net::sockopt::socket_peercred;
-use rustix::process::{Pid, RawPid};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -78,7 +76,7 @@ impl Drop for Undertaker {
         let _ = say(&self.stream, &Request::Done);
         let _ = self.child.wait();
         // It may have been killed, or there was no room for what was in a case's swap.
-        swap::sweep_own(&Root::system());
+        leftovers::take_back(&Root::system());
     }
 }
 
@@ -92,20 +90,14 @@ fn say(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
 /// which it knows who started it.
 pub fn attend(root: &Root) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let owner = Pid::as_raw(Some(socket_peercred(&stream)?.pid));
+    let owner = socket_peercred(&stream)?.pid.as_raw_nonzero().get().unsigned_abs();
     let mut swap = None;
     if listen(root, &stream, &mut swap).is_err() {
         // First those that could still use the swap: what is theirs need not be read back.
-        bury(root, owner);
+        group::bury(root, owner);
     }
     drop(swap);
     Ok(())
-}
-
-fn bury(root: &Root, owner: RawPid) {
-    if let Ok(owner) = u32::try_from(owner) {
-        group::bury(root, owner);
-    }
 }
 
 /// Does what it is told until it is not needed any more. Fails where the other end is gone without

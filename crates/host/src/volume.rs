@@ -96,16 +96,9 @@ impl Volume {
     /// A block device itself: all of it is free to whoever may have it.
     fn raw(root: &Root, path: PathBuf, number: (u32, u32)) -> Self {
         let bytes = raw::bytes(root, &path);
-        let mount = Mount {
-            id: 0,
-            device: number,
-            root: "/".to_owned(),
-            point: path.clone(),
-            options: String::new(),
-            kind: RAW.to_owned(),
-            source: path.display().to_string(),
-            super_options: String::new(),
-        };
+        let (point, kind) = (path.clone(), RAW.to_owned());
+        let source = path.display().to_string();
+        let mount = Mount { device: number, point, kind, source, ..Mount::default() };
         Self {
             device: device(root, number, Some(&mount)),
             mount: Some(mount),
@@ -175,7 +168,7 @@ fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Devi
 
 #[cfg(test)]
 mod tests {
-    use super::super::root::fake::Fake;
+    use super::super::testing::Fake;
     use super::*;
 
     fn disk(fake: Fake) -> Fake {

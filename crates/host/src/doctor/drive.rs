@@ -1,6 +1,6 @@
 //! Checks on the drive: its queue, its health, and the way to it.
 
-use super::{Check, setting};
+use super::{Rule, rule, seen, setting};
 use crate::drive::chosen;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
@@ -8,195 +8,139 @@ use kvdyno_record::units;
 /// More than this is read for a fault on one page.
 const READAHEAD_BYTES_MAX: u64 = 128 << 10;
 
-pub(super) fn checks(host: &Host, drive: &Drive) -> Vec<Check> {
-    let rules: [fn(&Drive) -> Option<Check>; 10] = [
-        readahead,
-        iostats,
-        rotational,
-        scheduler,
-        write_throttling,
-        write_cache,
-        fua,
-        request_queue,
-        block_size,
-        zoned,
-    ];
-    let mut checks: Vec<Check> = rules.iter().filter_map(|rule| rule(drive)).collect();
-    checks.push(drive_health(host, drive));
-    if drive.name.starts_with("nvme") {
-        let rules: [fn(&Host, &Drive) -> Option<Check>; 4] =
-            [io_poll, nvme_power, pcie_power, pcie_link];
-        checks.extend(rules.iter().filter_map(|rule| rule(host, drive)));
-    }
-    checks
-}
+const ASPM: &str = "/sys/module/pcie_aspm/parameters/policy";
+
+pub(super) const RULES: &[Rule] = &[
+    rule("readahead", |host| {
+        let bytes = host.drive.as_ref()?.read_ahead_bytes?;
+        let why = "a fault on one page of a mapped file reads this much unless the engine says \
+                   MADV_RANDOM: 110 times slower at 8 MiB";
+        let remedy = echo(host, "128", "read_ahead_kb")?;
+        seen(units::bytes(bytes), why).warn_if(bytes > READAHEAD_BYTES_MAX, remedy)
+    }),
+    rule("iostats", |host| {
+        let on = host.drive.as_ref()?.iostats?;
+        seen(if on { "1" } else { "0" }, "without them the kernel counts no I/O of this device")
+            .warn_if(!on, echo(host, "1", "iostats")?)
+    }),
+    rule("rotational", |host| {
+        let turns = host.drive.as_ref()?.rotational?;
+        let why = "what the kernel takes the drive for; virtual drives are often wrong";
+        seen(if turns { "1 (a disk that turns)" } else { "0 (flash)" }, why).info()
+    }),
+    rule("scheduler", |host| {
+        let drive = host.drive.as_ref()?;
+        let scheduler = drive.scheduler.as_deref()?;
+        let fast = drive.name.starts_with("nvme") || drive.name.starts_with("vd");
+        let why = "a scheduler costs CPU and merges requests; fast drives need none";
+        match seen(scheduler, why) {
+            slow if !fast && scheduler != "none" => slow.info(),
+            check => check.info_if(scheduler != "none", echo(host, "none", "scheduler")?),
+        }
+    }),
+    rule("write_throttling", |host| {
+        let us = queue(host, "wbt_lat_usec")?;
+        let value = if us == "0" { "off" } else { &format!("{us} us") };
+        seen(value, "writes in the background are throttled for the sake of reads")
+            .info_if(us != "0", echo(host, "0", "wbt_lat_usec")?)
+    }),
+    rule("write_cache", |host| {
+        let cache = host.drive.as_ref()?.write_cache.as_deref()?;
+        seen(cache, "with a write-back cache a commit costs a flush").info()
+    }),
+    rule("fua", |host| {
+        let value = if queue(host, "fua")? == "0" { "no" } else { "yes" };
+        seen(value, "without forced unit access a commit flushes all that the drive has cached")
+            .ok()
+    }),
+    rule("request_queue", |host| {
+        let requests = queue(host, "nr_requests")?;
+        let most = queue(host, "max_sectors_kb").map(|kib| format!(" of at most {kib} KiB"));
+        let value = format!("{requests} requests{}", most.unwrap_or_default());
+        seen(value, "what is over that waits outside of the drive's sight").ok()
+    }),
+    rule("block_size", |host| {
+        let logical = queue(host, "logical_block_size")?;
+        let value = format!("{logical} logical, {} physical", queue(host, "physical_block_size")?);
+        seen(value, "a smaller or unaligned write makes the drive read first").ok()
+    }),
+    rule("zoned", |host| {
+        let why = "zones are written from their beginning to their end only";
+        match queue(host, "zoned")? {
+            "none" => seen("no", why).ok(),
+            kind => seen(kind, why).info(),
+        }
+    }),
+    rule("drive_health", |host| {
+        let drive = host.drive.as_ref()?;
+        let why = "a worn drive cleans up more, and a hot one slows itself down";
+        let not_told = "not told by this drive";
+        match (&drive.health, &drive.name) {
+            (Some(health), _) => seen(format!("{} ({})", health.in_words(), health.source), why)
+                .warn_if(
+                    health.is_unwell(),
+                    "cool it; replace a drive that is worn or says that it is failing",
+                ),
+            (None, name) if name.starts_with("nvme") && !host.root => {
+                seen("not told to this user", why).info_if(true, "run as root")
+            }
+            (None, name) if name.starts_with("sd") => {
+                seen(not_told, why).info_if(true, "install smartmontools, and run as root")
+            }
+            _ => seen(not_told, why).info(),
+        }
+    }),
+    rule("io_poll", |host| {
+        nvme(host)?;
+        let queues = setting(host, "/sys/module/nvme/parameters/poll_queues")?;
+        let value = format!("{} poll queues", if queues == "0" { "no" } else { queues });
+        seen(value, "an engine that polls for answers needs queues without interrupts")
+            .info_if(queues == "0", "boot with nvme.poll_queues=2, for engines that poll")
+    }),
+    rule("nvme_power", |host| {
+        nvme(host)?;
+        let us = setting(host, "/sys/module/nvme_core/parameters/default_ps_max_latency_us")?;
+        let asleep = format!("sleeps if it wakes within {us} us");
+        let value = if us == "0" { "stays awake" } else { &asleep };
+        seen(value, "a drive that sleeps between requests takes as long to wake up")
+            .info_if(us != "0", "boot with nvme_core.default_ps_max_latency_us=0")
+    }),
+    rule("pcie_power", |host| {
+        nvme(host)?;
+        let policy = chosen(setting(host, ASPM)?);
+        seen(policy, "a link that sleeps adds microseconds to the first request after a pause")
+            .info_if(policy != "performance", format!("echo performance > {ASPM}"))
+    }),
+    rule("pcie_link", |host| {
+        let path = format!("/sys/block/{}/device/device", nvme(host)?.name);
+        let file = |file| setting(host, &format!("{path}/{file}"));
+        let (speed, width) = (file("current_link_speed")?, file("current_link_width")?);
+        let best = file("max_link_speed").zip(file("max_link_width"))?;
+        let slow = (speed, width) != best;
+        let of = if slow { format!(", of {} x{}", best.0, best.1) } else { String::new() };
+        let why = "a drive in a slower or narrower slot is not as fast as it could be";
+        seen(format!("{speed} x{width}{of}"), why)
+            .warn_if(slow, "put it into a slot of its speed and width")
+    }),
+];
 
 /// A file of `queue/`, as it reads.
-fn queue<'d>(drive: &'d Drive, file: &str) -> Option<&'d str> {
-    drive.queue.get(file).map(String::as_str)
+fn queue<'h>(host: &'h Host, file: &str) -> Option<&'h str> {
+    host.drive.as_ref()?.queue.get(file).map(String::as_str)
 }
 
-fn switch(drive: &Drive, file: &str) -> String {
-    format!("/sys/block/{}/queue/{file}", drive.name)
+/// The command that sets a file of `queue/`.
+fn echo(host: &Host, value: &str, file: &str) -> Option<String> {
+    Some(format!("echo {value} > /sys/block/{}/queue/{file}", host.drive.as_ref()?.name))
 }
 
-fn readahead(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "a fault on one page of a mapped file reads this much unless the engine \
-         says MADV_RANDOM: 110 times slower at 8 MiB";
-    let bytes = drive.read_ahead_bytes?;
-    let value = units::bytes(bytes);
-    Some(if bytes > READAHEAD_BYTES_MAX {
-        Check::warning("readahead", value, WHY)
-            .change(format!("echo 128 > {}", switch(drive, "read_ahead_kb")))
-    } else {
-        Check::ok("readahead", value, WHY)
-    })
-}
-
-fn iostats(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "without them the kernel counts no I/O of this device";
-    Some(if drive.iostats? {
-        Check::ok("iostats", "1", WHY)
-    } else {
-        Check::warning("iostats", "0", WHY).change(format!("echo 1 > {}", switch(drive, "iostats")))
-    })
-}
-
-fn rotational(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "what the kernel takes the drive for; virtual drives are often wrong";
-    let value = if drive.rotational? { "1 (a disk that turns)" } else { "0 (flash)" };
-    Some(Check::info("rotational", value, WHY))
-}
-
-fn scheduler(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "a scheduler costs CPU and merges requests; fast drives need none";
-    let fast = drive.name.starts_with("nvme") || drive.name.starts_with("vd");
-    Some(match drive.scheduler.as_deref()? {
-        "none" => Check::ok("scheduler", "none", WHY),
-        other if fast => Check::info("scheduler", other, WHY)
-            .change(format!("echo none > {}", switch(drive, "scheduler"))),
-        other => Check::info("scheduler", other, WHY),
-    })
-}
-
-fn write_throttling(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "writes in the background are throttled for the sake of reads";
-    Some(match queue(drive, "wbt_lat_usec")? {
-        "0" => Check::ok("write_throttling", "off", WHY),
-        us => Check::info("write_throttling", format!("{us} us"), WHY)
-            .change(format!("echo 0 > {}", switch(drive, "wbt_lat_usec"))),
-    })
-}
-
-fn write_cache(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "with a write-back cache a commit costs a flush";
-    Some(Check::info("write_cache", drive.write_cache.as_deref()?, WHY))
-}
-
-fn fua(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "without forced unit access a commit flushes all that the drive has cached";
-    Some(match queue(drive, "fua")? {
-        "0" => Check::ok("fua", "no", WHY),
-        _ => Check::ok("fua", "yes", WHY),
-    })
-}
-
-fn request_queue(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "what is over that waits outside of the drive's sight";
-    let requests = queue(drive, "nr_requests")?;
-    let value = match queue(drive, "max_sectors_kb") {
-        Some(kib) => format!("{requests} requests of at most {kib} KiB"),
-        None => format!("{requests} requests"),
-    };
-    Some(Check::ok("request_queue", value, WHY))
-}
-
-fn block_size(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "a smaller or unaligned write makes the drive read first";
-    let logical = queue(drive, "logical_block_size")?;
-    let physical = queue(drive, "physical_block_size")?;
-    Some(Check::ok("block_size", format!("{logical} logical, {physical} physical"), WHY))
-}
-
-fn zoned(drive: &Drive) -> Option<Check> {
-    const WHY: &str = "zones are written from their beginning to their end only";
-    Some(match queue(drive, "zoned")? {
-        "none" => Check::ok("zoned", "no", WHY),
-        kind => Check::info("zoned", kind, WHY),
-    })
-}
-
-fn drive_health(host: &Host, drive: &Drive) -> Check {
-    const WHY: &str = "a worn drive cleans up more, and a hot one slows itself down";
-    let Some(health) = &drive.health else {
-        return match drive.name.as_str() {
-            name if name.starts_with("nvme") && !host.root => {
-                Check::info("drive_health", "not told to this user", WHY).change("run as root")
-            }
-            name if name.starts_with("sd") => {
-                Check::info("drive_health", "not told by this drive", WHY)
-                    .change("install smartmontools, and run as root")
-            }
-            _ => Check::info("drive_health", "not told by this drive", WHY),
-        };
-    };
-    let value = format!("{} ({})", health.in_words(), health.source);
-    if health.is_unwell() {
-        Check::warning("drive_health", value, WHY)
-            .change("cool it; replace a drive that is worn or says that it is failing")
-    } else {
-        Check::ok("drive_health", value, WHY)
-    }
-}
-
-fn io_poll(host: &Host, _: &Drive) -> Option<Check> {
-    const WHY: &str = "an engine that polls for answers needs queues without interrupts";
-    Some(match setting(host, "/sys/module/nvme/parameters/poll_queues")? {
-        "0" => Check::info("io_poll", "no poll queues", WHY)
-            .change("boot with nvme.poll_queues=2, for engines that poll"),
-        queues => Check::ok("io_poll", format!("{queues} poll queues"), WHY),
-    })
-}
-
-fn nvme_power(host: &Host, _: &Drive) -> Option<Check> {
-    const WHY: &str = "a drive that sleeps between requests takes as long to wake up";
-    let path = "/sys/module/nvme_core/parameters/default_ps_max_latency_us";
-    Some(match setting(host, path)? {
-        "0" => Check::ok("nvme_power", "stays awake", WHY),
-        us => Check::info("nvme_power", format!("sleeps if it wakes within {us} us"), WHY)
-            .change("boot with nvme_core.default_ps_max_latency_us=0"),
-    })
-}
-
-fn pcie_power(host: &Host, _: &Drive) -> Option<Check> {
-    const PATH: &str = "/sys/module/pcie_aspm/parameters/policy";
-    const WHY: &str = "a link that sleeps adds microseconds to the first request after a pause";
-    Some(match chosen(setting(host, PATH)?) {
-        "performance" => Check::ok("pcie_power", "performance", WHY),
-        policy => {
-            Check::info("pcie_power", policy, WHY).change(format!("echo performance > {PATH}"))
-        }
-    })
-}
-
-fn pcie_link(host: &Host, drive: &Drive) -> Option<Check> {
-    const WHY: &str = "a drive in a slower or narrower slot is not as fast as it could be";
-    let file = |file| setting(host, &format!("/sys/block/{}/device/device/{file}", drive.name));
-    let (speed, width) = (file("current_link_speed")?, file("current_link_width")?);
-    let best = file("max_link_speed").zip(file("max_link_width"))?;
-    let value = format!("{speed} x{width}");
-    Some(if (speed, width) == best {
-        Check::ok("pcie_link", value, WHY)
-    } else {
-        let (speed, width) = best;
-        Check::warning("pcie_link", format!("{value}, of {speed} x{width}"), WHY)
-            .change("put it into a slot of its speed and width")
-    })
+fn nvme(host: &Host) -> Option<&Drive> {
+    host.drive.as_ref().filter(|drive| drive.name.starts_with("nvme"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, of};
+    use super::super::{Severity, apply, of, one};
     use super::*;
     use kvdyno_record::host::DriveHealth;
 
@@ -223,7 +167,7 @@ mod tests {
             ]),
             ..Drive::default()
         };
-        let checks = checks(&Host::default(), &drive);
+        let checks = apply(RULES, &Host { drive: Some(drive.clone()), ..Host::default() });
         let readahead = of(&checks, "readahead").unwrap();
         assert_eq!(readahead.severity, Severity::Warning);
         assert_eq!(readahead.value, "8.00 MiB");
@@ -240,7 +184,12 @@ mod tests {
         assert_eq!(value("drive_health"), "not told by this drive");
         assert_eq!(of(&checks, "io_poll"), None);
         let drive = Drive { read_ahead_bytes: Some(128 << 10), ..drive };
-        assert_eq!(super::readahead(&drive).unwrap().severity, Severity::Ok);
+        assert_eq!(
+            one(RULES, "readahead", &Host { drive: Some(drive), ..Host::default() })
+                .unwrap()
+                .severity,
+            Severity::Ok
+        );
     }
 
     #[test]
@@ -256,10 +205,10 @@ mod tests {
                 (&format!("{link}/current_link_width"), "2"),
                 (&format!("{link}/max_link_width"), "4"),
             ]),
+            drive: Some(Drive { name: "nvme0n1".to_owned(), ..Drive::default() }),
             ..Host::default()
         };
-        let drive = Drive { name: "nvme0n1".to_owned(), ..Drive::default() };
-        let checks = checks(&host, &drive);
+        let checks = apply(RULES, &host);
         for id in ["io_poll", "nvme_power", "pcie_power", "drive_health"] {
             let check = of(&checks, id).unwrap();
             assert_eq!((check.severity, check.remedy.is_some()), (Severity::Info, true), "{id}");
@@ -273,7 +222,7 @@ mod tests {
     fn wear_and_warmth() {
         let told = |health: DriveHealth| {
             let drive = Drive { health: Some(health), ..Drive::default() };
-            drive_health(&Host::default(), &drive)
+            one(RULES, "drive_health", &Host { drive: Some(drive), ..Host::default() }).unwrap()
         };
         let well = DriveHealth {
             source: "NVMe log 2".to_owned(),

@@ -1,114 +1,88 @@
 //! Checks on clocks, neighbours and the kernel.
 
-use super::Check;
-use kvdyno_record::host::Host;
+use super::{Check, Rule, Severity, rule, seen};
+use kvdyno_record::units;
 
 /// A waiting share of the last 10 s, in percent, that is not idle.
 const PRESSURE_MAX: f64 = 5.0;
 
-pub(super) fn checks(host: &Host) -> Vec<Check> {
-    let mut checks = vec![kernel(&host.kernel), pressure(host)];
-    let rules: [fn(&Host) -> Option<Check>; 4] = [clocksource, virtual_machine, steal, load];
-    checks.extend(rules.iter().filter_map(|rule| rule(host)));
-    checks
-}
-
-fn kernel(release: &str) -> Check {
-    const WHY: &str = "from 6.5 cachestat proves what is cached; from 5.19 groups have a peak";
-    let mut parts = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
-    let version: Option<(u32, u32)> = parts.next().flatten().zip(parts.next().flatten());
-    match version {
-        Some(version) if version >= (6, 5) => Check::ok("kernel", release, WHY),
-        _ => Check::info("kernel", release, WHY).change("use Linux 6.5 or newer"),
-    }
-}
-
-fn clocksource(host: &Host) -> Option<Check> {
-    const WHY: &str = "other clocks are read by a system call, 200 ns and more each time";
-    let clock = host.machine.clocksource.as_deref()?;
-    let fast = ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase"];
-    Some(if fast.contains(&clock) {
-        Check::ok("clocksource", clock, WHY)
-    } else {
-        Check::warning("clocksource", clock, WHY)
-            .change("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource")
-    })
-}
-
-fn virtual_machine(host: &Host) -> Option<Check> {
-    const WHY: &str = "tails are the host's, and so may be the cache under the drive";
-    Some(if host.machine.virtual_machine? {
-        Check::info("virtual_machine", "yes", WHY)
-    } else {
-        Check::ok("virtual_machine", "no", WHY)
-    })
-}
-
-fn steal(host: &Host) -> Option<Check> {
-    const WHY: &str = "time that the hypervisor gave to others; it is read around each phase";
-    let stolen = host.machine.steal_ns?;
-    let value = format!("{} since boot", kvdyno_record::units::duration(stolen));
-    Some(match stolen {
-        0 => Check::ok("steal", value, WHY),
-        _ => Check::info("steal", value, WHY),
-    })
-}
-
-fn load(host: &Host) -> Option<Check> {
-    const WHY: &str = "something else runs here";
-    let load = host.machine.load_1m?;
-    let busy = load > 0.5 * f64::from(host.machine.cpus.max(1));
-    let value = format!("{load} on {} processors", host.machine.cpus);
-    Some(if busy {
-        Check::warning("load", value, WHY).change("wait until the machine is idle")
-    } else {
-        Check::ok("load", value, WHY)
-    })
-}
-
-fn pressure(host: &Host) -> Check {
-    const WHY: &str = "tasks waited for a resource in the last 10 seconds: the host is not idle";
-    let shares = &host.machine.pressure_some_avg10;
-    let worst = shares.values().copied().fold(0.0, f64::max);
-    let words: Vec<String> =
-        shares.iter().map(|(resource, share)| format!("{resource} {share} %")).collect();
-    let value = words.join(", ");
-    if shares.is_empty() {
-        Check::info("pressure", "not told here", WHY).change("boot with psi=1")
-    } else if worst > PRESSURE_MAX {
-        Check::warning("pressure", value, WHY).change("wait until the machine is idle")
-    } else {
-        Check::ok("pressure", value, WHY)
-    }
-}
-
 /// A gap of this length in a thread that does nothing but read the clock is worth knowing.
 const HICCUP_NS: u64 = 1_000_000;
+
+pub(super) const RULES: &[Rule] = &[
+    rule("kernel", |host| {
+        let release = host.kernel.as_str();
+        let mut parts = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
+        let version: Option<(u32, u32)> = parts.next().flatten().zip(parts.next().flatten());
+        seen(release, "from 6.5 cachestat proves what is cached; from 5.19 groups have a peak")
+            .info_if(version < Some((6, 5)), "use Linux 6.5 or newer")
+    }),
+    rule("pressure", |host| {
+        let shares = &host.machine.pressure_some_avg10;
+        let why = "tasks waited for a resource in the last 10 seconds: the host is not idle";
+        if shares.is_empty() {
+            return seen("not told here", why).info_if(true, "boot with psi=1");
+        }
+        let words: Vec<String> =
+            shares.iter().map(|(resource, share)| format!("{resource} {share} %")).collect();
+        let busy = shares.values().any(|share| *share > PRESSURE_MAX);
+        seen(words.join(", "), why).warn_if(busy, "wait until the machine is idle")
+    }),
+    rule("clocksource", |host| {
+        let clock = host.machine.clocksource.as_deref()?;
+        let fast =
+            ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "timebase"];
+        seen(clock, "other clocks are read by a system call, 200 ns and more each time").warn_if(
+            !fast.contains(&clock),
+            "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+        )
+    }),
+    rule("virtual_machine", |host| {
+        let why = "tails are the host's, and so may be the cache under the drive";
+        if host.machine.virtual_machine? { seen("yes", why).info() } else { seen("no", why).ok() }
+    }),
+    rule("steal", |host| {
+        let stolen = host.machine.steal_ns?;
+        let why = "time that the hypervisor gave to others; it is read around each phase";
+        let check = seen(format!("{} since boot", units::duration(stolen)), why);
+        if stolen == 0 { check.ok() } else { check.info() }
+    }),
+    rule("load", |host| {
+        let (load, cpus) = (host.machine.load_1m?, host.machine.cpus);
+        let busy = load > 0.5 * f64::from(cpus.max(1));
+        seen(format!("{load} on {cpus} processors"), "something else runs here")
+            .warn_if(busy, "wait until the machine is idle")
+    }),
+];
 
 /// Not of the recorded host: taken now, by [`crate::hiccups`], and told in words by whoever
 /// read them.
 pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Check {
-    const WHY: &str = "an idle thread was stopped for so long: latencies below this are noise";
+    let why = "an idle thread was stopped for so long: latencies below this are noise";
+    let check = Check { id: "scheduling jitter", ..seen(gaps, why) };
     if max_ns < HICCUP_NS {
-        Check::ok("scheduling jitter", gaps, WHY)
-    } else {
-        Check::info("scheduling jitter", gaps, WHY)
-            .change("a machine of one's own, its interrupts and services kept off some processors")
+        return check;
     }
+    let remedy = "a machine of one's own, its interrupts and services kept off some processors";
+    Check { severity: Severity::Info, remedy: Some(remedy.to_owned()), ..check }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, of};
+    use super::super::{Severity, apply, of, one};
     use super::*;
-    use kvdyno_record::host::Machine;
+    use kvdyno_record::host::{Host, Machine};
 
     #[test]
     fn kernels() {
-        assert_eq!(kernel("6.18.44-fc").severity, Severity::Ok);
-        assert_eq!(kernel("6.1.0-13-amd64").severity, Severity::Info);
-        assert_eq!(kernel("10.0").severity, Severity::Ok);
-        assert_eq!(kernel("").severity, Severity::Info);
+        let severity = |kernel: &str| {
+            let host = Host { kernel: kernel.to_owned(), ..Host::default() };
+            one(RULES, "kernel", &host).unwrap().severity
+        };
+        assert_eq!(severity("6.18.44-fc"), Severity::Ok);
+        assert_eq!(severity("6.1.0-13-amd64"), Severity::Info);
+        assert_eq!(severity("10.0"), Severity::Ok);
+        assert_eq!(severity(""), Severity::Info);
     }
 
     #[test]
@@ -124,7 +98,7 @@ mod tests {
             },
             ..Host::default()
         };
-        let checks = checks(&host);
+        let checks = apply(RULES, &host);
         for id in ["clocksource", "load", "pressure"] {
             assert_eq!(of(&checks, id).unwrap().severity, Severity::Warning, "{id}");
         }
@@ -135,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_kernel_without_pressure_says_so() {
-        let check = pressure(&Host::default());
+        let check = one(RULES, "pressure", &Host::default()).unwrap();
         assert_eq!((check.severity, check.value.as_str()), (Severity::Info, "not told here"));
     }
 

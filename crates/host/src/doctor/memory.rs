@@ -1,167 +1,116 @@
 //! Checks on how the host manages memory.
 
-use super::{Check, setting};
+use super::{Rule, on_off, rule, seen, setting};
 use crate::drive::chosen;
-use kvdyno_record::host::{Host, settings};
+use kvdyno_record::host::settings;
 use kvdyno_record::units;
 
-pub(super) fn checks(host: &Host) -> Vec<Check> {
-    let mut checks = vec![swap(host)];
-    checks.extend(damon(host));
-    checks.extend(huge_pages(host));
-    let rules: [fn(&Host) -> Option<Check>; 9] = [
-        swappiness,
-        zswap,
-        ksm,
-        lru_gen,
-        overcommit,
-        map_count,
-        dirty_limit,
-        numa_balancing,
-        zone_reclaim,
-    ];
-    checks.extend(rules.iter().filter_map(|rule| rule(host)));
-    checks
-}
+const ZSWAP: &str = "/sys/module/zswap/parameters/enabled";
+const KSM: &str = "/sys/kernel/mm/ksm/run";
+const HUGE_PAGES: &str = "/sys/kernel/mm/transparent_hugepage";
 
-fn swap(host: &Host) -> Check {
-    const WHY: &str = "what does not fit could go to swap instead of failing";
-    match host.machine.swap_bytes {
-        0 => Check::ok("swap", "none", WHY),
-        bytes => Check::warning("swap", units::bytes(bytes), WHY).change("swapoff -a"),
-    }
-}
-
-fn swappiness(host: &Host) -> Option<Check> {
-    const WHY: &str = "how readily an engine's memory is swapped out to keep files cached";
-    let value = setting(host, "/proc/sys/vm/swappiness")?;
-    Some(match value {
-        value if host.machine.swap_bytes == 0 => {
-            Check::ok("swappiness", format!("{value}, without swap"), WHY)
+pub(super) const RULES: &[Rule] = &[
+    rule("swap", |host| {
+        let bytes = host.machine.swap_bytes;
+        let value = if bytes == 0 { "none" } else { &units::bytes(bytes) };
+        seen(value, "what does not fit could go to swap instead of failing")
+            .warn_if(bytes > 0, "swapoff -a")
+    }),
+    // DAMON's reclaim pages out what was not touched for a while, limit or no limit.
+    rule("damon", |host| {
+        host.settings.keys().find(|path| path.starts_with(settings::DAMON))?;
+        let on = host.damon_switch();
+        seen(
+            on_off(on.is_some()),
+            "its reclaim evicts cold page cache by itself, whatever the RAM limit",
+        )
+        .warn_if(on.is_some(), format!("echo off > {}", on.unwrap_or_default()))
+    }),
+    rule("transparent_hugepage", |host| {
+        let mode = host.machine.transparent_hugepage.as_deref()?;
+        let defrag = setting(host, &format!("{HUGE_PAGES}/defrag")).map(chosen);
+        let defrag = defrag.map(|defrag| format!(", defrag {defrag}")).unwrap_or_default();
+        let why = "`always` stalls on compaction and swells memory that is touched sparsely";
+        seen(format!("{mode}{defrag}"), why)
+            .warn_if(mode == "always", format!("echo madvise > {HUGE_PAGES}/enabled"))
+    }),
+    rule("swappiness", |host| {
+        let value = setting(host, "/proc/sys/vm/swappiness")?;
+        let swaps = host.machine.swap_bytes > 0;
+        let without = if swaps { "" } else { ", without swap" };
+        let why = "how readily an engine's memory is swapped out to keep files cached";
+        seen(format!("{value}{without}"), why)
+            .info_if(swaps && !["0", "1"].contains(&value), "sysctl vm.swappiness=1")
+    }),
+    rule("zswap", |host| {
+        let on = ["Y", "1"].contains(&setting(host, ZSWAP)?);
+        let swaps = host.machine.swap_bytes > 0;
+        let value = if on && !swaps { "on, without swap" } else { on_off(on) };
+        seen(value, "memory that is swapped out is kept compressed in RAM")
+            .warn_if(on && swaps, format!("echo N > {ZSWAP}"))
+    }),
+    rule("ksm", |host| {
+        let on = setting(host, KSM)? == "1";
+        seen(on_off(on), "a kernel thread compares and merges pages while we measure")
+            .warn_if(on, format!("echo 0 > {KSM}"))
+    }),
+    // Recorded, not judged: either kind of list is a kernel as people run it.
+    rule("lru_gen", |host| {
+        let value = setting(host, "/sys/kernel/mm/lru_gen/enabled")?;
+        let on = !value.trim_start_matches("0x").trim_matches('0').is_empty();
+        let words = if on { "generations (MGLRU)" } else { "two lists" };
+        let why = "decides which page is evicted: compare only kernels that have the same";
+        seen(format!("{words}, {value}"), why).ok()
+    }),
+    rule("overcommit", |host| {
+        let value = setting(host, "/proc/sys/vm/overcommit_memory")?;
+        seen(value, "with 2, large maps, as LMDB makes them, are refused")
+            .warn_if(value == "2", "sysctl vm.overcommit_memory=0")
+    }),
+    rule("max_map_count", |host| {
+        let maps: u64 = setting(host, "/proc/sys/vm/max_map_count")?.parse().ok()?;
+        seen(maps.to_string(), "engines that map many files run out of maps")
+            .info_if(maps < 262_144, "sysctl vm.max_map_count=262144")
+    }),
+    // How much a short run can leave in memory without any device seeing it.
+    rule("dirty_limit", |host| {
+        let number = |name| setting(host, &format!("/proc/sys/vm/{name}"))?.parse::<u64>().ok();
+        let limit = |bytes, ratio| match number(bytes)? {
+            0 => Some(host.machine.memory_bytes / 100 * number(ratio)?),
+            bytes => Some(bytes),
+        };
+        let mut value = units::bytes(limit("dirty_bytes", "dirty_ratio")?);
+        if let Some(bytes) = limit("dirty_background_bytes", "dirty_background_ratio") {
+            value += &format!(", written back from {}", units::bytes(bytes));
         }
-        "0" | "1" => Check::ok("swappiness", value, WHY),
-        value => Check::info("swappiness", value, WHY).change("sysctl vm.swappiness=1"),
-    })
-}
-
-/// DAMON's reclaim pages out what was not touched for a while, limit or no limit.
-fn damon(host: &Host) -> Option<Check> {
-    const WHY: &str = "its reclaim evicts cold page cache by itself, whatever the RAM limit";
-    if !host.settings.keys().any(|path| path.starts_with(settings::DAMON)) {
-        return None;
-    }
-    Some(match host.damon_switch() {
-        None => Check::ok("damon", "off", WHY),
-        Some(path) => Check::warning("damon", "on", WHY).change(format!("echo off > {path}")),
-    })
-}
-
-fn huge_pages(host: &Host) -> Option<Check> {
-    const WHY: &str = "`always` stalls on compaction and swells memory that is touched sparsely";
-    let mode = host.machine.transparent_hugepage.as_deref()?;
-    let defrag = setting(host, "/sys/kernel/mm/transparent_hugepage/defrag").map(chosen);
-    let value = match defrag {
-        Some(defrag) => format!("{mode}, defrag {defrag}"),
-        None => mode.to_owned(),
-    };
-    Some(match mode {
-        "always" => Check::warning("transparent_hugepage", value, WHY)
-            .change("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-        _ => Check::ok("transparent_hugepage", value, WHY),
-    })
-}
-
-fn zswap(host: &Host) -> Option<Check> {
-    const PATH: &str = "/sys/module/zswap/parameters/enabled";
-    const WHY: &str = "memory that is swapped out is kept compressed in RAM";
-    Some(match setting(host, PATH)? {
-        "Y" | "1" if host.machine.swap_bytes > 0 => {
-            Check::warning("zswap", "on", WHY).change(format!("echo N > {PATH}"))
+        if let Some(centiseconds) = number("dirty_expire_centisecs") {
+            value += &format!(" or after {}", units::duration(centiseconds * 10_000_000));
         }
-        "Y" | "1" => Check::ok("zswap", "on, without swap", WHY),
-        _ => Check::ok("zswap", "off", WHY),
-    })
-}
-
-fn ksm(host: &Host) -> Option<Check> {
-    const PATH: &str = "/sys/kernel/mm/ksm/run";
-    const WHY: &str = "a kernel thread compares and merges pages while we measure";
-    Some(match setting(host, PATH)? {
-        "1" => Check::warning("ksm", "on", WHY).change(format!("echo 0 > {PATH}")),
-        _ => Check::ok("ksm", "off", WHY),
-    })
-}
-
-/// Recorded, not judged: either kind of list is a kernel as people run it.
-fn lru_gen(host: &Host) -> Option<Check> {
-    const WHY: &str = "decides which page is evicted: compare only kernels that have the same";
-    let value = setting(host, "/sys/kernel/mm/lru_gen/enabled")?;
-    let on = !value.trim_start_matches("0x").trim_matches('0').is_empty();
-    let words = if on { "generations (MGLRU)" } else { "two lists" };
-    Some(Check::ok("lru_gen", format!("{words}, {value}"), WHY))
-}
-
-fn overcommit(host: &Host) -> Option<Check> {
-    const WHY: &str = "with 2, large maps, as LMDB makes them, are refused";
-    Some(match setting(host, "/proc/sys/vm/overcommit_memory")? {
-        "2" => Check::warning("overcommit", "2", WHY).change("sysctl vm.overcommit_memory=0"),
-        value => Check::ok("overcommit", value, WHY),
-    })
-}
-
-fn map_count(host: &Host) -> Option<Check> {
-    const WHY: &str = "engines that map many files run out of maps";
-    let maps: u64 = setting(host, "/proc/sys/vm/max_map_count")?.parse().ok()?;
-    Some(match maps {
-        262_144.. => Check::ok("max_map_count", maps.to_string(), WHY),
-        _ => Check::info("max_map_count", maps.to_string(), WHY)
-            .change("sysctl vm.max_map_count=262144"),
-    })
-}
-
-/// How much a short run can leave in memory without any device seeing it.
-fn dirty_limit(host: &Host) -> Option<Check> {
-    const WHY: &str = "as much as this is written to memory before a writer is slowed to the \
-         drive's speed";
-    let number = |name| setting(host, &format!("/proc/sys/vm/{name}"))?.parse::<u64>().ok();
-    let limit = |bytes, ratio| match number(bytes)? {
-        0 => Some(host.machine.memory_bytes / 100 * number(ratio)?),
-        bytes => Some(bytes),
-    };
-    let mut value = units::bytes(limit("dirty_bytes", "dirty_ratio")?);
-    if let Some(bytes) = limit("dirty_background_bytes", "dirty_background_ratio") {
-        value += &format!(", written back from {}", units::bytes(bytes));
-    }
-    if let Some(centiseconds) = number("dirty_expire_centisecs") {
-        value += &format!(" or after {}", units::duration(centiseconds * 10_000_000));
-    }
-    let remedy = "sysctl vm.dirty_bytes=268435456 vm.dirty_background_bytes=67108864";
-    Some(Check::info("dirty_limit", value, WHY).change(remedy))
-}
-
-fn numa_balancing(host: &Host) -> Option<Check> {
-    const WHY: &str = "the kernel moves pages between nodes while we measure";
-    let on = setting(host, "/proc/sys/kernel/numa_balancing")? != "0";
-    Some(if on && host.machine.numa_nodes > 1 {
-        Check::warning("numa_balancing", "on", WHY).change("sysctl kernel.numa_balancing=0")
-    } else {
-        Check::ok("numa_balancing", if on { "on, with one node" } else { "off" }, WHY)
-    })
-}
-
-fn zone_reclaim(host: &Host) -> Option<Check> {
-    const WHY: &str = "a node evicts its own page cache while another has free memory";
-    Some(match setting(host, "/proc/sys/vm/zone_reclaim_mode")? {
-        "0" => Check::ok("zone_reclaim", "off", WHY),
-        mode => Check::warning("zone_reclaim", mode, WHY).change("sysctl vm.zone_reclaim_mode=0"),
-    })
-}
+        let why = "as much as this is written to memory before a writer is slowed to the drive's \
+                   speed";
+        let remedy = "sysctl vm.dirty_bytes=268435456 vm.dirty_background_bytes=67108864";
+        seen(value, why).info_if(true, remedy)
+    }),
+    rule("numa_balancing", |host| {
+        let on = setting(host, "/proc/sys/kernel/numa_balancing")? != "0";
+        let several = host.machine.numa_nodes > 1;
+        let value = if on && !several { "on, with one node" } else { on_off(on) };
+        seen(value, "the kernel moves pages between nodes while we measure")
+            .warn_if(on && several, "sysctl kernel.numa_balancing=0")
+    }),
+    rule("zone_reclaim", |host| {
+        let mode = setting(host, "/proc/sys/vm/zone_reclaim_mode")?;
+        let why = "a node evicts its own page cache while another has free memory";
+        let value = if mode == "0" { "off" } else { mode };
+        seen(value, why).warn_if(mode != "0", "sysctl vm.zone_reclaim_mode=0")
+    }),
+];
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, of};
+    use super::super::{Severity, apply, of, one};
     use super::*;
-    use kvdyno_record::host::Machine;
+    use kvdyno_record::host::{Host, Machine};
 
     fn host(settings: &[(&str, &str)]) -> Host {
         let settings = settings.iter().map(|(path, text)| ((*path).into(), (*text).into()));
@@ -175,19 +124,19 @@ mod tests {
     #[test]
     fn damon_on_is_a_warning_that_names_its_switch() {
         let path = "/sys/kernel/mm/damon/admin/kdamonds/0/state";
-        let check = damon(&host(&[(path, "on")])).unwrap();
+        let check = one(RULES, "damon", &host(&[(path, "on")])).unwrap();
         assert_eq!(check.severity, Severity::Warning);
         assert_eq!(check.remedy.unwrap(), format!("echo off > {path}"));
-        assert_eq!(damon(&host(&[(path, "off")])).unwrap().severity, Severity::Ok);
-        assert_eq!(damon(&host(&[])), None);
+        assert_eq!(one(RULES, "damon", &host(&[(path, "off")])).unwrap().severity, Severity::Ok);
+        assert_eq!(one(RULES, "damon", &host(&[])), None);
     }
 
     #[test]
     fn a_share_of_memory_may_be_dirty() {
         let ratio = [("/proc/sys/vm/dirty_bytes", "0"), ("/proc/sys/vm/dirty_ratio", "25")];
-        assert_eq!(dirty_limit(&host(&ratio)).unwrap().value, "6.00 GiB");
+        assert_eq!(one(RULES, "dirty_limit", &host(&ratio)).unwrap().value, "6.00 GiB");
         let bytes = [("/proc/sys/vm/dirty_bytes", "1048576")];
-        assert_eq!(dirty_limit(&host(&bytes)).unwrap().value, "1.00 MiB");
+        assert_eq!(one(RULES, "dirty_limit", &host(&bytes)).unwrap().value, "1.00 MiB");
         let defaults = [
             ("/proc/sys/vm/dirty_bytes", "0"),
             ("/proc/sys/vm/dirty_ratio", "20"),
@@ -195,7 +144,7 @@ mod tests {
             ("/proc/sys/vm/dirty_background_ratio", "10"),
             ("/proc/sys/vm/dirty_expire_centisecs", "3000"),
         ];
-        let value = dirty_limit(&host(&defaults)).unwrap().value;
+        let value = one(RULES, "dirty_limit", &host(&defaults)).unwrap().value;
         assert_eq!(value, "4.80 GiB, written back from 2.40 GiB or after 30.0 s");
     }
 
@@ -204,7 +153,7 @@ mod tests {
         let mut host = host(&[("/proc/sys/vm/max_map_count", "65530")]);
         host.machine.swap_bytes = 1 << 30;
         host.machine.transparent_hugepage = Some("always".to_owned());
-        let checks = checks(&host);
+        let checks = apply(RULES, &host);
         assert_eq!(of(&checks, "swap").unwrap().severity, Severity::Warning);
         assert_eq!(of(&checks, "transparent_hugepage").unwrap().severity, Severity::Warning);
         assert_eq!(of(&checks, "max_map_count").unwrap().severity, Severity::Info);
@@ -222,7 +171,7 @@ mod tests {
             ("/proc/sys/kernel/numa_balancing", "1"),
             ("/proc/sys/vm/zone_reclaim_mode", "0"),
         ]);
-        let told = checks(&off);
+        let told = apply(RULES, &off);
         assert_eq!(told.len(), 8);
         assert!(told.iter().all(|check| check.severity == Severity::Ok), "{told:#?}");
         assert_eq!(of(&told, "lru_gen").unwrap().value, "two lists, 0x0000");
@@ -236,7 +185,7 @@ mod tests {
             ("/proc/sys/vm/zone_reclaim_mode", "1"),
         ]);
         (on.machine.swap_bytes, on.machine.numa_nodes) = (1 << 30, 2);
-        let told = checks(&on);
+        let told = apply(RULES, &on);
         for id in ["ksm", "zswap", "overcommit", "numa_balancing", "zone_reclaim"] {
             assert_eq!(of(&told, id).unwrap().severity, Severity::Warning, "{id}");
         }

@@ -1,99 +1,76 @@
 //! Checks on what we are allowed to do here.
 
-use super::{Check, setting};
-use kvdyno_record::host::Host;
+use super::{Rule, rule, seen, setting};
 use kvdyno_record::host::settings::CACHESTAT;
 use kvdyno_record::units;
 
 const FILES_MIN: u64 = 65_536;
 
-pub(super) fn checks(host: &Host) -> Vec<Check> {
-    let mut checks = vec![ram_limit(host), drop_caches(host)];
-    let rules: [fn(&Host) -> Option<Check>; 5] =
-        [block_io, cachestat, open_files, locked_memory, io_uring];
-    checks.extend(rules.iter().filter_map(|rule| rule(host)));
-    checks
-}
-
-fn ram_limit(host: &Host) -> Check {
-    const WHY: &str = "without a limit a small data set is read from memory, whatever its ratio \
-         to RAM was meant to be";
-    let detail = host.ram_limit.detail.as_str();
-    if host.ram_limit.available {
-        return Check::ok("ram_limit", detail, WHY);
-    }
-    let (reason, remedy) = detail.split_once("; ").unwrap_or((detail, "run as root"));
-    Check::warning("ram_limit", reason, WHY).change(remedy)
-}
-
-fn drop_caches(host: &Host) -> Check {
-    const WHY: &str = "without it a file's metadata stays cached when the file is evicted";
-    let detail = host.drop_caches.detail.as_str();
-    if host.drop_caches.available {
-        Check::ok("drop_caches", "available", WHY)
-    } else {
-        Check::info("drop_caches", detail, WHY).change("run as root, outside of a container")
-    }
-}
-
-fn block_io(host: &Host) -> Option<Check> {
-    const WHY: &str = "`--io-latency` shows what the drive did for whom, and whether commits are \
-         flushed";
-    let found = host.block_io.as_ref()?;
-    if found.available {
-        return Some(Check::ok("block_io", found.detail.as_str(), WHY));
-    }
-    let (reason, remedy) = found.detail.rsplit_once("; ").unwrap_or((&found.detail, "run as root"));
-    Some(Check::info("block_io", reason, WHY).change(remedy))
-}
-
-fn cachestat(host: &Host) -> Option<Check> {
-    const WHY: &str = "without it residency is found by mincore, which sees no dirty pages";
-    Some(match setting(host, CACHESTAT)? {
-        "yes" => Check::ok("cachestat", "available", WHY),
-        _ => Check::info("cachestat", "not in this kernel", WHY).change("use Linux 6.5 or newer"),
-    })
-}
-
-/// Workers get the hard limit.
-fn open_files(host: &Host) -> Option<Check> {
-    const WHY: &str = "engines keep each of their files open";
-    let (soft, hard) = setting(host, "Max open files")?.split_once(" / ")?;
-    let value = format!("{hard} (soft {soft})");
-    let few = hard.parse().is_ok_and(|files: u64| files < FILES_MIN);
-    Some(if few {
-        Check::info("open_files", value, WHY).change(format!("ulimit -Hn {FILES_MIN}, as root"))
-    } else {
-        Check::ok("open_files", value, WHY)
-    })
-}
-
-fn locked_memory(host: &Host) -> Option<Check> {
-    const WHY: &str = "engines that lock memory or register buffers may be refused";
-    let (_, hard) = setting(host, "Max locked memory")?.split_once(" / ")?;
-    Some(match hard {
-        "unlimited" => Check::ok("locked_memory", hard, WHY),
-        bytes => Check::info("locked_memory", units::bytes(bytes.parse().ok()?), WHY),
-    })
-}
-
-fn io_uring(host: &Host) -> Option<Check> {
-    const WHY: &str = "engines fall back to slower I/O without a word";
-    match setting(host, "/proc/sys/kernel/io_uring_disabled")? {
-        "0" => Some(Check::ok("io_uring", "enabled", WHY)),
-        value => Some(
-            Check::info("io_uring", format!("io_uring_disabled = {value}"), WHY)
-                .change("sysctl kernel.io_uring_disabled=0"),
-        ),
-    }
-}
+pub(super) const RULES: &[Rule] = &[
+    rule("ram_limit", |host| {
+        let why = "without a limit a small data set is read from memory, whatever its ratio to \
+                   RAM was meant to be";
+        let detail = host.ram_limit.detail.as_str();
+        if host.ram_limit.available {
+            return seen(detail, why).ok();
+        }
+        let (reason, remedy) = detail.split_once("; ").unwrap_or((detail, "run as root"));
+        seen(reason, why).warn_if(true, remedy)
+    }),
+    rule("drop_caches", |host| {
+        let found = &host.drop_caches;
+        let value = if found.available { "available" } else { &found.detail };
+        seen(value, "without it a file's metadata stays cached when the file is evicted")
+            .info_if(!found.available, "run as root, outside of a container")
+    }),
+    rule("block_io", |host| {
+        let why = "`--io-latency` shows what the drive did for whom, and whether commits are \
+                   flushed";
+        let found = host.block_io.as_ref()?;
+        if found.available {
+            return seen(&found.detail, why).ok();
+        }
+        let parts = found.detail.rsplit_once("; ");
+        let (reason, remedy) = parts.unwrap_or((&found.detail, "run as root"));
+        seen(reason, why).info_if(true, remedy)
+    }),
+    rule("cachestat", |host| {
+        let there = setting(host, CACHESTAT)? == "yes";
+        let why = "without it residency is found by mincore, which sees no dirty pages";
+        seen(if there { "available" } else { "not in this kernel" }, why)
+            .info_if(!there, "use Linux 6.5 or newer")
+    }),
+    // Workers get the hard limit.
+    rule("open_files", |host| {
+        let (soft, hard) = setting(host, "Max open files")?.split_once(" / ")?;
+        let few = hard.parse().is_ok_and(|files: u64| files < FILES_MIN);
+        seen(format!("{hard} (soft {soft})"), "engines keep each of their files open")
+            .info_if(few, format!("ulimit -Hn {FILES_MIN}, as root"))
+    }),
+    rule("locked_memory", |host| {
+        let (_, hard) = setting(host, "Max locked memory")?.split_once(" / ")?;
+        let why = "engines that lock memory or register buffers may be refused";
+        match hard {
+            "unlimited" => seen(hard, why).ok(),
+            bytes => seen(units::bytes(bytes.parse().ok()?), why).info(),
+        }
+    }),
+    rule("io_uring", |host| {
+        let why = "engines fall back to slower I/O without a word";
+        match setting(host, "/proc/sys/kernel/io_uring_disabled")? {
+            "0" => seen("enabled", why).ok(),
+            value => seen(format!("io_uring_disabled = {value}"), why)
+                .info_if(true, "sysctl kernel.io_uring_disabled=0"),
+        }
+    }),
+];
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, of};
+    use super::super::{Severity, apply, of};
     use super::*;
     use crate::group::Unavailable;
-    use kvdyno_record::host::Availability;
+    use kvdyno_record::host::{Availability, Host};
 
     #[test]
     fn a_user_without_rights_is_told_what_helps() {
@@ -109,7 +86,7 @@ mod tests {
             .into(),
             ..Host::default()
         };
-        let checks = checks(&host);
+        let checks = apply(RULES, &host);
         let limit = of(&checks, "ram_limit").unwrap();
         assert_eq!(limit.severity, Severity::Warning);
         assert_eq!(limit.value, "/sys/fs/cgroup/x belongs to another user");
@@ -131,6 +108,6 @@ mod tests {
             settings: [("Max open files".to_owned(), "1024 / 1048576".to_owned())].into(),
             ..Host::default()
         };
-        assert!(checks(&host).iter().all(|check| check.severity == Severity::Ok));
+        assert!(apply(RULES, &host).iter().all(|check| check.severity == Severity::Ok));
     }
 }

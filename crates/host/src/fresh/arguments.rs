@@ -15,40 +15,6 @@ fn known(kind: FilesystemKind) -> &'static [&'static str] {
     }
 }
 
-/// Beginnings of values that name another device or file.
-const ELSEWHERE: [&str; 11] = [
-    "device",
-    "journal_dev",
-    "journal_path",
-    "logdev",
-    "rtdev",
-    "name",
-    "file",
-    "label",
-    "uuid",
-    "usrjquota",
-    "offset",
-];
-
-/// Mount options that are no properties of a filesystem, but do something else than mount this one.
-const NO_MOUNT: [&str; 15] = [
-    "bind",
-    "rbind",
-    "remount",
-    "move",
-    "ro",
-    "loop",
-    "sizelimit",
-    "shared",
-    "rshared",
-    "slave",
-    "rslave",
-    "private",
-    "rprivate",
-    "unbindable",
-    "runbindable",
-];
-
 /// Refuses what is not known to stay on the device.
 pub(super) fn check(format: &Format) -> Result<(), FreshError> {
     let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(()) };
@@ -67,10 +33,7 @@ pub(super) fn check(format: &Format) -> Result<(), FreshError> {
             None => return Err(refused(&format!("{option} without its value"))),
         }
     }
-    let mounts = |option: &str| {
-        let name = |part: &str| part.split('=').next().unwrap_or_default().to_lowercase();
-        !option.split(',').any(|part| NO_MOUNT.contains(&name(part).as_str()))
-    };
+    let mounts = |option: &str| !option.split(',').any(is_no_mount);
     match mount.iter().find(|option| !stays(option) || !mounts(option)) {
         Some(word) => {
             let expected = "an option of this filesystem, mounted to be written, that names no \
@@ -82,12 +45,23 @@ pub(super) fn check(format: &Format) -> Result<(), FreshError> {
     }
 }
 
+/// Mount options that are no properties of a filesystem, but do something else than mount this one.
+fn is_no_mount(option: &str) -> bool {
+    let others = "bind rbind remount move ro loop sizelimit shared rshared slave rslave private \
+                  rprivate unbindable runbindable";
+    let name = option.split('=').next().unwrap_or_default().to_lowercase();
+    others.split(' ').any(|other| other == name)
+}
+
 /// Words, numbers and lists of them, none of which leads elsewhere.
 fn stays(value: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "^_,=.-%+".contains(c);
+    // Beginnings of values that name another device or file.
+    let elsewhere = "device journal_dev journal_path logdev rtdev name file label uuid usrjquota \
+                     offset";
     let leads_elsewhere = |part: &str| {
         let part = part.to_lowercase();
-        ELSEWHERE.iter().any(|word| part.starts_with(word))
+        elsewhere.split(' ').any(|word| part.starts_with(word))
     };
     !value.is_empty()
         && !value.starts_with('-')

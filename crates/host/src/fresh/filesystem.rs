@@ -2,15 +2,15 @@
 //! what would go on in the background after them done or left out at once.
 
 use super::FreshError;
-use crate::Child;
+use crate::child;
+use crate::patience::retry;
 use kvdyno_record::volume::FilesystemKind;
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use std::ffi::CString;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What of a filesystem's tools must be there, and what has it.
 fn tool(kind: FilesystemKind) -> (&'static str, &'static str) {
@@ -82,23 +82,8 @@ pub(super) fn make(
     running.args(&arguments).env("LC_ALL", "C");
     let failed = |said: String| FreshError::Mkfs { command: command.clone(), said };
     // It dies with us, and the device with it.
-    let mut child = Child::spawn(running, None).map_err(|error| failed(error.to_string()))?;
-    child.stdin = None;
-    let begun = Instant::now();
-    let exit = loop {
-        match child.poll().map_err(|error| failed(error.to_string()))? {
-            Some(exit) => break exit,
-            None if begun.elapsed() > MAKING_MAX => {
-                return Err(failed(format!("it did not end in {} s", MAKING_MAX.as_secs())));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    let mut said = String::new();
-    // What it says fits into its pipes: it has ended without being listened to.
-    if let Some(mut errors) = child.stderr.take() {
-        let _ = errors.read_to_string(&mut said);
-    }
+    let (exit, _, said) =
+        child::run(running, MAKING_MAX).map_err(|error| failed(error.to_string()))?;
     if exit.is_success() { Ok(command) } else { Err(failed(said.trim().to_owned())) }
 }
 
@@ -167,25 +152,17 @@ impl Mounted {
     /// Unmounts it. A process that is just ending may hold it for a moment.
     pub(super) fn unmount(self) -> Result<(), FreshError> {
         const PATIENCE: Duration = Duration::from_secs(5);
-        let begun = Instant::now();
-        loop {
-            match unmount(&self.point, UnmountFlags::empty()) {
-                Ok(()) => {
-                    std::mem::forget(self);
-                    return Ok(());
-                }
-                Err(Errno::BUSY) if begun.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                // Dropping `self` takes it off the tree all the same.
-                Err(errno) => {
-                    return Err(FreshError::Unmount {
-                        point: self.point.clone(),
-                        source: errno.into(),
-                    });
-                }
-            }
-        }
+        let is_busy = |errno: &Errno| *errno == Errno::BUSY;
+        let unmounted = retry(PATIENCE, Duration::from_millis(10), is_busy, || {
+            unmount(&self.point, UnmountFlags::empty())
+        });
+        // Dropping `self` takes it off the tree all the same.
+        unmounted.map_err(|errno| FreshError::Unmount {
+            point: self.point.clone(),
+            source: errno.into(),
+        })?;
+        std::mem::forget(self);
+        Ok(())
     }
 }
 

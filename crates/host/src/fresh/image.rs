@@ -1,7 +1,6 @@
 //! A file for a loop device: all of its space set aside, and without a name.
 
-use rustix::fs::{CWD, FallocateFlags, Mode, OFlags, fallocate, openat};
-use rustix::io::Errno;
+use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -10,20 +9,9 @@ use std::path::Path;
 /// is gone. Its space is set aside, because a loop device whose file cannot grow any more fails
 /// in the middle of a filesystem that believes it has room.
 pub(crate) fn make(directory: &Path, bytes: u64) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR;
-    let file = match openat(CWD, directory, flags | OFlags::TMPFILE, mode) {
-        // A filesystem that cannot make files without names (overlay, NFS) has one for a moment.
-        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => {
-            let path = directory.join("image");
-            let made = openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
-            std::fs::remove_file(&path)?;
-            made
-        }
-        made => made?,
-    };
+    let file = tempfile::tempfile_in(directory)?;
     fallocate(&file, FallocateFlags::empty(), 0, bytes)?;
-    Ok(File::from(file))
+    Ok(file)
 }
 
 #[cfg(test)]

@@ -1,15 +1,22 @@
 //! A loop device that lets go of its file by itself: when the last who has it open is gone, the
 //! kernel takes it down. So nothing is left of it however this process ends.
 
-use super::ioctl::{self, LO_FLAGS_AUTOCLEAR, LO_FLAGS_DIRECT_IO};
+use super::ioctl;
 use crate::Root;
 use crate::group::Unavailable;
+use linux_raw_sys::loop_device;
 use rustix::fs::{major, minor};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
+
+/// The device lets go of its file when it is closed for the last time.
+const AUTOCLEAR: u32 = loop_device::LO_FLAGS_AUTOCLEAR as u32;
+
+/// The file is read and written past the page cache.
+const DIRECT_IO: u32 = loop_device::LO_FLAGS_DIRECT_IO as u32;
 
 const CONTROL: &str = "/dev/loop-control";
 
@@ -97,17 +104,15 @@ fn check_node(file: &File, number: u32) -> io::Result<()> {
 /// Puts the file under the device, and reads back that it is this file; whether it is read past
 /// the page cache, which a filesystem may refuse (tmpfs).
 fn configure(device: &File, image: &File) -> io::Result<bool> {
-    let flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
-    match ioctl::configure_loop(device, image.as_fd(), BLOCK_BYTES, flags) {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            ioctl::configure_loop(device, image.as_fd(), BLOCK_BYTES, LO_FLAGS_AUTOCLEAR)?;
-        }
+    let put = |flags| ioctl::configure_loop(device, image.as_fd(), BLOCK_BYTES, flags);
+    match put(AUTOCLEAR | DIRECT_IO) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => put(AUTOCLEAR)?,
         done => done?,
     }
     let info = ioctl::loop_status(device)?;
     let image = image.metadata()?;
-    if info.inode != image.ino() || info.flags & LO_FLAGS_AUTOCLEAR == 0 {
+    if info.lo_inode != image.ino() || info.lo_flags & AUTOCLEAR == 0 {
         return Err(io::Error::other("the loop device has another file than ours"));
     }
-    Ok(info.flags & LO_FLAGS_DIRECT_IO != 0)
+    Ok(info.lo_flags & DIRECT_IO != 0)
 }

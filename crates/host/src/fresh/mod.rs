@@ -28,60 +28,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a volume cannot be made or taken down, and what would help.
+#[expect(missing_docs, reason = "the texts say what their fields are")]
 #[derive(Debug, thiserror::Error)]
 pub enum FreshError {
     /// A tool is missing.
     #[error("{name} is not installed: apt install {package}")]
-    NoTool {
-        /// Of the tool.
-        name: &'static str,
-        /// What has it.
-        package: &'static str,
-    },
+    NoTool { name: &'static str, package: &'static str },
     /// Not this user.
     #[error("making volumes needs root: run as root, or name directories that are there")]
     NotRoot,
     /// A suite says more than a layout.
     #[error("`{word}` is not taken: expected {expected}")]
-    Word {
-        /// It.
-        word: String,
-        /// What would be.
-        expected: String,
-    },
+    Word { word: String, expected: String },
     /// The tool refused.
     #[error("`{command}` failed: {said}")]
-    Mkfs {
-        /// Its command line.
-        command: String,
-        /// On its standard error.
-        said: String,
-    },
+    Mkfs { command: String, said: String },
     /// The kernel refused to mount.
     #[error("failed to mount {what} on {}: {source}; the kernel's log may say why (dmesg)",
         point.display())]
     Mount {
         /// Device, filesystem and options.
         what: String,
-        /// Where.
         point: PathBuf,
-        /// In the kernel's words.
         source: io::Error,
     },
     /// Somebody still uses it.
     #[error("failed to unmount {}: {source}; it goes when its last user does", point.display())]
-    Unmount {
-        /// Where it is mounted.
-        point: PathBuf,
-        /// In the kernel's words.
-        source: io::Error,
-    },
+    Unmount { point: PathBuf, source: io::Error },
     /// Anything else.
     #[error("failed to {act}: {source}")]
     Io {
         /// A verb and its object.
         act: String,
-        /// In the system's words.
         source: io::Error,
     },
 }
@@ -175,7 +153,7 @@ impl Fresh {
     }
 
     /// Makes a volume on a block device that was taken for this run
-    /// ([`super::raw::Raw::take_labelled`]) and whose data may be lost.
+    /// ([`super::raw::Raw::take`]) and whose data may be lost.
     pub fn on_device(
         root: &Root,
         wanted: Wanted<'_>,

@@ -2,7 +2,7 @@
 //! service managers do.
 
 use super::control::{number, read};
-use super::{Version, hierarchy, v1, v2};
+use super::{Version, hierarchy, memory};
 use crate::Root;
 use crate::root::keyed;
 use std::path::{Path, PathBuf};
@@ -56,8 +56,7 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
         Version::V1 => &FILES[..],
         Version::V2 => &["io.max"],
     };
-    let mut limits = Vec::new();
-    for group in found.line() {
+    let limits = found.line().filter_map(|group| {
         let texts = files.iter().filter_map(|file| {
             let text = read(group, file).ok().filter(|text| !text.is_empty())?;
             let lines = text.lines().collect::<Vec<_>>().join(", ");
@@ -67,11 +66,9 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
             })
         });
         let texts: Vec<String> = texts.collect();
-        if !texts.is_empty() {
-            limits.push((root.shown(group).into_owned(), texts.join("; ")));
-        }
-    }
-    limits
+        (!texts.is_empty()).then(|| (root.shown(group).into_owned(), texts.join("; ")))
+    });
+    limits.collect()
 }
 
 /// Our own group can be seen, and those above it as far up as they are shown.
@@ -90,9 +87,7 @@ pub(super) fn less_swap(
     let allowed = group.ancestors().skip(1).filter_map(|above| {
         let swap = match version {
             // Of memory and swap together.
-            Version::V1 => {
-                number(above, "memory.memsw.limit_in_bytes").ok()?.saturating_sub(limit_bytes)
-            }
+            Version::V1 => number(above, memory::BOTH).ok()?.saturating_sub(limit_bytes),
             Version::V2 => number(above, "memory.swap.max").ok()?,
         };
         Some((above, swap))
@@ -110,13 +105,7 @@ pub(super) fn tightest<'a>(
     version: Version,
     groups: impl Iterator<Item = &'a Path>,
 ) -> Option<(PathBuf, u64)> {
-    let limited = groups.filter_map(|group| {
-        let bytes = match version {
-            Version::V1 => v1::limit(group),
-            Version::V2 => v2::limit(group),
-        };
-        Some((group.to_owned(), bytes?))
-    });
+    let limited = groups.filter_map(|group| Some((group.to_owned(), version.limit(group)?)));
     limited.min_by_key(|(_, bytes)| *bytes)
 }
 

@@ -8,6 +8,7 @@ use super::{Unavailable, Version};
 use crate::Root;
 use crate::mount::{self, Mount};
 use crate::root::text;
+use procfs_core::{CGroupControllers, ProcessCGroup, ProcessCGroups};
 use std::path::{Component, Path, PathBuf};
 
 /// A controller's hierarchy as this process sees it.
@@ -30,7 +31,8 @@ impl Hierarchy {
 
 /// Looks for it in `/proc/self/cgroup` and `/proc/self/mountinfo`.
 pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailable> {
-    let groups = root.text("/proc/self/cgroup").filter(|text| !text.is_empty());
+    let groups = root.parsed::<ProcessCGroups>("/proc/self/cgroup");
+    let groups = groups.map(|groups| groups.0).filter(|groups| !groups.is_empty());
     let groups = groups.ok_or_else(|| {
         Unavailable::new(
             "/proc/self/cgroup cannot be read: no control groups",
@@ -54,27 +56,17 @@ pub(super) fn find(root: &Root, controller: &str) -> Result<Hierarchy, Unavailab
 
 /// `/proc/cgroups` may say that the controller is there and disabled (Raspberry Pi OS).
 fn switched_off(root: &Root, controller: &str) -> bool {
-    let table = root.text("/proc/cgroups").unwrap_or_default();
-    let mut rows = table.lines().map(|line| line.split_whitespace());
-    rows.any(|mut row| row.next() == Some(controller) && row.last() == Some("0"))
+    let table = root.parsed::<CGroupControllers>("/proc/cgroups");
+    table.is_some_and(|table| table.0.iter().any(|row| row.name == controller && !row.enabled))
 }
 
 /// Our path in the hierarchy with the controller: the v1 one that names it, otherwise v2.
-fn own_path<'a>(groups: &'a str, controller: &str) -> Option<(Version, &'a str)> {
-    let lines = groups.lines().filter_map(|line| {
-        let mut fields = line.splitn(3, ':');
-        Some((fields.next()?, fields.next()?, fields.next()?))
-    });
-    let mut unified = None;
-    for (number, controllers, path) in lines {
-        if controllers.split(',').any(|name| name == controller) {
-            return Some((Version::V1, path));
-        }
-        if number == "0" && controllers.is_empty() {
-            unified = Some((Version::V2, path));
-        }
-    }
-    unified
+fn own_path<'a>(groups: &'a [ProcessCGroup], controller: &str) -> Option<(Version, &'a str)> {
+    let named = groups.iter().find(|group| group.controllers.iter().any(|name| name == controller));
+    let unified = groups.iter().find(|group| group.hierarchy == 0 && group.controllers.is_empty());
+    let found = named.map(|group| (Version::V1, group));
+    let (version, group) = found.or(unified.map(|group| (Version::V2, group)))?;
+    Some((version, &group.pathname))
 }
 
 /// The directory of our own group, proved by our own process being listed in it.
@@ -101,7 +93,9 @@ fn locate(
         let top = root.path(&mount.point);
         Some(Hierarchy { version, own: top.join(below(&mount.root, path)?), top })
     });
-    let mut places = places.filter(|place| lists_process(&place.own, root.pid()));
+    let has_us =
+        |place: &Hierarchy| members(&place.own).is_some_and(|all| all.contains(&root.pid()));
+    let mut places = places.filter(has_us);
     places.next().ok_or_else(|| {
         Unavailable::new(
             format!("our own group {path} is not visible where {version} is mounted"),
@@ -118,11 +112,6 @@ fn below(mount_root: &str, path: &str) -> Option<PathBuf> {
     (plain(below) && plain(Path::new(mount_root))).then(|| below.to_owned())
 }
 
-/// The group has this process as a member.
-fn lists_process(directory: &Path, pid: u32) -> bool {
-    members(directory).is_some_and(|members| members.contains(&pid))
-}
-
 /// The processes in a group; `None` where that cannot be read.
 pub(super) fn members(directory: &Path) -> Option<Vec<u32>> {
     let list = text(&directory.join("cgroup.procs"))?;
@@ -133,7 +122,7 @@ pub(super) fn members(directory: &Path) -> Option<Vec<u32>> {
 mod tests {
     use super::super::testing;
     use super::*;
-    use crate::root::fake::Fake;
+    use crate::testing::Fake;
 
     fn own(fake: &Fake) -> (Version, PathBuf) {
         let found = find(&fake.root, "memory").unwrap();

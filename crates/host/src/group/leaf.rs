@@ -5,6 +5,7 @@ use super::control::write;
 use super::hierarchy::{self, members};
 use super::{Version, naming};
 use crate::Root;
+use procfs_core::process::Stat;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,14 +33,9 @@ fn leaf_of(group: &Path) -> Option<u32> {
 
 /// Whether the group's members are this process and children of it alone.
 pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
-    let is_ours = |pid: &u32| *pid == root.pid() || parent(root, *pid) == Some(root.pid());
+    let parent = |pid| Some(root.parsed::<Stat>(format!("/proc/{pid}/stat"))?.ppid as u32);
+    let is_ours = |pid: &u32| *pid == root.pid() || parent(*pid) == Some(root.pid());
     members(group).is_some_and(|members| !members.is_empty() && members.iter().all(is_ours))
-}
-
-/// The parent of a process: the second word behind its name, which may have brackets in it.
-fn parent(root: &Root, pid: u32) -> Option<u32> {
-    let stat = root.text(format!("/proc/{pid}/stat"))?;
-    stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
 }
 
 /// Moves this process, all threads of it, and its children from `own` into a leaf and lets `own`
@@ -126,11 +122,12 @@ mod tests {
 
     #[test]
     fn children_of_ours_are_no_strangers() {
+        let stat = |name, parent| format!("4243 ({name}) S {parent} 4243{}\n", " 0".repeat(32));
         let fake = testing::v2_session()
             .file(&format!("{SCOPE}/cgroup.procs"), "4242\n4243\n")
-            .file("/proc/4243/stat", "4243 (exe) S 4242 4243 1 0 -1\n");
+            .file("/proc/4243/stat", &stat("exe", 4242));
         assert!(is_ours_alone(&fake.root, &fake.root.path(SCOPE)));
-        let fake = fake.file("/proc/4243/stat", "4243 (a) b) S 1 4243 1 0 -1\n");
+        let fake = fake.file("/proc/4243/stat", &stat("a) b", 1));
         assert!(!is_ours_alone(&fake.root, &fake.root.path(SCOPE)));
     }
 }

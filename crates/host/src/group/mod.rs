@@ -7,6 +7,7 @@ mod above;
 mod control;
 mod hierarchy;
 mod leaf;
+mod memory;
 mod naming;
 mod site;
 mod sweep;
@@ -15,14 +16,13 @@ pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod unavailable;
-mod v1;
-mod v2;
 
 pub use above::{cpus_above, io_above, is_seen, memory_above, throttled_ns};
-pub use sweep::{bury, sweep};
+pub(super) use sweep::{bury, sweep};
 pub use unavailable::Unavailable;
 
 use super::Root;
+use super::patience::retry;
 use kvdyno_record::host::Availability;
 use kvdyno_record::usage::GroupUsage;
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,8 +32,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a group is given to lose its last process.
 const REMOVE_LIMIT: Duration = Duration::from_secs(3);
@@ -99,10 +98,7 @@ impl Group {
     }
 
     fn open(root: &Root, version: Version, directory: &Path, bytes: u64) -> io::Result<Self> {
-        match version {
-            Version::V1 => v1::set_limit(directory, bytes)?,
-            Version::V2 => v2::set_limit(directory, bytes)?,
-        }
+        version.set_limit(directory, bytes)?;
         let procs = OpenOptions::new().write(true).open(directory.join("cgroup.procs"))?;
         let group = Self {
             root: root.clone(),
@@ -133,10 +129,7 @@ impl Group {
 
     /// Lets as much memory beyond the limit go into swap: to be said before a process joins.
     pub fn allow_swap(&self, bytes: u64, swappiness: u32) -> io::Result<Allowed> {
-        match self.version {
-            Version::V1 => v1::allow_swap(&self.root, &self.directory, bytes, swappiness),
-            Version::V2 => v2::allow_swap(&self.root, &self.directory, bytes, swappiness),
-        }
+        self.version.allow_swap(&self.root, &self.directory, bytes, swappiness)
     }
 
     /// What [`join`] writes to; open since the group was made, so that a child between fork and
@@ -147,22 +140,15 @@ impl Group {
 
     /// Its counters.
     pub fn usage(&self) -> io::Result<GroupUsage> {
-        match self.version {
-            Version::V1 => v1::usage(&self.directory),
-            Version::V2 => v2::usage(&self.directory),
-        }
+        self.version.usage(&self.directory)
     }
 
     /// Fails, in words, where the limit is no longer the one that was set: to be asked once more
     /// after the case, because whoever manages the host may have interfered.
     pub fn check_limit(&self) -> Result<(), String> {
-        let limit = match self.version {
-            Version::V1 => v1::limit(&self.directory),
-            Version::V2 => v2::limit(&self.directory),
-        };
         // The kernel rounds down to whole pages.
         let page = rustix::param::page_size() as u64;
-        match limit {
+        match self.version.limit(&self.directory) {
             Some(bytes) if bytes / page == self.limit_bytes / page => Ok(()),
             Some(bytes) => {
                 Err(format!("the RAM limit reads {bytes} bytes, not the {} set", self.limit_bytes))
@@ -174,10 +160,7 @@ impl Group {
     /// Gives the group's page cache back, as far as it is clean and unmapped; the bytes freed.
     pub fn reclaim(&self) -> io::Result<u64> {
         let before = self.usage()?.memory_bytes;
-        match self.version {
-            Version::V1 => v1::reclaim(&self.directory)?,
-            Version::V2 => v2::reclaim(&self.directory)?,
-        }
+        self.version.reclaim(&self.directory)?;
         Ok(before.saturating_sub(self.usage()?.memory_bytes))
     }
 
@@ -214,23 +197,16 @@ fn in_front(root: &Root) -> Option<String> {
 /// Removes a group of ours, with the processes in it and its page cache.
 fn remove(root: &Root, version: Version, directory: &Path, patience: Duration) -> io::Result<()> {
     kill_members(root, directory);
-    let _ = match version {
-        Version::V1 => v1::reclaim(directory),
-        Version::V2 => v2::reclaim(directory),
-    };
-    let begun = Instant::now();
-    loop {
-        match root.remove_group(directory) {
-            Err(error)
-                if error.kind() == io::ErrorKind::ResourceBusy && begun.elapsed() < patience =>
-            {
-                kill_members(root, directory);
-                thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => return Ok(()),
-        }
-    }
+    let _ = version.reclaim(directory);
+    let has_members = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    let removed = retry(patience, Duration::from_millis(5), has_members, || {
+        kill_members(root, directory);
+        root.remove_group(directory)
+    });
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }
 
 /// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a tree

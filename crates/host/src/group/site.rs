@@ -8,7 +8,8 @@
 //! session, a desktop terminal). Other processes are never moved.
 
 use super::hierarchy::{self, Hierarchy, members};
-use super::{Unavailable, Version, above, leaf, v2};
+use super::memory::is_listed;
+use super::{Unavailable, Version, above, leaf};
 use crate::Root;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
@@ -79,10 +80,13 @@ impl Site {
 
 fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavailable> {
     let own = &leaf::without_leaf(&hierarchy.own);
-    if !v2::has_controller(own) {
-        return Err(no_controller(root, own));
+    if !is_listed(own, "cgroup.controllers") {
+        let group = root.shown(own);
+        let reason =
+            format!("the memory controller is not delegated to our own group {}", group.display());
+        return Err(Unavailable::new(reason, ALONE));
     }
-    if v2::limits_children(own) {
+    if is_listed(own, "cgroup.subtree_control") {
         return Ok((own.clone(), Way::Below));
     }
     // Only the root of the whole hierarchy has no type.
@@ -93,7 +97,7 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavail
         return Ok((own.clone(), Way::BelowAlone));
     }
     let parent = own.parent().filter(|parent| parent.starts_with(&hierarchy.top));
-    match parent.filter(|parent| v2::limits_children(parent)) {
+    match parent.filter(|parent| is_listed(parent, "cgroup.subtree_control")) {
         Some(parent) => Ok((parent.to_owned(), Way::Beside)),
         None => Err(Unavailable::new(
             format!(
@@ -109,14 +113,6 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavail
 /// What helps on v2: a group for kvdyno alone, which it may divide.
 const ALONE: &str = "start it in a group of its own: \
      `systemd-run --user --scope -p Delegate=yes kvdyno ...` (as root without --user)";
-
-fn no_controller(root: &Root, own: &Path) -> Unavailable {
-    let reason = format!(
-        "the memory controller is not delegated to our own group {}",
-        root.shown(own).display()
-    );
-    Unavailable::new(reason, ALONE)
-}
 
 /// We may make a group there and move a child of ours into it.
 fn check_writable(root: &Root, version: Version, directory: &Path) -> Result<(), Unavailable> {
@@ -153,7 +149,7 @@ fn denied(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unav
 mod tests {
     use super::super::testing;
     use super::*;
-    use crate::root::fake::Fake;
+    use crate::testing::Fake;
 
     fn chosen(fake: &Fake) -> (PathBuf, Way) {
         let site = choose(&fake.root).unwrap();

@@ -13,7 +13,7 @@ const BURY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Removes the groups of makers that are gone, where [`super::Group::create`] makes groups; gives
 /// what it removed. A number may mean somebody else in another container: what has members stays.
-pub fn sweep(root: &Root) -> Vec<PathBuf> {
+pub(crate) fn sweep(root: &Root) -> Vec<PathBuf> {
     let dead = groups(root)
         .into_iter()
         .filter(|(_, owner, _)| !root.path(format!("/proc/{owner}")).exists());
@@ -26,7 +26,7 @@ pub fn sweep(root: &Root) -> Vec<PathBuf> {
 
 /// Removes the groups of a maker that is known to have died, with the processes in them: for the
 /// one who saw it die.
-pub fn bury(root: &Root, owner: u32) {
+pub(crate) fn bury(root: &Root, owner: u32) {
     let of_owner = groups(root).into_iter().filter(|(_, maker, _)| *maker == owner);
     for (version, _, path) in of_owner.filter(|(_, _, path)| !leaf::is_leaf(path)) {
         // What is in the way of it is in the way of the next run's sweep, which says so.

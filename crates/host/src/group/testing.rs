@@ -1,6 +1,6 @@
 //! Captured texts of hosts of each kind, as trees.
 
-use crate::root::fake::Fake;
+use crate::testing::Fake;
 
 /// A v2 host's only cgroup mount (Debian 12).
 pub(super) const V2_MOUNT: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime \

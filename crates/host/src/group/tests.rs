@@ -7,6 +7,8 @@ use crate::child::Child;
 use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped, write_file};
 use crate::{Root, Volume};
 use std::process::Command;
+use std::thread;
+use std::time::Instant;
 
 const MIB: u64 = 1 << 20;
 
@@ -99,7 +101,7 @@ fn below_a_limit_there_is_swap_where_it_is_allowed() {
 /// As in a container that may have no swap.
 #[test]
 fn a_group_above_that_allows_less_swap_is_named() {
-    let told = |fake: &crate::root::fake::Fake| {
+    let told = |fake: &crate::testing::Fake| {
         let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
         group.allow_swap(36 * MIB, 60).unwrap().not_enforced
     };
@@ -123,7 +125,7 @@ fn a_group_above_that_allows_less_swap_is_named() {
 fn what_keeps_swapped_memory_compressed_is_switched_off_or_named() {
     let zswap = "/sys/module/zswap/parameters/enabled";
     let fake = hybrid().file(zswap, "Y\n");
-    let told = |fake: &crate::root::fake::Fake| {
+    let told = |fake: &crate::testing::Fake| {
         let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
         group.allow_swap(MIB, 60).unwrap().not_enforced
     };
@@ -183,7 +185,7 @@ fn availability_says_where_or_why_not() {
     let availability = availability(&hybrid().root);
     assert!(availability.available);
     assert_eq!(availability.detail, "cgroup v1 below /sys/fs/cgroup/memory/process_api/d5aec408");
-    let none = super::availability(&crate::root::fake::Fake::new().root);
+    let none = super::availability(&crate::testing::Fake::new().root);
     assert!(!none.available);
     assert_eq!(
         none.detail,

@@ -2,6 +2,7 @@
 //! so that one who finds it knows.
 
 use crate::Root;
+use procfs_core::process::Stat;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -22,7 +23,7 @@ const FIRST_NAMESPACE: u64 = 0xefff_fffc;
 /// Whose an area is. Swap is the whole machine's, and a process's number is not: it means another
 /// one in another container, and later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     pub(super) pid: u32,
     /// The PID namespace of that number; 0: not known.
     namespace: u64,
@@ -32,17 +33,15 @@ pub(super) struct Owner {
 
 impl Owner {
     /// A process of our own namespace.
-    pub(super) fn of(root: &Root, pid: u32) -> Self {
+    pub(crate) fn of(root: &Root, pid: u32) -> Self {
         let namespace = fs::metadata(root.path("/proc/self/ns/pid")).map_or(0, |stat| stat.ino());
-        // The 22nd word; the second is a name, which may have brackets in it.
-        let stat = root.text(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let began = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(19));
-        Self { pid, namespace, began: began.and_then(|word| word.parse().ok()).unwrap_or(0) }
+        let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
+        Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
     }
 
     /// It is known to be no more: of our own namespace, or of one that nobody is in, which only the
     /// machine's first namespace can tell.
-    pub(super) fn is_gone(&self, root: &Root) -> bool {
+    pub(crate) fn is_gone(&self, root: &Root) -> bool {
         let now = Self::of(root, self.pid);
         if [self.namespace, now.namespace].contains(&0) {
             return false;

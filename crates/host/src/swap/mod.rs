@@ -1,8 +1,8 @@
 //! Swap for one case: on an image of ours, on a device that the user gave up, or in zram.
 //!
 //! Swap survives the process that switched it on, so it is made in a process that survives this
-//! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and [`sweep`]
-//! takes away what is left where even that one was killed. How much of it a case may use, and how
+//! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and
+//! [`leftovers`](super::leftovers) takes away what is left where even that one was killed. How much of it a case may use, and how
 //! readily, is for its [`Group`](super::Group).
 
 mod area;
@@ -13,9 +13,10 @@ mod zram;
 
 use super::fresh::{image, lies_on, loops};
 use super::group::{Unavailable, availability};
+use super::patience::retry;
 use super::volume::Medium;
 use super::{Root, Volume, raw};
-use area::Owner;
+pub(crate) use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use zram::Zram;
 
 /// How long the machine is given to have room for what comes back out of swap.
@@ -32,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long the memory of the dead is waited for.
 const LETTING_GO: Duration = Duration::from_secs(5);
+
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Swap that is to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -225,33 +228,14 @@ fn leave_blank(path: &Path, is_ours: impl Fn(Owner) -> bool) {
 /// Switches an area off: at once where nothing is in it; else it is read back, as far as there is
 /// room.
 fn off(area: &Path) -> io::Result<()> {
-    let begun = Instant::now();
-    loop {
-        match system::swap_off(area) {
-            Err(error)
-                if matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM))
-                    && begun.elapsed() < PATIENCE =>
-            {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            done => return done,
-        }
-    }
+    let no_room =
+        |error: &io::Error| matches!(error.raw_os_error(), Some(libc::EINTR | libc::ENOMEM));
+    retry(PATIENCE, PAUSE, no_room, || system::swap_off(area))
 }
 
-/// Takes away the swap of those that are gone, and whose undertaker was killed as well: ours by its
-/// label, and unused. Swap of other containers that live is left to them.
-pub fn sweep(root: &Root) -> Vec<PathBuf> {
-    take_away(root, |owner| owner.is_gone(root))
-}
-
-/// Takes away swap that was made for this process, by an undertaker that is not there any more.
-pub fn sweep_own(root: &Root) -> Vec<PathBuf> {
-    let own = Owner::of(root, std::process::id());
-    take_away(root, |owner| owner == own)
-}
-
-fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
+/// Takes away swap of these owners: ours by its label, and unused. Swap of other containers that
+/// live is left to them.
+pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
     let areas = in_use(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(&of)
@@ -270,18 +254,15 @@ fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
 
 /// A process that has just died takes a moment to let go of its memory.
 fn becomes_unused(root: &Root, area: &Path) -> bool {
-    let begun = Instant::now();
-    while in_use(root).get(area).is_some_and(|used| *used > 0) {
-        if begun.elapsed() > LETTING_GO {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    true
+    let look = || match in_use(root).get(area) {
+        Some(1..) => Err(()),
+        _ => Ok(()),
+    };
+    retry(LETTING_GO, PAUSE, |()| true, look).is_ok()
 }
 
 /// Every device that this machine swaps to, with the kilobytes on it. Files are never ours.
-fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
+pub(super) fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
     let text = root.text("/proc/swaps").unwrap_or_default();
     let areas = text.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace();

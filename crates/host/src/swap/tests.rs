@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::device::Device;
-use crate::root::fake::Fake;
+use crate::leftovers::{sweep, take_back};
+use crate::testing::Fake;
 use crate::testing::{again_as_nobody, disk_folder, is_asked_for, is_nobody, needs_root, skipped};
 use crate::{Child, Group};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
@@ -167,7 +168,7 @@ fn what_the_dead_left_is_swept() {
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
-    assert!(!sweep_own(&root).contains(&path), "it is another's");
+    assert!(!take_back(&root).contains(&path), "it is another's");
     assert!(sweep(&root).contains(&path));
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
@@ -188,7 +189,7 @@ fn what_our_undertaker_left_is_taken_away() {
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
-    assert!(sweep_own(&root).contains(&path));
+    assert!(take_back(&root).contains(&path));
     assert!(!path.exists() && !swaps().contains(path.to_str().unwrap()));
 }
 

@@ -1,11 +1,13 @@
 //! A block device of compressed memory, made for one use (Linux 4.2).
 
 use crate::Root;
+use crate::drive::chosen;
 use crate::group::Unavailable;
+use crate::patience::retry;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const CONTROL: &str = "/sys/class/zram-control";
 
@@ -49,7 +51,7 @@ impl Zram {
     /// How it compresses: of those there are, the one in brackets.
     pub(super) fn compression(&self) -> Option<String> {
         let text = fs::read_to_string(self.attribute("comp_algorithm")).ok()?;
-        chosen(&text)
+        Some(chosen(text.trim()).to_owned())
     }
 
     /// The most memory it ever took: the fifth number of `mm_stat` (Linux 4.1).
@@ -71,26 +73,8 @@ impl Drop for Zram {
 
 /// Removes a device with all that is in it, as soon as nobody has it open.
 pub(super) fn remove(number: u32) {
-    let begun = Instant::now();
-    while fs::write(format!("{CONTROL}/hot_remove"), number.to_string())
-        .is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
-        && begun.elapsed() < PATIENCE
-    {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn chosen(text: &str) -> Option<String> {
-    Some(text.split_once('[')?.1.split_once(']')?.0.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_way_of_compressing_is_in_brackets() {
-        assert_eq!(chosen("lzo-rle lzo [lz4] zstd\n").as_deref(), Some("lz4"));
-        assert_eq!(chosen("lzo"), None);
-    }
+    let is_open = |error: &io::Error| error.raw_os_error() == Some(libc::EBUSY);
+    let _ = retry(PATIENCE, Duration::from_millis(10), is_open, || {
+        fs::write(format!("{CONTROL}/hot_remove"), number.to_string())
+    });
 }

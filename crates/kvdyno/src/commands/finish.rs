@@ -8,7 +8,7 @@ use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
 use crate::steps::passed;
 use crate::workers::Workers;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_host::{Beside, Root, Volume, evidence, group, meter};
+use kvdyno_host::{Beside, Root, Volume, evidence, meter};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
@@ -56,9 +56,6 @@ impl AtWork {
 
     /// Looks who else is at work here.
     pub fn begin(&self, printer: &Printer) {
-        // What a killed run could not take away itself.
-        let root = Root::system();
-        group::sweep(&root);
         for pid in Beside::look().others() {
             printer.warning(&format!(
                 "another run is at work on this machine (process {pid}): each is measured beside \

@@ -73,7 +73,7 @@ pub(super) fn start(
     let first_record = record(prepared, &id, &place, &root, block_io);
     // A place that cannot be had is refused before a run is begun.
     let (folder, alone, claim) = if raw::is_device(&place) {
-        let claim = Claim::device(&root, &place, &prepared.consent).map_err(|e| refused(&e))?;
+        let claim = Claim::device(&root, &place, &prepared.consent, None).map_err(|e| refused(&e))?;
         let (folder, alone) = create(&path, runs, prepared, &first_record)?;
         (folder, alone, claim)
     } else {

@@ -4,7 +4,7 @@
 use kvdyno_host::device::Device;
 use kvdyno_host::raw::Consent;
 use kvdyno_host::swap::{self, Wanted};
-use kvdyno_host::{Claim, PlaceError, Root, Unavailable, Undertaker, node};
+use kvdyno_host::{Claim, PlaceError, Root, Unavailable, Undertaker, leftovers, node};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::tier::{Memory, SwapRecord};
 use std::collections::BTreeMap;
@@ -64,13 +64,13 @@ impl Tiers {
             here.map_err(|source| TierError::Unavailable { name: tier.name.clone(), source })?;
         }
         // What a killed run could not take away itself: it may be on one of the devices.
-        swap::sweep(root);
+        leftovers::sweep(root);
         let mut devices = BTreeMap::new();
         for path in plan.cases.iter().filter_map(device) {
             if !devices.contains_key(path) {
                 let given = given_up.contains(path);
                 let consent = if given { Consent::Destroy(path.clone()) } else { Consent::None };
-                devices.insert(path.clone(), Claim::device(root, path, &consent)?);
+                devices.insert(path.clone(), Claim::device(root, path, &consent, None)?);
             }
         }
         let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();

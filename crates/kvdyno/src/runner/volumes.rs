@@ -117,7 +117,7 @@ impl Volumes {
                     } else {
                         Consent::None
                     };
-                    Some((path, Claim::labelled_device(root, path, &consent, &label)?))
+                    Some((path, Claim::device(root, path, &consent, Some(&label))?))
                 }
                 _ => None,
             };

@@ -1,0 +1,143 @@
+//! The memory controller's files, as cgroup v1 and v2 name them.
+
+use super::above::less_swap;
+use super::control::{number, read, write};
+use super::{Allowed, Version, in_front};
+use crate::Root;
+use crate::root::keyed;
+use kvdyno_record::usage::GroupUsage;
+use std::io;
+use std::path::Path;
+
+/// Memory and swap together may be this much more than memory (v1). With both limits equal the
+/// kernel would run into that of both, whose hits Linux 6.15 and later no longer count; so there is
+/// room for the largest folio.
+const SWAP_SLACK_BYTES: u64 = 4 << 20;
+
+/// On v1, of memory and swap together.
+pub(super) const BOTH: &str = "memory.memsw.limit_in_bytes";
+
+impl Version {
+    fn either<T>(self, v1: T, v2: T) -> T {
+        match self {
+            Self::V1 => v1,
+            Self::V2 => v2,
+        }
+    }
+
+    /// Sets the limit, page cache included, and keeps memory from escaping into swap.
+    pub(super) fn set_limit(self, directory: &Path, bytes: u64) -> io::Result<()> {
+        write(directory, self.either("memory.limit_in_bytes", "memory.max"), bytes)?;
+        let also: &[(&str, u64)] = match self {
+            // The group's own reclaim does not swap at all; that of a whole machine short of memory
+            // may, up to the second limit, where the kernel has it (boot option swapaccount=1).
+            Self::V1 => {
+                write(directory, "memory.swappiness", 0)?;
+                &[(BOTH, bytes.saturating_add(SWAP_SLACK_BYTES))]
+            }
+            // Both are missing on kernels without swap or before 4.19. A server of several
+            // processes dies as a whole: half a server would measure nonsense.
+            Self::V2 => &[("memory.swap.max", 0), ("memory.oom.group", 1)],
+        };
+        let mut there = also.iter().filter(|(file, _)| directory.join(file).exists());
+        there.try_for_each(|(file, value)| write(directory, file, value))
+    }
+
+    /// Lets as much of the group's memory go into swap, as readily as is asked for; what of that is
+    /// not in force. On v2 how readily is one setting of the whole machine's, which is read and
+    /// left alone.
+    pub(super) fn allow_swap(
+        self,
+        root: &Root,
+        directory: &Path,
+        bytes: u64,
+        swappiness: u32,
+    ) -> io::Result<Allowed> {
+        let mut not_enforced = Vec::new();
+        if self == Self::V1 {
+            write(directory, "memory.swappiness", swappiness)?;
+            not_enforced.extend(in_front(root));
+            if directory.join(BOTH).exists() {
+                let limit = number(directory, "memory.limit_in_bytes")?;
+                write(directory, BOTH, limit.saturating_add(bytes))?;
+                not_enforced.extend(less_swap(root, self, directory, (limit, bytes)));
+            } else {
+                not_enforced.push(
+                    "this kernel does not count the swap of a group, whose only bound is the size \
+                     of the swap: boot with swapaccount=1"
+                        .to_owned(),
+                );
+            }
+            return Ok(Allowed { swappiness: Some(swappiness), not_enforced });
+        }
+        write(directory, "memory.swap.max", bytes)?;
+        // Its own memory does not count there.
+        not_enforced.extend(less_swap(root, self, directory, (0, bytes)));
+        // Since Linux 5.19 a group can do without it.
+        if directory.join("memory.zswap.max").exists() {
+            write(directory, "memory.zswap.max", 0)?;
+        } else {
+            not_enforced.extend(in_front(root));
+        }
+        let in_force = root.number("/proc/sys/vm/swappiness");
+        if in_force != Some(swappiness) {
+            let shown = in_force.map_or("not known".to_owned(), |number: u32| number.to_string());
+            not_enforced.push(format!(
+                "swappiness {swappiness} was asked for and is {shown}: on cgroup v2 it is the \
+                 machine's: sysctl vm.swappiness={swappiness}"
+            ));
+        }
+        Ok(Allowed { swappiness: in_force, not_enforced })
+    }
+
+    /// The limit in force. Without one v1 shows a number near 2^63, and v2 `max`.
+    pub(super) fn limit(self, directory: &Path) -> Option<u64> {
+        let bytes = number(directory, self.either("memory.limit_in_bytes", "memory.max")).ok()?;
+        (bytes < 1 << 60).then_some(bytes)
+    }
+
+    /// The group's counters.
+    pub(super) fn usage(self, directory: &Path) -> io::Result<GroupUsage> {
+        let stat = read(directory, "memory.stat")?;
+        let events = read(directory, self.either("memory.oom_control", "memory.events"))?;
+        let counted = |v1, v2| keyed(&stat, self.either(v1, v2)).unwrap_or_default();
+        let shown = |v1, v2| number(directory, self.either(v1, v2));
+        Ok(GroupUsage {
+            memory_bytes: shown("memory.usage_in_bytes", "memory.current")?,
+            // On v2 since Linux 5.19.
+            memory_peak_bytes: shown("memory.max_usage_in_bytes", "memory.peak").ok(),
+            file_bytes: counted("total_cache", "file"),
+            anon_bytes: counted("total_rss", "anon"),
+            limit_hits: match self {
+                Self::V1 => number(directory, "memory.failcnt")?,
+                Self::V2 => keyed(&events, "max").unwrap_or_default(),
+            },
+            // On v1 since Linux 4.13.
+            oom_kills: keyed(&events, "oom_kill").unwrap_or_default(),
+            swap_bytes: match self {
+                Self::V1 => keyed(&stat, "total_swap"),
+                Self::V2 => number(directory, "memory.swap.current").ok(),
+            },
+        })
+    }
+
+    /// Frees all page cache of the group that can be freed (on v2 since Linux 5.19).
+    pub(super) fn reclaim(self, directory: &Path) -> io::Result<()> {
+        if self == Self::V1 {
+            return write(directory, "memory.force_empty", 0);
+        }
+        let bytes = number(directory, "memory.current")?;
+        match write(directory, "memory.reclaim", bytes) {
+            // It freed less than was asked for, which was everything.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+            other => other,
+        }
+    }
+}
+
+/// A v2 list of controllers (`cgroup.controllers`: at hand in this group,
+/// `cgroup.subtree_control`: its children may have limits of their own) names memory.
+pub(super) fn is_listed(directory: &Path, list: &str) -> bool {
+    let list = read(directory, list).unwrap_or_default();
+    list.split_whitespace().any(|controller| controller == "memory")
+}

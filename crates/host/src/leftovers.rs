@@ -1,0 +1,26 @@
+//! What the kernel keeps of a run that is killed, and that is not gone with the last process that
+//! had it open: control groups, and swap.
+//!
+//! The one list of them is the kernel's own (the groups' folders, `/proc/swaps`), which is never
+//! out of date: each thing says itself whose it is, a group by its name, swap by its label. The
+//! undertaker reads it when it has seen its maker die ([`group::bury`]), and each run before it
+//! begins.
+
+use super::{Root, group, swap};
+use std::path::PathBuf;
+
+/// Takes away what those left that are gone, and whose undertaker was killed as well; what that
+/// was. What has a process in it, or is used, stays: a number may mean somebody else in another
+/// container.
+pub fn sweep(root: &Root) -> Vec<PathBuf> {
+    // First swap: a device that it lies on may be this run's.
+    let mut swept = swap::take_away(root, |owner| owner.is_gone(root));
+    swept.extend(group::sweep(root));
+    swept
+}
+
+/// Takes away swap that was made for this process, by an undertaker that is not there any more.
+pub(super) fn take_back(root: &Root) -> Vec<PathBuf> {
+    let own = swap::Owner::of(root, std::process::id());
+    swap::take_away(root, |owner| owner == own)
+}
