@@ -6,8 +6,8 @@ use super::growth::inserts_max;
 use super::jobs::{self, Bare, Shape};
 use super::key::{Comparable, TierKey, VolumeKey};
 use super::parse::Suite;
-use super::read::At;
-use super::scalar::slug;
+use super::read::{At, Or as _};
+use super::scalar::{Count, Nanoseconds, slug};
 use super::shuffle::shuffle;
 use super::sizing::{Limit, Sized};
 use super::typed::Sharing;
@@ -78,6 +78,19 @@ struct Point<'s, 'e> {
     /// Records that a copy of the database may come to have; 0: it is not copied.
     copied: u64,
     ceiling: bool,
+}
+
+impl<'s, 'e> Point<'s, 'e> {
+    /// With no phases yet, on a database of its own.
+    fn of(
+        setup: &'s Setup<'e>,
+        volume: Option<&'s At<Volume>>,
+        sized: &'s Sized,
+        trial: u32,
+    ) -> Self {
+        let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
+        Self { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling }
+    }
 }
 
 /// A database that another case has made.
@@ -171,17 +184,8 @@ impl<'a> Cases<'a> {
         let works = if making == phases.len() { Vec::new() } else { works };
         let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
-        let point = Point {
-            setup,
-            volume: setup.volume,
-            sized,
-            swept: None,
-            trial,
-            phases: &phases[..making],
-            loaded: None,
-            copied,
-            ceiling: false,
-        };
+        let phases = &phases[..making];
+        let point = Point { phases, copied, ..Point::of(setup, setup.volume, sized, trial) };
         let loader = self.push(point);
         for (swept, phases) in works {
             let loaded = Some(Loaded { phases: making, by: &loader, copy });
@@ -195,10 +199,7 @@ impl<'a> Cases<'a> {
         let (suite, sized) = (self.suite, &self.sets[setup.data]);
         for &swept in threads {
             let phases = &workload::phases(suite, terms(setup, swept, sized));
-            let (volume, loaded, copied, ceiling) = (setup.volume, None, 0, false);
-            let point =
-                Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling };
-            self.push(point);
+            self.push(Point { swept, phases, ..Point::of(setup, setup.volume, sized, trial) });
             self.end_last();
         }
     }
@@ -221,7 +222,7 @@ impl<'a> Cases<'a> {
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let points = drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t)));
         let mut points: Vec<_> = (first_job..).zip(points).collect();
-        if !drive.section.is_in_order() {
+        if !drive.section.in_order.given_or(false) {
             shuffle(&mut points, order);
         }
         for (listed, (job, swept)) in points {
@@ -230,10 +231,9 @@ impl<'a> Cases<'a> {
             let phases = &jobs::phases(drive, job.job, swept);
             let filled = drive.filling_phases();
             let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
-            let (copied, ceiling) = (0, drive.section.is_ceiling());
-            let point =
-                Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling };
-            self.push(point);
+            let ceiling = drive.section.is_ceiling();
+            let point = Point::of(setup, volume, sized, trial);
+            self.push(Point { swept, phases, loaded, ceiling, ..point });
             if drive.section.is_read_only() {
                 self.end_last();
             }
@@ -248,8 +248,7 @@ impl<'a> Cases<'a> {
     fn fill(&mut self, drive: &Bare, volume: Option<&At<Volume>>, trial: u32) -> String {
         let Shape { setup, sized } = &drive.fill;
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        let (swept, loaded, copied) = (None, None, 0);
-        self.push(Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling })
+        self.push(Point { phases, ceiling, ..Point::of(setup, volume, sized, trial) })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -311,8 +310,8 @@ impl<'a> Cases<'a> {
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,
-            slice_ns: run.slice.as_ref().map_or(SECOND, |slice| slice.0),
-            errors_max: run.max_errors.as_ref().map_or(100, |errors| errors.0),
+            slice_ns: run.slice.given_or(Nanoseconds(SECOND)).0,
+            errors_max: run.max_errors.given_or(Count(100)).0,
             phases,
             id: id.clone(),
         };

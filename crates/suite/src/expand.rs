@@ -7,7 +7,7 @@ use super::engine::Engine;
 use super::estimate;
 use super::jobs::{self, Bare};
 use super::mistake::{Mistakes, SuiteError};
-use super::options::{self, Memory};
+use super::options;
 use super::parse::Suite;
 use super::phase::Phase;
 use super::read::At;
@@ -183,7 +183,7 @@ fn set_up<'a>(
         let device = is_on_device(first, false) || host.device;
         abilities::check(&suite.typed, engine, description, data, device, mistakes);
         for limit in limits {
-            let memory = Memory { bytes: limit.memory_bytes(host) };
+            let memory = limit.memory_bytes(host);
             let options = options::resolve(engine, description, memory, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
             let setup = Setup { engine, description, library, options, data, limit, volume };
@@ -207,15 +207,12 @@ fn volumes<'a>(suite: &'a Suite, description: &Description) -> Vec<Option<&'a At
 fn left_out(suite: &Suite, found: &[(&Engine, &wanted::Found)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (engine, worker) in found {
-        let description = worker.engine();
-        let without = |volume: &&At<Volume>| {
-            misplaced(description, volume.place() == PlaceKind::Device).is_some()
-        };
-        for volume in suite.typed.volume.iter().filter(without) {
-            let (label, name) = (&engine.label.0, &volume.name.0);
-            let what = misplaced(description, volume.place() == PlaceKind::Device);
-            let what = what.unwrap_or_default();
-            notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+        for volume in &suite.typed.volume {
+            let on_device = volume.place() == PlaceKind::Device;
+            if let Some(what) = misplaced(worker.engine(), on_device) {
+                let (label, name) = (&engine.label.0, &volume.name.0);
+                notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+            }
         }
     }
     notes

@@ -6,13 +6,12 @@ use super::cases::Setup;
 use super::drive::{Drive, Job, Pattern, Way};
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::options::{self, Memory};
+use super::options;
 use super::parse::Suite;
 use super::phase;
-use super::read::At;
-use super::scalar::{DataSize, Given, Label, Name, Threads};
+use super::read::{At, Or as _};
+use super::scalar::{Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, Several, Threads};
 use super::sizing::{Limit, Sized, SizingHost, scaled};
-use super::source::Span;
 use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
@@ -101,9 +100,7 @@ pub(super) struct BareJob<'a> {
 /// Each job as an engine that a suite could name, the one that fills first; with fio, each once
 /// more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
-    let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
-    let label = At { value: Label(NAME.to_owned()), span: drive.span.clone() };
-    let fill = Engine::plain(name, label);
+    let fill = Engine::plain(drive.of(Name(NAME.to_owned())), drive.of(Label(NAME.to_owned())));
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
     let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
     let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
@@ -111,19 +108,18 @@ pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
 }
 
 fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engine {
-    let text = |text: &str, span: &Span| At { value: text.to_owned(), span: span.clone() };
-    let label_span = job.name.as_ref().map_or(&job.span, |name| &name.span);
-    let io_span = job.io.as_ref().map_or(&job.span, |io| &io.span);
-    let io = Given(Value::Text(job.io().word().to_owned()));
     let mut options = job.options.clone();
     if drive.is_read_only() {
-        let on = At { value: Given(Value::Boolean(true)), span: drive.span.clone() };
-        options.0.push((text("read_only", &drive.span), on));
+        let on = drive.of(Given(Value::Boolean(true)));
+        options.0.push((drive.of("read_only".to_owned()), on));
     }
-    options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
-    let name = At { value: Name(worker.to_owned()), span: job.span.clone() };
-    let label = At { value: Label(label), span: label_span.clone() };
-    Engine { durability: job.durability.clone(), options, ..Engine::plain(name, label) }
+    let io = job.io.clone().unwrap_or(job.of(job.io()));
+    let word = io.of(Given(Value::Text(io.word().to_owned())));
+    options.0.insert(0, (io.of("io".to_owned()), word));
+    let label = Label(label);
+    let label = job.name.as_ref().map_or_else(|| job.of(label.clone()), |n| n.of(label.clone()));
+    let engine = Engine::plain(job.of(Name(worker.to_owned())), label);
+    Engine { durability: job.durability.clone(), options, ..engine }
 }
 
 /// The workers that a section needs.
@@ -179,7 +175,7 @@ pub(super) fn resolve<'a>(
         mistake.label("expected a block device for this");
     }
     let bytes = file_bytes(suite, drive, sized, host);
-    let memory = Memory { bytes: host.memory_bytes };
+    let memory = host.memory_bytes;
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
     let seed = sized.data.seed;
@@ -191,7 +187,7 @@ pub(super) fn resolve<'a>(
         let setup = Setup { engine, description, library, options, data, limit, volume };
         Some(Shape { setup, sized: blocks(bytes, block, seed) })
     };
-    let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
+    let precondition = drive.precondition.given_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
     let fill = shape(fill, &unlimited, fill_bytes, mistakes)?;
     let mut jobs = Vec::new();
@@ -207,7 +203,7 @@ pub(super) fn resolve<'a>(
             jobs.push(BareJob { shape, job: &job.value });
         }
     }
-    let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
+    let trials = drive.trials.given_or(Several(suite.typed.trials())).0;
     Some(Bare {
         phases: &suite.typed.phase,
         fill,
@@ -223,7 +219,7 @@ pub(super) fn resolve<'a>(
 /// only the drive works on: all of it.
 fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
     let alone = suite.typed.engine.is_empty();
-    let wanted = match drive.size.as_ref().map_or(DataSize::Auto, |size| size.value) {
+    let wanted = match drive.size.given_or(DataSize::Auto) {
         DataSize::Auto if host.device && alone => {
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
@@ -235,7 +231,7 @@ fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost
 }
 
 fn block_bytes(job: &Job) -> u64 {
-    job.block.as_ref().map_or(BLOCK_BYTES, |block| block.0)
+    job.block.given_or(Bytes(BLOCK_BYTES)).0
 }
 
 /// Its reads may be served from memory.
@@ -258,8 +254,10 @@ fn check(job: &At<Job>, worker: &Description, file_bytes: u64, mistakes: &mut Mi
             .label(format!("expected whole sectors of 512 B, at most {most}"));
     }
     if let Some(depth) = job.depth.as_ref().filter(|_| !worker.capabilities.pipelined) {
-        let mistake = mistakes.at(&depth.span, "this worker keeps no operations in flight");
-        mistake.label("expected no `depth`");
+        let name = &worker.name;
+        let message =
+            format!("engine `{name}` is synchronous and ignores `depth`; raise `threads`");
+        mistakes.at(&depth.span, message).label("expected no `depth`");
     }
 }
 
@@ -312,8 +310,8 @@ pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
     if let Some(warmup) = &job.warmup {
         phases.push(phase("warmup", Work::Warmup(timed(warmup.0))));
     }
-    let duration = job.duration.as_ref().map_or(DURATION_NS, |duration| duration.0);
-    phases.push(phase("measure", Work::Measure(timed(duration))));
+    let duration = job.duration.given_or(Nanoseconds(DURATION_NS));
+    phases.push(phase("measure", Work::Measure(timed(duration.0))));
     phases
 }
 
@@ -327,15 +325,10 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
         Pattern::Randwrite | Pattern::Write => "writes",
         Pattern::Randrw | Pattern::Rw => "mixed",
     };
-    let threads = match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
-        Threads::Are(threads) => threads,
-        // The first gate refuses a sweep without numbers.
-        Threads::Sweep => swept.unwrap_or(1),
-    };
-    let depth = job.depth.as_ref().map_or(1, |depth| depth.0);
+    let depth = job.depth.given_or(Several(1)).0;
     Role {
         name: name.to_owned(),
-        threads,
+        threads: job.threads.given_or(Threads::Are(1)).at(swept),
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
@@ -344,18 +337,13 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
 
 /// Threads of all roles where so many are swept.
 fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
-    let threads = measure.role.iter().map(|role| {
-        match role.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
-            Threads::Are(threads) => threads,
-            Threads::Sweep => swept,
-        }
-    });
-    threads.fold(0, u32::saturating_add)
+    let threads = |role: &At<phase::Role>| role.threads.given_or(Threads::Are(1)).at(Some(swept));
+    measure.role.iter().map(threads).fold(0, u32::saturating_add)
 }
 
 /// The numbers of threads that a job is run with.
 pub(super) fn threads(job: &Job, swept: &[Option<u32>]) -> Vec<u32> {
-    match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
+    match job.threads.given_or(Threads::Are(1)) {
         Threads::Are(threads) => vec![threads],
         Threads::Sweep => swept.iter().copied().flatten().collect(),
     }

@@ -117,10 +117,10 @@ enum Target<'t, 'i> {
 
 fn take_the_other_away(suite: &mut DeTable<'_>, table: &str, key: &str) {
     let Some(DeValue::Table(fields)) = suite.get_mut(table).map(Spanned::get_mut) else { return };
-    for [name, one, other] in EITHER {
-        if name == table && key == one {
+    for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
+        if key == one {
             fields.remove(other);
-        } else if name == table && key == other {
+        } else if key == other {
             fields.remove(one);
         }
     }
@@ -147,10 +147,7 @@ fn descend<'t, 'i>(
         target = match next.get_mut() {
             DeValue::Table(table) => Target::Table(table),
             DeValue::Array(list) => Target::List(list),
-            other => {
-                wrong_kind(span, other, "a table to go into", mistakes);
-                return None;
-            }
+            other => return wrong_kind(span, other, "a table to go into", mistakes),
         };
     }
     Some(target)
