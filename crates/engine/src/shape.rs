@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-use crate::{Error, ErrorClass, Result};
+use crate::{Error, Result};
 
 /// Where an engine's data lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ impl Place {
         match self {
             Self::Directory(path) => Ok(path),
             Self::Device(_) | Self::Server(_) => {
-                Err(Error::new(ErrorClass::Invalid, "this engine stores its data in a directory"))
+                Err(Error::invalid("this engine stores its data in a directory"))
             }
         }
     }

@@ -7,8 +7,7 @@ use crate::map::Map;
 use crate::ring::{Ring, Setup};
 use crate::session::DriveSession;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Settled,
-    Value,
+    Counters, DataShape, Description, Engine, Error, Options, Place, Result, Settled, Value,
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -47,7 +46,7 @@ impl Engine for Drive {
                 0 => "O_DIRECT is refused for this file; option direct = false".to_owned(),
                 _ => format!("a block of {block} bytes: this place takes multiples of {alignment}"),
             };
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(what));
         }
         let whole = OnceLock::new();
         if !blocks.fresh {
@@ -126,8 +125,10 @@ impl Drive {
                 return Ok(number * self.block_bytes as u64);
             }
         }
-        let what = format!("key {key:02x?} is not the number of one of {} blocks", self.records);
-        Err(Error::new(ErrorClass::Invalid, what))
+        Err(Error::invalid(format!(
+            "key {key:02x?} is not the number of one of {} blocks",
+            self.records
+        )))
     }
 
     /// Refuses unless every block was written: what never was is answered by the file system.
@@ -167,7 +168,7 @@ impl Drive {
 
 /// Bytes of all blocks of the plan, which are of one length and do not grow in number.
 fn file_bytes(data: &DataShape) -> Result<u64> {
-    let invalid = |what: &str| Err(Error::new(ErrorClass::Invalid, what));
+    let invalid = |what: &str| Err(Error::invalid(what));
     if data.value_bytes_mean != data.value_bytes_max || data.value_bytes_max == 0 {
         return invalid("values are blocks of a drive: all of one length");
     }

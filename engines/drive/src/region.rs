@@ -21,9 +21,9 @@ impl Region {
     pub(crate) fn new(count: u32, bytes: usize) -> Result<Self> {
         let page = rustix::param::page_size();
         let stride = bytes.max(1).next_multiple_of(page);
-        let length = stride.checked_mul(count.max(1) as usize).ok_or_else(|| {
-            Error::new(ErrorClass::Invalid, format!("{count} buffers of {bytes} bytes"))
-        })?;
+        let length = stride
+            .checked_mul(count.max(1) as usize)
+            .ok_or_else(|| Error::invalid(format!("{count} buffers of {bytes} bytes")))?;
         let context =
             |error| Error::from(std::io::Error::from(error)).context("mapping the buffers");
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.

@@ -4,7 +4,7 @@
 use crate::how::How;
 use crate::region::Region;
 use crate::uring::Uring;
-use kvdyno_engine::{Error, ErrorClass, Result};
+use kvdyno_engine::{Error, Result};
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -104,12 +104,15 @@ impl Ring {
     pub fn psync(files: &[File], setup: &Setup) -> Result<Self> {
         let (depth, bytes) = (setup.depth.max(1), setup.block_bytes);
         if bytes == 0 || u32::try_from(bytes).is_err() {
-            let what = format!("a buffer of {bytes} bytes: from 1 to {}", u32::MAX);
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(format!(
+                "a buffer of {bytes} bytes: from 1 to {}",
+                u32::MAX
+            )));
         }
         if depth > DEPTH_MAX {
-            let what = format!("{depth} operations in flight: at most {DEPTH_MAX}");
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(format!(
+                "{depth} operations in flight: at most {DEPTH_MAX}"
+            )));
         }
         let idle = Flight { kind: Kind::Flush, file: 0, offset: 0, bytes: 0 };
         Ok(Self {
@@ -376,7 +379,7 @@ fn misuse(slot: u32, flight: &Flight) -> Error {
         words(flight),
         flight.file
     );
-    Error::new(ErrorClass::Invalid, what)
+    Error::invalid(what)
 }
 
 #[cfg(test)]

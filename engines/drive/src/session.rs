@@ -77,7 +77,7 @@ impl<'e> DriveSession<'e> {
         } else {
             format!("a value of {bytes} bytes: a block has {block}")
         };
-        Err(Error::new(ErrorClass::Invalid, what))
+        Err(Error::invalid(what))
     }
 
     /// Queues the write of slot's buffer under the durability class.
@@ -328,7 +328,7 @@ fn alone(ring: &Ring) -> Result<()> {
     if ring.open() == 0 {
         return Ok(());
     }
-    Err(Error::new(ErrorClass::Invalid, "a call that waits, while operations are in flight"))
+    Err(Error::invalid("a call that waits, while operations are in flight"))
 }
 
 #[cold]

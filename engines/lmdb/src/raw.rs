@@ -26,7 +26,7 @@ unsafe impl Sync for Env {}
 impl Env {
     pub(crate) fn open(path: &Path, flags: u32, map_bytes: u64, readers: u32) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| Error::new(ErrorClass::Invalid, "the path holds a zero byte"))?;
+            .map_err(|_| Error::invalid("the path holds a zero byte"))?;
         let mut env = null_mut();
         // SAFETY: `env` is an out parameter. From here on the handle is owned by `opened`, whose
         // drop closes it on every early return, as lmdb.h demands even after a failed open.
@@ -411,13 +411,6 @@ pub(crate) fn version() -> String {
 
 /// Bytes an unprivileged process may still write on the volume of `path`.
 pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
-    let path = CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::new(ErrorClass::Invalid, "the path holds a zero byte"))?;
-    // SAFETY: a struct of integers, for which zeros are a value.
-    let mut volume: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: `path` is a C string, `volume` an out parameter.
-    if unsafe { libc::statvfs(path.as_ptr(), &raw mut volume) } != 0 {
-        return Err(std::io::Error::last_os_error().into());
-    }
+    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
     Ok(volume.f_bavail * volume.f_frsize)
 }

@@ -66,8 +66,9 @@ impl OpenOptions {
                     (None, _) => (api.cache_create_lru)(cache.bytes),
                     (Some(entry), Some(create)) => create(cache.bytes, entry),
                     (Some(_), None) => {
-                        let what = "this version of RocksDB has no hyper clock cache";
-                        return Err(Error::new(ErrorClass::Invalid, what));
+                        return Err(Error::invalid(
+                            "this version of RocksDB has no hyper clock cache",
+                        ));
                     }
                 };
                 let cache = Owned::new(cache, api.cache_destroy);
@@ -294,9 +295,8 @@ impl Drop for Database {
 }
 
 fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| {
-        Error::new(ErrorClass::Invalid, "an option or the database's folder holds a zero byte")
-    })
+    CString::new(text)
+        .map_err(|_| Error::invalid("an option or the database's folder holds a zero byte"))
 }
 
 /// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.

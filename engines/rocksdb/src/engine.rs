@@ -4,11 +4,10 @@ use crate::database::{CacheSize, Database, OpenOptions};
 use crate::describe;
 use crate::events::Events;
 use crate::library;
-use crate::limit::open_files_limit;
 use crate::session::RocksDbSession;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Options,
-    Place, Result, Settled, Value,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
+    Result, Settled, Value,
 };
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -165,10 +164,19 @@ fn cache(options: &Options, data: &DataShape) -> Result<Option<CacheSize>> {
     Ok((bytes > 0).then(|| CacheSize { bytes, entry_bytes: hyper_clock.then_some(entry) }))
 }
 
+/// How many files this process may have open, after raising the soft limit to the hard one: a
+/// default of 1024 is soon used up.
+fn open_files_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    if raised { maximum } else { current }.unwrap_or(u64::MAX)
+}
+
 /// A run that hits the limit dies in its middle; better it does not start.
 fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     const OTHERS: u64 = 256;
-    let limit = open_files_limit()?;
+    let limit = open_files_limit();
     let needed = match options.integer("max_open_files")? {
         0 => 2 * data.user_bytes() / options.integer("target_file_size_base")?.max(1),
         files => files,
@@ -176,11 +184,10 @@ fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     if needed + OTHERS <= limit {
         return Ok(());
     }
-    let what = format!(
+    Err(Error::invalid(format!(
         "about {needed} table files would be open, but `ulimit -Hn` is {limit}: raise it, or set \
          max_open_files or a larger target_file_size_base"
-    );
-    Err(Error::new(ErrorClass::Invalid, what))
+    )))
 }
 
 /// `name COUNT : 5` or `name P50 : 1.5 P95 : 2 ... SUM : 9`: a ticker under its name, a histogram's
