@@ -28,6 +28,15 @@ impl Place {
             }
         }
     }
+
+    /// A file of raw blocks: `name` in the directory, or the device itself.
+    pub fn blocks(&self, name: &str) -> Result<PathBuf> {
+        match self {
+            Self::Directory(folder) => Ok(folder.join(name)),
+            Self::Device(path) => Ok(path.clone()),
+            Self::Server(_) => Err(Error::invalid("this engine works on a device or a directory")),
+        }
+    }
 }
 
 /// What data a database is going to hold, and how many threads come for it.

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare, Shape};
-use super::key::{Comparable, TierKey, VolumeKey};
+use super::key::Comparable;
 use super::parse::Suite;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
@@ -282,8 +282,8 @@ impl<'a> Cases<'a> {
             options: &setup.options,
             data,
             ram_limit_bytes: setup.limit.bytes,
-            tier: setup.limit.tier.as_ref().map(TierKey::of),
-            volume: volume.as_ref().map(VolumeKey::of),
+            tier: setup.limit.tier.as_ref(),
+            volume: volume.as_ref(),
             value_bytes_mean: sized.value_bytes_mean(),
             // A load that others work on is the same whether they share it or copy it.
             shared: self.suite.typed.sharing() == Sharing::Shared || point.copied > 0,

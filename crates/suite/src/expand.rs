@@ -92,27 +92,48 @@ fn find_engines<'a>(
     let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for engine in &suite.typed.engine {
-        let name = &engine.name;
-        match engines.get(&name.0, &engine.pick) {
+        let (name, span) = (&engine.name.0, &engine.pick.span);
+        match engines.get(name, &engine.pick) {
             Some(Ok(worker)) => found.push((engine, worker)),
             Some(Err(Missing::NotInstalled { installed })) => {
-                let versions = not_installed(suite, engines, &name.0);
+                let versions = not_installed(suite, engines, name);
                 // All of an engine at once, so that one command fetches them.
-                if versions.first().is_some_and(|first| first.pick.value == engine.pick.value) {
-                    tell_not_installed(&versions, installed, mistakes);
+                if versions.first() == Some(&engine.pick.words()) {
+                    let (all, get) = (versions.join(", "), versions.join(" "));
+                    let are = if versions.len() == 1 { "is" } else { "are" };
+                    let installed = match &installed[..] {
+                        [] => "nothing".to_owned(),
+                        installed => installed.join(", "),
+                    };
+                    let mistake = mistakes.at(span, format!("{name} {all} {are} not installed"));
+                    mistake.label("not installed");
+                    mistake
+                        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
                 }
             }
-            Some(Err(missing)) => tell_missing(engine, missing, mistakes),
+            Some(Err(Missing::NoLibrary(words))) => {
+                mistakes.at(span, format!("{name}: {words}")).help(format!(
+                    "`kvdyno engines get {name}` fetches the newest release; --engine runs the \
+                     others alone"
+                ));
+            }
+            Some(Err(Missing::TakesNone { version })) => {
+                let what = format!("{name} is part of its worker, and loads no library");
+                let mistake = mistakes.at(span, what);
+                mistake.label(format!("expected neither a version nor a library: it is {version}"));
+            }
+            Some(Err(Missing::Unusable(why))) => {
+                mistakes.at(span, format!("{name} cannot be loaded: {why}"));
+            }
             None => {
-                let message = format!("there is no worker `kvdyno-{}`", name.0);
-                mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
-                    "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
-                     workers are looked for, --engine runs the others alone",
-                    if known.is_empty() {
-                        "none was found".to_owned()
-                    } else {
-                        format!("found: {}", known.join(", "))
-                    }
+                let message = format!("there is no worker `kvdyno-{name}`");
+                let found = match &known[..] {
+                    [] => "none was found".to_owned(),
+                    known => format!("found: {}", known.join(", ")),
+                };
+                mistakes.unknown(&engine.name.span, message, name, &known).help(format!(
+                    "{found}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
+                     workers are looked for, --engine runs the others alone"
                 ));
             }
         }
@@ -120,50 +141,17 @@ fn find_engines<'a>(
     found
 }
 
-/// Those of one engine whose versions are not installed.
-fn not_installed<'a>(suite: &'a Suite, engines: &Engines, name: &str) -> Vec<&'a Engine> {
+/// The versions of one engine that are not installed, each once.
+fn not_installed(suite: &Suite, engines: &Engines, name: &str) -> Vec<String> {
     let missing = |engine: &&Engine| {
         let found = engines.get(name, &engine.pick);
         engine.name.0 == name && matches!(found, Some(Err(Missing::NotInstalled { .. })))
     };
-    suite.typed.engine.iter().filter(missing).collect()
-}
-
-fn tell_not_installed(engines: &[&Engine], installed: &[String], mistakes: &mut Mistakes) {
-    let Some(first) = engines.first() else { return };
-    let name = &first.name.0;
-    let mut versions: Vec<String> = engines.iter().map(|engine| engine.pick.words()).collect();
+    let missing = suite.typed.engine.iter().filter(missing);
+    let mut versions: Vec<String> = missing.map(|engine| engine.pick.words()).collect();
     // With lists of options each version is there several times.
     versions.dedup();
-    let (and, get) = (versions.join(", "), versions.join(" "));
-    let are = if versions.len() == 1 { "is" } else { "are" };
-    let installed = if installed.is_empty() { "nothing".to_owned() } else { installed.join(", ") };
-    mistakes
-        .at(&first.pick.span, format!("{name} {and} {are} not installed"))
-        .label("not installed")
-        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
-}
-
-/// Why an engine cannot be loaded, where that was asked for, and what gets it.
-fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
-    let (name, span) = (&engine.name.0, &engine.pick.span);
-    match missing {
-        Missing::NoLibrary(words) => {
-            mistakes.at(span, format!("{name}: {words}")).help(format!(
-                "`kvdyno engines get {name}` fetches the newest release; --engine runs the others \
-                 alone"
-            ));
-        }
-        Missing::NotInstalled { installed } => tell_not_installed(&[engine], installed, mistakes),
-        Missing::TakesNone { version } => {
-            let what = format!("{name} is part of its worker, and loads no library");
-            let mistake = mistakes.at(span, what);
-            mistake.label(format!("expected neither a version nor a library: it is {version}"));
-        }
-        Missing::Unusable(why) => {
-            mistakes.at(span, format!("{name} cannot be loaded: {why}"));
-        }
-    }
+    versions
 }
 
 fn set_up<'a>(

@@ -8,11 +8,12 @@
 
 use kvdyno_record::engine::Options;
 use kvdyno_record::plan::Copying;
-use kvdyno_record::tier::{Memory, Tier};
+use kvdyno_record::tier::Tier;
 use kvdyno_record::units;
-use kvdyno_record::volume::{Format, Medium, Volume};
+use kvdyno_record::volume::Volume;
 use kvdyno_record::workload::{Data, Phase, Size};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
@@ -26,11 +27,11 @@ pub(super) struct Comparable<'a> {
     pub(super) value_bytes_mean: u64,
     pub(super) ram_limit_bytes: Option<u64>,
     /// Left out where the suite names none, as before there were any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tier: Option<TierKey<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alike_tier")]
+    pub(super) tier: Option<&'a Tier>,
     /// As above.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) volume: Option<VolumeKey<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "alike_volume")]
+    pub(super) volume: Option<&'a Volume>,
     /// Other thread counts worked on the database before.
     pub(super) shared: bool,
     /// It works on a copy of the database, which begins cold. Left out where it does not, as before
@@ -43,46 +44,23 @@ pub(super) struct Comparable<'a> {
     pub(super) phases: &'a [Phase],
 }
 
-/// Of a volume what makes two of them alike. Where a directory is, which device it is and how large
-/// an image is belong to the host.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct VolumeKey<'a> {
-    name: &'a str,
-    kind: &'static str,
-    discard: bool,
-    format: Option<&'a Format>,
-}
-
-impl<'a> VolumeKey<'a> {
-    pub(super) fn of(volume: &'a Volume) -> Self {
-        let (kind, discard, format) = match &volume.medium {
-            Medium::Directory { .. } => ("directory", false, None),
-            Medium::Loop { format, .. } => ("loop", false, Some(format)),
-            Medium::Device { discard, format, .. } => ("device", *discard, Some(format)),
-        };
-        Self { name: &volume.name, kind, discard, format }
+/// What makes two volumes or memory tiers alike: where a directory is, which device it is and how
+/// large an image is belong to the host.
+fn alike(of: &impl Serialize, of_host: &[&str]) -> Value {
+    // These types have no map with keys other than text, so nothing can fail.
+    let mut value = serde_json::to_value(of).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        fields.retain(|name, _| !of_host.contains(&name.as_str()));
     }
+    value
 }
 
-/// Of a memory tier what makes two of them alike. On which device it is belongs to the host.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct TierKey<'a> {
-    name: &'a str,
-    kind: &'static str,
-    swap: Option<(u64, u32)>,
-    node: Option<u32>,
+fn alike_volume<S: Serializer>(volume: &Option<&Volume>, to: S) -> Result<S::Ok, S::Error> {
+    alike(volume, &["path", "bytes"]).serialize(to)
 }
 
-impl<'a> TierKey<'a> {
-    pub(super) fn of(tier: &'a Tier) -> Self {
-        let (kind, node) = match &tier.memory {
-            Memory::Dram => ("dram", None),
-            Memory::Swap { .. } => ("swap", None),
-            Memory::Zram { .. } => ("zram", None),
-            Memory::Node { node } => ("node", Some(*node)),
-        };
-        Self { name: &tier.name, kind, swap: tier.memory.swap(), node }
-    }
+fn alike_tier<S: Serializer>(tier: &Option<&Tier>, to: S) -> Result<S::Ok, S::Error> {
+    alike(tier, &["path"]).serialize(to)
 }
 
 impl Comparable<'_> {

@@ -40,11 +40,7 @@ pub(crate) enum Standing {
 impl Member {
     /// Opens the copy at a place, an empty file where there is none.
     pub(crate) fn open(place: &Place, name: &str) -> Result<Self> {
-        let (path, fixed) = match place {
-            Place::Directory(directory) => (directory.join(name), false),
-            Place::Device(path) => (path.clone(), true),
-            Place::Server(_) => return Err(Error::invalid("direct has no server")),
-        };
+        let (path, fixed) = (place.blocks(name)?, matches!(place, Place::Device(_)));
         let device = path.metadata().is_ok_and(|found| found.file_type().is_block_device());
         // O_EXCL on a block device: not while it is mounted or in use by another.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };

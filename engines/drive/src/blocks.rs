@@ -31,33 +31,24 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
     pub(crate) fn open(place: &Place, bytes: u64, asked: Asked) -> Result<Self> {
-        match place {
-            Place::Directory(folder) => {
-                let path = folder.join(FILE);
-                if path.exists() {
-                    let blocks = Self::existing(path, bytes, asked)?;
-                    blocks.demand_whole()?;
-                    return Ok(blocks);
-                }
-                if asked.read_only {
-                    return Err(Error::invalid(format!(
-                        "there is no {} to read: load it first",
-                        path.display()
-                    )));
-                }
-                Self::made(path, bytes, asked.direct)
+        let path = place.blocks(FILE)?;
+        let own = matches!(place, Place::Directory(_));
+        if own && !path.exists() {
+            if asked.read_only {
+                let what = format!("there is no {} to read: load it first", path.display());
+                return Err(Error::invalid(what));
             }
-            Place::Device(path) => {
-                let mut blocks = Self::existing(path.clone(), bytes, asked)?;
-                // A file that stands in for a device may be loaded in place.
-                let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
-                blocks.fresh = unwritten && !asked.read_only;
-                Ok(blocks)
-            }
-            Place::Server(_) => {
-                Err(Error::invalid("a drive is a device, or a file in a directory"))
-            }
+            return Self::made(path, bytes, asked.direct);
         }
+        let mut blocks = Self::existing(path, bytes, asked)?;
+        if own {
+            blocks.demand_whole()?;
+        } else {
+            // A file that stands in for a device may be loaded in place.
+            let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
+            blocks.fresh = unwritten && !asked.read_only;
+        }
+        Ok(blocks)
     }
 
     fn existing(path: PathBuf, bytes: u64, asked: Asked) -> Result<Self> {

@@ -46,13 +46,7 @@ pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<Strin
 
 /// Where the blocks are.
 pub(crate) fn path(place: &Place) -> Result<PathBuf> {
-    match place {
-        Place::Directory(folder) => Ok(folder.join(FILE)),
-        Place::Device(path) => Ok(path.clone()),
-        Place::Server(_) => {
-            Err(Error::invalid("fio works on a device, or on a file in a directory"))
-        }
-    }
+    place.blocks(FILE)
 }
 
 /// As one name: fio takes a `:` for the end of a file's name and the beginning of the next.
