@@ -43,16 +43,12 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let drive = suite.typed.drive.as_ref();
     let drive_engines = drive.map(jobs::engines).unwrap_or_default();
     let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
+    check_keys(suite, &setups, &threads, &sets, &mut mistakes);
     let bare = drive.and_then(|drive| {
-        // Of several data sets the largest, for what fits it fits the others.
-        let sets = sets.iter_mut().zip(&limits);
-        let (sized, limits) =
-            sets.max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
-        let terms = jobs::Terms { suite, workers: &workers, limits, host };
-        jobs::resolve(drive, &drive_engines, &terms, sized, &mut mistakes)
+        let terms = jobs::Terms { suite, workers: &workers, limits: &limits, host };
+        jobs::resolve(drive, &drive_engines, &terms, &mut sets, &mut mistakes)
     });
     check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
-    check_keys(suite, &setups, &threads, &sets, &mut mistakes);
     mistakes.none(&suite.source)?;
 
     let warnings =

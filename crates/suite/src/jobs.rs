@@ -40,9 +40,11 @@ const SECTOR_BYTES: u64 = 512;
 /// The drive's part of a plan.
 pub(super) struct Bare<'a> {
     /// Writes the file in full.
-    pub(super) fill: Shape<'a>,
-    /// What works on it.
-    pub(super) jobs: Vec<BareJob<'a>>,
+    pub(super) fill: Setup<'a>,
+    /// What works on it, each job under each RAM limit.
+    pub(super) jobs: Vec<(Setup<'a>, &'a Job)>,
+    /// Blocks of the filling.
+    blocks: u64,
     /// In how many of the trials.
     pub(super) trials: u32,
     /// How often the file is written in full before anything is measured; 0: once, for it to exist.
@@ -59,7 +61,7 @@ impl Bare<'_> {
     /// How many cases it comes to.
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let swept = &self.points(swept);
-        let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
+        let points: usize = self.jobs.iter().map(|(_, job)| threads(job, swept).len()).sum();
         let fills =
             if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
         fills as usize + points * self.trials as usize
@@ -78,23 +80,6 @@ impl Bare<'_> {
         let is_ceiling = self.section.is_ceiling();
         swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
     }
-
-    /// How many phases the filling has.
-    pub(super) fn filling_phases(&self) -> usize {
-        filling(self).len()
-    }
-}
-
-/// A worker with its data.
-pub(super) struct Shape<'a> {
-    pub(super) setup: Setup<'a>,
-    pub(super) sized: Sized,
-}
-
-/// A job under one RAM limit.
-pub(super) struct BareJob<'a> {
-    pub(super) shape: Shape<'a>,
-    pub(super) job: &'a Job,
 }
 
 /// Each job as an engine that a suite could name, the one that fills first; with fio, each once
@@ -152,16 +137,16 @@ pub(super) fn find<'a>(
 pub(super) struct Terms<'a, 't> {
     pub(super) suite: &'a Suite,
     pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
-    pub(super) limits: &'t [Limit],
+    pub(super) limits: &'t [Vec<Limit>],
     pub(super) host: &'t SizingHost,
 }
 
-/// The drive's part. `engines` are those of [`engines`].
+/// The drive's part, whose data sets come behind the others. `engines` are those of [`engines`].
 pub(super) fn resolve<'a>(
     drive: &'a At<Drive>,
     engines: &'a [Engine],
     terms: &Terms<'a, '_>,
-    sized: &mut Sized,
+    sets: &mut Vec<Sized>,
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
     let (suite, host) = (terms.suite, terms.host);
@@ -174,22 +159,27 @@ pub(super) fn resolve<'a>(
         let mistake = mistakes.at(&on.span, "`read_only` in a directory: it is for block devices");
         mistake.label("expected a block device for this");
     }
+    // Of several data sets the largest, for what fits it fits the others.
+    let (sized, limits) = sets
+        .iter_mut()
+        .zip(terms.limits)
+        .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(suite, drive, sized, host);
     let memory = host.memory_bytes;
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
     let seed = sized.data.seed;
-    let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
+    let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
+        let (library, data, volume) = (None, sets.len(), None);
+        sets.push(blocks(bytes, block, seed));
         let limit = limit.clone();
-        let (library, data, volume) = (None, 0, None);
-        let setup = Setup { engine, description, library, options, data, limit, volume };
-        Some(Shape { setup, sized: blocks(bytes, block, seed) })
+        Some(Setup { engine, description, library, options, data, limit, volume })
     };
     let precondition = drive.precondition.given_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
-    let fill = shape(fill, &unlimited, fill_bytes, mistakes)?;
+    let fill = set_up(fill, &unlimited, fill_bytes, mistakes)?;
     let mut jobs = Vec::new();
     // fio's come after all of ours, in the same order.
     for (job, engine) in drive.job.iter().cycle().zip(others) {
@@ -197,10 +187,9 @@ pub(super) fn resolve<'a>(
             check(job, worker, bytes, mistakes);
         }
         // Only what goes through the page cache is any different under a limit.
-        let limits = if is_cached(job) { terms.limits } else { std::slice::from_ref(&unlimited) };
+        let limits = if is_cached(job) { limits } else { std::slice::from_ref(&unlimited) };
         for limit in limits {
-            let shape = shape(engine, limit, block_bytes(job), mistakes)?;
-            jobs.push(BareJob { shape, job: &job.value });
+            jobs.push((set_up(engine, limit, block_bytes(job), mistakes)?, &job.value));
         }
     }
     let trials = drive.trials.given_or(Several(suite.typed.trials())).0;
@@ -208,6 +197,7 @@ pub(super) fn resolve<'a>(
         phases: &suite.typed.phase,
         fill,
         jobs,
+        blocks: bytes / fill_bytes,
         trials,
         precondition,
         section: &drive.value,
@@ -291,8 +281,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
         };
-        let blocks = bare.fill.sized.data.records;
-        let operations = Some(blocks.saturating_mul(bare.precondition - 1));
+        let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Roles { roles: vec![role], ends: Ends { duration_ns: None, operations } };
         phases.push(Phase { name: "precondition".to_owned(), work: Work::Warmup(work) });
     }
