@@ -64,6 +64,22 @@ fn one() -> u32 {
 }
 
 impl DataShape {
+    /// The number that a key stands for, for engines of
+    /// [`numbered_keys_only`](crate::Capabilities::numbered_keys_only) with so many `records`.
+    #[inline]
+    pub fn number(key: &[u8], records: u64) -> Result<u64> {
+        let (zeros, number) = match key.split_last_chunk() {
+            Some((zeros, digits)) => (zeros, u64::from_be_bytes(*digits)),
+            None => (&[][..], key.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))),
+        };
+        if number < records && zeros.iter().all(|&byte| byte == 0) && !key.is_empty() {
+            return Ok(number);
+        }
+        Err(Error::invalid(format!(
+            "key {key:02x?} is not a big-endian number below {records}, the number of records"
+        )))
+    }
+
     /// Bytes of keys and values of all records after the load: what the user calls "my data".
     pub fn user_bytes(&self) -> u64 {
         self.records.saturating_mul(u64::from(self.key_bytes) + self.value_bytes_mean)

@@ -2,7 +2,7 @@
 
 use crate::pipeline::Pipeline;
 use crate::store::Store;
-use kvdyno_engine::{Error, Result, Session, Write};
+use kvdyno_engine::{DataShape, Error, Result, Session, Write};
 
 /// One thread's handle on a store.
 pub struct DirectSession<'e> {
@@ -40,16 +40,8 @@ impl<'e> DirectSession<'e> {
     /// The block and the place of a key: the number below `records` that its last eight bytes are.
     #[inline]
     fn locate(&self, key: &[u8]) -> Result<(u64, u32)> {
-        let (zeros, digits) = key.split_at(key.len().saturating_sub(8));
-        let number = digits.iter().fold(0, |number, &digit| number << 8 | u64::from(digit));
         let geometry = &self.store.format.geometry;
-        if number < geometry.records && zeros.iter().all(|&byte| byte == 0) && !key.is_empty() {
-            return Ok(geometry.locate(number));
-        }
-        Err(Error::invalid(format!(
-            "key {key:02x?} is not a big-endian number below {}, the number of records",
-            geometry.records
-        )))
+        DataShape::number(key, geometry.records).map(|number| geometry.locate(number))
     }
 
     #[inline]

@@ -119,16 +119,7 @@ impl Drive {
     /// Where the block of a key begins. Keys are big-endian numbers with zeros in front.
     #[inline]
     pub(crate) fn offset(&self, key: &[u8]) -> Result<u64> {
-        if let Some((zeros, digits)) = key.split_last_chunk() {
-            let number = u64::from_be_bytes(*digits);
-            if number < self.records && zeros.iter().all(|&byte| byte == 0) {
-                return Ok(number * self.block_bytes as u64);
-            }
-        }
-        Err(Error::invalid(format!(
-            "key {key:02x?} is not the number of one of {} blocks",
-            self.records
-        )))
+        Ok(DataShape::number(key, self.records)? * self.block_bytes as u64)
     }
 
     /// Refuses unless every block was written: what never was is answered by the file system.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Io;
+use kvdyno_engine::ErrorClass;
 use rustix::fs::OFlags;
 use std::os::unix::fs::OpenOptionsExt;
 
