@@ -42,8 +42,6 @@ pub(super) enum Drawn {
 }
 
 impl FromToml for Length {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let size = if matches!(toml.get_ref(), DeValue::Table(_)) {

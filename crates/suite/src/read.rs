@@ -17,9 +17,6 @@ pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
 
 /// What can be read from TOML.
 pub(super) trait FromToml: Sized {
-    /// Where a list may stand, `1,2` is one, too: as a person types it behind `--set`.
-    const PARTED_BY_COMMAS: bool = false;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self>;
 }
 

@@ -107,16 +107,12 @@ impl Word for Durability {
 }
 
 impl FromToml for Count {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         number(&toml, units::A_COUNT, units::parse_count, mistakes).map(Self)
     }
 }
 
 impl FromToml for Bytes {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         number(&toml, units::BYTES, units::parse_bytes, mistakes).map(Self)
     }
@@ -142,8 +138,6 @@ impl FromToml for Nanoseconds {
 }
 
 impl FromToml for Several {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let Count(count) = Count::from_toml(toml, mistakes)?;
@@ -156,8 +150,6 @@ impl FromToml for Several {
 }
 
 impl FromToml for f64 {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let number: Option<f64> = match toml.get_ref() {
             DeValue::Float(number) => number.as_str().parse().ok(),
@@ -284,8 +276,6 @@ impl FromToml for Threads {
 }
 
 impl FromToml for DataSize {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         match toml.get_ref() {
             DeValue::String(text) if text == "auto" => Some(Self::Auto),
@@ -307,7 +297,7 @@ impl FromToml for Switch {
 impl<T: FromToml> FromToml for OneOrMany<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        if let Some(parts) = split(&toml).filter(|_| T::PARTED_BY_COMMAS) {
+        if let Some(parts) = split(&toml) {
             let read = |(span, text)| At::from_toml(parsed(span, text), mistakes);
             let values: Vec<Option<At<T>>> = parts.into_iter().map(read).collect();
             return values.into_iter().collect::<Option<_>>().map(Self);
@@ -336,8 +326,8 @@ impl<T: PartialEq> OneOrMany<T> {
     }
 }
 
-/// `100,1000` as the command line has it, part by part with its place; none where there is no
-/// comma.
+/// Where a list may stand, `1,2` is one, too, as a person types it behind `--set`: part by part with
+/// its place; none where there is no comma.
 fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let DeValue::String(text) = toml.get_ref() else { return None };
     if !text.contains(',') {

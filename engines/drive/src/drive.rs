@@ -105,7 +105,7 @@ impl Engine for Drive {
             let texts: Vec<_> = ran.iter().map(How::to_string).collect();
             tell("how", Value::Text(texts.join(" | ")));
             let all = |is: fn(&How) -> bool| Value::Boolean(ran.iter().all(is));
-            tell("io_uring", all(|how| how.io == crate::Io::IoUring));
+            tell("io_uring", all(|how| how.io_uring));
             tell("io_uring.registered_files", all(|how| how.registered_files));
             tell("io_uring.registered_buffers", all(|how| how.registered_buffers));
             tell("io_uring.sqpoll", all(|how| how.sqpoll));

@@ -22,5 +22,5 @@ mod uring;
 
 pub use blocks::{alignment, open_when_free};
 pub use drive::Drive;
-pub use how::{How, Io};
+pub use how::How;
 pub use ring::{Ring, Setup};

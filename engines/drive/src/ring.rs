@@ -121,7 +121,7 @@ impl Ring {
             files: files.iter().map(File::try_clone).collect::<io::Result<_>>()?,
             slots: vec![Slot { flight: idle, done: 0, busy: false }; depth as usize],
             open: 0,
-            how: How::psync(),
+            how: How::default(),
             _stays_with_its_thread: PhantomData,
         })
     }
