@@ -23,9 +23,9 @@ impl Place {
     pub fn directory(&self) -> Result<&Path> {
         match self {
             Self::Directory(path) => Ok(path),
-            Self::Device(_) | Self::Server(_) => {
-                Err(Error::invalid("this engine stores its data in a directory"))
-            }
+            Self::Device(_) | Self::Server(_) => Err(Error::invalid(
+                "this engine needs a directory, the place is a device or a server",
+            )),
         }
     }
 
@@ -34,7 +34,9 @@ impl Place {
         match self {
             Self::Directory(folder) => Ok(folder.join(name)),
             Self::Device(path) => Ok(path.clone()),
-            Self::Server(_) => Err(Error::invalid("this engine works on a device or a directory")),
+            Self::Server(_) => Err(Error::invalid(
+                "this engine needs a directory or a device, the place is a server",
+            )),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare};
-use super::key::Comparable;
+use super::key::{Comparable, alike};
 use super::parse::Suite;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
@@ -276,8 +276,8 @@ impl<'a> Cases<'a> {
             options: &setup.options,
             data,
             ram_limit_bytes: setup.limit.bytes,
-            tier: setup.limit.tier.as_ref(),
-            volume: volume.as_ref(),
+            tier: setup.limit.tier.as_ref().map(alike),
+            volume: volume.as_ref().map(alike),
             value_bytes_mean: sized.value_bytes_mean(),
             // A load that others work on is the same whether they share it or copy it.
             shared: self.suite.typed.sharing() == Sharing::Shared || point.copied > 0,

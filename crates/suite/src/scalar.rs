@@ -326,8 +326,8 @@ impl<T: PartialEq> OneOrMany<T> {
     }
 }
 
-/// Where a list may stand, `1,2` is one, too, as a person types it behind `--set`: part by part with
-/// its place; none where there is no comma.
+/// Where a list may stand, `1,2` is one, too, as a person types it behind `--set`: part by part
+/// with its place; none where there is no comma.
 fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let DeValue::String(text) = toml.get_ref() else { return None };
     if !text.contains(',') {

@@ -46,7 +46,7 @@ impl Geometry {
     pub fn plan(records: u64, value_bytes: u64, pack: u64) -> Result<Self> {
         if value_bytes > VALUE_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "values of {value_bytes} bytes; direct stores up to {VALUE_BYTES_MAX}"
+                "values have {value_bytes} bytes, engine `direct` stores at most {VALUE_BYTES_MAX}"
             )));
         }
         let record = record_bytes(value_bytes);
@@ -55,8 +55,8 @@ impl Geometry {
         let bytes = (BLOCK_HEADER as u64 + pack * record).next_multiple_of(PAGE as u64);
         if bytes > BLOCK_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "pack = {pack} makes blocks of {bytes} bytes of records of {value_bytes}; they may \
-                 have {BLOCK_BYTES_MAX}: pack fewer"
+                "pack = {pack} makes blocks of {bytes} bytes, the most is {BLOCK_BYTES_MAX}; lower \
+                 `pack`"
             )));
         }
         let geometry = Self {
@@ -75,7 +75,7 @@ impl Geometry {
         let whole = u128::from(geometry.blocks()) * u128::from(geometry.block_bytes);
         if whole > FILE_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "{records} records take {whole} bytes: past any offset"
+                "{records} records take {whole} bytes, a file has at most {FILE_BYTES_MAX}"
             )));
         }
         Ok(geometry)

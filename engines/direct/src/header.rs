@@ -66,7 +66,7 @@ impl Header {
         let version = fields.u32();
         if version != VERSION {
             return Err(Error::invalid(format!(
-                "a direct store of format {version}; this program reads {VERSION}"
+                "the store has format {version}, this program reads {VERSION}"
             )));
         }
         let flags = fields.u32();

@@ -184,13 +184,13 @@ fn reopen(
 fn fits(geometry: &Geometry, wanted: Wanted) -> Result<()> {
     let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
     let what = if wanted.value_bytes > value {
-        format!("it has room for values of {value} bytes, not of {}", wanted.value_bytes)
+        format!("values have {} bytes, the store was made for {value}", wanted.value_bytes)
     } else if wanted.pack != 0 && wanted.pack != pack {
-        format!("it packs {pack} records into a block, not {}", wanted.pack)
+        format!("pack = {}, the store was made with {pack}", wanted.pack)
     } else {
         return Ok(());
     };
-    Err(Error::invalid(format!("{what}; both are fixed when a store is made")))
+    Err(Error::invalid(format!("{what}; empty the place to make it anew")))
 }
 
 /// Writes the header of this opening to every copy; one that refuses is left out.

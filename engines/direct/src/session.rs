@@ -51,9 +51,7 @@ impl<'e> DirectSession<'e> {
             return Ok(());
         }
         let bytes = value.len();
-        Err(Error::invalid(format!(
-            "a value of {bytes} bytes; this store has room for {most} each"
-        )))
+        Err(Error::invalid(format!("the value has {bytes} bytes, the store has room for {most}")))
     }
 
     /// Waits for the job of one slot.
@@ -222,6 +220,9 @@ impl DirectSession<'_> {
         if ticket < self.tickets {
             return Ok(());
         }
-        Err(Error::invalid(format!("ticket {ticket} of a session with {} in flight", self.tickets)))
+        Err(Error::invalid(format!(
+            "protocol error: ticket {ticket} out of range 0..{}",
+            self.tickets
+        )))
     }
 }

@@ -43,8 +43,10 @@ impl Engine for Drive {
         if alignment == 0 || !data.value_bytes_max.is_multiple_of(u64::from(alignment)) {
             let block = data.value_bytes_max;
             let what = match alignment {
-                0 => "O_DIRECT is refused for this file; option direct = false".to_owned(),
-                _ => format!("a block of {block} bytes: this place takes multiples of {alignment}"),
+                0 => "the filesystem refuses O_DIRECT for this file; set direct = false".to_owned(),
+                _ => {
+                    format!("a block has {block} bytes, this place takes multiples of {alignment}")
+                }
             };
             return Err(Error::invalid(what));
         }
@@ -161,11 +163,16 @@ impl Drive {
 fn file_bytes(data: &DataShape) -> Result<u64> {
     let invalid = |what: &str| Err(Error::invalid(what));
     if data.value_bytes_mean != data.value_bytes_max || data.value_bytes_max == 0 {
-        return invalid("values are blocks of a drive: all of one length");
+        return invalid(
+            "engine `drive` stores blocks of one length: `value_bytes` must be one number above 0",
+        );
     }
     if data.records_max != data.records || data.records == 0 {
-        return invalid("a drive has as many records as blocks: there is no room for inserts");
+        return invalid(
+            "engine `drive` has as many records as blocks and no room for inserts; leave them out",
+        );
     }
     let bytes = data.records.checked_mul(data.value_bytes_max);
-    bytes.map_or_else(|| invalid("more bytes than a drive can have"), Ok)
+    let too_many = "the records take more bytes than a drive can have; lower `records`";
+    bytes.map_or_else(|| invalid(too_many), Ok)
 }

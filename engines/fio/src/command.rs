@@ -11,7 +11,7 @@ const FILE: &str = "drive";
 /// fio's arguments for a phase of one role, which reads and writes whole blocks.
 pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<String>> {
     let [role] = drive.roles.as_slice() else {
-        return Err(Error::invalid("fio does the work of one role"));
+        return Err(Error::invalid("fio runs phases of one role"));
     };
     let mut arguments = vec![
         "--name=kvdyno".to_owned(),
@@ -35,8 +35,8 @@ pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<Strin
         "--output-format=json+".to_owned(),
     ];
     let nanoseconds = drive.ends.duration_ns.filter(|_| drive.ends.operations.is_none());
-    let nanoseconds =
-        nanoseconds.ok_or_else(|| Error::invalid("fio works for a time, not a count"))?;
+    let nanoseconds = nanoseconds
+        .ok_or_else(|| Error::invalid("fio needs a `duration` and takes no `operations`"))?;
     arguments.push("--time_based=1".to_owned());
     arguments.push(format!("--runtime={}us", nanoseconds / 1_000));
     arguments.extend(share(role));

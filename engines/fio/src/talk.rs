@@ -45,10 +45,16 @@ pub(crate) fn run(job: &Job) -> io::Result<ExitCode> {
 
 fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
     if job.protocol != kvdyno_record::PROTOCOL {
-        return Err(Error::invalid("worker and program are of two versions"));
+        return Err(Error::invalid(format!(
+            "the program speaks protocol {}, this worker {}; build both from one version",
+            job.protocol,
+            kvdyno_record::PROTOCOL
+        )));
     }
     if !path(&job.place)?.exists() {
-        return Err(Error::invalid("there is no file of blocks: a case of engine drive makes it"));
+        return Err(Error::invalid(
+            "there is no file of blocks; a case of engine `drive` must run first",
+        ));
     }
     let mut case = Case::begin(job)?;
     opened()?;

@@ -23,7 +23,7 @@ impl Store {
         let file = directory.join("null.store");
         let records = match fs::read(&file) {
             Ok(bytes) => parse(&bytes)
-                .ok_or_else(|| Error::new(ErrorClass::Corrupt, "null.store ends in a record"))?,
+                .ok_or_else(|| Error::new(ErrorClass::Corrupt, "null.store is truncated"))?,
             Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
             Err(error) => return Err(Error::from(error).context("reading null.store")),
         };

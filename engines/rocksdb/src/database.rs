@@ -66,9 +66,9 @@ impl OpenOptions {
                     (None, _) => (api.cache_create_lru)(cache.bytes),
                     (Some(entry), Some(create)) => create(cache.bytes, entry),
                     (Some(_), None) => {
-                        return Err(Error::invalid(
-                            "this version of RocksDB has no hyper clock cache",
-                        ));
+                        let what = "this version of RocksDB has no hyper clock cache; set \
+                                    cache_type = lru_cache";
+                        return Err(Error::invalid(what));
                     }
                 };
                 let cache = Owned::new(cache, api.cache_destroy);
@@ -194,11 +194,11 @@ impl Database {
         let disabled =
             unsafe { (self.api.options_get_disable_auto_compactions)(self.options.raw()) };
         let work = [
-            c"rocksdb.num-running-compactions",
-            c"rocksdb.num-running-flushes",
-            c"rocksdb.mem-table-flush-pending",
+            "rocksdb.num-running-compactions",
+            "rocksdb.num-running-flushes",
+            "rocksdb.mem-table-flush-pending",
             // Last: where compactions are disabled it stays on and means nothing.
-            c"rocksdb.compaction-pending",
+            "rocksdb.compaction-pending",
         ];
         let work = &work[..work.len() - usize::from(disabled != 0)];
         let mut idle = 0;
@@ -246,15 +246,16 @@ impl Database {
     }
 
     /// A property that is a number.
-    pub(crate) fn number(&self, name: &CStr) -> Option<u64> {
-        let mut value = 0;
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        let (name, mut value) = (c_string(name).ok()?, 0);
         // SAFETY: the database is live, the name a C string, the value an out parameter.
         let known = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut value) == 0 };
         known.then_some(value)
     }
 
     /// A property that is a text.
-    pub(crate) fn text(&self, name: &CStr) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        let name = c_string(name).ok()?;
         // SAFETY: as in `number`; what comes back is null or ours.
         let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
         owned_text(self.api, text)

@@ -151,7 +151,8 @@ fn compaction(api: &Api, info: *const CompactionInfo) -> Detail {
         "job_id" compactionjobinfo_job_id whole;
         "base_input_level" compactionjobinfo_base_input_level whole;
         "output_level" compactionjobinfo_output_level whole;
-        "compaction_reason" compactionjobinfo_compaction_reason |code| Value::Integer(u64::from(code));
+        "compaction_reason" compactionjobinfo_compaction_reason
+            |code| Value::Integer(u64::from(code));
         "num_input_files" compactionjobinfo_num_input_files |files| Value::Integer(files as u64);
     )
 }
