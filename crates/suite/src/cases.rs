@@ -115,7 +115,7 @@ impl<'a> Cases<'a> {
         let trials = self.suite.typed.trials();
         let per_setup = |setup: &Setup| threads.len() + usize::from(self.loads_once(setup));
         let points = setups.iter().map(per_setup).sum::<usize>() * trials as usize;
-        let volumes = self.volumes();
+        let volumes = self.suite.typed.volumes();
         let points = points + drive.map_or(0, |drive| drive.cases(threads) * volumes.len());
         self.width = points.to_string().len().max(4);
         for trial in 1..=trials {
@@ -148,12 +148,6 @@ impl<'a> Cases<'a> {
         }
         self.end_drive();
         self.made
-    }
-
-    /// What the drive's jobs run on, each in turn.
-    fn volumes(&self) -> Vec<Option<&'a At<Volume>>> {
-        let all = &self.suite.typed.volume;
-        if all.is_empty() { vec![None] } else { all.iter().map(Some).collect() }
     }
 
     /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be

@@ -29,7 +29,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
     volume::check(typed, mistakes);
-    tier::check(&typed.ram, typed, mistakes);
+    tier::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }

@@ -10,7 +10,6 @@ use super::mistake::{Mistakes, SuiteError};
 use super::options;
 use super::parse::Suite;
 use super::phase::Phase;
-use super::read::At;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::volume::Volume;
 use super::wanted::{self, Engines, Missing};
@@ -162,7 +161,9 @@ fn set_up<'a>(
     for &(engine, worker) in found {
         let (description, library) = (worker.engine(), worker.library.as_ref());
         let data = &sized.data;
-        let volumes = volumes(suite, description);
+        let places = &description.capabilities.places;
+        let mut volumes = suite.typed.volumes();
+        volumes.retain(|volume| volume.is_none_or(|volume| places.contains(&volume.place())));
         let first = volumes.first().copied().unwrap_or_else(|| suite.typed.volume.first());
         let device = is_on_device(first, false) || host.device;
         abilities::check(&suite.typed, engine, description, data, device, mistakes);
@@ -175,16 +176,6 @@ fn set_up<'a>(
         }
     }
     setups
-}
-
-/// The volumes that an engine can store its data on; one `None` where the suite names none.
-fn volumes<'a>(suite: &'a Suite, description: &Description) -> Vec<Option<&'a At<Volume>>> {
-    let all = &suite.typed.volume;
-    if all.is_empty() {
-        return vec![None];
-    }
-    let fits = |volume: &&At<Volume>| description.capabilities.places.contains(&volume.place());
-    all.iter().filter(fits).map(Some).collect()
 }
 
 /// What engines are not run on, though the suite names it.

@@ -6,7 +6,7 @@ use super::parse::Suite;
 use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{Bytes, Count, Name};
 use super::sizing::{PAGE, scaled};
-use super::typed::{Ram, Typed};
+use super::typed::Typed;
 use kvdyno_record::tier::{self, Memory};
 use schemars::JsonSchema;
 use std::path::PathBuf;
@@ -102,7 +102,8 @@ impl Tier {
 }
 
 /// What the tiers must be, and be together with the rest.
-pub(super) fn check(ram: &Ram, typed: &Typed, mistakes: &mut Mistakes) {
+pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let ram = &typed.ram;
     let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
     check_names("memory tiers", ram.tier.iter().map(|tier| &tier.name), mistakes);
     for tier in &ram.tier {

@@ -138,6 +138,11 @@ impl Typed {
         self.run.trials.given_or(Several(3)).0
     }
 
+    /// What databases lie on, each in turn; one `None`, the place, where the suite names none.
+    pub(super) fn volumes(&self) -> Vec<Option<&At<Volume>>> {
+        if self.volume.is_empty() { vec![None] } else { self.volume.iter().map(Some).collect() }
+    }
+
     pub(super) fn sharing(&self) -> Sharing {
         self.run.database.given_or(Sharing::Shared)
     }
