@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 /// An option's or a counter's value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -49,6 +51,30 @@ pub struct EngineEvent {
     pub edge: Edge,
     /// The engine's own words or fields.
     pub detail: Counters,
+}
+
+/// Events of this process as they happen, until they are asked for.
+#[derive(Debug, Default)]
+pub struct EventLog(Mutex<Vec<EngineEvent>>);
+
+impl EventLog {
+    /// Past so many that nobody has asked for, none is kept.
+    const UNTOLD_MAX: usize = 1 << 16;
+
+    /// Notes an event of this moment.
+    pub fn tell(&self, kind: EventKind, edge: Edge, detail: Counters) {
+        let mut events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if events.len() < Self::UNTOLD_MAX {
+            // Under the lock, so that the times ascend.
+            let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+            events.push(EngineEvent { at_unix_ns: since.as_nanos() as u64, kind, edge, detail });
+        }
+    }
+
+    /// Those since the last call.
+    pub fn take(&self) -> Vec<EngineEvent> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Kinds of work that engines do behind an operation's back.

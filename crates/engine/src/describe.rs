@@ -71,11 +71,12 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Of a bare drive: blocks by their numbers, in a file or on a device, several in flight.
-    pub fn of_bare_drive(durability: BTreeMap<Durability, String>) -> Self {
+    /// Of an engine that keeps its data in a directory, and has what both traits require and no
+    /// more: an adapter adds the rest.
+    pub fn least<const N: usize>(durability: [(Durability, &str); N]) -> Self {
         Self {
-            durability,
-            places: vec![PlaceKind::Directory, PlaceKind::Device],
+            durability: durability.map(|(class, words)| (class, words.to_owned())).into(),
+            places: vec![PlaceKind::Directory],
             delete: false,
             scan_forward: false,
             scan_reverse: false,
@@ -85,12 +86,25 @@ impl Capabilities {
             concurrent_writers: None,
             measures_the_harness: false,
             external_processes: false,
-            numbered_keys_only: true,
-            pipelined: true,
-            bare_drive: true,
+            numbered_keys_only: false,
+            pipelined: false,
+            bare_drive: false,
             library: false,
             key_bytes_max: None,
             value_bytes_max: None,
+        }
+    }
+
+    /// Of a bare drive: blocks by their numbers, in a file or on a device, several in flight.
+    pub fn of_bare_drive<const N: usize>(durability: [(Durability, &str); N]) -> Self {
+        Self {
+            places: vec![PlaceKind::Directory, PlaceKind::Device],
+            numbered_keys_only: true,
+            pipelined: true,
+            bare_drive: true,
+            // The longest block: longer ones are cut by every device.
+            value_bytes_max: Some(64 << 20),
+            ..Self::least(durability)
         }
     }
 }
@@ -162,6 +176,28 @@ impl OptionSpec {
     /// An option by its four parts.
     pub fn new(name: &str, kind: OptionKind, default: Value, help: &str) -> Self {
         Self { name: name.to_owned(), kind, default, help: help.to_owned() }
+    }
+
+    /// One that is on or off.
+    pub fn flag(name: &str, default: bool, help: &str) -> Self {
+        Self::new(name, OptionKind::Boolean, Value::Boolean(default), help)
+    }
+
+    /// A number of bytes.
+    pub fn bytes(name: &str, default: u64, help: &str) -> Self {
+        Self::new(name, OptionKind::Bytes, default.into(), help)
+    }
+
+    /// A whole number from 0 to `max`.
+    pub fn count(name: &str, max: u64, default: u64, help: &str) -> Self {
+        Self::new(name, OptionKind::Integer { min: 0, max }, default.into(), help)
+    }
+
+    /// One of some words; the first is the default.
+    pub fn words(name: &str, words: &[&str], help: &str) -> Self {
+        let of: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let default = Value::Text(of.first().cloned().unwrap_or_default());
+        Self::new(name, OptionKind::Choice { of }, default, help)
     }
 }
 

@@ -48,6 +48,11 @@ impl Error {
         Self { class, message: message.into() }
     }
 
+    /// What was asked for cannot be: an option, a size, a place.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorClass::Invalid, message)
+    }
+
     /// The answer to an operation that the engine does not have.
     pub fn unsupported(operation: &str) -> Self {
         Self::new(ErrorClass::Unsupported, format!("this engine has no {operation}"))

@@ -31,7 +31,7 @@ mod traits;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
-pub use counters::{Counters, Edge, EngineEvent, EventKind, Value};
+pub use counters::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
 pub use describe::{
     BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
 };

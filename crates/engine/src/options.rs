@@ -1,6 +1,6 @@
 //! The options an engine is opened with: every one it describes, resolved to a value.
 
-use crate::{Description, Durability, Error, ErrorClass, OptionKind, Result, Value};
+use crate::{Description, Durability, Error, OptionKind, Result, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ impl Options {
         if !description.capabilities.durability.contains_key(&self.durability) {
             let known: Vec<_> =
                 description.capabilities.durability.keys().map(Durability::as_str).collect();
-            return Err(invalid(format!(
+            return Err(Error::invalid(format!(
                 "{} has no durability class `{}`; it has: {}",
                 description.name,
                 self.durability.as_str(),
@@ -40,10 +40,10 @@ impl Options {
         }
         for (name, value) in &self.values {
             let Some(spec) = description.options.iter().find(|spec| &spec.name == name) else {
-                return Err(invalid(format!("{} has no option `{name}`", description.name)));
+                return Err(Error::invalid(format!("{} has no option `{name}`", description.name)));
             };
             spec.kind.accept(value).map_err(|expected| {
-                invalid(format!("option `{name}` is {value}; expected {expected}"))
+                Error::invalid(format!("option `{name}` is {value}; expected {expected}"))
             })?;
         }
         for spec in &description.options {
@@ -109,11 +109,7 @@ impl OptionKind {
     }
 }
 
-fn invalid(message: String) -> Error {
-    Error::new(ErrorClass::Invalid, message)
-}
-
 fn mistaken(name: &str, expected: &str, found: Option<&Value>) -> Error {
     let found = found.map_or_else(|| "missing".to_owned(), ToString::to_string);
-    invalid(format!("option `{name}`: expected {expected}, found {found}"))
+    Error::invalid(format!("option `{name}`: expected {expected}, found {found}"))
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-use crate::{Error, ErrorClass, Result};
+use crate::{Error, Result};
 
 /// Where an engine's data lies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -23,9 +23,20 @@ impl Place {
     pub fn directory(&self) -> Result<&Path> {
         match self {
             Self::Directory(path) => Ok(path),
-            Self::Device(_) | Self::Server(_) => {
-                Err(Error::new(ErrorClass::Invalid, "this engine stores its data in a directory"))
-            }
+            Self::Device(_) | Self::Server(_) => Err(Error::invalid(
+                "this engine needs a directory, the place is a device or a server",
+            )),
+        }
+    }
+
+    /// A file of raw blocks: `name` in the directory, or the device itself.
+    pub fn blocks(&self, name: &str) -> Result<PathBuf> {
+        match self {
+            Self::Directory(folder) => Ok(folder.join(name)),
+            Self::Device(path) => Ok(path.clone()),
+            Self::Server(_) => Err(Error::invalid(
+                "this engine needs a directory or a device, the place is a server",
+            )),
         }
     }
 }
@@ -55,6 +66,22 @@ fn one() -> u32 {
 }
 
 impl DataShape {
+    /// The number that a key stands for, for engines of
+    /// [`numbered_keys_only`](crate::Capabilities::numbered_keys_only) with so many `records`.
+    #[inline]
+    pub fn number(key: &[u8], records: u64) -> Result<u64> {
+        let (zeros, number) = match key.split_last_chunk() {
+            Some((zeros, digits)) => (zeros, u64::from_be_bytes(*digits)),
+            None => (&[][..], key.iter().fold(0, |number, &byte| number << 8 | u64::from(byte))),
+        };
+        if number < records && zeros.iter().all(|&byte| byte == 0) && !key.is_empty() {
+            return Ok(number);
+        }
+        Err(Error::invalid(format!(
+            "key {key:02x?} is not a big-endian number below {records}, the number of records"
+        )))
+    }
+
     /// Bytes of keys and values of all records after the load: what the user calls "my data".
     pub fn user_bytes(&self) -> u64 {
         self.records.saturating_mul(u64::from(self.key_bytes) + self.value_bytes_mean)

@@ -188,6 +188,25 @@ pub enum Write<'a> {
     },
 }
 
+impl<'a> Write<'a> {
+    /// Whose record it is.
+    #[inline]
+    pub fn key(&self) -> &'a [u8] {
+        match *self {
+            Self::Put { key, .. } | Self::Delete { key } => key,
+        }
+    }
+
+    /// What is stored; none: the record is removed.
+    #[inline]
+    pub fn value(&self) -> Option<&'a [u8]> {
+        match *self {
+            Self::Put { value, .. } => Some(value),
+            Self::Delete { .. } => None,
+        }
+    }
+}
+
 /// What became of a wait for background work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settled {

@@ -3,12 +3,12 @@
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::phase::{Entry, Operation, Phase, Verify};
+use super::phase::{Entry, Phase, Verify};
 use super::read::At;
 use super::scalar::Switch;
 use super::typed::Typed;
 use kvdyno_record::engine::{Capabilities, Description, PlaceKind};
-use kvdyno_record::workload::{Data, KeyFormat};
+use kvdyno_record::workload::{Data, KeyFormat, Op};
 
 /// Notes what the engine cannot do.
 pub(super) fn check(
@@ -48,12 +48,13 @@ pub(super) fn check(
                 let in_flight = measure.role.iter().filter_map(|role| role.depth.as_ref());
                 for depth in in_flight.filter(|_| !abilities.pipelined) {
                     let name = &description.name;
-                    let message = format!("engine `{name}` is synchronous and takes no `depth`");
+                    let message = format!(
+                        "engine `{name}` is synchronous and ignores `depth`; raise `threads`"
+                    );
                     let mistake = mistakes.at(&depth.span, message);
-                    mistake.label("expected no `depth` here: raise `threads`");
-                    mistake.help(&without);
+                    mistake.label("expected no `depth` here").help(&without);
                 }
-                for entry in measure.role.iter().flat_map(|role| &role.mix) {
+                for entry in measure.role.iter().flat_map(|role| role.mix.iter()) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);
                         mistakes.at(&entry.span, message).help(&without);
@@ -96,15 +97,9 @@ fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: 
 /// as a loop, are not here: the record says which.
 fn missing(abilities: &Capabilities, entry: &At<Entry>) -> Option<&'static str> {
     match &entry.op {
-        Operation::Delete if !abilities.delete => Some("delete"),
-        Operation::Scan { reverse, .. } => {
-            let reverse = reverse.as_ref().is_some_and(|reverse| reverse.value);
-            match reverse {
-                true if !abilities.scan_reverse => Some("reverse scan"),
-                false if !abilities.scan_forward => Some("scan"),
-                _ => None,
-            }
-        }
+        Op::Delete if !abilities.delete => Some("delete"),
+        Op::Scan { reverse: true, .. } if !abilities.scan_reverse => Some("reverse scan"),
+        Op::Scan { reverse: false, .. } if !abilities.scan_forward => Some("scan"),
         _ => None,
     }
 }

@@ -66,15 +66,12 @@ pub(super) fn add_engines<'i>(
 }
 
 fn engines<'t, 'i>(suite: &'t DeTable<'i>) -> impl Iterator<Item = &'t DeTable<'i>> {
-    tables(suite.get("engine").map(Spanned::get_ref))
-}
-
-fn tables<'t, 'i>(list: Option<&'t DeValue<'i>>) -> impl Iterator<Item = &'t DeTable<'i>> {
-    let list = list.and_then(DeValue::as_array);
+    let list = suite.get("engine").and_then(|list| list.get_ref().as_array());
     list.into_iter().flat_map(|list| list.iter()).filter_map(|value| value.get_ref().as_table())
 }
 
-fn word<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
+/// The text that stands under a key.
+pub(super) fn word<'t>(table: &'t DeTable<'_>, key: &str) -> Option<&'t str> {
     table.get(key)?.get_ref().as_str()
 }
 
@@ -100,12 +97,11 @@ pub(super) fn set_duration<'i>(
 ) {
     let start = source.add("--duration", duration);
     let span = start..start + duration.len();
-    let phases = suite.get_mut("phase").map(Spanned::get_mut);
-    let phases = phases.and_then(|phases| match phases {
+    let mut measured = 0;
+    let phases = suite.get_mut("phase").and_then(|phases| match phases.get_mut() {
         DeValue::Array(list) => Some(list),
         _ => None,
     });
-    let mut measured = 0;
     for phase in phases.into_iter().flat_map(|list| list.iter_mut()) {
         let DeValue::Table(phase) = phase.get_mut() else { continue };
         if word(phase, "kind") == Some("measure") {

@@ -1,16 +1,13 @@
 //! The suites that the program brings along, each also a file to copy: `suites/`.
 
 /// Name and text of each.
-const SUITES: [(&str, &str); 6] = [
-    ("calibrate", include_str!("../../../suites/calibrate.toml")),
-    ("sizing", include_str!("../../../suites/sizing.toml")),
-    ("quick", include_str!("../../../suites/quick.toml")),
-    ("readwhilewriting", include_str!("../../../suites/readwhilewriting.toml")),
-    ("rocksdb-history", include_str!("../../../suites/rocksdb-history.toml")),
-    ("versus", include_str!("../../../suites/versus.toml")),
-];
-
-/// Name and text of each.
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
-    &SUITES
+    &[
+        ("calibrate", include_str!("../../../suites/calibrate.toml")),
+        ("sizing", include_str!("../../../suites/sizing.toml")),
+        ("quick", include_str!("../../../suites/quick.toml")),
+        ("readwhilewriting", include_str!("../../../suites/readwhilewriting.toml")),
+        ("rocksdb-history", include_str!("../../../suites/rocksdb-history.toml")),
+        ("versus", include_str!("../../../suites/versus.toml")),
+    ]
 }

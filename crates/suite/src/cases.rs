@@ -3,11 +3,11 @@
 use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
-use super::jobs::{self, Bare, Shape};
-use super::key::{Comparable, TierKey, VolumeKey};
+use super::jobs::{self, Bare};
+use super::key::{Comparable, alike};
 use super::parse::Suite;
-use super::read::At;
-use super::scalar::slug;
+use super::read::{At, Or as _};
+use super::scalar::{Count, Nanoseconds, slug};
 use super::shuffle::shuffle;
 use super::sizing::{Limit, Sized};
 use super::typed::Sharing;
@@ -30,7 +30,7 @@ pub(super) struct Setup<'a> {
     /// None: it is part of its worker.
     pub(super) library: Option<&'a Library>,
     pub(super) options: Options,
-    /// Which of the suite's data sets; of a drive's job any.
+    /// Which of the data sets.
     pub(super) data: usize,
     pub(super) limit: Limit,
     /// None: in the place.
@@ -60,15 +60,13 @@ enum Block<'s, 'e> {
     /// where each case loads its own.
     Engine(&'s Setup<'e>, &'s [Option<u32>]),
     /// All jobs of the drive, on one volume.
-    Drive(&'s Bare<'e>, Option<&'s At<Volume>>),
+    Drive(&'s Bare<'e>, Option<&'e At<Volume>>),
 }
 
 /// A case as it is about to be made.
 #[derive(Clone, Copy)]
 struct Point<'s, 'e> {
     setup: &'s Setup<'e>,
-    volume: Option<&'s At<Volume>>,
-    sized: &'s Sized,
     swept: Option<u32>,
     trial: u32,
     /// All that its figures depend on.
@@ -78,6 +76,14 @@ struct Point<'s, 'e> {
     /// Records that a copy of the database may come to have; 0: it is not copied.
     copied: u64,
     ceiling: bool,
+}
+
+impl<'s, 'e> Point<'s, 'e> {
+    /// With no phases yet, on a database of its own.
+    fn of(setup: &'s Setup<'e>, trial: u32) -> Self {
+        let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
+        Self { setup, swept, trial, phases, loaded, copied, ceiling }
+    }
 }
 
 /// A database that another case has made.
@@ -102,14 +108,14 @@ impl<'a> Cases<'a> {
 
     pub(super) fn all(
         mut self,
-        setups: &[Setup],
+        setups: &[Setup<'a>],
         threads: &[Option<u32>],
-        drive: Option<&Bare>,
+        drive: Option<&Bare<'a>>,
     ) -> Vec<Case> {
         let trials = self.suite.typed.trials();
         let per_setup = |setup: &Setup| threads.len() + usize::from(self.loads_once(setup));
         let points = setups.iter().map(per_setup).sum::<usize>() * trials as usize;
-        let volumes = self.volumes();
+        let volumes = self.suite.typed.volumes();
         let points = points + drive.map_or(0, |drive| drive.cases(threads) * volumes.len());
         self.width = points.to_string().len().max(4);
         for trial in 1..=trials {
@@ -144,12 +150,6 @@ impl<'a> Cases<'a> {
         self.made
     }
 
-    /// What the drive's jobs run on, each in turn.
-    fn volumes(&self) -> Vec<Option<&'a At<Volume>>> {
-        let all = &self.suite.typed.volume;
-        if all.is_empty() { vec![None] } else { all.iter().map(Some).collect() }
-    }
-
     /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
     /// copied: there each case loads its own.
     fn loads_once(&self, setup: &Setup) -> bool {
@@ -171,17 +171,8 @@ impl<'a> Cases<'a> {
         let works = if making == phases.len() { Vec::new() } else { works };
         let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
-        let point = Point {
-            setup,
-            volume: setup.volume,
-            sized,
-            swept: None,
-            trial,
-            phases: &phases[..making],
-            loaded: None,
-            copied,
-            ceiling: false,
-        };
+        let phases = &phases[..making];
+        let point = Point { phases, copied, ..Point::of(setup, trial) };
         let loader = self.push(point);
         for (swept, phases) in works {
             let loaded = Some(Loaded { phases: making, by: &loader, copy });
@@ -195,10 +186,7 @@ impl<'a> Cases<'a> {
         let (suite, sized) = (self.suite, &self.sets[setup.data]);
         for &swept in threads {
             let phases = &workload::phases(suite, terms(setup, swept, sized));
-            let (volume, loaded, copied, ceiling) = (setup.volume, None, 0, false);
-            let point =
-                Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling };
-            self.push(point);
+            self.push(Point { swept, phases, ..Point::of(setup, trial) });
             self.end_last();
         }
     }
@@ -207,8 +195,8 @@ impl<'a> Cases<'a> {
     /// once for all trials: what is in it does not matter, only that it is there.
     fn drive(
         &mut self,
-        drive: &Bare,
-        volume: Option<&At<Volume>>,
+        drive: &Bare<'a>,
+        volume: Option<&'a At<Volume>>,
         threads: &[Option<u32>],
         (trial, order): (u32, u64),
     ) {
@@ -219,21 +207,20 @@ impl<'a> Cases<'a> {
         let filler = self.filled.clone();
         let threads = &drive.points(threads);
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
-        let points = drive.jobs.iter().flat_map(|job| with(job.job).map(move |t| (job, t)));
+        let points =
+            drive.jobs.iter().flat_map(|(setup, job)| with(job).map(move |t| (setup, job, t)));
         let mut points: Vec<_> = (first_job..).zip(points).collect();
-        if !drive.section.is_in_order() {
+        if !drive.section.in_order.given_or(false) {
             shuffle(&mut points, order);
         }
-        for (listed, (job, swept)) in points {
+        for (listed, (setup, job, swept)) in points {
             self.listed = listed;
-            let Shape { setup, sized } = &job.shape;
-            let phases = &jobs::phases(drive, job.job, swept);
-            let filled = drive.filling_phases();
+            let setup = &Setup { volume, ..setup.clone() };
+            let phases = &jobs::phases(drive, job, swept);
+            let filled = jobs::filling(drive).len();
             let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
-            let (copied, ceiling) = (0, drive.section.is_ceiling());
-            let point =
-                Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling };
-            self.push(point);
+            let ceiling = drive.section.is_ceiling();
+            self.push(Point { swept, phases, loaded, ceiling, ..Point::of(setup, trial) });
             if drive.section.is_read_only() {
                 self.end_last();
             }
@@ -245,11 +232,10 @@ impl<'a> Cases<'a> {
         }
     }
 
-    fn fill(&mut self, drive: &Bare, volume: Option<&At<Volume>>, trial: u32) -> String {
-        let Shape { setup, sized } = &drive.fill;
+    fn fill(&mut self, drive: &Bare<'a>, volume: Option<&'a At<Volume>>, trial: u32) -> String {
+        let setup = &Setup { volume, ..drive.fill.clone() };
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        let (swept, loaded, copied) = (None, None, 0);
-        self.push(Point { setup, volume, sized, swept, trial, phases, loaded, copied, ceiling })
+        self.push(Point { phases, ceiling, ..Point::of(setup, trial) })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -270,7 +256,8 @@ impl<'a> Cases<'a> {
 
     /// Adds a case; returns its id.
     fn push(&mut self, point: Point) -> String {
-        let Point { setup, sized, swept, trial, phases: phases_on_record, loaded, .. } = point;
+        let Point { setup, swept, trial, phases: phases_on_record, loaded, .. } = point;
+        let sized = &self.sets[setup.data];
         let label = &setup.engine.label.0;
         let (data, run) = (&sized.data, &self.suite.typed.run);
         let phases = phases_on_record[loaded.map_or(0, |loaded| loaded.phases)..].to_vec();
@@ -283,8 +270,8 @@ impl<'a> Cases<'a> {
             options: &setup.options,
             data,
             ram_limit_bytes: setup.limit.bytes,
-            tier: setup.limit.tier.as_ref().map(TierKey::of),
-            volume: volume.as_ref().map(VolumeKey::of),
+            tier: setup.limit.tier.as_ref().map(alike),
+            volume: volume.as_ref().map(alike),
             value_bytes_mean: sized.value_bytes_mean(),
             // A load that others work on is the same whether they share it or copy it.
             shared: self.suite.typed.sharing() == Sharing::Shared || point.copied > 0,
@@ -311,8 +298,8 @@ impl<'a> Cases<'a> {
             data: data.clone(),
             shape: shape(sized, &phases),
             budget_ns: 0,
-            slice_ns: run.slice.as_ref().map_or(SECOND, |slice| slice.0),
-            errors_max: run.max_errors.as_ref().map_or(100, |errors| errors.0),
+            slice_ns: run.slice.given_or(Nanoseconds(SECOND)).0,
+            errors_max: run.max_errors.given_or(Count(100)).0,
             phases,
             id: id.clone(),
         };
@@ -328,28 +315,29 @@ impl<'a> Cases<'a> {
     /// What the case's database lies on: a loader's is as large as its engine says it needs, a copy
     /// included; those that come after take it over.
     fn volume(&self, point: &Point) -> Option<volume::Volume> {
-        let named = point.volume?;
+        let (named, sized) = (point.setup.volume?, &self.sets[point.setup.data]);
         let made_by = point.loaded.map(|loaded| loaded.by);
         if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
         {
             return loader.volume.clone();
         }
         let planning = &point.setup.description.planning;
-        let records = records_max(point.phases, point.sized).saturating_add(point.copied) as f64;
-        let space = records * point.sized.record_bytes * planning.space_factor;
+        let records = records_max(point.phases, sized).saturating_add(point.copied) as f64;
+        let space = records * sized.record_bytes * planning.space_factor;
         Some(named.resolve(self.suite, space as u64))
     }
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
     /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`.
     fn id(&self, point: &Point, threads: Option<u32>) -> String {
-        let Point { setup, volume, trial, .. } = *point;
+        let Point { setup, trial, .. } = *point;
         let number = self.made.len() + 1;
-        let data = point.sized.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
+        let data = &self.sets[setup.data].tag;
+        let data = data.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let part = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         let (label, width) = (slug(&setup.engine.label.0), self.width);
-        let volume = volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
+        let volume = setup.volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
         format!("{number:0width$}_{label}{data}{ram}{volume}_{part}_r{trial}")
     }
 }

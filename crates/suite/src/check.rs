@@ -1,16 +1,17 @@
 //! What a suite's values must be together, whatever the engines and the host are.
 
-use super::check_drive::{check as jobs_check, longest};
+use super::check_drive::check as jobs_check;
 use super::length::Length;
 use super::mistake::Mistakes;
-use super::phase::{Load, Measure, Operation, Phase, Role};
-use super::read::At;
-use super::scalar::{DataSize, OneOrMany, Several, Threads};
+use super::phase::{Load, Measure, Phase, Role};
+use super::read::{At, Or as _};
+use super::scalar::{DataSize, Name, Nanoseconds, Several, Threads};
 use super::source::Span;
 use super::tier;
 use super::typed::{Data, Ram, Sharing, Typed};
 use super::volume;
-use kvdyno_record::workload::{KeyFormat, Size};
+use kvdyno_record::text::steers;
+use kvdyno_record::workload::{KeyFormat, Op, Size};
 use std::collections::HashSet;
 
 /// Bytes at the front of a value that `verify` needs: key number, version, checksum.
@@ -18,6 +19,7 @@ const VERIFY_BYTES: u64 = 16;
 
 /// Notes all mistakes.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    typed.suite.title.iter().for_each(|title| check_title(title, mistakes));
     check_data(&typed.data, mistakes);
     check_ram(&typed.ram, mistakes);
     check_engines(typed, mistakes);
@@ -27,7 +29,7 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
     volume::check(typed, mistakes);
-    tier::check(&typed.ram, typed, mistakes);
+    tier::check(typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }
@@ -47,6 +49,20 @@ fn check_slice(typed: &Typed, mistakes: &mut Mistakes) {
     }
 }
 
+/// Characters of a title: it stands above tables of a hundred columns.
+const TITLE_MAX: usize = 200;
+
+fn check_title(title: &At<String>, mistakes: &mut Mistakes) {
+    if title.chars().any(steers) {
+        let mistake = mistakes.at(&title.span, "a title is one line of text");
+        mistake.label("expected no line ends, control characters or marks of direction");
+    }
+    if title.chars().count() > TITLE_MAX {
+        let mistake = mistakes.at(&title.span, "the title is too long for a line");
+        mistake.label(format!("expected at most {TITLE_MAX} characters"));
+    }
+}
+
 fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
     match (&data.records, &data.size) {
         (None, None) => {
@@ -60,26 +76,28 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
         _ => {}
     }
     if let Some(records) = &data.records {
-        check_repeated(&records.value, mistakes);
+        records.check_repeated(mistakes);
         for zero in records.0.iter().filter(|records| records.0 == 0) {
             mistakes.at(&zero.span, "`records` is 0").label("expected at least 1");
         }
     }
     if let Some(sizes) = &data.size {
-        check_repeated(&sizes.value, mistakes);
+        sizes.check_repeated(mistakes);
         for zero in sizes.0.iter().filter(|size| size.value == DataSize::Is(0)) {
             mistakes.at(&zero.span, "`size` is 0").label("expected at least one record's bytes");
         }
     }
-    check_repeated(&data.value_bytes.value, mistakes);
-    let bytes = data.key_bytes.as_ref();
-    if let (Some(bytes), Some(KeyFormat::Hex)) =
-        (bytes.filter(|bytes| bytes.0 < 16), data.key_format.as_ref().map(|format| format.value))
-    {
+    if let Some(share) = data.compress_to.as_ref().filter(|share| share.0 <= 0.0) {
+        let mistake = mistakes.at(&share.span, "`compress_to` must be greater than 0");
+        mistake.label("expected a share such as 0.5");
+    }
+    data.value_bytes.check_repeated(mistakes);
+    let binary = data.key_format.given_or(KeyFormat::Binary) == KeyFormat::Binary;
+    if let Some(bytes) = data.key_bytes.as_ref().filter(|bytes| bytes.0 < 16 && !binary) {
         let mistake = mistakes.at(&bytes.span, format!("a hex key has no {} bytes", bytes.0));
         mistake.label("expected at least 16, or key_format = \"binary\"");
     }
-    if data.verify.as_ref().is_some_and(|verify| verify.value) {
+    if data.verify.given_or(false) {
         data.value_bytes.0.iter().for_each(|length| check_verified(length, mistakes));
     }
 }
@@ -104,14 +122,14 @@ fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
         mistake.label("expected either `limit` or `data_to_ram`");
     }
     if let Some(limits) = &ram.limit {
-        check_repeated(&limits.value, mistakes);
+        limits.check_repeated(mistakes);
         for zero in limits.0.iter().filter(|limit| limit.0 == 0) {
             let mistake = mistakes.at(&zero.span, "the RAM limit is 0");
             mistake.label("expected a limit above 0; leave [ram] out for none");
         }
     }
     if let Some(ratios) = &ram.data_to_ram {
-        check_repeated(&ratios.value, mistakes);
+        ratios.check_repeated(mistakes);
         for ratio in ratios.0.iter().filter(|ratio| !(1e-3..=1e6).contains(&ratio.value)) {
             let mistake = mistakes.at(&ratio.span, format!("{} is out of range", ratio.value));
             mistake.label("expected how many times larger the data is: 0.001 to 1000000");
@@ -119,13 +137,16 @@ fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
     }
 }
 
-/// A value twice in a sweep would be the same cases again: trials are for that.
-fn check_repeated<T: PartialEq>(values: &OneOrMany<T>, mistakes: &mut Mistakes) {
-    for (at, value) in values.0.iter().enumerate() {
-        if values.0[..at].iter().any(|earlier| earlier.value == value.value) {
-            let mistake = mistakes.at(&value.span, "the value is in the list already");
-            mistake.label("expected each value once; `trials` repeats");
-        }
+/// Each of `what` has a name of its own.
+pub(super) fn check_names<'n>(
+    what: &str,
+    names: impl Iterator<Item = &'n At<Name>>,
+    mistakes: &mut Mistakes,
+) {
+    let mut known = HashSet::new();
+    for name in names.filter(|name| !known.insert(&name.0)) {
+        let mistake = mistakes.at(&name.span, format!("two {what} are named `{}`", name.0));
+        mistake.label("expected a name of its own");
     }
 }
 
@@ -149,13 +170,7 @@ fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
         let mistake = mistakes.at(&again.span, "each record is loaded once");
         mistake.label("expected \"load\" as the first phase only");
     }
-    let mut names = HashSet::new();
-    for name in typed.phase.iter().filter_map(|phase| phase.name()) {
-        if !names.insert(&name.0) {
-            let mistake = mistakes.at(&name.span, format!("two phases are named `{}`", name.0));
-            mistake.label("expected a name of its own");
-        }
-    }
+    check_names("phases", typed.phase.iter().filter_map(|phase| phase.name()), mistakes);
     for (phase, measure) in measures(typed) {
         check_measure(&phase.span, measure, mistakes);
     }
@@ -172,11 +187,11 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
     if measure.role.is_empty() {
         mistakes.at(span, "the measure phase has no role").label("expected a [[phase.role]]");
     }
-    let mut names = HashSet::new();
-    for role in &measure.role {
-        if !names.insert(&role.name.0) {
-            let message = format!("two roles are named `{}`", role.name.0);
-            mistakes.at(&role.name.span, message).label("expected a name of its own");
+    check_names("roles", measure.role.iter().map(|role| &role.name), mistakes);
+    for role in measure.role.iter() {
+        if role.mix.is_empty() {
+            let mistake = mistakes.at(&role.mix.span, "the mix is empty");
+            mistake.label("expected operations such as [ { op = \"get\" } ]");
         }
         if let Some(depth) = &role.depth {
             check_depth(depth, role, mistakes);
@@ -186,8 +201,7 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
 
 /// Only what is answered by itself can be in flight, and only a closed loop keeps it there.
 fn check_depth(depth: &At<Several>, role: &Role, mistakes: &mut Mistakes) {
-    let alone =
-        |op: &Operation| matches!(op, Operation::Get | Operation::Insert | Operation::Update);
+    let alone = |op: &Op| matches!(op, Op::Get | Op::Insert | Op::Update);
     for entry in role.mix.iter().filter(|entry| !alone(&entry.op)) {
         let mistake = mistakes.at(&entry.span, "this operation cannot be in flight with others");
         mistake.label("expected get, insert or update beside `depth`");
@@ -207,7 +221,7 @@ fn check_sweep(typed: &Typed, mistakes: &mut Mistakes) {
         }
         return;
     };
-    check_repeated(&threads.value, mistakes);
+    threads.check_repeated(mistakes);
     if sweeps.is_empty() {
         let mistake = mistakes.at(&threads.span, "no role takes these numbers");
         mistake.label("expected a role with threads = \"sweep\", or no `threads` here");
@@ -243,10 +257,10 @@ fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
     if !same {
         return;
     }
-    for entry in roles(typed).flat_map(|role| &role.mix) {
+    for entry in roles(typed).flat_map(|role| role.mix.iter()) {
         let what = match entry.op {
-            Operation::Insert => "inserts add to",
-            Operation::Delete => "deletes take from",
+            Op::Insert => "inserts add to",
+            Op::Delete => "deletes take from",
             _ => continue,
         };
         let message = format!("{what} a database that the next case shares");
@@ -256,14 +270,15 @@ fn check_sharing(typed: &Typed, mistakes: &mut Mistakes) {
 
 fn check_budget(typed: &Typed, mistakes: &mut Mistakes) {
     let Some(budget) = &typed.run.budget else { return };
-    let length = |measure: &Measure| {
-        let [warmup, duration] =
-            [&measure.warmup, &measure.duration].map(|time| time.as_ref().map_or(0, |t| t.0));
-        warmup.saturating_add(duration)
+    let length = |warmup: &Option<At<Nanoseconds>>, duration: &Option<At<Nanoseconds>>| {
+        let zero = Nanoseconds(0);
+        warmup.given_or(zero).0.saturating_add(duration.given_or(zero).0)
     };
-    let lengths = measures(typed).map(|(_, measure)| length(measure));
+    let lengths = measures(typed).map(|(_, measure)| length(&measure.warmup, &measure.duration));
     let phases = lengths.fold(0, u64::saturating_add);
-    let fixed = phases.max(typed.drive.as_ref().map_or(0, |drive| longest(drive)));
+    let jobs = typed.drive.iter().flat_map(|drive| &drive.job);
+    let longest = jobs.map(|job| length(&job.warmup, &job.duration)).max();
+    let fixed = phases.max(longest.unwrap_or(0));
     if budget.0 <= fixed {
         let mistake = mistakes.at(&budget.span, "the budget ends every case too early");
         let fixed = kvdyno_record::units::duration(fixed);
@@ -286,5 +301,5 @@ fn loads(typed: &Typed) -> impl Iterator<Item = &Load> {
 }
 
 fn roles(typed: &Typed) -> impl Iterator<Item = &At<Role>> {
-    measures(typed).flat_map(|(_, measure)| &measure.role)
+    measures(typed).flat_map(|(_, measure)| measure.role.iter())
 }

@@ -25,7 +25,8 @@ pub(super) fn check(drive: &At<Drive>, typed: &Typed, mistakes: &mut Mistakes) {
         if let Some(depth) =
             job.depth.as_ref().filter(|depth| depth.0 > 1 && job.io() != Way::IoUring)
         {
-            let message = format!("{} waits for each operation", job.io().word());
+            let message =
+                format!("io = \"{}\" is synchronous and ignores `depth`", job.io().word());
             let mistake = mistakes.at(&depth.span, message);
             mistake.label("expected io = \"io_uring\" with this, or more `threads`");
         }
@@ -71,14 +72,4 @@ fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
         }
         labels.insert(label);
     }
-}
-
-/// How long the longest of its jobs measures.
-pub(super) fn longest(drive: &Drive) -> u64 {
-    let length = |job: &super::drive::Job| {
-        let [warmup, duration] =
-            [&job.warmup, &job.duration].map(|time| time.as_ref().map_or(0, |time| time.0));
-        warmup.saturating_add(duration)
-    };
-    drive.job.iter().map(|job| length(job)).max().unwrap_or(0)
 }

@@ -1,10 +1,8 @@
 //! `[drive]` as typed: jobs on the bare drive that the databases lie on.
 
 use super::engine::Options;
-use super::mistake::Mistakes;
-use super::read::{At, Fields, FromToml, Toml, Word};
+use super::read::{At, Or as _, Word, table};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, Threads};
-use super::source::Span;
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 
@@ -46,7 +44,7 @@ pub(super) struct Drive {
 }
 
 /// One kind of work on the drive.
-#[derive(Clone, Debug, JsonSchema)]
+#[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(deny_unknown_fields, rename = "DriveJob")]
 pub(super) struct Job {
     /// What tables call it. Default: drive-IO, as `drive-psync`.
@@ -139,35 +137,27 @@ impl Word for Pattern {
 impl Way {
     /// The word for it, which is also the worker's.
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::IoUring => "io_uring",
-            Self::Psync => "psync",
-            Self::Mmap => "mmap",
-        }
+        Self::ALL.iter().find(|(_, way)| *way == self).map_or("", |(word, _)| word)
     }
 }
 
 impl Pattern {
-    /// Blocks are chosen at random.
     pub(super) fn is_random(self) -> bool {
         matches!(self, Self::Randread | Self::Randwrite | Self::Randrw)
     }
 
-    /// Reads and writes.
     pub(super) fn is_mixed(self) -> bool {
         matches!(self, Self::Randrw | Self::Rw)
     }
 }
 
 impl Job {
-    /// How the kernel is asked.
     pub(super) fn io(&self) -> Way {
-        self.io.as_ref().map_or(Way::IoUring, |io| io.value)
+        self.io.given_or(Way::IoUring)
     }
 
-    /// What is done.
     pub(super) fn rw(&self) -> Pattern {
-        self.rw.as_ref().map_or(Pattern::Randread, |rw| rw.value)
+        self.rw.given_or(Pattern::Randread)
     }
 
     /// Of its operations.
@@ -175,7 +165,7 @@ impl Job {
         match self.rw() {
             Pattern::Randread | Pattern::Read => 1.0,
             Pattern::Randwrite | Pattern::Write => 0.0,
-            Pattern::Randrw | Pattern::Rw => self.read_share.as_ref().map_or(0.5, |share| share.0),
+            Pattern::Randrw | Pattern::Rw => self.read_share.given_or(Share(0.5)).0,
         }
     }
 
@@ -188,22 +178,15 @@ impl Job {
 impl Drive {
     /// Its figures are the limit of the other cases'.
     pub(super) fn is_ceiling(&self) -> bool {
-        self.ceiling.as_ref().map_or(self.preset.is_some(), |ceiling| ceiling.value)
+        self.ceiling.given_or(self.preset.is_some())
     }
 
-    /// Its jobs are not shuffled.
-    pub(super) fn is_in_order(&self) -> bool {
-        self.in_order.as_ref().is_some_and(|in_order| in_order.value)
-    }
-
-    /// Nothing is written.
     pub(super) fn is_read_only(&self) -> bool {
-        self.read_only.as_ref().is_some_and(|read_only| read_only.value)
+        self.read_only.given_or(false)
     }
 
-    /// Every job is done by fio as well.
     pub(super) fn is_with_fio(&self) -> bool {
-        self.with_fio.as_ref().is_some_and(|with_fio| with_fio.value)
+        self.with_fio.given_or(false)
     }
 
     /// Puts what the section says for all into the jobs, and the preset's jobs before them.
@@ -220,28 +203,24 @@ impl Drive {
         }
         if let Some(preset) = &self.preset {
             let jobs = [Way::Psync, Way::IoUring, Way::Mmap];
-            let jobs = jobs.map(|io| self.ceiling_job(io, &preset.span, swept));
+            let jobs = jobs.map(|io| self.ceiling_job(&preset.of(io), swept));
             self.job.splice(0..0, jobs);
         }
     }
 
-    fn ceiling_job(&self, io: Way, span: &Span, swept: bool) -> At<Job> {
-        let sweep = At { value: Threads::Sweep, span: span.clone() };
-        let depth = At { value: Several(32), span: span.clone() };
+    fn ceiling_job(&self, io: &At<Way>, swept: bool) -> At<Job> {
+        let depth = || self.depth.clone().unwrap_or(io.of(Several(32)));
+        let sweep = swept.then_some(io.of(Threads::Sweep));
         let job = Job {
-            name: None,
-            io: Some(At { value: io, span: span.clone() }),
-            rw: None,
-            read_share: None,
             block: self.block.clone(),
-            depth: (io == Way::IoUring).then(|| self.depth.clone().unwrap_or(depth)),
-            threads: self.threads.clone().or(swept.then_some(sweep)),
+            depth: (io.value == Way::IoUring).then(depth),
+            threads: self.threads.clone().or(sweep),
             duration: self.duration.clone(),
             warmup: self.warmup.clone(),
-            durability: None,
-            options: Options::default(),
+            io: Some(io.clone()),
+            ..Job::default()
         };
-        At { value: job, span: span.clone() }
+        io.of(job)
     }
 }
 
@@ -251,53 +230,7 @@ fn inherit<T: Clone>(own: &mut Option<T>, general: Option<&T>) {
     }
 }
 
-impl FromToml for Drive {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[drive]", mistakes)?;
-        let drive = Self {
-            size: fields.optional("size"),
-            preset: fields.optional("preset"),
-            ceiling: fields.optional("ceiling"),
-            trials: fields.optional("trials"),
-            precondition: fields.optional("precondition"),
-            in_order: fields.optional("in_order"),
-            read_only: fields.optional("read_only"),
-            with_fio: fields.optional("with_fio"),
-            block: fields.optional("block"),
-            depth: fields.optional("depth"),
-            threads: fields.optional("threads"),
-            duration: fields.optional("duration"),
-            warmup: fields.optional("warmup"),
-            job: fields
-                .optional("job")
-                .map(|jobs: At<Vec<At<Job>>>| jobs.value)
-                .unwrap_or_default(),
-        };
-        fields.finish();
-        Some(drive)
-    }
-}
-
-impl FromToml for Job {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[drive.job]]", mistakes)?;
-        let job = Self {
-            name: fields.optional("name"),
-            io: fields.optional("io"),
-            rw: fields.optional("rw"),
-            read_share: fields.optional("read_share"),
-            block: fields.optional("block"),
-            depth: fields.optional("depth"),
-            threads: fields.optional("threads"),
-            duration: fields.optional("duration"),
-            warmup: fields.optional("warmup"),
-            durability: fields.optional("durability"),
-            options: fields
-                .optional("options")
-                .map(|options: At<Options>| options.value)
-                .unwrap_or_default(),
-        };
-        fields.finish();
-        Some(job)
-    }
-}
+table!(Drive, "[drive]": size preset ceiling trials precondition in_order read_only with_fio block
+    depth threads duration warmup job);
+table!(Job, "[[drive.job]]": name io rw read_share block depth threads duration warmup durability
+    options);

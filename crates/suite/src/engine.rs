@@ -2,7 +2,7 @@
 //! list among its options. Which library a version is, is found out outside.
 
 use super::mistake::Mistakes;
-use super::read::{At, Fields, FromToml, Toml};
+use super::read::{At, Fields, FromToml, Toml, table};
 use super::scalar::{Given, Label, Name, OneOrMany, Version};
 use super::wanted::Pick;
 use kvdyno_record::engine::Durability;
@@ -24,8 +24,7 @@ pub(super) struct EngineTable {
     /// fetches it. Default: the newest installed.
     version: Option<At<Version>>,
     /// Versions that are compared, each an engine of its own: `rocksdb-9.10.0`.
-    #[schemars(with = "Option<OneOrMany<Version>>")]
-    versions: Option<Vec<At<Version>>>,
+    versions: Option<At<OneOrMany<Version>>>,
     /// The file of a library in place of a version: a build of your own.
     library: Option<At<String>>,
     /// What "done" means for a write. Default: async.
@@ -68,15 +67,21 @@ pub(super) struct Options(
 #[derive(Clone, Debug)]
 enum Axis<T> {
     One(At<T>),
-    Many(Vec<At<T>>),
+    Many(OneOrMany<T>),
 }
 
 impl Engine {
     /// Of the worker of that name, with the library that it finds itself and options of its own.
     pub(super) fn plain(name: At<Name>, label: At<Label>) -> Self {
         let stem = label.0.clone();
-        let pick = At { value: Pick::Newest, span: name.span.clone() };
+        let pick = name.of(Pick::Newest);
         Self { name, label, stem, pick, durability: None, options: Options::default() }
+    }
+
+    /// It at a version of a list: `rocksdb-9.10.0`.
+    fn of_version(&self, version: &At<Version>) -> Self {
+        let label = version.of(Label(format!("{}-{}", self.label.0, version.0)));
+        Self { label, pick: version.of(Pick::Version(version.0.clone())), ..self.clone() }
     }
 
     /// Whether `--engine name` means it.
@@ -87,25 +92,34 @@ impl Engine {
 
 impl EngineTable {
     /// All that it stands for, in the order of its lists.
-    pub(super) fn engines(self, mistakes: &mut Mistakes) -> Vec<Engine> {
-        self.check(mistakes);
-        let label = match &self.label {
-            Some(label) => label.clone(),
-            None => At { value: Label(self.name.0.clone()), span: self.name.span.clone() },
-        };
-        let mut engine = Engine::plain(self.name, label);
-        engine.durability = self.durability;
-        if let Some(At { value, span }) = self.version {
-            engine.pick = At { value: Pick::Version(value.0), span };
+    pub(super) fn engines(table: At<Self>, mistakes: &mut Mistakes) -> Vec<Engine> {
+        let At { value: table, span } = table;
+        table.check(mistakes);
+        let lists = table.options.0.iter().map(|(_, axis)| match axis {
+            Axis::One(_) => 1,
+            Axis::Many(values) => values.0.len(),
+        });
+        let versions = table.versions.as_ref().map_or(1, |versions| versions.0.len());
+        let count = lists.fold(versions, usize::saturating_mul);
+        if count > ENGINES_MAX {
+            let mistake = mistakes.at(&span, format!("its lists come to {count} engines"));
+            mistake.label(format!("expected at most {ENGINES_MAX}"));
+            return Vec::new();
         }
-        if let Some(At { value, span }) = self.library {
-            engine.pick = At { value: Pick::File(value.into()), span };
+        let label = table.label.unwrap_or_else(|| table.name.of(Label(table.name.0.clone())));
+        let mut engine = Engine::plain(table.name, label);
+        engine.durability = table.durability;
+        if let Some(version) = table.version {
+            engine.pick = version.of(Pick::Version(version.0.clone()));
         }
-        let mut engines = match self.versions {
-            Some(versions) => versions.into_iter().map(|at| engine.of_version(at)).collect(),
+        if let Some(library) = table.library {
+            engine.pick = library.of(Pick::File(library.as_str().into()));
+        }
+        let mut engines = match table.versions {
+            Some(versions) => versions.0.iter().map(|at| engine.of_version(at)).collect(),
             None => vec![engine],
         };
-        for (name, axis) in self.options.0 {
+        for (name, axis) in table.options.0 {
             engines = with_option(engines, &name, axis);
         }
         engines
@@ -115,7 +129,7 @@ impl EngineTable {
     fn check(&self, mistakes: &mut Mistakes) {
         let said = [
             self.version.as_ref().map(|version| &version.span),
-            self.versions.iter().flatten().next().map(|version| &version.span),
+            self.versions.as_ref().and_then(|versions| versions.0.first()).map(|at| &at.span),
             self.library.as_ref().map(|library| &library.span),
         ];
         for again in said.into_iter().flatten().skip(1) {
@@ -128,33 +142,11 @@ impl EngineTable {
         if let Some(empty) = self.library.as_ref().filter(|path| path.is_empty()) {
             mistakes.at(&empty.span, "the library has no name").label("expected a file's path");
         }
-        check_repeated(self.versions.as_deref().unwrap_or(&[]), mistakes);
+        self.versions.iter().for_each(|versions| versions.check_repeated(mistakes));
         for (_, axis) in &self.options.0 {
             if let Axis::Many(values) = axis {
-                check_repeated(values, mistakes);
+                values.check_repeated(mistakes);
             }
-        }
-    }
-
-    /// How many engines its lists come to.
-    fn count(&self) -> usize {
-        let lists = self.options.0.iter().map(|(_, axis)| match axis {
-            Axis::One(_) => 1,
-            Axis::Many(values) => values.len(),
-        });
-        let versions = self.versions.as_ref().map_or(1, Vec::len);
-        lists.fold(versions, usize::saturating_mul)
-    }
-}
-
-impl Engine {
-    /// It at a version of a list: `rocksdb-9.10.0`.
-    fn of_version(&self, At { value: Version(version), span }: At<Version>) -> Self {
-        let label = Label(format!("{}-{version}", self.label.0));
-        Self {
-            label: At { value: label, span: span.clone() },
-            pick: At { value: Pick::Version(version), span },
-            ..self.clone()
         }
     }
 }
@@ -175,47 +167,14 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
                     engine.label.value.0 += &format!(" {}={text}", name.value);
                     engine
                 };
-                values.iter().map(named).collect::<Vec<_>>()
+                values.0.iter().map(named).collect::<Vec<_>>()
             };
             engines.into_iter().flat_map(each).collect()
         }
     }
 }
 
-/// A value twice in a list would be the same engine again.
-fn check_repeated<T: PartialEq>(values: &[At<T>], mistakes: &mut Mistakes) {
-    for (at, value) in values.iter().enumerate() {
-        if values[..at].iter().any(|earlier| earlier.value == value.value) {
-            let mistake = mistakes.at(&value.span, "the value is in the list already");
-            mistake.label("expected each value once; `trials` repeats");
-        }
-    }
-}
-
-impl FromToml for EngineTable {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[engine]]", mistakes)?;
-        let name = fields.required("name");
-        let label = fields.optional("label");
-        let version = fields.optional("version");
-        let versions: Option<At<OneOrMany<Version>>> = fields.optional("versions");
-        let library = fields.optional("library");
-        let durability = fields.optional("durability");
-        let options: Option<At<OptionTable>> = fields.optional("options");
-        let span = fields.span();
-        fields.finish();
-        let versions = versions.map(|versions| versions.value.0);
-        let options = options.map(|options| options.value).unwrap_or_default();
-        let table = Self { name: name?, label, version, versions, library, durability, options };
-        let count = table.count();
-        if count > ENGINES_MAX {
-            let mistake = mistakes.at(&span, format!("its lists come to {count} engines"));
-            mistake.label(format!("expected at most {ENGINES_MAX}"));
-            return None;
-        }
-        Some(table)
-    }
-}
+table!(EngineTable, "[[engine]]": name label version versions library durability options);
 
 impl FromToml for OptionTable {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
@@ -255,7 +214,7 @@ fn options(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Vec<(At<String>, A
 impl<T: FromToml> FromToml for Axis<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         if toml.get_ref().is_array() {
-            return OneOrMany::from_toml(toml, mistakes).map(|values| Self::Many(values.0));
+            return OneOrMany::from_toml(toml, mistakes).map(Self::Many);
         }
         At::from_toml(toml, mistakes).map(Self::One)
     }

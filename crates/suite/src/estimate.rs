@@ -37,10 +37,8 @@ const CASE_S: f64 = 1.0;
 pub(super) struct Cost {
     pub(super) wall_ns: u64,
     pub(super) write_bytes: u64,
-    /// Of its database when it is over, or of its copy of one.
+    /// Of its database when it is over, or of its copy of one and what it is copied from.
     pub(super) space_bytes: u64,
-    /// Of what it is copied from; 0: it works on the database itself.
-    pub(super) original_bytes: u64,
 }
 
 /// What one case costs, by what its engine says of itself.
@@ -55,8 +53,7 @@ pub(super) fn cost(case: &Case, engine: &Description) -> Cost {
     Cost {
         wall_ns: ((CASE_S + phases_s + copied / COPY_BYTES_PER_S) * 1e9) as u64,
         write_bytes: (written + copied) as u64,
-        space_bytes: space(records + inserts_expected(&case.phases) as f64) as u64,
-        original_bytes: original as u64,
+        space_bytes: (space(records + inserts_expected(&case.phases) as f64) + original) as u64,
     }
 }
 
@@ -78,13 +75,15 @@ pub fn estimate(cases: &[Case], engines: &BTreeMap<&str, &Description>) -> Estim
     for case in cases {
         let Some(engine) = engines.get(case.engine.as_str()) else { continue };
         let cost = cost(case, engine);
-        let space_bytes = cost.space_bytes.saturating_add(cost.original_bytes);
-        let cost = Cost { space_bytes, ..cost };
-        let in_place = space_in_place(case, &cost);
+        let in_place = match case.volume.as_ref().map(|volume| &volume.medium) {
+            None => cost.space_bytes,
+            // An image takes all of its space in the place at once, what lies elsewhere none.
+            Some(Medium::Loop { bytes, .. }) => *bytes,
+            Some(Medium::Directory { .. } | Medium::Device { .. }) => 0,
+        };
         estimate.wall_ns = estimate.wall_ns.saturating_add(cost.wall_ns);
         estimate.write_bytes = estimate.write_bytes.saturating_add(cost.write_bytes);
-        let filed = filed_bytes(case, engine);
-        estimate.record_bytes = estimate.record_bytes.saturating_add(filed);
+        estimate.record_bytes = estimate.record_bytes.saturating_add(filed_bytes(case, engine));
         let database = alive.entry(&case.database.id).or_default();
         *database = in_place.max(*database);
         let recorded = estimate.databases.entry(case.database.id.clone()).or_default();
@@ -125,15 +124,6 @@ fn filed_bytes(case: &Case, engine: &Description) -> u64 {
         seconds / slice_s * ops + seconds / slice_s.max(1.0) * READING_BYTES
     };
     (CASE_BYTES + case.phases.iter().map(phase).sum::<f64>()) as u64
-}
-
-/// Of the place: an image takes all of its space at once, what lies elsewhere none.
-fn space_in_place(case: &Case, cost: &Cost) -> u64 {
-    match case.volume.as_ref().map(|volume| &volume.medium) {
-        None => cost.space_bytes,
-        Some(Medium::Loop { bytes, .. }) => *bytes,
-        Some(Medium::Directory { .. } | Medium::Device { .. }) => 0,
-    }
 }
 
 /// The least that a plan writes: the user data of each load, and of each copy, once, where the

@@ -7,10 +7,9 @@ use super::engine::Engine;
 use super::estimate;
 use super::jobs::{self, Bare};
 use super::mistake::{Mistakes, SuiteError};
-use super::options::{self, Memory};
+use super::options;
 use super::parse::Suite;
 use super::phase::Phase;
-use super::read::At;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::volume::Volume;
 use super::wanted::{self, Engines, Missing};
@@ -43,16 +42,12 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let drive = suite.typed.drive.as_ref();
     let drive_engines = drive.map(jobs::engines).unwrap_or_default();
     let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
+    check_keys(suite, &setups, &threads, &sets, &mut mistakes);
     let bare = drive.and_then(|drive| {
-        // Of several data sets the largest, for what fits it fits the others.
-        let sets = sets.iter_mut().zip(&limits);
-        let (sized, limits) =
-            sets.max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
-        let terms = jobs::Terms { suite, workers: &workers, limits, host };
-        jobs::resolve(drive, &drive_engines, &terms, sized, &mut mistakes)
+        let terms = jobs::Terms { suite, workers: &workers, limits: &limits, host };
+        jobs::resolve(drive, &drive_engines, &terms, &mut sets, &mut mistakes)
     });
     check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
-    check_keys(suite, &setups, &threads, &sets, &mut mistakes);
     mistakes.none(&suite.source)?;
 
     let warnings =
@@ -92,27 +87,48 @@ fn find_engines<'a>(
     let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for engine in &suite.typed.engine {
-        let name = &engine.name;
-        match engines.get(&name.0, &engine.pick) {
+        let (name, span) = (&engine.name.0, &engine.pick.span);
+        match engines.get(name, &engine.pick) {
             Some(Ok(worker)) => found.push((engine, worker)),
             Some(Err(Missing::NotInstalled { installed })) => {
-                let versions = not_installed(suite, engines, &name.0);
+                let versions = not_installed(suite, engines, name);
                 // All of an engine at once, so that one command fetches them.
-                if versions.first().is_some_and(|first| first.pick.value == engine.pick.value) {
-                    tell_not_installed(&versions, installed, mistakes);
+                if versions.first() == Some(&engine.pick.words()) {
+                    let (all, get) = (versions.join(", "), versions.join(" "));
+                    let are = if versions.len() == 1 { "is" } else { "are" };
+                    let installed = match &installed[..] {
+                        [] => "nothing".to_owned(),
+                        installed => installed.join(", "),
+                    };
+                    let mistake = mistakes.at(span, format!("{name} {all} {are} not installed"));
+                    mistake.label("not installed");
+                    mistake
+                        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
                 }
             }
-            Some(Err(missing)) => tell_missing(engine, missing, mistakes),
+            Some(Err(Missing::NoLibrary(words))) => {
+                mistakes.at(span, format!("{name}: {words}")).help(format!(
+                    "`kvdyno engines get {name}` fetches the newest release; --engine runs the \
+                     others alone"
+                ));
+            }
+            Some(Err(Missing::TakesNone { version })) => {
+                let what = format!("{name} is part of its worker, and loads no library");
+                let mistake = mistakes.at(span, what);
+                mistake.label(format!("expected neither a version nor a library: it is {version}"));
+            }
+            Some(Err(Missing::Unusable(why))) => {
+                mistakes.at(span, format!("{name} cannot be loaded: {why}"));
+            }
             None => {
-                let message = format!("there is no worker `kvdyno-{}`", name.0);
-                mistakes.unknown(&name.span, message, &name.0, &known).help(format!(
-                    "{}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
-                     workers are looked for, --engine runs the others alone",
-                    if known.is_empty() {
-                        "none was found".to_owned()
-                    } else {
-                        format!("found: {}", known.join(", "))
-                    }
+                let message = format!("there is no worker `kvdyno-{name}`");
+                let found = match &known[..] {
+                    [] => "none was found".to_owned(),
+                    known => format!("found: {}", known.join(", ")),
+                };
+                mistakes.unknown(&engine.name.span, message, name, &known).help(format!(
+                    "{found}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
+                     workers are looked for, --engine runs the others alone"
                 ));
             }
         }
@@ -120,50 +136,17 @@ fn find_engines<'a>(
     found
 }
 
-/// Those of one engine whose versions are not installed.
-fn not_installed<'a>(suite: &'a Suite, engines: &Engines, name: &str) -> Vec<&'a Engine> {
+/// The versions of one engine that are not installed, each once.
+fn not_installed(suite: &Suite, engines: &Engines, name: &str) -> Vec<String> {
     let missing = |engine: &&Engine| {
         let found = engines.get(name, &engine.pick);
         engine.name.0 == name && matches!(found, Some(Err(Missing::NotInstalled { .. })))
     };
-    suite.typed.engine.iter().filter(missing).collect()
-}
-
-fn tell_not_installed(engines: &[&Engine], installed: &[String], mistakes: &mut Mistakes) {
-    let Some(first) = engines.first() else { return };
-    let name = &first.name.0;
-    let mut versions: Vec<String> = engines.iter().map(|engine| engine.pick.words()).collect();
+    let missing = suite.typed.engine.iter().filter(missing);
+    let mut versions: Vec<String> = missing.map(|engine| engine.pick.words()).collect();
     // With lists of options each version is there several times.
     versions.dedup();
-    let (and, get) = (versions.join(", "), versions.join(" "));
-    let are = if versions.len() == 1 { "is" } else { "are" };
-    let installed = if installed.is_empty() { "nothing".to_owned() } else { installed.join(", ") };
-    mistakes
-        .at(&first.pick.span, format!("{name} {and} {are} not installed"))
-        .label("not installed")
-        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
-}
-
-/// Why an engine cannot be loaded, where that was asked for, and what gets it.
-fn tell_missing(engine: &Engine, missing: &Missing, mistakes: &mut Mistakes) {
-    let (name, span) = (&engine.name.0, &engine.pick.span);
-    match missing {
-        Missing::NoLibrary(words) => {
-            mistakes.at(span, format!("{name}: {words}")).help(format!(
-                "`kvdyno engines get {name}` fetches the newest release; --engine runs the others \
-                 alone"
-            ));
-        }
-        Missing::NotInstalled { installed } => tell_not_installed(&[engine], installed, mistakes),
-        Missing::TakesNone { version } => {
-            let what = format!("{name} is part of its worker, and loads no library");
-            let mistake = mistakes.at(span, what);
-            mistake.label(format!("expected neither a version nor a library: it is {version}"));
-        }
-        Missing::Unusable(why) => {
-            mistakes.at(span, format!("{name} cannot be loaded: {why}"));
-        }
-    }
+    versions
 }
 
 fn set_up<'a>(
@@ -178,12 +161,14 @@ fn set_up<'a>(
     for &(engine, worker) in found {
         let (description, library) = (worker.engine(), worker.library.as_ref());
         let data = &sized.data;
-        let volumes = volumes(suite, description);
+        let places = &description.capabilities.places;
+        let mut volumes = suite.typed.volumes();
+        volumes.retain(|volume| volume.is_none_or(|volume| places.contains(&volume.place())));
         let first = volumes.first().copied().unwrap_or_else(|| suite.typed.volume.first());
         let device = is_on_device(first, false) || host.device;
         abilities::check(&suite.typed, engine, description, data, device, mistakes);
         for limit in limits {
-            let memory = Memory { bytes: limit.memory_bytes(host) };
+            let memory = limit.memory_bytes(host);
             let options = options::resolve(engine, description, memory, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
             let setup = Setup { engine, description, library, options, data, limit, volume };
@@ -193,29 +178,16 @@ fn set_up<'a>(
     setups
 }
 
-/// The volumes that an engine can store its data on; one `None` where the suite names none.
-fn volumes<'a>(suite: &'a Suite, description: &Description) -> Vec<Option<&'a At<Volume>>> {
-    let all = &suite.typed.volume;
-    if all.is_empty() {
-        return vec![None];
-    }
-    let fits = |volume: &&At<Volume>| description.capabilities.places.contains(&volume.place());
-    all.iter().filter(fits).map(Some).collect()
-}
-
 /// What engines are not run on, though the suite names it.
 fn left_out(suite: &Suite, found: &[(&Engine, &wanted::Found)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (engine, worker) in found {
-        let description = worker.engine();
-        let without = |volume: &&At<Volume>| {
-            misplaced(description, volume.place() == PlaceKind::Device).is_some()
-        };
-        for volume in suite.typed.volume.iter().filter(without) {
-            let (label, name) = (&engine.label.0, &volume.name.0);
-            let what = misplaced(description, volume.place() == PlaceKind::Device);
-            let what = what.unwrap_or_default();
-            notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+        for volume in &suite.typed.volume {
+            let on_device = volume.place() == PlaceKind::Device;
+            if let Some(what) = misplaced(worker.engine(), on_device) {
+                let (label, name) = (&engine.label.0, &volume.name.0);
+                notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+            }
         }
     }
     notes

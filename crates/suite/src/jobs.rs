@@ -6,13 +6,12 @@ use super::cases::Setup;
 use super::drive::{Drive, Job, Pattern, Way};
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::options::{self, Memory};
+use super::options;
 use super::parse::Suite;
 use super::phase;
-use super::read::At;
-use super::scalar::{DataSize, Given, Label, Name, Threads};
+use super::read::{At, Or as _};
+use super::scalar::{Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, Several, Threads};
 use super::sizing::{Limit, Sized, SizingHost, scaled};
-use super::source::Span;
 use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
@@ -41,9 +40,11 @@ const SECTOR_BYTES: u64 = 512;
 /// The drive's part of a plan.
 pub(super) struct Bare<'a> {
     /// Writes the file in full.
-    pub(super) fill: Shape<'a>,
-    /// What works on it.
-    pub(super) jobs: Vec<BareJob<'a>>,
+    pub(super) fill: Setup<'a>,
+    /// What works on it, each job under each RAM limit.
+    pub(super) jobs: Vec<(Setup<'a>, &'a Job)>,
+    /// Blocks of the filling.
+    blocks: u64,
     /// In how many of the trials.
     pub(super) trials: u32,
     /// How often the file is written in full before anything is measured; 0: once, for it to exist.
@@ -60,7 +61,7 @@ impl Bare<'_> {
     /// How many cases it comes to.
     pub(super) fn cases(&self, swept: &[Option<u32>]) -> usize {
         let swept = &self.points(swept);
-        let points: usize = self.jobs.iter().map(|job| threads(job.job, swept).len()).sum();
+        let points: usize = self.jobs.iter().map(|(_, job)| threads(job, swept).len()).sum();
         let fills =
             if self.overwritten { self.trials } else { u32::from(!self.section.is_read_only()) };
         fills as usize + points * self.trials as usize
@@ -79,31 +80,12 @@ impl Bare<'_> {
         let is_ceiling = self.section.is_ceiling();
         swept.iter().map(|threads| threads.map(|t| if is_ceiling { at(t) } else { t })).collect()
     }
-
-    /// How many phases the filling has.
-    pub(super) fn filling_phases(&self) -> usize {
-        filling(self).len()
-    }
-}
-
-/// A worker with its data.
-pub(super) struct Shape<'a> {
-    pub(super) setup: Setup<'a>,
-    pub(super) sized: Sized,
-}
-
-/// A job under one RAM limit.
-pub(super) struct BareJob<'a> {
-    pub(super) shape: Shape<'a>,
-    pub(super) job: &'a Job,
 }
 
 /// Each job as an engine that a suite could name, the one that fills first; with fio, each once
 /// more.
 pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
-    let name = At { value: Name(NAME.to_owned()), span: drive.span.clone() };
-    let label = At { value: Label(NAME.to_owned()), span: drive.span.clone() };
-    let fill = Engine::plain(name, label);
+    let fill = Engine::plain(drive.of(Name(NAME.to_owned())), drive.of(Label(NAME.to_owned())));
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
     let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
     let by_fio = by_fio.map(|job| engine(drive, job, FIO, format!("{}-fio", job.label())));
@@ -111,19 +93,18 @@ pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
 }
 
 fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engine {
-    let text = |text: &str, span: &Span| At { value: text.to_owned(), span: span.clone() };
-    let label_span = job.name.as_ref().map_or(&job.span, |name| &name.span);
-    let io_span = job.io.as_ref().map_or(&job.span, |io| &io.span);
-    let io = Given(Value::Text(job.io().word().to_owned()));
     let mut options = job.options.clone();
     if drive.is_read_only() {
-        let on = At { value: Given(Value::Boolean(true)), span: drive.span.clone() };
-        options.0.push((text("read_only", &drive.span), on));
+        let on = drive.of(Given(Value::Boolean(true)));
+        options.0.push((drive.of("read_only".to_owned()), on));
     }
-    options.0.insert(0, (text("io", io_span), At { value: io, span: io_span.clone() }));
-    let name = At { value: Name(worker.to_owned()), span: job.span.clone() };
-    let label = At { value: Label(label), span: label_span.clone() };
-    Engine { durability: job.durability.clone(), options, ..Engine::plain(name, label) }
+    let io = job.io.clone().unwrap_or(job.of(job.io()));
+    let word = io.of(Given(Value::Text(io.word().to_owned())));
+    options.0.insert(0, (io.of("io".to_owned()), word));
+    let label = Label(label);
+    let label = job.name.as_ref().map_or_else(|| job.of(label.clone()), |n| n.of(label.clone()));
+    let engine = Engine::plain(job.of(Name(worker.to_owned())), label);
+    Engine { durability: job.durability.clone(), options, ..engine }
 }
 
 /// The workers that a section needs.
@@ -156,16 +137,16 @@ pub(super) fn find<'a>(
 pub(super) struct Terms<'a, 't> {
     pub(super) suite: &'a Suite,
     pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
-    pub(super) limits: &'t [Limit],
+    pub(super) limits: &'t [Vec<Limit>],
     pub(super) host: &'t SizingHost,
 }
 
-/// The drive's part. `engines` are those of [`engines`].
+/// The drive's part, whose data sets come behind the others. `engines` are those of [`engines`].
 pub(super) fn resolve<'a>(
     drive: &'a At<Drive>,
     engines: &'a [Engine],
     terms: &Terms<'a, '_>,
-    sized: &mut Sized,
+    sets: &mut Vec<Sized>,
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
     let (suite, host) = (terms.suite, terms.host);
@@ -178,22 +159,27 @@ pub(super) fn resolve<'a>(
         let mistake = mistakes.at(&on.span, "`read_only` in a directory: it is for block devices");
         mistake.label("expected a block device for this");
     }
+    // Of several data sets the largest, for what fits it fits the others.
+    let (sized, limits) = sets
+        .iter_mut()
+        .zip(terms.limits)
+        .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(suite, drive, sized, host);
-    let memory = Memory { bytes: host.memory_bytes };
+    let memory = host.memory_bytes;
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
     let seed = sized.data.seed;
-    let shape = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
+    let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
         let description = *terms.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
+        let (library, data, volume) = (None, sets.len(), None);
+        sets.push(blocks(bytes, block, seed));
         let limit = limit.clone();
-        let (library, data, volume) = (None, 0, None);
-        let setup = Setup { engine, description, library, options, data, limit, volume };
-        Some(Shape { setup, sized: blocks(bytes, block, seed) })
+        Some(Setup { engine, description, library, options, data, limit, volume })
     };
-    let precondition = drive.precondition.as_ref().map_or(0, |passes| passes.0);
+    let precondition = drive.precondition.given_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
-    let fill = shape(fill, &unlimited, fill_bytes, mistakes)?;
+    let fill = set_up(fill, &unlimited, fill_bytes, mistakes)?;
     let mut jobs = Vec::new();
     // fio's come after all of ours, in the same order.
     for (job, engine) in drive.job.iter().cycle().zip(others) {
@@ -201,17 +187,17 @@ pub(super) fn resolve<'a>(
             check(job, worker, bytes, mistakes);
         }
         // Only what goes through the page cache is any different under a limit.
-        let limits = if is_cached(job) { terms.limits } else { std::slice::from_ref(&unlimited) };
+        let limits = if is_cached(job) { limits } else { std::slice::from_ref(&unlimited) };
         for limit in limits {
-            let shape = shape(engine, limit, block_bytes(job), mistakes)?;
-            jobs.push(BareJob { shape, job: &job.value });
+            jobs.push((set_up(engine, limit, block_bytes(job), mistakes)?, &job.value));
         }
     }
-    let trials = drive.trials.as_ref().map_or(suite.typed.trials(), |trials| trials.0);
+    let trials = drive.trials.given_or(Several(suite.typed.trials())).0;
     Some(Bare {
         phases: &suite.typed.phase,
         fill,
         jobs,
+        blocks: bytes / fill_bytes,
         trials,
         precondition,
         section: &drive.value,
@@ -223,7 +209,7 @@ pub(super) fn resolve<'a>(
 /// only the drive works on: all of it.
 fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
     let alone = suite.typed.engine.is_empty();
-    let wanted = match drive.size.as_ref().map_or(DataSize::Auto, |size| size.value) {
+    let wanted = match drive.size.given_or(DataSize::Auto) {
         DataSize::Auto if host.device && alone => {
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
@@ -235,7 +221,7 @@ fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost
 }
 
 fn block_bytes(job: &Job) -> u64 {
-    job.block.as_ref().map_or(BLOCK_BYTES, |block| block.0)
+    job.block.given_or(Bytes(BLOCK_BYTES)).0
 }
 
 /// Its reads may be served from memory.
@@ -258,8 +244,10 @@ fn check(job: &At<Job>, worker: &Description, file_bytes: u64, mistakes: &mut Mi
             .label(format!("expected whole sectors of 512 B, at most {most}"));
     }
     if let Some(depth) = job.depth.as_ref().filter(|_| !worker.capabilities.pipelined) {
-        let mistake = mistakes.at(&depth.span, "this worker keeps no operations in flight");
-        mistake.label("expected no `depth`");
+        let name = &worker.name;
+        let message =
+            format!("engine `{name}` is synchronous and ignores `depth`; raise `threads`");
+        mistakes.at(&depth.span, message).label("expected no `depth`");
     }
 }
 
@@ -293,8 +281,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
         };
-        let blocks = bare.fill.sized.data.records;
-        let operations = Some(blocks.saturating_mul(bare.precondition - 1));
+        let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Roles { roles: vec![role], ends: Ends { duration_ns: None, operations } };
         phases.push(Phase { name: "precondition".to_owned(), work: Work::Warmup(work) });
     }
@@ -312,8 +299,8 @@ pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
     if let Some(warmup) = &job.warmup {
         phases.push(phase("warmup", Work::Warmup(timed(warmup.0))));
     }
-    let duration = job.duration.as_ref().map_or(DURATION_NS, |duration| duration.0);
-    phases.push(phase("measure", Work::Measure(timed(duration))));
+    let duration = job.duration.given_or(Nanoseconds(DURATION_NS));
+    phases.push(phase("measure", Work::Measure(timed(duration.0))));
     phases
 }
 
@@ -327,15 +314,10 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
         Pattern::Randwrite | Pattern::Write => "writes",
         Pattern::Randrw | Pattern::Rw => "mixed",
     };
-    let threads = match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
-        Threads::Are(threads) => threads,
-        // The first gate refuses a sweep without numbers.
-        Threads::Sweep => swept.unwrap_or(1),
-    };
-    let depth = job.depth.as_ref().map_or(1, |depth| depth.0);
+    let depth = job.depth.given_or(Several(1)).0;
     Role {
         name: name.to_owned(),
-        threads,
+        threads: job.threads.given_or(Threads::Are(1)).at(swept),
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
@@ -344,18 +326,13 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
 
 /// Threads of all roles where so many are swept.
 fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
-    let threads = measure.role.iter().map(|role| {
-        match role.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
-            Threads::Are(threads) => threads,
-            Threads::Sweep => swept,
-        }
-    });
-    threads.fold(0, u32::saturating_add)
+    let threads = |role: &At<phase::Role>| role.threads.given_or(Threads::Are(1)).at(Some(swept));
+    measure.role.iter().map(threads).fold(0, u32::saturating_add)
 }
 
 /// The numbers of threads that a job is run with.
 pub(super) fn threads(job: &Job, swept: &[Option<u32>]) -> Vec<u32> {
-    match job.threads.as_ref().map_or(Threads::Are(1), |threads| threads.value) {
+    match job.threads.given_or(Threads::Are(1)) {
         Threads::Are(threads) => vec![threads],
         Threads::Sweep => swept.iter().copied().flatten().collect(),
     }

@@ -8,16 +8,15 @@
 
 use kvdyno_record::engine::Options;
 use kvdyno_record::plan::Copying;
-use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::units;
-use kvdyno_record::volume::{Format, Medium, Volume};
 use kvdyno_record::workload::{Data, Phase, Size};
 use serde::Serialize;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 /// What makes two cases comparable.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(super) struct Comparable<'a> {
     pub(super) engine: &'a str,
     pub(super) label: &'a str,
@@ -27,10 +26,10 @@ pub(super) struct Comparable<'a> {
     pub(super) ram_limit_bytes: Option<u64>,
     /// Left out where the suite names none, as before there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tier: Option<TierKey<'a>>,
+    pub(super) tier: Option<Value>,
     /// As above.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) volume: Option<VolumeKey<'a>>,
+    pub(super) volume: Option<Value>,
     /// Other thread counts worked on the database before.
     pub(super) shared: bool,
     /// It works on a copy of the database, which begins cold. Left out where it does not, as before
@@ -43,60 +42,32 @@ pub(super) struct Comparable<'a> {
     pub(super) phases: &'a [Phase],
 }
 
-/// Of a volume what makes two of them alike. Where a directory is, which device it is and how large
-/// an image is belong to the host.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct VolumeKey<'a> {
-    name: &'a str,
-    kind: &'static str,
-    discard: bool,
-    format: Option<&'a Format>,
-}
-
-impl<'a> VolumeKey<'a> {
-    pub(super) fn of(volume: &'a Volume) -> Self {
-        let (kind, discard, format) = match &volume.medium {
-            Medium::Directory { .. } => ("directory", false, None),
-            Medium::Loop { format, .. } => ("loop", false, Some(format)),
-            Medium::Device { discard, format, .. } => ("device", *discard, Some(format)),
-        };
-        Self { name: &volume.name, kind, discard, format }
+/// What makes two volumes or memory tiers alike: where a directory is, which device it is and how
+/// large an image is belong to the host.
+pub(super) fn alike(of: &impl Serialize) -> Value {
+    // These types have no map with keys other than text, so nothing can fail.
+    let mut value = serde_json::to_value(of).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut() {
+        // An image's size; that of swap is what it does.
+        let sized = fields.contains_key("swappiness");
+        fields.retain(|name, _| name != "path" && (name != "bytes" || sized));
     }
-}
-
-/// Of a memory tier what makes two of them alike. On which device it is belongs to the host.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct TierKey<'a> {
-    name: &'a str,
-    kind: &'static str,
-    swap: Option<(u64, u32)>,
-    node: Option<u32>,
-}
-
-impl<'a> TierKey<'a> {
-    pub(super) fn of(tier: &'a Tier) -> Self {
-        let (kind, node) = match &tier.memory {
-            Memory::Dram => ("dram", None),
-            Memory::Swap { .. } => ("swap", None),
-            Memory::Zram { .. } => ("zram", None),
-            Memory::Node { node } => ("node", Some(*node)),
-        };
-        Self { name: &tier.name, kind, swap: tier.memory.swap(), node }
-    }
+    value
 }
 
 impl Comparable<'_> {
     /// `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`; with a volume
     /// `rocksdb/async/on-xfs/...`.
     pub(super) fn key(&self) -> String {
+        let name = |of: &Value| of["name"].as_str().unwrap_or_default().to_owned();
         let data = self.data;
         let values = match data.value.size {
             Size::Fixed { bytes } => bytes.to_string(),
             _ => format!("~{}", self.value_bytes_mean),
         };
         let ram = self.ram_limit_bytes.map_or("all".to_owned(), units::exact_bytes);
-        let tier = self.tier.map_or(String::new(), |tier| format!("+{}", tier.name));
-        let volume = self.volume.map_or(String::new(), |volume| format!("on-{}/", volume.name));
+        let tier = self.tier.as_ref().map_or(String::new(), |tier| format!("+{}", name(tier)));
+        let volume = self.volume.as_ref().map_or(String::new(), |on| format!("on-{}/", name(on)));
         let part = self.threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         format!(
             "{}/{}/{volume}{}x{}+{values}/ram-{ram}{tier}/{part}/{}",

@@ -20,7 +20,7 @@ pub(super) struct Length(pub(super) Size);
 #[derive(JsonSchema)]
 #[schemars(untagged, rename = "Length")]
 #[expect(dead_code, reason = "describes the language for the schema")]
-enum Written {
+pub(super) enum Written {
     /// Always the same.
     Fixed(Bytes),
     /// Drawn.
@@ -31,7 +31,7 @@ enum Written {
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", deny_unknown_fields)]
 #[expect(dead_code, reason = "describes the language for the schema")]
-enum Drawn {
+pub(super) enum Drawn {
     /// Each length from `min` to `max` equally often.
     Uniform { min: Bytes, max: Bytes },
     /// exp(Normal(ln median, sigma)), clamped to 1..=max (`LinkBench`: sigma 1).
@@ -41,19 +41,7 @@ enum Drawn {
     Pareto { min: Bytes, k: f64, sigma: f64, max: Bytes },
 }
 
-impl JsonSchema for Length {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        Written::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Written::json_schema(generator)
-    }
-}
-
 impl FromToml for Length {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let size = if matches!(toml.get_ref(), DeValue::Table(_)) {
@@ -67,14 +55,13 @@ impl FromToml for Length {
         };
         if shortest == 0 || size.max() > LONGEST {
             mistakes.at(&span, "the length is out of range").label("expected 1 to 1GiB");
-            return None;
-        }
-        if shortest > size.max() {
+        } else if shortest > size.max() {
             let mistake = mistakes.at(&span, format!("{shortest} is more than the `max`"));
             mistake.label(format!("expected at most {}", size.max()));
-            return None;
+        } else {
+            return Some(Self(size));
         }
-        Some(Self(size))
+        None
     }
 }
 
@@ -95,9 +82,8 @@ fn drawn(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
     }
     let mut fields = Fields::of(toml, format!("a {} length", name.value), mistakes)?;
     let above_zero = |fields: &mut Fields<'_, '_>, key| {
-        fields.required_number(key, "a number above 0, at most 1000000", |number| {
-            number > 0.0 && number <= 1e6
-        })
+        let fits = |number| number > 0.0 && number <= 1e6;
+        fields.number(key, "a number above 0, at most 1000000", fits)
     };
     let max: Option<At<Bytes>> = fields.required("max");
     let size = match name.as_str() {
@@ -108,13 +94,12 @@ fn drawn(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
         "lognormal" => {
             let median: Option<At<Bytes>> = fields.required("median");
             let sigma = above_zero(&mut fields, "sigma");
-            (|| Some(Size::Lognormal { median: median?.0, sigma: sigma?.value, max: max?.0 }))()
+            (|| Some(Size::Lognormal { median: median?.0, sigma: sigma?, max: max?.0 }))()
         }
         _ => {
             let min: Option<At<Bytes>> = fields.required("min");
             let k = above_zero(&mut fields, "k");
             let sigma = above_zero(&mut fields, "sigma");
-            let (k, sigma) = (k.map(|k| k.value), sigma.map(|sigma| sigma.value));
             (|| Some(Size::Pareto { min: min?.0, k: k?, sigma: sigma?, max: max?.0 }))()
         }
     };

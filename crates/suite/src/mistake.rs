@@ -5,6 +5,7 @@ use kvdyno_record::text::plain;
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource};
 use std::fmt;
 use std::sync::Arc;
+use strsim::levenshtein;
 
 /// More mistakes than this are not read: a file that is no suite has one in every line.
 const RENDERED_MAX: usize = 10;
@@ -23,9 +24,10 @@ impl SuiteError {
         mistakes.found.sort_by_key(|mistake| mistake.span.as_ref().map(|span| span.start));
         // An engine's mistake is found once for each RAM limit.
         mistakes.found.dedup();
-        let locate = |mistake: Mistake| LocatedMistake {
-            at: mistake.span.as_ref().map(|span| source.locate(span)),
-            mistake,
+        let locate = |Mistake { span, message, label, help }: Mistake| {
+            let (text, span) = span.map(|span| source.locate(&span)).unzip();
+            let label = |span| LabeledSpan::new_primary_with_span(label, span);
+            LocatedMistake { message, help, text, labels: span.map(label).into_iter().collect() }
         };
         let mistakes = mistakes.found.into_iter().map(locate).collect();
         Self { file: source.name().to_owned(), mistakes }
@@ -62,41 +64,17 @@ impl fmt::Display for SuiteError {
     }
 }
 
-impl Diagnostic for SuiteError {
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.mistakes.iter().map(|mistake| mistake as &dyn Diagnostic)))
-    }
-}
-
 /// A mistake with the text it is in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, thiserror::Error, Diagnostic)]
+#[error("{message}")]
 pub struct LocatedMistake {
-    mistake: Mistake,
-    at: Option<(Arc<NamedSource<String>>, miette::SourceSpan)>,
-}
-
-impl std::error::Error for LocatedMistake {}
-
-impl fmt::Display for LocatedMistake {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.mistake.message)
-    }
-}
-
-impl Diagnostic for LocatedMistake {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.mistake.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn miette::SourceCode> {
-        self.at.as_ref().map(|(text, _)| &**text as &dyn miette::SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let (_, span) = self.at.as_ref()?;
-        let label = LabeledSpan::new_primary_with_span(self.mistake.label.clone(), *span);
-        Some(Box::new(std::iter::once(label)))
-    }
+    message: String,
+    #[help]
+    help: Option<String>,
+    #[source_code]
+    text: Option<Arc<NamedSource<String>>>,
+    #[label(collection)]
+    labels: Vec<LabeledSpan>,
 }
 
 /// One mistake, not yet located.
@@ -176,25 +154,9 @@ impl Mistakes {
 pub fn closest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
     let is_near = |known: &&str| {
         let inside = name.len() >= 3 && (known.contains(name) || name.contains(known));
-        inside || distance(name, known) <= known.chars().count().div_ceil(3)
+        inside || levenshtein(name, known) <= known.chars().count().div_ceil(3)
     };
-    known.iter().copied().filter(is_near).min_by_key(|known| distance(name, known))
-}
-
-/// Insertions, removals and replacements between two words (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, a) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, b) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(a != *b);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    known.iter().copied().filter(is_near).min_by_key(|known| levenshtein(name, known))
 }
 
 #[cfg(test)]
@@ -210,7 +172,5 @@ mod tests {
         assert_eq!(closest("rocks", &["lmdb", "rocksdb"]), Some("rocksdb"));
         assert_eq!(closest("zipfian", &["ycsb_zipfian", "zipf"]), Some("zipf"));
         assert_eq!(closest("get", &[]), None);
-        assert_eq!(distance("kitten", "sitting"), 3);
-        assert_eq!(distance("", "ab"), 2);
     }
 }

@@ -2,26 +2,17 @@
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::read::At;
+use super::read::{At, Or as _};
 use super::scalar::Given;
+use super::sizing::PAGE;
 use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
 use kvdyno_record::units;
 
-/// Shares of memory become whole pages.
-const PAGE: u64 = 4096;
-
-/// What a share of memory is a share of.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Memory {
-    /// The RAM limit and the swap below it, or the host's memory where there is none.
-    pub(super) bytes: u64,
-}
-
-/// Every option of the engine, resolved.
+/// Every option of the engine, resolved. `memory`: bytes that shares are shares of.
 pub(super) fn resolve(
     engine: &Engine,
     description: &Description,
-    memory: Memory,
+    memory: u64,
     mistakes: &mut Mistakes,
 ) -> Options {
     let durability = durability(engine, description, mistakes);
@@ -46,7 +37,7 @@ pub(super) fn resolve(
 
 fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistakes) -> Durability {
     let typed = engine.durability.as_ref();
-    let class = typed.map_or(Durability::Async, |class| class.value);
+    let class = engine.durability.given_or(Durability::Async);
     let known = &description.capabilities.durability;
     if !known.contains_key(&class) {
         let span = typed.map_or(&engine.name.span, |class| &class.span);
@@ -62,7 +53,7 @@ fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistake
 fn value(
     spec: &OptionSpec,
     given: &At<Given>,
-    memory: Memory,
+    memory: u64,
     mistakes: &mut Mistakes,
 ) -> Option<Value> {
     let converted = match (&spec.kind, &given.0) {
@@ -82,10 +73,10 @@ fn value(
     accepted
 }
 
-fn bytes(text: &str, memory: Memory) -> Option<u64> {
+fn bytes(text: &str, memory: u64) -> Option<u64> {
     if text.trim_end().ends_with('%') {
         let share = units::parse_share(text).ok()?;
-        return Some((share * memory.bytes as f64) as u64 / PAGE * PAGE);
+        return Some((share * memory as f64) as u64 / PAGE * PAGE);
     }
     units::parse_bytes(text).ok()
 }

@@ -152,8 +152,8 @@ fn select_engines(
         if !is_drive && !typed.engine.iter().any(|engine| engine.is_called(name)) {
             let labels = typed.engine.iter().map(|engine| engine.label.0.as_str());
             let labels: Vec<&str> = labels.chain(drive.then_some(jobs::NAME)).collect();
-            let known: Vec<&str> =
-                labels.iter().copied().chain(installed.iter().map(String::as_str)).collect();
+            let installed: Vec<&str> = installed.iter().map(String::as_str).collect();
+            let known = [&labels[..], &installed].concat();
             let meant = closest(name, &known).map(|label| format!("did you mean `{label}`? "));
             let message =
                 format!("--engine: `{name}` is neither in the suite nor an engine found here");
@@ -161,7 +161,7 @@ fn select_engines(
                 "{}in the suite: {}; found here: {} (`kvdyno engines` says where)",
                 meant.unwrap_or_default(),
                 one_of(&labels),
-                one_of(&installed.iter().map(String::as_str).collect::<Vec<_>>())
+                one_of(&installed)
             ));
         }
     }

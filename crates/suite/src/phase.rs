@@ -1,10 +1,10 @@
 //! Phases, roles and operation mixes as typed.
 
-use super::length::Length;
+use super::length::{Length, Written};
 use super::mistake::Mistakes;
-use super::read::{At, Fields, FromToml, Toml};
+use super::read::{At, Fields, FromToml, Or as _, Toml, table};
 use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
-use kvdyno_record::workload::{Choice, LoadOrder, Schedule};
+use kvdyno_record::workload::{Choice, LoadOrder, OP_NAMES, Op, Rate, Schedule, Size};
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ pub(super) struct Measure {
     pub(super) operations: Option<At<Count>>,
     /// Who works.
     #[schemars(length(min = 1))]
-    pub(super) role: Vec<At<Role>>,
+    pub(super) role: At<Vec<At<Role>>>,
 }
 
 /// A group of threads with the same mix.
@@ -97,23 +97,15 @@ pub(super) struct Role {
     pub(super) threads: Option<At<Threads>>,
     /// What they do.
     #[schemars(length(min = 1))]
-    pub(super) mix: Vec<At<Entry>>,
+    pub(super) mix: At<Vec<At<Entry>>>,
     /// To which keys, where an operation does not say. Default: uniform.
     pub(super) keys: Option<At<Choice>>,
     /// Open loop: operations start on a schedule. Default: as fast as it goes.
+    #[schemars(with = "Option<WrittenRate>")]
     pub(super) rate: Option<At<Rate>>,
     /// Operations that each thread keeps in flight; gets, inserts and updates in a closed loop, of
     /// engines that are pipelined. Default: it calls and waits.
     pub(super) depth: Option<At<Several>>,
-}
-
-/// An open loop.
-#[derive(Clone, Debug)]
-pub(super) struct Rate {
-    /// Operations of the whole role in a second.
-    pub(super) per_second: At<Count>,
-    /// The gaps between them. Default: poisson.
-    pub(super) schedule: Option<At<Schedule>>,
 }
 
 /// An open loop: operations of the whole role in a second, or a table of these and their schedule.
@@ -132,7 +124,6 @@ enum WrittenRate {
 /// A rate with its schedule.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "describes the language for the schema")]
 struct Scheduled {
     /// Operations of the whole role in a second.
     per_second: At<Count>,
@@ -140,33 +131,26 @@ struct Scheduled {
     schedule: Option<At<Schedule>>,
 }
 
-impl JsonSchema for Rate {
-    fn schema_name() -> Cow<'static, str> {
-        WrittenRate::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        WrittenRate::json_schema(generator)
-    }
-}
+table!(Scheduled, "a rate": per_second schedule);
 
 /// One operation of a mix.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Entry {
     /// What is done.
-    #[schemars(flatten)]
-    pub(super) op: Operation,
+    #[schemars(flatten, with = "Operation")]
+    pub(super) op: Op,
     /// How often, relative to the others. Default: 1.
     pub(super) weight: Option<At<f64>>,
     /// To which keys. Default: the role's.
     pub(super) keys: Option<At<Choice>>,
 }
 
-/// Operations.
-#[derive(Clone, Debug, JsonSchema)]
+/// Operations. Only the schema is made from this; [`Op`] is what is read.
+#[derive(JsonSchema)]
 #[schemars(tag = "op", rename_all = "snake_case")]
-pub(super) enum Operation {
+#[expect(dead_code, reason = "describes the language for the schema")]
+enum Operation {
     /// Look one key up.
     Get,
     /// Write a key that was never there.
@@ -180,7 +164,7 @@ pub(super) enum Operation {
         /// From high to low. Default: false.
         reverse: Option<At<bool>>,
         /// How many records. Default: 100.
-        length: Option<At<Length>>,
+        length: Option<At<Written>>,
     },
     /// Look several keys up in one call.
     Multiget {
@@ -197,7 +181,6 @@ pub(super) enum Operation {
 }
 
 impl Phase {
-    /// The word for it.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Load(_) => "load",
@@ -208,7 +191,6 @@ impl Phase {
         }
     }
 
-    /// The name it was given.
     pub(super) fn name(&self) -> Option<&At<Name>> {
         match self {
             Self::Load(Load { name, .. })
@@ -227,10 +209,10 @@ impl FromToml for Phase {
         let kind: At<String> = fields.required("kind")?;
         fields.call(format!("a {} phase", kind.value));
         match kind.as_str() {
-            "load" => Some(Self::Load(Load::read(fields))),
-            "settle" => Some(Self::Settle(Settle::read(fields))),
-            "verify" => Some(Self::Verify(Verify::read(fields))),
-            "evict" => Some(Self::Evict(Evict::read(fields))),
+            "load" => Load::read(fields).map(Self::Load),
+            "settle" => Settle::read(fields).map(Self::Settle),
+            "verify" => Verify::read(fields).map(Self::Verify),
+            "evict" => Evict::read(fields).map(Self::Evict),
             "measure" => Measure::read(fields).map(Self::Measure),
             "warmup" => {
                 let mistake = mistakes.at(&kind.span, "a warmup belongs to a measure phase");
@@ -246,91 +228,25 @@ impl FromToml for Phase {
     }
 }
 
-impl Load {
-    fn read(mut fields: Fields<'_, '_>) -> Self {
-        let load = Self {
-            name: fields.optional("name"),
-            order: fields.optional("order"),
-            batch: fields.optional("batch"),
-            threads: fields.optional("threads"),
-        };
-        fields.finish();
-        load
-    }
-}
-
-impl Settle {
-    fn read(mut fields: Fields<'_, '_>) -> Self {
-        let settle = Self { name: fields.optional("name"), limit: fields.optional("limit") };
-        fields.finish();
-        settle
-    }
-}
-
-impl Verify {
-    fn read(mut fields: Fields<'_, '_>) -> Self {
-        let verify = Self {
-            name: fields.optional("name"),
-            samples: fields.optional("samples"),
-            count: fields.optional("count"),
-        };
-        fields.finish();
-        verify
-    }
-}
-
-impl Evict {
-    fn read(mut fields: Fields<'_, '_>) -> Self {
-        let evict = Self { name: fields.optional("name") };
-        fields.finish();
-        evict
-    }
-}
-
-impl Measure {
-    fn read(mut fields: Fields<'_, '_>) -> Option<Self> {
-        let name = fields.optional("name");
-        let warmup = fields.optional("warmup");
-        let duration: Option<At<Nanoseconds>> = fields.optional("duration");
-        let operations: Option<At<Count>> = fields.optional("operations");
-        let role = fields.required("role");
-        fields.finish();
-        Some(Self { name, warmup, duration, operations, role: role?.value })
-    }
-}
-
-impl FromToml for Role {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[[phase.role]]", mistakes)?;
-        let name = fields.required("name");
-        let threads = fields.optional("threads");
-        let mix: Option<At<Vec<At<Entry>>>> = fields.required("mix");
-        let keys = fields.optional("keys");
-        let rate = fields.optional("rate");
-        let depth = fields.optional("depth");
-        if let Some(mix) = mix.as_ref().filter(|mix| mix.is_empty()) {
-            let mistake = fields.mistakes.at(&mix.span, "the mix is empty");
-            mistake.label("expected operations such as [ { op = \"get\" } ]");
-        }
-        fields.finish();
-        Some(Self { name: name?, threads, mix: mix?.value, keys, rate, depth })
-    }
-}
+table!(Load, "a load phase": name order batch threads);
+table!(Settle, "a settle phase": name limit);
+table!(Verify, "a verify phase": name samples count);
+table!(Evict, "an evict phase": name);
+table!(Measure, "a measure phase": name warmup duration operations role);
+table!(Role, "[[phase.role]]": name threads mix keys rate depth);
 
 impl FromToml for Rate {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let (per_second, schedule) = if matches!(toml.get_ref(), DeValue::Table(_)) {
-            let mut fields = Fields::of(toml, "a rate", mistakes)?;
-            let typed = (fields.required("per_second"), fields.optional("schedule"));
-            fields.finish();
-            typed
-        } else {
-            (per_second(toml, mistakes), None)
+        let rate = match toml.get_ref() {
+            DeValue::Table(_) => Scheduled::from_toml(toml, mistakes)?,
+            _ => Scheduled { per_second: per_second(toml, mistakes)?, schedule: None },
         };
-        if let Some(zero) = per_second.as_ref().filter(|count: &&At<Count>| count.0 == 0) {
-            mistakes.at(&zero.span, "the rate is zero").label("expected at least 1");
+        if rate.per_second.0 == 0 {
+            let mistake = mistakes.at(&rate.per_second.span, "the rate is zero");
+            mistake.label("expected at least 1");
         }
-        Some(Self { per_second: per_second?, schedule })
+        let schedule = rate.schedule.given_or(Schedule::Poisson);
+        Some(Self { operations_per_s: rate.per_second.0 as f64, schedule })
     }
 }
 
@@ -350,37 +266,43 @@ fn per_second(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<At<Count>> {
 impl FromToml for Entry {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "an operation", mistakes)?;
-        let op: At<String> = fields.required("op")?;
-        fields.call(format!("operation {}", op.value));
-        let weight = fields.number("weight", "a number above 0", |weight| weight > 0.0);
-        let operation = operation(&op, &mut fields)?;
+        let name: At<String> = fields.required("op")?;
+        fields.call(format!("operation {}", name.value));
+        let weight: Option<At<f64>> = fields.optional("weight");
+        if let Some(weight) = weight.as_ref().filter(|weight| weight.value <= 0.0) {
+            let mistake = fields.mistakes.at(&weight.span, format!("`weight` is {}", weight.value));
+            mistake.label("expected a number above 0");
+        }
+        let op = operation(&name, &mut fields)?;
         let keys: Option<At<Choice>> = fields.optional("keys");
-        if let (Operation::Insert, Some(keys)) = (&operation, &keys) {
+        if let (Op::Insert, Some(keys)) = (&op, &keys) {
             let mistake = fields.mistakes.at(&keys.span, "an insert chooses no keys");
             mistake.label("expected nothing: it writes the next number");
         }
         fields.finish();
-        Some(Self { op: operation, weight, keys })
+        Some(Self { op, weight, keys })
     }
 }
 
-fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Operation> {
-    const NAMES: [&str; 8] = kvdyno_record::workload::OP_NAMES;
+fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
+    let mut count = || fields.optional("count").given_or(Several(10)).0;
     Some(match op.as_str() {
-        "get" => Operation::Get,
-        "insert" => Operation::Insert,
-        "update" => Operation::Update,
-        "delete" => Operation::Delete,
-        "scan" => Operation::Scan {
-            reverse: fields.optional("reverse"),
-            length: fields.optional("length"),
-        },
-        "multiget" => Operation::Multiget { count: fields.optional("count") },
-        "rmw" => Operation::Rmw,
-        "batch" => Operation::Batch { count: fields.optional("count") },
+        "get" => Op::Get,
+        "insert" => Op::Insert,
+        "update" => Op::Update,
+        "delete" => Op::Delete,
+        "scan" => {
+            let reverse = fields.optional("reverse").given_or(false);
+            let length: Option<At<Length>> = fields.optional("length");
+            let length = length.map_or(Size::Fixed { bytes: 100 }, |length| length.value.0);
+            Op::Scan { reverse, length }
+        }
+        "multiget" => Op::Multiget { keys: count() },
+        "rmw" => Op::ReadModifyWrite,
+        "batch" => Op::Batch { writes: count() },
         other => {
             let message = format!("`{other}` is not an operation");
-            fields.mistakes.unknown(&op.span, message, other, &NAMES);
+            fields.mistakes.unknown(&op.span, message, other, &OP_NAMES);
             return None;
         }
     })
@@ -407,14 +329,10 @@ const CHOICES: [&str; 7] =
 
 fn choice(distribution: &str, fields: &mut Fields<'_, '_>) -> Option<Choice> {
     let share = |fields: &mut Fields<'_, '_>, key| {
-        fields
-            .required_number(key, "a share above 0, at most 1", |share| share > 0.0 && share <= 1.0)
+        fields.number(key, "a share above 0, at most 1", |share| share > 0.0 && share <= 1.0)
     };
     let theta = |fields: &mut Fields<'_, '_>| {
-        let theta = fields.required_number("theta", "a number from 0 to 100", |theta| {
-            (0.0..=100.0).contains(&theta)
-        });
-        theta.map(|theta| theta.value)
+        fields.number("theta", "a number from 0 to 100", |theta| (0.0..=100.0).contains(&theta))
     };
     Some(match distribution {
         "sequential" => Choice::Sequential,
@@ -423,14 +341,13 @@ fn choice(distribution: &str, fields: &mut Fields<'_, '_>) -> Option<Choice> {
         "latest" => Choice::Latest { theta: theta(fields)? },
         "hotspot" => {
             let (keys, operations) = (share(fields, "keys"), share(fields, "operations"));
-            Choice::Hotspot { keys: keys?.value, operations: operations?.value }
+            Choice::Hotspot { keys: keys?, operations: operations? }
         }
         "exponential" => {
-            let percentile = fields.required_number("percentile", "0 to 100", |percentile| {
-                percentile > 0.0 && percentile < 100.0
-            });
+            let fits = |percentile| percentile > 0.0 && percentile < 100.0;
+            let percentile = fields.number("percentile", "0 to 100", fits);
             let fraction = share(fields, "fraction");
-            Choice::Exponential { percentile: percentile?.value, fraction: fraction?.value }
+            Choice::Exponential { percentile: percentile?, fraction: fraction? }
         }
         _ => Choice::Uniform,
     })

@@ -17,9 +17,6 @@ pub(super) type Toml<'i> = Spanned<DeValue<'i>>;
 
 /// What can be read from TOML.
 pub(super) trait FromToml: Sized {
-    /// Where a list may stand, `1,2` is one, too: as a person types it behind `--set`.
-    const PARTED_BY_COMMAS: bool = false;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self>;
 }
 
@@ -28,6 +25,13 @@ pub(super) trait FromToml: Sized {
 pub(super) struct At<T> {
     pub(super) value: T,
     pub(super) span: Span,
+}
+
+impl<T> At<T> {
+    /// Something else that follows from it: mistakes in that are shown here.
+    pub(super) fn of<U>(&self, value: U) -> At<U> {
+        At { value, span: self.span.clone() }
+    }
 }
 
 impl<T> Deref for At<T> {
@@ -68,17 +72,12 @@ impl<T: FromToml> FromToml for At<T> {
 impl<T: FromToml> FromToml for Vec<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        match toml.into_inner() {
-            DeValue::Array(values) => {
-                let read = |toml| T::from_toml(toml, mistakes);
-                let values: Vec<Option<T>> = values.into_iter().map(read).collect();
-                values.into_iter().collect()
-            }
-            other => {
-                wrong_kind(&span, &other, "a list: [ ... ]", mistakes);
-                None
-            }
-        }
+        let values = match toml.into_inner() {
+            DeValue::Array(values) => values,
+            other => return wrong_kind(&span, &other, "a list: [ ... ]", mistakes),
+        };
+        let read = |toml| T::from_toml(toml, mistakes);
+        values.into_iter().map(read).collect::<Vec<_>>().into_iter().collect()
     }
 }
 
@@ -97,7 +96,8 @@ impl<T: Word> FromToml for T {
         let span = toml.span();
         let words: Vec<&str> = T::ALL.iter().map(|(word, _)| *word).collect();
         let DeValue::String(text) = toml.into_inner() else {
-            mistakes.at(&span, format!("expected {} in quotes", T::WHAT)).label(one_of(&words));
+            let mistake = mistakes.at(&span, format!("expected {} in quotes", T::WHAT));
+            mistake.label(format!("one of: {}", words.join(", ")));
             return None;
         };
         let mut all = T::ALL.iter().chain(T::ALIASES);
@@ -109,12 +109,13 @@ impl<T: Word> FromToml for T {
     }
 }
 
-fn one_of(words: &[&str]) -> String {
-    format!("one of: {}", words.join(", "))
-}
-
 /// Notes a value of the wrong TOML kind.
-pub(super) fn wrong_kind(span: &Span, found: &DeValue, expected: &str, mistakes: &mut Mistakes) {
+pub(super) fn wrong_kind<T>(
+    span: &Span,
+    found: &DeValue,
+    expected: &str,
+    mistakes: &mut Mistakes,
+) -> Option<T> {
     let found = match found {
         DeValue::String(text) => format!("the text \"{text}\""),
         DeValue::Integer(number) => format!("the number {number}"),
@@ -125,6 +126,65 @@ pub(super) fn wrong_kind(span: &Span, found: &DeValue, expected: &str, mistakes:
         DeValue::Table(_) => "a table".to_owned(),
     };
     mistakes.at(span, format!("found {found}")).label(format!("expected {expected}"));
+    None
+}
+
+/// A key of a table: [`At`] must be there, an `Option` may be left out, and what has a default is
+/// that where it is left out.
+pub(super) trait Key: Sized {
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self>;
+}
+
+impl<T: FromToml> Key for At<T> {
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+        fields.required(key)
+    }
+}
+
+impl<T: FromToml> Key for Option<At<T>> {
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+        Some(fields.optional(key))
+    }
+}
+
+impl<T: FromToml + Default> Key for T {
+    fn take(fields: &mut Fields<'_, '_>, key: &'static str) -> Option<Self> {
+        Some(fields.optional(key).map(|at: At<T>| at.value).unwrap_or_default())
+    }
+}
+
+/// Reads a struct from the table whose keys are its fields; they are offered in this order.
+macro_rules! table {
+    ($type:ident, $what:literal: $($key:ident)+) => {
+        impl $type {
+            fn read(mut fields: crate::read::Fields<'_, '_>) -> Option<Self> {
+                $(let $key = crate::read::Key::take(&mut fields, stringify!($key));)+
+                fields.finish();
+                Some(Self { $($key: $key?),+ })
+            }
+        }
+
+        impl crate::read::FromToml for $type {
+            fn from_toml(
+                toml: crate::read::Toml<'_>,
+                mistakes: &mut crate::mistake::Mistakes,
+            ) -> Option<Self> {
+                crate::read::Fields::of(toml, $what, mistakes).and_then(Self::read)
+            }
+        }
+    };
+}
+pub(super) use table;
+
+/// What stands under a key that may be left out, or what counts where it is.
+pub(super) trait Or<T> {
+    fn given_or(&self, default: T) -> T;
+}
+
+impl<T: Copy> Or<T> for Option<At<T>> {
+    fn given_or(&self, default: T) -> T {
+        self.as_ref().map_or(default, |at| at.value)
+    }
 }
 
 /// A table while its keys are taken.
@@ -148,10 +208,7 @@ impl<'a, 'i> Fields<'a, 'i> {
         let what = what.into();
         match toml.into_inner() {
             DeValue::Table(table) => Some(Self { what, span, table, asked: Vec::new(), mistakes }),
-            other => {
-                wrong_kind(&span, &other, &format!("a table for {what}"), mistakes);
-                None
-            }
+            other => wrong_kind(&span, &other, &format!("a table for {what}"), mistakes),
         }
     }
 
@@ -174,11 +231,16 @@ impl<'a, 'i> Fields<'a, 'i> {
 
     /// A key that must be there.
     pub(super) fn required<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
-        if !self.table.contains_key(key) {
+        self.demand(key);
+        self.optional(key)
+    }
+
+    /// Notes it where a key is not there.
+    pub(super) fn demand(&mut self, key: &str) {
+        if !self.has(key) {
             let message = format!("{} has no `{key}`", self.what);
             self.mistakes.at(&self.span, message).label(format!("`{key}` is missing here"));
         }
-        self.optional(key)
     }
 
     /// Whether a key is there that was not taken yet.
@@ -186,46 +248,16 @@ impl<'a, 'i> Fields<'a, 'i> {
         self.table.contains_key(key)
     }
 
-    /// A key that must be there, or may be left out.
-    pub(super) fn required_unless<T: FromToml>(
-        &mut self,
-        optional: bool,
-        key: &'static str,
-    ) -> Option<At<T>> {
-        if optional { self.optional(key) } else { self.required(key) }
-    }
-
-    /// A number within bounds that may be left out.
+    /// A number within bounds that must be there.
     pub(super) fn number(
         &mut self,
         key: &'static str,
         expected: &str,
         fits: impl Fn(f64) -> bool,
-    ) -> Option<At<f64>> {
-        let number = self.optional(key)?;
-        self.within(key, number, expected, fits)
-    }
-
-    /// A number within bounds that must be there.
-    pub(super) fn required_number(
-        &mut self,
-        key: &'static str,
-        expected: &str,
-        fits: impl Fn(f64) -> bool,
-    ) -> Option<At<f64>> {
-        let number = self.required(key)?;
-        self.within(key, number, expected, fits)
-    }
-
-    fn within(
-        &mut self,
-        key: &str,
-        number: At<f64>,
-        expected: &str,
-        fits: impl Fn(f64) -> bool,
-    ) -> Option<At<f64>> {
+    ) -> Option<f64> {
+        let number: At<f64> = self.required(key)?;
         if fits(number.value) {
-            return Some(number);
+            return Some(number.value);
         }
         let message = format!("`{key}` is {}", number.value);
         self.mistakes.at(&number.span, message).label(format!("expected {expected}"));

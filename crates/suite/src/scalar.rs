@@ -107,33 +107,29 @@ impl Word for Durability {
 }
 
 impl FromToml for Count {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        number(toml, units::A_COUNT, units::parse_count, mistakes).map(Self)
+        number(&toml, units::A_COUNT, units::parse_count, mistakes).map(Self)
     }
 }
 
 impl FromToml for Bytes {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        number(toml, units::BYTES, units::parse_bytes, mistakes).map(Self)
+        number(&toml, units::BYTES, units::parse_bytes, mistakes).map(Self)
     }
 }
 
 impl FromToml for Share {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        number(toml, units::A_SHARE, units::parse_share, mistakes).map(Self)
+        number(&toml, units::A_SHARE, units::parse_share, mistakes).map(Self)
     }
 }
 
 impl FromToml for Nanoseconds {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        match number(toml, units::A_TIME, units::parse_duration, mistakes)? {
+        match number(&toml, units::A_TIME, units::parse_duration, mistakes)? {
             0 => {
-                mistakes.at(&span, "the time is zero").label(expected(units::A_TIME));
+                mistakes.at(&span, "the time is zero").label(format!("expected {}", units::A_TIME));
                 None
             }
             ns => Some(Self(ns)),
@@ -142,8 +138,6 @@ impl FromToml for Nanoseconds {
 }
 
 impl FromToml for Several {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
         let Count(count) = Count::from_toml(toml, mistakes)?;
@@ -156,33 +150,23 @@ impl FromToml for Several {
 }
 
 impl FromToml for f64 {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        let value = toml.into_inner();
-        let number = match &value {
+        let number: Option<f64> = match toml.get_ref() {
             DeValue::Float(number) => number.as_str().parse().ok(),
             DeValue::Integer(number) => number.as_str().parse().ok(),
             _ => None,
         };
-        let finite = number.filter(|number: &f64| number.is_finite());
-        if finite.is_none() {
-            wrong_kind(&span, &value, "a finite number such as 0.99", mistakes);
-        }
-        finite
+        let expected = "a finite number such as 0.99";
+        let finite = number.filter(|number| number.is_finite());
+        finite.or_else(|| wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes))
     }
 }
 
 impl FromToml for bool {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        match toml.into_inner() {
-            DeValue::Boolean(value) => Some(value),
-            other => {
-                wrong_kind(&span, &other, "true or false", mistakes);
-                None
-            }
+        match toml.get_ref() {
+            DeValue::Boolean(value) => Some(*value),
+            other => wrong_kind(&toml.span(), other, "true or false", mistakes),
         }
     }
 }
@@ -192,44 +176,43 @@ impl FromToml for String {
         let span = toml.span();
         match toml.into_inner() {
             DeValue::String(text) => Some(text.into_owned()),
-            other => {
-                wrong_kind(&span, &other, "text in quotes", mistakes);
-                None
-            }
+            other => wrong_kind(&span, &other, "text in quotes", mistakes),
         }
     }
 }
 
+/// A name that becomes part of file names: of lower-case letters, digits and `others`.
+fn file_name(
+    toml: Toml<'_>,
+    (what, others): (&str, &str),
+    help: &str,
+    mistakes: &mut Mistakes,
+) -> Option<String> {
+    let span = toml.span();
+    let name = String::from_toml(toml, mistakes)?;
+    let letter =
+        |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || (c != ' ' && others.contains(c));
+    if (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(letter) {
+        return Some(name);
+    }
+    mistakes
+        .at(&span, format!("`{name}` cannot be {what}"))
+        .label(format!("expected 1 to 64 of: a-z 0-9 {others}"))
+        .help(help);
+    None
+}
+
 impl FromToml for Name {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        let name = String::from_toml(toml, mistakes)?;
-        let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-".contains(c);
-        if (1..=64).contains(&name.len()) && name.chars().all(letter) {
-            return Some(Self(name));
-        }
-        mistakes
-            .at(&span, format!("`{name}` cannot be a name"))
-            .label("expected 1 to 64 of: a-z 0-9 _ -")
-            .help("names become part of file names; a `title` may say anything");
-        None
+        let help = "names become part of file names; a `title` may say anything";
+        file_name(toml, ("a name", "_ -"), help, mistakes).map(Self)
     }
 }
 
 impl FromToml for Label {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        let label = String::from_toml(toml, mistakes)?;
-        let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-.".contains(c);
-        let fits = (1..=64).contains(&label.len()) && !label.starts_with('.');
-        if fits && label.chars().all(letter) {
-            return Some(Self(label));
-        }
-        mistakes
-            .at(&span, format!("`{label}` cannot be a label"))
-            .label("expected 1 to 64 of: a-z 0-9 _ - .")
-            .help("labels become part of file names, and do not begin with a dot");
-        None
+        let help = "labels become part of file names, and do not begin with a dot";
+        file_name(toml, ("a label", "_ - ."), help, mistakes).map(Self)
     }
 }
 
@@ -251,19 +234,30 @@ const SLUG_CHARS_MAX: usize = 100;
 
 impl FromToml for Version {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        let value = toml.into_inner();
-        let DeValue::String(text) = &value else {
-            wrong_kind(&span, &value, "a version in quotes, such as \"9.10.0\"", mistakes);
-            return None;
+        let text = match toml.get_ref() {
+            DeValue::String(text) if kvdyno_record::library::is_version(text) => text.to_string(),
+            DeValue::String(text) => {
+                let mistake = mistakes.at(&toml.span(), format!("`{text}` cannot be a version"));
+                mistake.label("expected a version such as \"9.10.0\"");
+                return None;
+            }
+            other => {
+                let expected = "a version in quotes, such as \"9.10.0\"";
+                return wrong_kind(&toml.span(), other, expected, mistakes);
+            }
         };
-        if kvdyno_record::library::is_version(text) {
-            return Some(Self(text.to_string()));
+        Some(Self(text))
+    }
+}
+
+impl Threads {
+    /// So many, where `swept` is the number of the sweep. The first gate refuses a sweep without
+    /// numbers.
+    pub(super) fn at(self, swept: Option<u32>) -> u32 {
+        match self {
+            Self::Are(threads) => threads,
+            Self::Sweep => swept.unwrap_or(1),
         }
-        mistakes
-            .at(&span, format!("`{text}` cannot be a version"))
-            .label("expected a version such as \"9.10.0\"");
-        None
     }
 }
 
@@ -272,13 +266,8 @@ impl FromToml for Threads {
         match toml.get_ref() {
             DeValue::String(text) if text == "sweep" => Some(Self::Sweep),
             DeValue::String(text) if units::parse_count(text).is_err() => {
-                let words = ["sweep"];
-                mistakes.unknown(
-                    &toml.span(),
-                    format!("`{text}` is not a number of threads"),
-                    text,
-                    &words,
-                );
+                let message = format!("`{text}` is not a number of threads");
+                mistakes.unknown(&toml.span(), message, text, &["sweep"]);
                 None
             }
             _ => Several::from_toml(toml, mistakes).map(|threads| Self::Are(threads.0)),
@@ -287,8 +276,6 @@ impl FromToml for Threads {
 }
 
 impl FromToml for DataSize {
-    const PARTED_BY_COMMAS: bool = true;
-
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         match toml.get_ref() {
             DeValue::String(text) if text == "auto" => Some(Self::Auto),
@@ -299,14 +286,10 @@ impl FromToml for DataSize {
 
 impl FromToml for Switch {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        match toml.into_inner() {
-            DeValue::Boolean(value) => Some(Self::Is(value)),
+        match toml.get_ref() {
+            DeValue::Boolean(value) => Some(Self::Is(*value)),
             DeValue::String(text) if text == "auto" => Some(Self::Auto),
-            other => {
-                wrong_kind(&span, &other, "true, false or \"auto\"", mistakes);
-                None
-            }
+            other => wrong_kind(&toml.span(), other, "true, false or \"auto\"", mistakes),
         }
     }
 }
@@ -314,7 +297,7 @@ impl FromToml for Switch {
 impl<T: FromToml> FromToml for OneOrMany<T> {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let span = toml.span();
-        if let Some(parts) = split(&toml).filter(|_| T::PARTED_BY_COMMAS) {
+        if let Some(parts) = split(&toml) {
             let read = |(span, text)| At::from_toml(parsed(span, text), mistakes);
             let values: Vec<Option<At<T>>> = parts.into_iter().map(read).collect();
             return values.into_iter().collect::<Option<_>>().map(Self);
@@ -331,15 +314,20 @@ impl<T: FromToml> FromToml for OneOrMany<T> {
     }
 }
 
-impl<T> OneOrMany<T> {
-    /// The one value.
-    pub(super) fn one(value: At<T>) -> At<Self> {
-        At { span: value.span.clone(), value: Self(vec![value]) }
+impl<T: PartialEq> OneOrMany<T> {
+    /// A value twice in a list would be the same engine or the same cases again.
+    pub(super) fn check_repeated(&self, mistakes: &mut Mistakes) {
+        for (at, value) in self.0.iter().enumerate() {
+            if self.0[..at].iter().any(|earlier| earlier.value == value.value) {
+                let mistake = mistakes.at(&value.span, "the value is in the list already");
+                mistake.label("expected each value once; `trials` repeats");
+            }
+        }
     }
 }
 
-/// `100,1000` as the command line has it, part by part with its place; none where there is no
-/// comma.
+/// Where a list may stand, `1,2` is one, too, as a person types it behind `--set`: part by part
+/// with its place; none where there is no comma.
 fn split<'t>(toml: &'t Toml<'_>) -> Option<Vec<(Span, &'t str)>> {
     let DeValue::String(text) = toml.get_ref() else { return None };
     if !text.contains(',') {
@@ -367,55 +355,40 @@ fn parsed(span: Span, text: &str) -> Toml<'_> {
 
 impl FromToml for Given {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let span = toml.span();
-        let value = toml.into_inner();
-        let given = match &value {
+        let given = match toml.get_ref() {
             DeValue::Boolean(value) => Some(Value::Boolean(*value)),
             DeValue::String(text) => Some(Value::Text(text.to_string())),
             DeValue::Integer(number) => whole(number).map(Value::Integer),
             DeValue::Float(number) => units::parse_count(number.as_str()).ok().map(Value::Integer),
             _ => None,
         };
-        if given.is_none() {
-            let expected = "true, false, a whole number that is not negative, or text in quotes";
-            wrong_kind(&span, &value, expected, mistakes);
-        }
+        let expected = "true, false, a whole number that is not negative, or text in quotes";
+        let given = given.or_else(|| wrong_kind(&toml.span(), toml.get_ref(), expected, mistakes));
         given.map(Self)
     }
 }
 
 /// A number with a unit, in quotes, or a bare TOML number.
 fn number<T>(
-    toml: Toml<'_>,
+    toml: &Toml<'_>,
     wanted: &str,
     parse: impl Fn(&str) -> Result<T, UnitError>,
     mistakes: &mut Mistakes,
 ) -> Option<T> {
     let span = toml.span();
-    let value = toml.into_inner();
-    let text = match &value {
+    let text = match toml.get_ref() {
         DeValue::String(text) => text.to_string(),
         DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Integer(number) => match whole(number) {
-            Some(number) => number.to_string(),
-            None => number.as_str().to_owned(),
-        },
-        other => {
-            wrong_kind(&span, other, wanted, mistakes);
-            return None;
+        DeValue::Integer(number) => {
+            whole(number).map_or_else(|| number.as_str().to_owned(), |number| number.to_string())
         }
+        other => return wrong_kind(&span, other, wanted, mistakes),
     };
-    let error = match parse(&text) {
-        Ok(number) => return Some(number),
-        Err(error) => error,
+    let told = |error: UnitError| {
+        let message = format!("`{}` {}", error.text, error.problem);
+        mistakes.at(&span, message).label(format!("expected {}", error.expected));
     };
-    let message = format!("`{}` {}", error.text, error.problem);
-    mistakes.at(&span, message).label(expected(error.expected));
-    None
-}
-
-fn expected(what: &str) -> String {
-    format!("expected {what}")
+    parse(&text).map_err(told).ok()
 }
 
 fn whole(number: &DeInteger) -> Option<u64> {

@@ -5,6 +5,7 @@
 //! The value is TOML; what is not TOML is taken as text, so that `data.records=1M` needs no quotes.
 //! No value at all takes the key away.
 
+use super::adjust::word;
 use super::mistake::Mistakes;
 use super::read::{Toml, wrong_kind};
 use super::source::{Source, Span};
@@ -117,10 +118,10 @@ enum Target<'t, 'i> {
 
 fn take_the_other_away(suite: &mut DeTable<'_>, table: &str, key: &str) {
     let Some(DeValue::Table(fields)) = suite.get_mut(table).map(Spanned::get_mut) else { return };
-    for [name, one, other] in EITHER {
-        if name == table && key == one {
+    for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
+        if key == one {
             fields.remove(other);
-        } else if name == table && key == other {
+        } else if key == other {
             fields.remove(one);
         }
     }
@@ -147,10 +148,7 @@ fn descend<'t, 'i>(
         target = match next.get_mut() {
             DeValue::Table(table) => Target::Table(table),
             DeValue::Array(list) => Target::List(list),
-            other => {
-                wrong_kind(span, other, "a table to go into", mistakes);
-                return None;
-            }
+            other => return wrong_kind(span, other, "a table to go into", mistakes),
         };
     }
     Some(target)
@@ -191,15 +189,12 @@ fn member<'t, 'i>(
 /// A member by its index, with what else tells it from others of its kind: `4 (roles fill)`.
 fn told(list: &DeArray<'_>, index: usize) -> String {
     let member = list.get(index).and_then(|member| member.get_ref().as_table());
-    let word = |table: &DeTable<'_>, key: &str| {
-        table.get(key).and_then(|value| value.get_ref().as_str()).map(str::to_owned)
-    };
     let name = member.and_then(|member| word(member, "name"));
     let roles = member.and_then(|member| member.get("role")?.get_ref().as_array());
     let roles = roles.into_iter().flat_map(|roles| roles.iter());
-    let roles: Vec<String> =
+    let roles: Vec<&str> =
         roles.filter_map(|role| word(role.get_ref().as_table()?, "name")).collect();
-    match (name, roles.as_slice()) {
+    match (name, &roles[..]) {
         (Some(name), _) => format!("{index} (named {name})"),
         (None, []) => index.to_string(),
         (None, [role]) => format!("{index} (role {role})"),
@@ -215,15 +210,12 @@ fn index_by_name(
     mistakes: &mut Mistakes,
 ) -> Option<usize> {
     let named = |key: &'static str| {
-        let text = move |member: &Toml| {
-            let DeValue::Table(table) = member.get_ref() else { return None };
-            table.get(key)?.get_ref().as_str().map(str::to_owned)
-        };
-        list.iter().enumerate().filter_map(move |(at, member)| Some((at, text(member)?)))
+        let members = list.iter().enumerate();
+        members.filter_map(move |(at, member)| Some((at, word(member.get_ref().as_table()?, key)?)))
     };
     for key in NAMES {
         let fitting: Vec<usize> =
-            named(key).filter(|(_, found)| found == name).map(|(at, _)| at).collect();
+            named(key).filter(|(_, found)| *found == name).map(|(at, _)| at).collect();
         match fitting[..] {
             [] => {}
             [only] => return Some(only),
@@ -239,9 +231,7 @@ fn index_by_name(
             }
         }
     }
-    let known: Vec<String> =
-        NAMES.iter().flat_map(|key| named(key).map(|(_, name)| name)).collect();
-    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let known: Vec<&str> = NAMES.iter().flat_map(|key| named(key).map(|(_, name)| name)).collect();
     mistakes.unknown(span, format!("the list has no member `{name}`"), name, &known);
     None
 }

@@ -2,7 +2,8 @@
 
 use super::mistake::Mistakes;
 use super::parse::Suite;
-use super::scalar::{Count, DataSize};
+use super::read::Or as _;
+use super::scalar::{Count, DataSize, Several, Share};
 use super::source::Span;
 use kvdyno_record::engine::Description;
 use kvdyno_record::tier::Tier;
@@ -15,7 +16,7 @@ const AUTO_MOST: u64 = 1 << 30;
 const AUTO_LEAST: u64 = 64 << 20;
 /// A key number in hex has so many digits.
 const HEX_BYTES_LEAST: u32 = 16;
-/// RAM limits are whole pages, because the kernel's are.
+/// RAM limits and shares of memory are whole pages, because the kernel's are.
 pub(super) const PAGE: u64 = 4096;
 
 /// What of the host decides sizes.
@@ -141,7 +142,7 @@ fn data_set(
     mistakes: &mut Mistakes,
 ) -> Sized {
     let typed = &suite.typed.data;
-    let key_bytes = typed.key_bytes.as_ref().map_or(16, |bytes| bytes.0);
+    let key_bytes = typed.key_bytes.given_or(Several(16)).0;
     let record_bytes = f64::from(key_bytes) + size.mean();
     let mut notes = Vec::new();
     let records = match amount {
@@ -160,13 +161,15 @@ fn data_set(
         mistake.label("expected at most 8 EiB of keys and values");
     }
     let format = key_format(suite, key_bytes, engines, &mut notes);
-    let compress_to = typed.compress_to.as_ref().map_or(1.0, |share| share.0);
     let data = Data {
         records,
         key: Key { bytes: key_bytes, format },
-        value: ValueShape { size: size.clone(), compress_to },
-        seed: typed.seed.as_ref().map_or(1, |seed| seed.0),
-        verify: typed.verify.as_ref().is_some_and(|verify| verify.value),
+        value: ValueShape {
+            size: size.clone(),
+            compress_to: typed.compress_to.given_or(Share(1.0)).0,
+        },
+        seed: typed.seed.given_or(Count(1)).0,
+        verify: typed.verify.given_or(false),
     };
     Sized { data, tag: None, record_bytes, notes }
 }
@@ -286,8 +289,7 @@ fn auto_by_memory(suite: &Suite, host: &SizingHost) -> (u64, String) {
         return (limit.saturating_mul(4), format!("4 x the RAM limit of {}", units::bytes(limit)));
     }
     let ratios = ram.data_to_ram.iter().flat_map(|list| &list.0).map(|ratio| ratio.value);
-    let ratio = ratios.fold(None, |most: Option<f64>, ratio| Some(most.unwrap_or(0.0).max(ratio)));
-    let ratio = ratio.unwrap_or(4.0);
+    let ratio = ratios.reduce(f64::max).unwrap_or(4.0);
     let bytes = (ratio * host.memory_bytes as f64 / 8.0) as u64;
     (bytes, format!("{ratio} x 1/8 of the memory of {}", units::bytes(host.memory_bytes)))
 }

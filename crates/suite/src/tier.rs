@@ -1,14 +1,14 @@
 //! `[[ram.tier]]` as typed: what is below the RAM limit.
 
+use super::check::check_names;
 use super::mistake::Mistakes;
 use super::parse::Suite;
-use super::read::{At, Fields, FromToml, Toml, Word};
+use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{Bytes, Count, Name};
 use super::sizing::{PAGE, scaled};
-use super::typed::{Ram, Typed};
+use super::typed::Typed;
 use kvdyno_record::tier::{self, Memory};
 use schemars::JsonSchema;
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// The kernel's own.
@@ -61,12 +61,8 @@ impl FromToml for Tier {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "[[ram.tier]]", mistakes)?;
         let name = fields.required("name");
-        let kind: Option<At<Kind>> = fields.required("kind");
-        let Some(kind) = kind else {
-            // Which further keys there may be depends on it.
-            fields.rest();
-            return None;
-        };
+        // Which further keys there may be depends on it.
+        let kind: At<Kind> = fields.required("kind")?;
         let (of, swaps) = match kind.value {
             Kind::Dram => ("memory without a tier", false),
             Kind::Swap => ("swap as memory tier", true),
@@ -77,21 +73,18 @@ impl FromToml for Tier {
         let size = swaps.then(|| fields.required("size")).flatten();
         let swappiness = swaps.then(|| fields.optional("swappiness")).flatten();
         let path = (kind.value == Kind::Swap).then(|| fields.optional("path")).flatten();
-        let has_node = kind.value == Kind::Node;
-        let node = has_node.then(|| fields.required("node")).flatten();
+        let node = (kind.value == Kind::Node).then(|| fields.required("node")).flatten();
         fields.finish();
-        let missing = (swaps && size.is_none()) || (has_node && node.is_none());
-        let name = name.filter(|_| !missing)?;
-        Some(Self { name, kind, size, path, swappiness, node })
+        Some(Self { name: name?, kind, size, path, swappiness, node })
     }
 }
 
 impl Tier {
     /// It, with every default written out.
     pub(super) fn resolve(&self, suite: &Suite, notes: &mut Vec<String>) -> tier::Tier {
-        let swappiness = self.swappiness.as_ref().map_or(SWAPPINESS, |number| number.0) as u32;
+        let swappiness = self.swappiness.given_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {
-            let size = self.size.as_ref().map_or(0, |size| size.0);
+            let size = self.size.given_or(Bytes(0)).0;
             let bytes = scaled(suite, size, "bytes of swap", notes);
             bytes.max(SWAP_BYTES_MIN).div_ceil(PAGE).saturating_mul(PAGE)
         };
@@ -102,21 +95,18 @@ impl Tier {
                 Memory::Swap { path, bytes: bytes(), swappiness }
             }
             Kind::Zram => Memory::Zram { bytes: bytes(), swappiness },
-            Kind::Node => Memory::Node { node: self.node.as_ref().map_or(0, |node| node.0 as u32) },
+            Kind::Node => Memory::Node { node: self.node.given_or(Count(0)).0 as u32 },
         };
         tier::Tier { name: self.name.0.clone(), memory }
     }
 }
 
 /// What the tiers must be, and be together with the rest.
-pub(super) fn check(ram: &Ram, typed: &Typed, mistakes: &mut Mistakes) {
+pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
+    let ram = &typed.ram;
     let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
-    let mut names = HashSet::new();
+    check_names("memory tiers", ram.tier.iter().map(|tier| &tier.name), mistakes);
     for tier in &ram.tier {
-        if !names.insert(&tier.name.0) {
-            let message = format!("two memory tiers are named `{}`", tier.name.0);
-            mistakes.at(&tier.name.span, message).label("expected a name of its own");
-        }
         if matches!(tier.kind.value, Kind::Swap | Kind::Zram) && !limited {
             let mistake = mistakes.at(&tier.kind.span, "swap, and no RAM limit in [ram]");
             mistake.label("expected `limit` or `data_to_ram` in [ram]");
@@ -130,11 +120,8 @@ pub(super) fn check(ram: &Ram, typed: &Typed, mistakes: &mut Mistakes) {
             mistake.label("expected 0 to 1023");
         }
         let Some(path) = &tier.path else { continue };
-        let of_volume = |path: &str| {
-            let paths = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
-            paths.into_iter().any(|of_volume| of_volume.value == path)
-        };
-        if of_volume(&path.value) {
+        let mut of_volumes = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
+        if of_volumes.any(|of_volume| of_volume.value == path.value) {
             let mistake = mistakes.at(&path.span, "a volume lies there already");
             mistake.label("expected a device of its own");
         }

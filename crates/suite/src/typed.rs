@@ -3,15 +3,14 @@
 
 use super::drive::Drive;
 use super::engine::{Engine, EngineTable};
-use super::length::Length;
+use super::length::{Length, Written};
 use super::mistake::Mistakes;
 use super::phase::Phase;
-use super::read::{At, Fields, FromToml, Toml, Word};
+use super::read::{At, Fields, FromToml, Key, Or as _, Toml, Word, table};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
 use super::tier::Tier;
 use super::volume::Volume;
 use kvdyno_record::plan::Copying;
-use kvdyno_record::text::steers;
 use kvdyno_record::workload::{KeyFormat, Size};
 use schemars::JsonSchema;
 
@@ -70,6 +69,7 @@ pub(super) struct Data {
     pub(super) key_format: Option<At<KeyFormat>>,
     /// Length of a value: a number of bytes or a distribution, or a list of these: a data set of
     /// its own for each.
+    #[schemars(with = "OneOrMany<Written>")]
     pub(super) value_bytes: At<OneOrMany<Length>>,
     /// Size a value compresses to: 0.5 is half. Default: 1.0, random bytes.
     pub(super) compress_to: Option<At<Share>>,
@@ -134,14 +134,17 @@ pub(super) enum Sharing {
 }
 
 impl Typed {
-    /// How often every point is repeated.
     pub(super) fn trials(&self) -> u32 {
-        self.run.trials.as_ref().map_or(3, |trials| trials.0)
+        self.run.trials.given_or(Several(3)).0
     }
 
-    /// Which database each thread count works on.
+    /// What databases lie on, each in turn; one `None`, the place, where the suite names none.
+    pub(super) fn volumes(&self) -> Vec<Option<&At<Volume>>> {
+        if self.volume.is_empty() { vec![None] } else { self.volume.iter().map(Some).collect() }
+    }
+
     pub(super) fn sharing(&self) -> Sharing {
-        self.run.database.as_ref().map_or(Sharing::Shared, |database| database.value)
+        self.run.database.given_or(Sharing::Shared)
     }
 }
 
@@ -168,141 +171,58 @@ impl Sharing {
 
 impl FromToml for Typed {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        const NEEDED: [&str; 3] = ["data", "engine", "phase"];
         let mut fields = Fields::of(toml, "a suite", mistakes)?;
-        let suite = fields.required("suite");
-        let drive: Option<At<Drive>> = fields.optional("drive");
+        let suite: Option<At<Header>> = fields.required("suite");
+        let mut drive: Option<At<Drive>> = fields.optional("drive");
         // The drive alone needs none of them; one of them needs the others.
-        let engines = ["data", "engine", "phase"].iter().any(|key| fields.has(key));
-        let optional = drive.is_some() && !engines;
-        let data = fields.required_unless(optional, "data");
-        let ram: Option<At<Ram>> = fields.optional("ram");
-        let place: Option<At<Place>> = fields.optional("place");
-        let volume: Option<At<Vec<At<Volume>>>> = fields.optional("volume");
-        let run: Option<At<Run>> = fields.optional("run");
-        let engine: Option<At<Vec<At<EngineTable>>>> = fields.required_unless(optional, "engine");
-        let phase: Option<At<Vec<At<Phase>>>> = fields.required_unless(optional, "phase");
-        let engine = engine.map(|engine| {
-            let tables = engine.value.into_iter().map(|table| table.value);
-            tables.flat_map(|table| table.engines(fields.mistakes)).collect()
-        });
+        let alone = drive.clone().filter(|_| !NEEDED.iter().any(|key| fields.has(key)));
+        if alone.is_none() {
+            for key in NEEDED {
+                fields.demand(key);
+            }
+        }
+        let data: Option<At<Data>> = fields.optional("data");
+        let ram = Key::take(&mut fields, "ram");
+        let place = Key::take(&mut fields, "place");
+        let volume = Key::take(&mut fields, "volume");
+        let run: Option<Run> = Key::take(&mut fields, "run");
+        let tables: Option<Vec<At<EngineTable>>> = Key::take(&mut fields, "engine");
+        let tables = tables.into_iter().flatten();
+        let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
+        let engine = engine.collect();
+        let phase = Key::take(&mut fields, "phase");
         fields.finish();
-        let run = run.map(|run| run.value).unwrap_or_default();
-        let alone = drive.as_ref().filter(|_| optional).map(Data::of_drive);
-        let drive = drive.map(|mut drive| {
+        let (suite, run) = (suite?.value, run?);
+        let data = data.or(alone.map(|drive| Data::of_drive(&drive)))?;
+        if let Some(drive) = &mut drive {
             drive.value.complete(run.threads.is_some());
-            drive
-        });
-        Some(Self {
-            suite: suite?.value,
-            data: data.or(alone)?,
-            ram: ram.map(|ram| ram.value).unwrap_or_default(),
-            place: place.map(|place| place.value).unwrap_or_default(),
-            volume: volume.map(|volume| volume.value).unwrap_or_default(),
-            run,
-            drive,
-            engine: engine.or(optional.then(Vec::new))?,
-            phase: phase.map(|phase| phase.value).or(optional.then(Vec::new))?,
-        })
+        }
+        let (ram, place, volume, phase) = (ram?, place?, volume?, phase?);
+        Some(Self { suite, data, ram, place, volume, run, drive, engine, phase })
     }
 }
 
-/// Characters of a title: it stands above tables of a hundred columns.
-const TITLE_MAX: usize = 200;
-
-impl FromToml for Header {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[suite]", mistakes)?;
-        let name = fields.required("name");
-        let title: Option<At<String>> = fields.optional("title");
-        if let Some(title) = title.as_ref().filter(|title| title.chars().any(steers)) {
-            let mistake = fields.mistakes.at(&title.span, "a title is one line of text");
-            mistake.label("expected no line ends, control characters or marks of direction");
-        }
-        if let Some(title) = title.as_ref().filter(|title| title.chars().count() > TITLE_MAX) {
-            let mistake = fields.mistakes.at(&title.span, "the title is too long for a line");
-            mistake.label(format!("expected at most {TITLE_MAX} characters"));
-        }
-        fields.finish();
-        Some(Self { name: name?, title })
-    }
-}
+table!(Header, "[suite]": name title);
+table!(Data, "[data]": records size key_bytes key_format value_bytes compress_to seed verify);
+table!(Ram, "[ram]": limit data_to_ram tier);
+table!(Place, "[place]": directory);
+table!(Run, "[run]": threads trials budget slice database max_errors);
 
 impl Data {
     /// Stands in where no engine needs any: as much as the drive's file is to hold.
     fn of_drive(drive: &At<Drive>) -> At<Self> {
-        let span = &drive.span;
-        let auto = At { value: DataSize::Auto, span: span.clone() };
-        let size = drive.size.clone().unwrap_or(auto);
+        let size = drive.size.clone().unwrap_or(drive.of(DataSize::Auto));
         let value = Self {
             records: None,
-            size: Some(OneOrMany::one(size)),
+            size: Some(drive.of(OneOrMany(vec![size]))),
             key_bytes: None,
             key_format: None,
-            value_bytes: OneOrMany::one(At {
-                value: Length(Size::Fixed { bytes: 4096 }),
-                span: span.clone(),
-            }),
+            value_bytes: drive.of(OneOrMany(vec![drive.of(Length(Size::Fixed { bytes: 4096 }))])),
             compress_to: None,
             seed: None,
             verify: None,
         };
-        At { value, span: span.clone() }
-    }
-}
-
-impl FromToml for Data {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[data]", mistakes)?;
-        let records = fields.optional("records");
-        let size = fields.optional("size");
-        let key_bytes = fields.optional("key_bytes");
-        let key_format = fields.optional("key_format");
-        let value_bytes = fields.required("value_bytes");
-        let compress_to: Option<At<Share>> = fields.optional("compress_to");
-        let seed = fields.optional("seed");
-        let verify = fields.optional("verify");
-        if let Some(share) = compress_to.as_ref().filter(|share| share.0 <= 0.0) {
-            let mistake = fields.mistakes.at(&share.span, "`compress_to` is 0");
-            mistake.label("expected a share above 0, such as 0.5");
-        }
-        fields.finish();
-        let value_bytes = value_bytes?;
-        Some(Self { records, size, key_bytes, key_format, value_bytes, compress_to, seed, verify })
-    }
-}
-
-impl FromToml for Ram {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[ram]", mistakes)?;
-        let limit = fields.optional("limit");
-        let data_to_ram = fields.optional("data_to_ram");
-        let tier: Option<At<Vec<At<Tier>>>> = fields.optional("tier");
-        fields.finish();
-        Some(Self { limit, data_to_ram, tier: tier.map(|tier| tier.value).unwrap_or_default() })
-    }
-}
-
-impl FromToml for Place {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[place]", mistakes)?;
-        let directory = fields.optional("directory");
-        fields.finish();
-        Some(Self { directory })
-    }
-}
-
-impl FromToml for Run {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "[run]", mistakes)?;
-        let run = Self {
-            threads: fields.optional("threads"),
-            trials: fields.optional("trials"),
-            budget: fields.optional("budget"),
-            slice: fields.optional("slice"),
-            database: fields.optional("database"),
-            max_errors: fields.optional("max_errors"),
-        };
-        fields.finish();
-        Some(run)
+        drive.of(value)
     }
 }

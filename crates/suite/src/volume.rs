@@ -1,8 +1,9 @@
 //! `[[volume]]` as typed: what databases lie on, and what is made on it before each load.
 
+use super::check::check_names;
 use super::mistake::Mistakes;
 use super::parse::Suite;
-use super::read::{At, Fields, FromToml, Toml, Word};
+use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{DataSize, Name};
 use super::typed::Typed;
 use kvdyno_record::engine::PlaceKind;
@@ -28,8 +29,13 @@ pub(super) struct Volume {
     pub(super) path: Option<At<String>>,
     /// Of a loop device's image. Default: auto, by what the engine says it needs.
     pub(super) size: Option<At<DataSize>>,
-    /// What is made on it before each load: of a loop device or a device.
-    pub(super) filesystem: Option<At<What>>,
+    /// What is made on it before each load, of a loop device or a device: a filesystem, or `raw`,
+    /// none: the engine works on the device itself.
+    #[schemars(
+        with = "Option<String>",
+        extend("enum" = ["ext4", "xfs", "btrfs", "raw"])
+    )]
+    pub(super) filesystem: Option<At<Made>>,
     /// Further arguments of its mkfs: `["-O", "^has_journal"]`.
     pub(super) mkfs: Option<At<Vec<At<String>>>>,
     /// Mount options beside noatime: `["data=writeback"]`.
@@ -50,19 +56,8 @@ pub(super) enum Kind {
     Device,
 }
 
-/// What is made on a block device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema)]
-#[schemars(rename_all = "snake_case")]
-pub(super) enum What {
-    /// A filesystem of that name.
-    Ext4,
-    /// A filesystem of that name.
-    Xfs,
-    /// A filesystem of that name.
-    Btrfs,
-    /// None: the engine works on the device itself.
-    Raw,
-}
+/// What is made on a block device; none: the engine works on the device itself.
+type Made = Option<FilesystemKind>;
 
 impl Word for Kind {
     const WHAT: &'static str = "a kind of volume";
@@ -70,22 +65,22 @@ impl Word for Kind {
         &[("directory", Self::Directory), ("loop", Self::Loop), ("device", Self::Device)];
 }
 
-impl Word for What {
+impl Word for Made {
     const WHAT: &'static str = "a filesystem";
-    const ALL: &'static [(&'static str, Self)] =
-        &[("ext4", Self::Ext4), ("xfs", Self::Xfs), ("btrfs", Self::Btrfs), ("raw", Self::Raw)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("ext4", Some(FilesystemKind::Ext4)),
+        ("xfs", Some(FilesystemKind::Xfs)),
+        ("btrfs", Some(FilesystemKind::Btrfs)),
+        ("raw", None),
+    ];
 }
 
 impl FromToml for Volume {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "[[volume]]", mistakes)?;
         let name = fields.required("name");
-        let kind: Option<At<Kind>> = fields.required("kind");
-        let Some(kind) = kind else {
-            // Which further keys there may be depends on it.
-            fields.rest();
-            return None;
-        };
+        // Which further keys there may be depends on it.
+        let kind: At<Kind> = fields.required("kind")?;
         let (of, has_path, is_made) = match kind.value {
             Kind::Directory => ("a directory as volume", true, false),
             Kind::Loop => ("a loop device as volume", false, true),
@@ -95,30 +90,26 @@ impl FromToml for Volume {
         let path = has_path.then(|| fields.required("path")).flatten();
         let size = (!has_path).then(|| fields.optional("size")).flatten();
         let discard = (kind.value == Kind::Device).then(|| fields.optional("discard")).flatten();
-        let filesystem: Option<At<What>> = is_made.then(|| fields.required("filesystem")).flatten();
-        let raw = filesystem.as_ref().is_some_and(|what| what.value == What::Raw);
+        let filesystem: Option<At<Made>> = is_made.then(|| fields.required("filesystem")).flatten();
+        let raw = filesystem.as_ref().is_some_and(|made| made.value.is_none());
         let has_options = is_made && !raw;
         let mkfs = has_options.then(|| fields.optional("mkfs")).flatten();
         let mount = has_options.then(|| fields.optional("mount")).flatten();
         fields.finish();
-        let missing = (has_path && path.is_none()) || (is_made && filesystem.is_none());
-        let name = name.filter(|_| !missing)?;
-        Some(Self { name, kind, path, size, filesystem, mkfs, mount, discard })
+        Some(Self { name: name?, kind, path, size, filesystem, mkfs, mount, discard })
     }
 }
 
 impl Volume {
     /// What an engine must be able to store its data in.
     pub(super) fn place(&self) -> PlaceKind {
-        match self.filesystem.as_ref().map(|what| what.value) {
-            Some(What::Raw) => PlaceKind::Device,
-            _ => PlaceKind::Directory,
-        }
+        let raw = self.filesystem.as_ref().is_some_and(|made| made.value.is_none());
+        if raw { PlaceKind::Device } else { PlaceKind::Directory }
     }
 
     /// It is known before it is made that its filesystem cannot share blocks between files.
     pub(super) fn cannot_reflink(&self) -> bool {
-        self.filesystem.as_ref().is_some_and(|what| what.value == What::Ext4)
+        self.filesystem.given_or(None) == Some(FilesystemKind::Ext4)
     }
 
     /// It, for a database that may come to need this many bytes.
@@ -131,7 +122,7 @@ impl Volume {
             }
             Kind::Device => Medium::Device {
                 path: path(),
-                discard: self.discard.as_ref().is_some_and(|discard| discard.value),
+                discard: self.discard.given_or(false),
                 format: self.format(),
             },
         };
@@ -141,22 +132,15 @@ impl Volume {
     /// As given and scaled, or a quarter more than the engine says it needs, and room for the
     /// filesystem's own; whole mebibytes.
     fn image_bytes(&self, suite: &Suite, space_bytes: u64) -> u64 {
-        let bytes = match self.size.as_ref().map(|size| size.value) {
-            Some(DataSize::Is(bytes)) => suite.scale.of(bytes).unwrap_or(bytes),
-            Some(DataSize::Auto) | None => {
-                space_bytes.saturating_add(space_bytes / 4).saturating_add(128 * MIB)
-            }
+        let bytes = match self.size.given_or(DataSize::Auto) {
+            DataSize::Is(bytes) => suite.scale.of(bytes).unwrap_or(bytes),
+            DataSize::Auto => space_bytes.saturating_add(space_bytes / 4).saturating_add(128 * MIB),
         };
         bytes.max(IMAGE_BYTES_MIN).div_ceil(MIB).saturating_mul(MIB)
     }
 
     fn format(&self) -> Format {
-        let filesystem = match self.filesystem.as_ref().map(|what| what.value) {
-            Some(What::Ext4) => FilesystemKind::Ext4,
-            Some(What::Xfs) => FilesystemKind::Xfs,
-            Some(What::Btrfs) => FilesystemKind::Btrfs,
-            Some(What::Raw) | None => return Format::Raw,
-        };
+        let Some(filesystem) = self.filesystem.given_or(None) else { return Format::Raw };
         let words = |words: &Option<At<Vec<At<String>>>>| {
             let words = words.iter().flat_map(|words| &words.value);
             words.map(|word| word.value.clone()).collect()
@@ -167,13 +151,9 @@ impl Volume {
 
 /// What the volumes must be together.
 pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
-    let mut names = HashSet::new();
+    check_names("volumes", typed.volume.iter().map(|volume| &volume.name), mistakes);
     let mut paths = HashSet::new();
     for volume in &typed.volume {
-        if !names.insert(&volume.name.0) {
-            let message = format!("two volumes are named `{}`", volume.name.0);
-            mistakes.at(&volume.name.span, message).label("expected a name of its own");
-        }
         if let Some(path) = volume.path.as_ref().filter(|path| path.is_empty()) {
             mistakes.at(&path.span, "the path has no name").label("expected a path");
         }

@@ -25,47 +25,36 @@ pub(crate) fn description() -> Description {
 }
 
 fn capabilities() -> Capabilities {
-    let durability = BTreeMap::from([
-        (
-            Durability::Async,
-            "one O_DIRECT write in place, handed to the drive and not flushed; a power loss may \
-             undo it, or tear its block and damage the neighbours in it, which is noticed"
-                .to_owned(),
-        ),
-        (
-            Durability::Commit,
-            "the block's new image is written to the journal and flushed (fdatasync, shared by the \
-             operations in flight of a session), then written in place, before the call returns"
-                .to_owned(),
-        ),
-    ]);
     Capabilities {
-        durability,
         places: vec![PlaceKind::Directory, PlaceKind::Device],
         delete: true,
-        scan_forward: false,
-        scan_reverse: false,
         native_multiget: true,
         batch: BatchKind::Together,
-        atomic_read_modify_write: false,
-        concurrent_writers: None,
-        measures_the_harness: false,
-        external_processes: false,
         numbered_keys_only: true,
         pipelined: true,
-        bare_drive: false,
-        library: false,
-        key_bytes_max: None,
         value_bytes_max: Some(VALUE_BYTES_MAX),
+        ..Capabilities::least([
+            (
+                Durability::Async,
+                "one O_DIRECT write in place, handed to the drive and not flushed; a power loss \
+                 may undo it, or tear its block and damage the neighbours in it, which is noticed",
+            ),
+            (
+                Durability::Commit,
+                "the block's new image is written to the journal and flushed (fdatasync, shared by \
+                 the operations in flight of a session), then written in place, before the call \
+                 returns",
+            ),
+        ])
     }
 }
 
 fn options() -> Vec<OptionSpec> {
     vec![
-        OptionSpec::new(
+        OptionSpec::count(
             "pack",
-            OptionKind::Integer { min: 0, max: 1 << 16 },
-            Value::Integer(0),
+            1 << 16,
+            0,
             "Neighbouring records in one block; a block is as many pages of 4 KiB as they need. 0: \
              as many as fit into one page, and at least one.",
         ),
@@ -76,10 +65,9 @@ fn options() -> Vec<OptionSpec> {
             "A second directory that holds a copy: both are written before a call returns, each \
              block is read from one of them, and one repairs the other.",
         ),
-        OptionSpec::new(
+        OptionSpec::flag(
             "rebuild",
-            OptionKind::Boolean,
-            Value::Boolean(false),
+            false,
             "Make a lost first copy anew from its mirror. Without it a mirror beside an empty \
              place is refused: it may be that of an earlier run.",
         ),

@@ -7,8 +7,8 @@ use crate::opening::{self, Wanted};
 use crate::session::DirectSession;
 use crate::store::Store;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Options,
-    Place, Result, Settled, Value,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
+    Result, Settled, Value,
 };
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -99,7 +99,7 @@ impl Engine for Direct {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.store.log.events()
+        self.store.log.events.take()
     }
 }
 
@@ -108,12 +108,11 @@ impl Engine for Direct {
 /// for us by whoever owns the rules for devices, and those know of the first place only.
 fn mirror_of(place: &Place, mirror: &Path) -> Result<(Place, String)> {
     if mirror.metadata().is_ok_and(|found| !found.is_dir()) {
-        let what = format!(
+        return Err(Error::invalid(format!(
             "{} is no directory: a mirror lies in a directory; a second device is for programs \
              that open the store themselves",
             mirror.display()
-        );
-        return Err(Error::new(ErrorClass::Invalid, what));
+        )));
     }
     let first = match place {
         Place::Directory(path) | Place::Device(path) => path.clone(),

@@ -1,7 +1,7 @@
 //! Where everything lies, and what a block is: the format of docs/direct-format.md as pure
 //! functions of bytes. It reads and writes nothing.
 
-use kvdyno_engine::{Error, ErrorClass, Result};
+use kvdyno_engine::{Error, Result};
 use twox_hash::XxHash3_64;
 
 /// Everything begins on a multiple of this: what `O_DIRECT` wants on any drive of today.
@@ -45,8 +45,8 @@ impl Geometry {
     /// where none fits.
     pub fn plan(records: u64, value_bytes: u64, pack: u64) -> Result<Self> {
         if value_bytes > VALUE_BYTES_MAX {
-            return Err(invalid(format!(
-                "values of {value_bytes} bytes; direct stores up to {VALUE_BYTES_MAX}"
+            return Err(Error::invalid(format!(
+                "values have {value_bytes} bytes, engine `direct` stores at most {VALUE_BYTES_MAX}"
             )));
         }
         let record = record_bytes(value_bytes);
@@ -54,9 +54,9 @@ impl Geometry {
         let pack = if pack == 0 { fits } else { pack };
         let bytes = (BLOCK_HEADER as u64 + pack * record).next_multiple_of(PAGE as u64);
         if bytes > BLOCK_BYTES_MAX {
-            return Err(invalid(format!(
-                "pack = {pack} makes blocks of {bytes} bytes of records of {value_bytes}; they may \
-                 have {BLOCK_BYTES_MAX}: pack fewer"
+            return Err(Error::invalid(format!(
+                "pack = {pack} makes blocks of {bytes} bytes, the most is {BLOCK_BYTES_MAX}; lower \
+                 `pack`"
             )));
         }
         let geometry = Self {
@@ -74,7 +74,9 @@ impl Geometry {
         let geometry = Self { records, ..self };
         let whole = u128::from(geometry.blocks()) * u128::from(geometry.block_bytes);
         if whole > FILE_BYTES_MAX {
-            return Err(invalid(format!("{records} records take {whole} bytes: past any offset")));
+            return Err(Error::invalid(format!(
+                "{records} records take {whole} bytes, a file has at most {FILE_BYTES_MAX}"
+            )));
         }
         Ok(geometry)
     }
@@ -271,13 +273,10 @@ fn read_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(eight)
 }
 
-fn invalid(message: String) -> Error {
-    Error::new(ErrorClass::Invalid, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::ErrorClass;
     use proptest::prelude::*;
 
     fn format(records: u64, value_bytes: u64, pack: u64) -> Format {

@@ -2,7 +2,7 @@
 //! several headers is to be believed. It reads and writes nothing.
 
 use crate::format::{Format, Geometry, PAGE};
-use kvdyno_engine::{Error, ErrorClass, Result};
+use kvdyno_engine::{Error, Result};
 use twox_hash::XxHash3_64;
 
 const MAGIC: &[u8; 8] = b"kvdyno-d";
@@ -65,8 +65,9 @@ impl Header {
         }
         let version = fields.u32();
         if version != VERSION {
-            let what = format!("a direct store of format {version}; this program reads {VERSION}");
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(format!(
+                "the store has format {version}, this program reads {VERSION}"
+            )));
         }
         let flags = fields.u32();
         Ok(Some(Self {
@@ -130,14 +131,15 @@ pub enum Verdict {
 /// and nothing else is written then: a larger step is an old copy put back.
 pub fn judge(first: &Header, second: &Header) -> Result<Verdict> {
     if first.uuid != second.uuid {
-        let what = "place and mirror hold two different stores: empty one of them".to_owned();
-        return Err(Error::new(ErrorClass::Invalid, what));
+        return Err(Error::invalid(
+            "place and mirror hold two different stores: empty one of them",
+        ));
     }
     if first.alone && second.alone {
-        let what = "place and mirror have each been written without the other: decide which one \
-                    is to be kept, and remove the other"
-            .to_owned();
-        return Err(Error::new(ErrorClass::Invalid, what));
+        return Err(Error::invalid(
+            "place and mirror have each been written without the other: decide which one \
+                    is to be kept, and remove the other",
+        ));
     }
     let newer = usize::from(second.generation > first.generation);
     let (new, old) = if newer == 0 { (first, second) } else { (second, first) };
@@ -149,6 +151,7 @@ pub fn judge(first: &Header, second: &Header) -> Result<Verdict> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_engine::ErrorClass;
 
     fn header(generation: u64, alone: bool) -> Header {
         let geometry = Geometry::plan(1 << 40, 100, 0).unwrap();

@@ -1,9 +1,7 @@
 //! What happened that its owner should hear of: counts, and events with their words.
 
-use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Value};
+use kvdyno_engine::{Counters, Edge, EventKind, EventLog, Value};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +41,10 @@ const NAMES: [&str; 10] = [
     "journal_full",
 ];
 
-/// Past so many untold events only their counts are kept.
-const EVENTS_MAX: usize = 1000;
-
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     counts: [AtomicU64; NAMES.len()],
-    events: Mutex<Vec<EngineEvent>>,
+    pub(crate) events: EventLog,
 }
 
 impl Log {
@@ -60,20 +55,8 @@ impl Log {
     /// Counts, and says so in words.
     pub(crate) fn tell(&self, what: Count, times: u64, words: String) {
         self.count(what, times);
-        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        if events.len() < EVENTS_MAX {
-            events.push(EngineEvent {
-                at_unix_ns: since.as_nanos() as u64,
-                kind: EventKind::Other,
-                edge: Edge::Point,
-                detail: Counters::from([(NAMES[what as usize].to_owned(), Value::Text(words))]),
-            });
-        }
-    }
-
-    pub(crate) fn events(&self) -> Vec<EngineEvent> {
-        std::mem::take(&mut *self.events.lock().unwrap_or_else(PoisonError::into_inner))
+        let detail = Counters::from([(NAMES[what as usize].to_owned(), Value::Text(words))]);
+        self.events.tell(EventKind::Other, Edge::Point, detail);
     }
 
     pub(crate) fn counters(&self) -> Counters {

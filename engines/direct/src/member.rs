@@ -4,13 +4,13 @@
 use crate::aligned::Aligned;
 use crate::format::{HEADERS, JOURNAL_AT, PAGE, is_zero};
 use crate::header::Header;
+use kvdyno_drive::open_when_free;
 use kvdyno_engine::{Error, ErrorClass, Place, Result};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom, fallocate, seek};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The file of a store in its directory.
 pub const FILE_NAME: &str = "direct.data";
@@ -40,18 +40,14 @@ pub(crate) enum Standing {
 impl Member {
     /// Opens the copy at a place, an empty file where there is none.
     pub(crate) fn open(place: &Place, name: &str) -> Result<Self> {
-        let (path, fixed) = match place {
-            Place::Directory(directory) => (directory.join(name), false),
-            Place::Device(path) => (path.clone(), true),
-            Place::Server(_) => return Err(invalid("direct has no server")),
-        };
+        let (path, fixed) = (place.blocks(name)?, matches!(place, Place::Device(_)));
         let device = path.metadata().is_ok_and(|found| found.file_type().is_block_device());
         // O_EXCL on a block device: not while it is mounted or in use by another.
         let exclusive = if device { OFlags::EXCL } else { OFlags::empty() };
         let mut options = File::options();
         options.read(true).write(true).create(!fixed);
         options.custom_flags((OFlags::DIRECT | exclusive).bits() as i32);
-        let file = open_patiently(&options, &path).map_err(|error| not_opened(&path, error))?;
+        let file = open_when_free(&options, &path).map_err(|error| not_opened(&path, error))?;
         if file.try_lock().is_err() {
             let what = format!("{} is in use by another process", path.display());
             return Err(Error::new(ErrorClass::Unavailable, what));
@@ -91,7 +87,7 @@ impl Member {
         if self.is_blank(bytes)? {
             return Ok(Standing::Fresh);
         }
-        Err(invalid(&format!(
+        Err(Error::invalid(format!(
             "{} holds something that is not a direct store; zero its first MiB to give it up",
             self.path.display()
         )))
@@ -148,7 +144,7 @@ impl Member {
             return Err(Error::new(ErrorClass::Full, what));
         }
         self.file.set_len(bytes).map_err(|error| match error.kind() {
-            io::ErrorKind::FileTooLarge => invalid(&format!(
+            io::ErrorKind::FileTooLarge => Error::invalid(format!(
                 "{} cannot have {bytes} bytes, files end before on this filesystem (ext4: at 16 \
                  TiB): use xfs, a device, a larger pack or fewer records",
                 self.path.display()
@@ -241,21 +237,6 @@ impl Member {
     }
 }
 
-/// The kernel lets go of a ring's files a moment after the ring was closed, and an exclusive device
-/// is busy until then.
-fn open_patiently(options: &OpenOptions, path: &Path) -> io::Result<File> {
-    const TIMES: u32 = 20;
-    for _ in 0..TIMES {
-        match options.open(path) {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
-                std::thread::sleep(Duration::from_millis(25));
-            }
-            opened => return opened,
-        }
-    }
-    options.open(path)
-}
-
 impl Drop for Member {
     /// The lock belongs to all duplicates of the file, those of rings that are being torn down
     /// included: it would outlive the store.
@@ -280,8 +261,4 @@ fn not_opened(path: &Path, error: io::Error) -> Error {
 
 fn doing(what: &str, path: &Path, error: io::Error) -> Error {
     Error::from(error).context(&format!("{what} of {}", path.display()))
-}
-
-fn invalid(message: &str) -> Error {
-    Error::new(ErrorClass::Invalid, message)
 }

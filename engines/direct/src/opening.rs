@@ -41,7 +41,7 @@ pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Res
         {
             std::fs::create_dir(path).map_err(|error| {
                 let error = Error::from(error).context(&format!("making {}", path.display()));
-                Error::new(ErrorClass::Invalid, error.message)
+                Error::invalid(error.message)
             })?;
         }
         let opened = Member::open(place, name).and_then(|member| {
@@ -60,13 +60,12 @@ pub(crate) fn open(places: &[(Place, String)], wanted: Wanted, log: &Log) -> Res
     if let [(first, Standing::Fresh), (mirror, Standing::Ours(..))] = found.as_slice()
         && !wanted.rebuild
     {
-        let what = format!(
+        return Err(Error::invalid(format!(
             "{} is a store and {} is not: it belongs to another store or an earlier run: remove \
              it, or give the copy back; if the first copy is lost, rebuild = true makes it anew",
             mirror.path.display(),
             first.path.display()
-        );
-        return Err(Error::new(ErrorClass::Invalid, what));
+        )));
     }
     let (current, behind, header) = sort(found, log)?;
     match (header, away) {
@@ -185,13 +184,13 @@ fn reopen(
 fn fits(geometry: &Geometry, wanted: Wanted) -> Result<()> {
     let (value, pack) = (u64::from(geometry.value_bytes), u64::from(geometry.pack));
     let what = if wanted.value_bytes > value {
-        format!("it has room for values of {value} bytes, not of {}", wanted.value_bytes)
+        format!("values have {} bytes, the store was made for {value}", wanted.value_bytes)
     } else if wanted.pack != 0 && wanted.pack != pack {
-        format!("it packs {pack} records into a block, not {}", wanted.pack)
+        format!("pack = {}, the store was made with {pack}", wanted.pack)
     } else {
         return Ok(());
     };
-    Err(Error::new(ErrorClass::Invalid, format!("{what}; both are fixed when a store is made")))
+    Err(Error::invalid(format!("{what}; empty the place to make it anew")))
 }
 
 /// Writes the header of this opening to every copy; one that refuses is left out.
@@ -332,7 +331,7 @@ mod tests {
         assert_eq!(replay_where_possible(&mut members, &header, &log), Ok(0));
         assert_eq!(members.len(), 1);
         assert!(members[0].path.ends_with("b"));
-        assert_eq!(log.events().len(), 1);
+        assert_eq!(log.events.take().len(), 1);
         members[0].file = File::options().write(true).open(folder.path().join("b")).unwrap();
         assert!(replay_where_possible(&mut members, &header, &log).is_err(), "no copy is left");
     }

@@ -2,7 +2,7 @@
 
 use crate::pipeline::Pipeline;
 use crate::store::Store;
-use kvdyno_engine::{Error, ErrorClass, Result, Session, Write};
+use kvdyno_engine::{DataShape, Error, Result, Session, Write};
 
 /// One thread's handle on a store.
 pub struct DirectSession<'e> {
@@ -40,16 +40,8 @@ impl<'e> DirectSession<'e> {
     /// The block and the place of a key: the number below `records` that its last eight bytes are.
     #[inline]
     fn locate(&self, key: &[u8]) -> Result<(u64, u32)> {
-        let (zeros, digits) = key.split_at(key.len().saturating_sub(8));
-        let number = digits.iter().fold(0, |number, &digit| number << 8 | u64::from(digit));
         let geometry = &self.store.format.geometry;
-        if number < geometry.records && zeros.iter().all(|&byte| byte == 0) && !key.is_empty() {
-            return Ok(geometry.locate(number));
-        }
-        Err(invalid(format!(
-            "key {key:02x?} is not a big-endian number below {}, the number of records",
-            geometry.records
-        )))
+        DataShape::number(key, geometry.records).map(|number| geometry.locate(number))
     }
 
     #[inline]
@@ -59,7 +51,7 @@ impl<'e> DirectSession<'e> {
             return Ok(());
         }
         let bytes = value.len();
-        Err(invalid(format!("a value of {bytes} bytes; this store has room for {most} each")))
+        Err(Error::invalid(format!("the value has {bytes} bytes, the store has room for {most}")))
     }
 
     /// Waits for the job of one slot.
@@ -170,14 +162,14 @@ impl Session for DirectSession<'_> {
         self.many(
             |session, slot| {
                 let Some(first) = rest.first() else { return Ok(None) };
-                let (block, _) = session.locate(key_of(first))?;
+                let (block, _) = session.locate(first.key())?;
                 session.pipeline.changes(slot).clear();
                 while let Some((write, others)) = rest.split_first() {
-                    let (of, place) = session.locate(key_of(write))?;
+                    let (of, place) = session.locate(write.key())?;
                     if of != block {
                         break;
                     }
-                    let value = value_of(write);
+                    let value = write.value();
                     session.fits(value.unwrap_or_default())?;
                     session.pipeline.changes(slot).push(place, value);
                     rest = others;
@@ -228,23 +220,9 @@ impl DirectSession<'_> {
         if ticket < self.tickets {
             return Ok(());
         }
-        Err(invalid(format!("ticket {ticket} of a session with {} in flight", self.tickets)))
+        Err(Error::invalid(format!(
+            "protocol error: ticket {ticket} out of range 0..{}",
+            self.tickets
+        )))
     }
-}
-
-fn key_of<'a>(write: &Write<'a>) -> &'a [u8] {
-    match *write {
-        Write::Put { key, .. } | Write::Delete { key } => key,
-    }
-}
-
-fn value_of<'a>(write: &Write<'a>) -> Option<&'a [u8]> {
-    match *write {
-        Write::Put { value, .. } => Some(value),
-        Write::Delete { .. } => None,
-    }
-}
-
-fn invalid(message: String) -> Error {
-    Error::new(ErrorClass::Invalid, message)
 }

@@ -91,8 +91,9 @@ impl Store {
         if epoch_of(version) == self.epoch {
             return Ok(version);
         }
-        let what = "more than 2^40 writes since the store was opened: close it and open it again";
-        Err(Error::new(ErrorClass::Invalid, what))
+        Err(Error::invalid(
+            "more than 2^40 writes since the store was opened: close it and open it again",
+        ))
     }
 
     /// Whether writes are taken at all.

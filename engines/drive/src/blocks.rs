@@ -3,10 +3,10 @@
 
 use crate::describe::Asked;
 use crate::extents::{Proof, prove};
-use kvdyno_engine::{Error, ErrorClass, Place, Result};
+use kvdyno_engine::{Error, Place, Result};
 use rustix::fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, fallocate, ioctl_blksszget, statx};
 use rustix::io::Errno;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -17,10 +17,6 @@ const FILE: &str = "drive";
 
 /// What offsets and lengths must be multiples of where nobody says.
 const ALIGNMENT: u32 = 4096;
-
-/// How often a device that is busy is tried, and how long apart.
-const BUSY_ATTEMPTS: u32 = 20;
-const BUSY_PAUSE: Duration = Duration::from_millis(25);
 
 /// An open file or device with at least as many bytes as the plan has.
 #[derive(Debug)]
@@ -35,32 +31,24 @@ pub(crate) struct Blocks {
 impl Blocks {
     /// Opens `place`; in a directory without the file, makes it, with room for `bytes`.
     pub(crate) fn open(place: &Place, bytes: u64, asked: Asked) -> Result<Self> {
-        match place {
-            Place::Directory(folder) => {
-                let path = folder.join(FILE);
-                if path.exists() {
-                    let blocks = Self::existing(path, bytes, asked)?;
-                    blocks.demand_whole()?;
-                    return Ok(blocks);
-                }
-                if asked.read_only {
-                    let what = format!("there is no {} to read: load it first", path.display());
-                    return Err(Error::new(ErrorClass::Invalid, what));
-                }
-                Self::made(path, bytes, asked.direct)
+        let path = place.blocks(FILE)?;
+        let own = matches!(place, Place::Directory(_));
+        if own && !path.exists() {
+            if asked.read_only {
+                let what = format!("there is no {} to read: load it first", path.display());
+                return Err(Error::invalid(what));
             }
-            Place::Device(path) => {
-                let mut blocks = Self::existing(path.clone(), bytes, asked)?;
-                // A file that stands in for a device may be loaded in place.
-                let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
-                blocks.fresh = unwritten && !asked.read_only;
-                Ok(blocks)
-            }
-            Place::Server(_) => Err(Error::new(
-                ErrorClass::Invalid,
-                "a drive is a device, or a file in a directory",
-            )),
+            return Self::made(path, bytes, asked.direct);
         }
+        let mut blocks = Self::existing(path, bytes, asked)?;
+        if own {
+            blocks.demand_whole()?;
+        } else {
+            // A file that stands in for a device may be loaded in place.
+            let unwritten = matches!(blocks.proof()?, Proof::NotWritten { .. });
+            blocks.fresh = unwritten && !asked.read_only;
+        }
+        Ok(blocks)
     }
 
     fn existing(path: PathBuf, bytes: u64, asked: Asked) -> Result<Self> {
@@ -73,12 +61,11 @@ impl Blocks {
         let mut file = opened(&path, asked.direct, how)?;
         let there = file.seek(io::SeekFrom::End(0))?;
         if there < bytes {
-            let what = format!(
+            return Err(Error::invalid(format!(
                 "{} is shorter than the plan: {there} bytes, and the plan has {bytes}; plan for at \
                  most {there} bytes, or load again into an empty directory",
                 path.display()
-            );
-            return Err(Error::new(ErrorClass::Invalid, what));
+            )));
         }
         Ok(Self { file, path, bytes, fresh: false })
     }
@@ -113,17 +100,28 @@ impl Blocks {
     pub(crate) fn demand_whole(&self) -> Result<String> {
         match self.proof()? {
             Proof::Whole(how) | Proof::Unknown(how) => Ok(how),
-            Proof::NotWritten { at, why } => {
-                let what = format!(
-                    "{} is not written in full: {why} at byte {at} of {}; reads of it would never \
+            Proof::NotWritten { at, why } => Err(Error::invalid(format!(
+                "{} is not written in full: {why} at byte {at} of {}; reads of it would never \
                      reach the drive; load all of it first, into an empty directory",
-                    self.path.display(),
-                    self.bytes
-                );
-                Err(Error::new(ErrorClass::Invalid, what))
-            }
+                self.path.display(),
+                self.bytes
+            ))),
         }
     }
+}
+
+/// Opens a file or device, trying again for half a second while it is busy: the kernel lets go of a
+/// ring's files a moment after the ring was closed, or its process killed.
+pub fn open_when_free(options: &OpenOptions, path: &Path) -> io::Result<File> {
+    const ATTEMPTS: u32 = 20;
+    let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    for _ in 1..ATTEMPTS {
+        match options.open(path) {
+            Err(error) if busy(&error) => std::thread::sleep(Duration::from_millis(25)),
+            opened => return opened,
+        }
+    }
+    options.open(path)
 }
 
 /// Opens for reading, and with `RDWR` for writing; `CREATE` only where there is nothing.
@@ -133,16 +131,7 @@ fn opened(path: &Path, direct: bool, flags: OFlags) -> Result<File> {
     options.create_new(flags.contains(OFlags::CREATE));
     let flags = if direct { flags | OFlags::DIRECT } else { flags };
     options.custom_flags(flags.difference(OFlags::CREATE | OFlags::RDWR).bits() as i32);
-    let busy = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
-    let mut attempts = 1;
-    let mut file = options.open(path);
-    // The kernel closes the rings of a process that was killed some time after it is gone.
-    while file.as_ref().is_err_and(busy) && attempts < BUSY_ATTEMPTS {
-        std::thread::sleep(BUSY_PAUSE);
-        attempts += 1;
-        file = options.open(path);
-    }
-    file.map_err(|error| {
+    open_when_free(&options, path).map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::ResourceBusy => ": it is mounted, or part of something that is in use",
             io::ErrorKind::InvalidInput => {

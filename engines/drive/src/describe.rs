@@ -1,8 +1,7 @@
 //! What the engine is and can do, its options, and which of them go together.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, Error, ErrorClass, OptionKind, OptionSpec,
-    Options, Planning, Result, Value,
+    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning, Result,
 };
 use std::collections::BTreeMap;
 
@@ -20,63 +19,52 @@ pub(crate) fn description() -> Description {
 }
 
 fn capabilities() -> Capabilities {
-    let durability = BTreeMap::from([
-        (
-            Durability::Async,
-            "O_DIRECT write, answered when the drive's cache has it, never flushed (io = mmap, \
-             direct = false: when the page cache has it)"
-                .to_owned(),
-        ),
-        (
-            Durability::Commit,
-            "RWF_DSYNC on each write: with FUA where the drive has it and no metadata changed, \
-             else followed by a flush, before it is answered (io = mmap: msync of the block)"
-                .to_owned(),
-        ),
-    ]);
     Capabilities {
         native_multiget: true,
         batch: BatchKind::Together,
-        value_bytes_max: Some(BLOCK_BYTES_MAX),
-        ..Capabilities::of_bare_drive(durability)
+        ..Capabilities::of_bare_drive([
+            (
+                Durability::Async,
+                "O_DIRECT write, answered when the drive's cache has it, never flushed (io = mmap, \
+                 direct = false: when the page cache has it)",
+            ),
+            (
+                Durability::Commit,
+                "RWF_DSYNC on each write: with FUA where the drive has it and no metadata changed, \
+                 else followed by a flush, before it is answered (io = mmap: msync of the block)",
+            ),
+        ])
     }
 }
 
-/// The longest block: longer ones are cut by every device.
-const BLOCK_BYTES_MAX: u64 = 64 << 20;
-
 fn options() -> Vec<OptionSpec> {
-    let boolean = |name: &str, default: bool, help: &str| {
-        OptionSpec::new(name, OptionKind::Boolean, Value::Boolean(default), help)
-    };
-    let words = ["io_uring", "psync", "mmap"].map(str::to_owned).into();
+    let flag = OptionSpec::flag;
     vec![
-        OptionSpec::new(
+        OptionSpec::words(
             "io",
-            OptionKind::Choice { of: words },
-            Value::Text("io_uring".to_owned()),
+            &["io_uring", "psync", "mmap"],
             "Which calls: io_uring; psync: pread and pwrite, one at a time in each thread; mmap: \
              page faults without readahead, and stores, one at a time; a failed read kills the \
              process (SIGBUS).",
         ),
-        boolean("registered", true, "Register files and buffers with the ring."),
-        boolean(
+        flag("registered", true, "Register files and buffers with the ring."),
+        flag(
             "sqpoll",
             false,
             "A thread of the kernel polls for operations (IORING_SETUP_SQPOLL): fewer calls, a CPU \
              more.",
         ),
-        boolean(
+        flag(
             "iopoll",
             false,
             "Poll the device for completions (IORING_SETUP_IOPOLL), where it has queues for that.",
         ),
-        boolean(
+        flag(
             "direct",
             true,
             "O_DIRECT; off goes through the page cache, as io = mmap always does.",
         ),
-        boolean(
+        flag(
             "read_only",
             false,
             "Open it for reading only, and not exclusively: a device that holds data.",
@@ -116,12 +104,11 @@ impl Asked {
         };
         let (sqpoll, iopoll) = (options.boolean("sqpoll")?, options.boolean("iopoll")?);
         let direct = options.boolean("direct")? && calls != Calls::Mmap;
-        let invalid = |what: &str| Err(Error::new(ErrorClass::Invalid, what));
         if (sqpoll || iopoll) && calls != Calls::IoUring {
-            return invalid("sqpoll and iopoll are for io = io_uring");
+            return Err(Error::invalid("sqpoll and iopoll need io = io_uring"));
         }
         if iopoll && !direct {
-            return invalid("iopoll polls a device, and with direct = false there is none");
+            return Err(Error::invalid("iopoll polls the device and needs direct = true"));
         }
         let registered = options.boolean("registered")?;
         let durable = options.durability == Durability::Commit;

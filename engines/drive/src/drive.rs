@@ -7,8 +7,7 @@ use crate::map::Map;
 use crate::ring::{Ring, Setup};
 use crate::session::DriveSession;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Settled,
-    Value,
+    Counters, DataShape, Description, Engine, Error, Options, Place, Result, Settled, Value,
 };
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -44,10 +43,12 @@ impl Engine for Drive {
         if alignment == 0 || !data.value_bytes_max.is_multiple_of(u64::from(alignment)) {
             let block = data.value_bytes_max;
             let what = match alignment {
-                0 => "O_DIRECT is refused for this file; option direct = false".to_owned(),
-                _ => format!("a block of {block} bytes: this place takes multiples of {alignment}"),
+                0 => "the filesystem refuses O_DIRECT for this file; set direct = false".to_owned(),
+                _ => {
+                    format!("a block has {block} bytes, this place takes multiples of {alignment}")
+                }
             };
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(what));
         }
         let whole = OnceLock::new();
         if !blocks.fresh {
@@ -106,7 +107,7 @@ impl Engine for Drive {
             let texts: Vec<_> = ran.iter().map(How::to_string).collect();
             tell("how", Value::Text(texts.join(" | ")));
             let all = |is: fn(&How) -> bool| Value::Boolean(ran.iter().all(is));
-            tell("io_uring", all(|how| how.io == crate::Io::IoUring));
+            tell("io_uring", all(|how| how.io_uring));
             tell("io_uring.registered_files", all(|how| how.registered_files));
             tell("io_uring.registered_buffers", all(|how| how.registered_buffers));
             tell("io_uring.sqpoll", all(|how| how.sqpoll));
@@ -120,14 +121,7 @@ impl Drive {
     /// Where the block of a key begins. Keys are big-endian numbers with zeros in front.
     #[inline]
     pub(crate) fn offset(&self, key: &[u8]) -> Result<u64> {
-        if let Some((zeros, digits)) = key.split_last_chunk() {
-            let number = u64::from_be_bytes(*digits);
-            if number < self.records && zeros.iter().all(|&byte| byte == 0) {
-                return Ok(number * self.block_bytes as u64);
-            }
-        }
-        let what = format!("key {key:02x?} is not the number of one of {} blocks", self.records);
-        Err(Error::new(ErrorClass::Invalid, what))
+        Ok(DataShape::number(key, self.records)? * self.block_bytes as u64)
     }
 
     /// Refuses unless every block was written: what never was is answered by the file system.
@@ -167,13 +161,18 @@ impl Drive {
 
 /// Bytes of all blocks of the plan, which are of one length and do not grow in number.
 fn file_bytes(data: &DataShape) -> Result<u64> {
-    let invalid = |what: &str| Err(Error::new(ErrorClass::Invalid, what));
+    let invalid = |what: &str| Err(Error::invalid(what));
     if data.value_bytes_mean != data.value_bytes_max || data.value_bytes_max == 0 {
-        return invalid("values are blocks of a drive: all of one length");
+        return invalid(
+            "engine `drive` stores blocks of one length: `value_bytes` must be one number above 0",
+        );
     }
     if data.records_max != data.records || data.records == 0 {
-        return invalid("a drive has as many records as blocks: there is no room for inserts");
+        return invalid(
+            "engine `drive` has as many records as blocks and no room for inserts; leave them out",
+        );
     }
     let bytes = data.records.checked_mul(data.value_bytes_max);
-    bytes.map_or_else(|| invalid("more bytes than a drive can have"), Ok)
+    let too_many = "the records take more bytes than a drive can have; lower `records`";
+    bytes.map_or_else(|| invalid(too_many), Ok)
 }

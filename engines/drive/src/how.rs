@@ -2,31 +2,12 @@
 
 use std::fmt;
 
-/// Which calls carry the operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Io {
-    /// `io_uring`.
-    IoUring,
-    /// `pread` and `pwrite`, one operation at a time.
-    Psync,
-}
-
-impl Io {
-    /// As written in a suite.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::IoUring => "io_uring",
-            Self::Psync => "psync",
-        }
-    }
-}
-
 /// What really runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent fact, as data")]
 pub struct How {
-    /// Which calls carry the operations.
-    pub io: Io,
+    /// `io_uring` carries the operations; else `pread` and `pwrite`, one at a time.
+    pub io_uring: bool,
     /// Files are registered with the ring.
     pub registered_files: bool,
     /// Buffers are registered with the ring.
@@ -41,23 +22,9 @@ pub struct How {
     pub why_not: Vec<String>,
 }
 
-impl How {
-    pub(crate) fn psync() -> Self {
-        Self {
-            io: Io::Psync,
-            registered_files: false,
-            registered_buffers: false,
-            sqpoll: false,
-            iopoll: false,
-            flags: "",
-            why_not: Vec::new(),
-        }
-    }
-}
-
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.io.as_str())?;
+        f.write_str(if self.io_uring { "io_uring" } else { "psync" })?;
         let parts = [
             (self.registered_files, "registered files"),
             (self.registered_buffers, "registered buffers"),

@@ -20,7 +20,7 @@ pub mod ring;
 mod session;
 mod uring;
 
-pub use blocks::alignment;
+pub use blocks::{alignment, open_when_free};
 pub use drive::Drive;
-pub use how::{How, Io};
+pub use how::How;
 pub use ring::{Ring, Setup};

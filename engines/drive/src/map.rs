@@ -1,18 +1,15 @@
 //! A file in memory, for `io = mmap`: reads are page faults.
 #![expect(unsafe_code, reason = "the mapping of a file")]
 
-use kvdyno_engine::{Error, ErrorClass, Result};
-use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
+use kvdyno_engine::{Error, Result};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fs::File;
-use std::io;
-use std::ptr::NonNull;
 use std::sync::{PoisonError, RwLock};
 
 /// The first bytes of a file, shared with its page cache, without readahead (`MADV_RANDOM`).
 #[derive(Debug)]
 pub(crate) struct Map {
-    start: NonNull<u8>,
-    bytes: usize,
+    memory: MmapRaw,
     /// Blocks share one by their offsets, so that nobody reads what another is storing.
     locks: Box<[RwLock<()>]>,
 }
@@ -20,40 +17,23 @@ pub(crate) struct Map {
 /// Two threads seldom meet at one lock of so many.
 const LOCKS: usize = 1 << 12;
 
-// SAFETY: the mapping belongs to no thread, and stays until the map is dropped.
-unsafe impl Send for Map {}
-// SAFETY: as above; blocks are read and stored under their locks.
-unsafe impl Sync for Map {}
-
 impl Map {
     pub(crate) fn new(file: &File, bytes: u64, read_only: bool) -> Result<Self> {
-        let failed = |error| Error::from(io::Error::from(error)).context("mapping the file");
-        let length = usize::try_from(bytes).unwrap_or(usize::MAX);
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
-        let start = unsafe {
-            mmap(
-                std::ptr::null_mut(),
-                length,
-                if read_only { ProtFlags::READ } else { ProtFlags::READ | ProtFlags::WRITE },
-                MapFlags::SHARED,
-                file,
-                0,
-            )
-        };
-        let start = NonNull::new(start.map_err(failed)?.cast::<u8>())
-            .ok_or_else(|| Error::new(ErrorClass::Memory, "mapping the file: no address"))?;
-        let locks = (0..LOCKS).map(|_| RwLock::new(())).collect();
-        let map = Self { start, bytes: length, locks };
-        // SAFETY: the mapping is ours and as long.
-        unsafe { madvise(start.as_ptr().cast(), length, Advice::Random) }.map_err(failed)?;
-        Ok(map)
+        let failed = |error| Error::from(error).context("mapping the file");
+        let mut options = MmapOptions::new();
+        options.len(usize::try_from(bytes).unwrap_or(usize::MAX));
+        let memory =
+            if read_only { options.map_raw_read_only(file) } else { options.map_raw(file) };
+        let memory = memory.map_err(failed)?;
+        memory.advise(Advice::Random).map_err(failed)?;
+        Ok(Self { memory, locks: (0..LOCKS).map(|_| RwLock::new(())).collect() })
     }
 
     fn address(&self, offset: u64, bytes: usize) -> *mut u8 {
         let (offset, end) = (offset as usize, offset as usize + bytes);
-        assert!(end <= self.bytes, "byte {end} of {}", self.bytes);
+        assert!(end <= self.memory.len(), "byte {end} of {}", self.memory.len());
         // SAFETY: within the mapping, as just checked.
-        unsafe { self.start.as_ptr().add(offset) }
+        unsafe { self.memory.as_mut_ptr().add(offset) }
     }
 
     /// Shows a block where it lies in the page cache.
@@ -83,17 +63,7 @@ impl Map {
 
     /// Waits until a block that was stored is on stable storage.
     pub(crate) fn flush(&self, offset: u64, bytes: usize) -> Result<()> {
-        let start = offset - offset % rustix::param::page_size() as u64;
-        let length = bytes + (offset - start) as usize;
-        // SAFETY: within the mapping, from the beginning of a page.
-        unsafe { msync(self.address(start, length).cast(), length, MsyncFlags::SYNC) }
-            .map_err(|error| Error::from(io::Error::from(error)).context("msync"))
-    }
-}
-
-impl Drop for Map {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made; slices of it cannot outlive the map.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+        let flushed = self.memory.flush_range(offset as usize, bytes);
+        flushed.map_err(|error| Error::from(error).context("msync"))
     }
 }

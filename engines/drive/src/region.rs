@@ -1,9 +1,8 @@
 //! One piece of anonymous memory, cut into equal buffers that begin on a page.
 #![expect(unsafe_code, reason = "memory from mmap, which the kernel writes into")]
 
-use kvdyno_engine::{Error, ErrorClass, Result};
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::ptr::NonNull;
+use kvdyno_engine::{Error, Result};
+use memmap2::{Advice, MmapMut, MmapRaw};
 
 /// The largest page that a drive's transfers profit from.
 const HUGE: usize = 2 << 20;
@@ -11,7 +10,9 @@ const HUGE: usize = 2 << 20;
 /// Equal buffers, each beginning on a page of memory.
 #[derive(Debug)]
 pub(crate) struct Region {
-    start: NonNull<u8>,
+    /// Of `memory`, once there.
+    start: *mut u8,
+    memory: Option<MmapRaw>,
     stride: usize,
     bytes: usize,
     count: u32,
@@ -19,39 +20,27 @@ pub(crate) struct Region {
 
 impl Region {
     pub(crate) fn new(count: u32, bytes: usize) -> Result<Self> {
-        let page = rustix::param::page_size();
-        let stride = bytes.max(1).next_multiple_of(page);
-        let length = stride.checked_mul(count.max(1) as usize).ok_or_else(|| {
-            Error::new(ErrorClass::Invalid, format!("{count} buffers of {bytes} bytes"))
-        })?;
-        let context =
-            |error| Error::from(std::io::Error::from(error)).context("mapping the buffers");
-        // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
-        let start = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                length,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-        };
-        let start = NonNull::new(start.map_err(context)?.cast::<u8>())
-            .ok_or_else(|| Error::new(ErrorClass::Memory, "mapping the buffers: no address"))?;
-        let region = Self { start, stride, bytes, count };
+        let stride = bytes.max(1).next_multiple_of(rustix::param::page_size());
+        let length = stride.checked_mul(count.max(1) as usize);
+        let length =
+            length.ok_or_else(|| Error::invalid(format!("{count} buffers of {bytes} bytes")))?;
+        let mut memory = MmapMut::map_anon(length)
+            .map_err(|error| Error::from(error).context("mapping the buffers"))?;
         if length >= HUGE {
-            // SAFETY: the mapping is ours and as long. Without huge pages it is as good, slower.
-            let _ = unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxHugepage) };
+            // Without huge pages it is as good, slower.
+            let _ = memory.advise(Advice::HugePage);
         }
-        // SAFETY: the mapping is ours, as long, and zero already: this only brings the pages in.
-        unsafe { start.as_ptr().write_bytes(0, length) };
-        Ok(region)
+        // Zero already: this only brings the pages in.
+        memory.fill(0);
+        let memory = MmapRaw::from(memory);
+        Ok(Self { start: memory.as_mut_ptr(), memory: Some(memory), stride, bytes, count })
     }
 
     /// Where a buffer begins. The memory stays there until the region is dropped.
     pub(crate) fn address(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.count, "buffer {slot} of {}", self.count);
         // SAFETY: within the mapping, as just checked.
-        unsafe { self.start.as_ptr().add(slot as usize * self.stride) }
+        unsafe { self.start.add(slot as usize * self.stride) }
     }
 
     /// Where `bytes` of a buffer begin, `done` bytes into it.
@@ -98,16 +87,6 @@ impl Region {
 
     /// Gives the memory up for good, where the kernel may still write to it.
     pub(crate) fn leak(&mut self) {
-        self.stride = 0;
-    }
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        let length = self.stride * self.count.max(1) as usize;
-        if length > 0 {
-            // SAFETY: the mapping that `new` made; slices of it cannot outlive the region.
-            let _ = unsafe { munmap(self.start.as_ptr().cast(), length) };
-        }
+        std::mem::forget(self.memory.take());
     }
 }

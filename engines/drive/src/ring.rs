@@ -4,7 +4,7 @@
 use crate::how::How;
 use crate::region::Region;
 use crate::uring::Uring;
-use kvdyno_engine::{Error, ErrorClass, Result};
+use kvdyno_engine::{Error, Result};
 use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -104,12 +104,13 @@ impl Ring {
     pub fn psync(files: &[File], setup: &Setup) -> Result<Self> {
         let (depth, bytes) = (setup.depth.max(1), setup.block_bytes);
         if bytes == 0 || u32::try_from(bytes).is_err() {
-            let what = format!("a buffer of {bytes} bytes: from 1 to {}", u32::MAX);
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(format!(
+                "a buffer has {bytes} bytes, expected 1 to {}",
+                u32::MAX
+            )));
         }
         if depth > DEPTH_MAX {
-            let what = format!("{depth} operations in flight: at most {DEPTH_MAX}");
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(format!("depth is {depth}, expected at most {DEPTH_MAX}")));
         }
         let idle = Flight { kind: Kind::Flush, file: 0, offset: 0, bytes: 0 };
         Ok(Self {
@@ -118,7 +119,7 @@ impl Ring {
             files: files.iter().map(File::try_clone).collect::<io::Result<_>>()?,
             slots: vec![Slot { flight: idle, done: 0, busy: false }; depth as usize],
             open: 0,
-            how: How::psync(),
+            how: How::default(),
             _stays_with_its_thread: PhantomData,
         })
     }
@@ -165,17 +166,13 @@ impl Ring {
         self.queue(slot, Flight { kind: Kind::Write, file, offset, bytes })
     }
 
-    /// Queues a write that is on stable storage when it is answered (`RWF_DSYNC`): the kernel
-    /// writes with FUA where the drive has it and no metadata changed, else it flushes after.
+    /// Queues a write to the first file. `durable`: it is on stable storage when it is answered
+    /// (`RWF_DSYNC`): the kernel writes with FUA where the drive has it and no metadata changed,
+    /// else it flushes after.
     #[inline]
-    pub fn write_durable(
-        &mut self,
-        slot: u32,
-        file: usize,
-        offset: u64,
-        bytes: usize,
-    ) -> Result<()> {
-        self.queue(slot, Flight { kind: Kind::DurableWrite, file, offset, bytes })
+    pub fn write_as(&mut self, durable: bool, slot: u32, offset: u64, bytes: usize) -> Result<()> {
+        let kind = if durable { Kind::DurableWrite } else { Kind::Write };
+        self.queue(slot, Flight { kind, file: 0, offset, bytes })
     }
 
     /// Queues an `fdatasync`; it covers writes that were answered before it was sent. A ring that
@@ -376,7 +373,7 @@ fn misuse(slot: u32, flight: &Flight) -> Error {
         words(flight),
         flight.file
     );
-    Error::new(ErrorClass::Invalid, what)
+    Error::invalid(what)
 }
 
 #[cfg(test)]

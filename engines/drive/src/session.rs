@@ -73,27 +73,11 @@ impl<'e> DriveSession<'e> {
         }
         let (bytes, block) = (value.len(), self.drive.block_bytes);
         let what = if self.drive.asked.read_only {
-            "option read_only: it was opened for reading".to_owned()
+            "option read_only is on: nothing can be written".to_owned()
         } else {
-            format!("a value of {bytes} bytes: a block has {block}")
+            format!("the value has {bytes} bytes, a block has {block}")
         };
-        Err(Error::new(ErrorClass::Invalid, what))
-    }
-
-    /// Queues the write of slot's buffer under the durability class.
-    #[inline]
-    fn queue_write(
-        ring: &mut Ring,
-        durable: bool,
-        slot: u32,
-        offset: u64,
-        bytes: usize,
-    ) -> Result<()> {
-        if durable {
-            ring.write_durable(slot, 0, offset, bytes)
-        } else {
-            ring.write(slot, 0, offset, bytes)
-        }
+        Err(Error::invalid(what))
     }
 
     /// Blocks of a batch that follow each other go as one write; what overlaps one that is in
@@ -155,7 +139,7 @@ impl Runs {
             return Ok(());
         }
         let (slot, start, bytes) = (self.slot, self.start, self.bytes);
-        DriveSession::queue_write(ring, self.durable, slot, start, bytes)?;
+        ring.write_as(self.durable, slot, start, bytes)?;
         ring.send()?;
         self.in_flight[slot as usize] = Some((start, start + bytes as u64));
         self.bytes = 0;
@@ -219,7 +203,7 @@ impl Session for DriveSession<'_> {
             Carrier::Ring(ring) => {
                 alone(ring)?;
                 ring.buffer_mut(0).copy_from_slice(value);
-                Self::queue_write(ring, durable, 0, offset, value.len())?;
+                ring.write_as(durable, 0, offset, value.len())?;
                 wait(ring)
             }
         }
@@ -294,7 +278,7 @@ impl Session for DriveSession<'_> {
         self.accepts(value)?;
         let ring = self.pipeline()?;
         ring.buffer_mut(ticket).copy_from_slice(value);
-        Self::queue_write(ring, durable, ticket, offset, value.len())?;
+        ring.write_as(durable, ticket, offset, value.len())?;
         self.lookups[ticket as usize] = false;
         Ok(())
     }
@@ -328,13 +312,12 @@ fn alone(ring: &Ring) -> Result<()> {
     if ring.open() == 0 {
         return Ok(());
     }
-    Err(Error::new(ErrorClass::Invalid, "a call that waits, while operations are in flight"))
+    Err(Error::invalid("a synchronous call while operations are in flight"))
 }
 
 #[cold]
 fn one_at_a_time(calls: Calls) -> Error {
     let io = if calls == Calls::Mmap { "mmap" } else { "psync" };
-    let what =
-        format!("io = {io} does one operation at a time; operations in flight need io_uring");
+    let what = format!("io = {io} is synchronous and ignores `depth`; set io = io_uring");
     Error::new(ErrorClass::Unsupported, what)
 }

@@ -2,7 +2,7 @@
 //! entries are filled in. Which buffers are whose is `ring`'s.
 #![expect(unsafe_code, reason = "entries hold addresses that the kernel writes to")]
 
-use crate::how::{How, Io};
+use crate::how::How;
 use crate::region::Region;
 use crate::ring::{Flight, Kind, Setup};
 use io_uring::{Builder, IoUring, cqueue, opcode, squeue, types};
@@ -49,17 +49,16 @@ impl Uring {
         loop {
             let (ring, flags) = match build(&asked) {
                 Ok(built) => built,
-                Err(error) if asked.sqpoll => {
-                    why_not.push(format!("no SQPOLL: {error}"));
-                    asked.sqpoll = false;
+                Err(error) => {
+                    let (word, asked) = match (asked.sqpoll, asked.iopoll) {
+                        (true, _) => ("SQPOLL", &mut asked.sqpoll),
+                        (_, true) => ("IOPOLL", &mut asked.iopoll),
+                        _ => return Err(refusal(&error)),
+                    };
+                    why_not.push(format!("no {word}: {error}"));
+                    *asked = false;
                     continue;
                 }
-                Err(error) if asked.iopoll => {
-                    why_not.push(format!("no IOPOLL: {error}"));
-                    asked.iopoll = false;
-                    continue;
-                }
-                Err(error) => return Err(refusal(&error)),
             };
             let mut uring =
                 Self { ring: Ringed(ring), registered_buffers: false, registered_files: false };
@@ -79,7 +78,7 @@ impl Uring {
                 continue;
             }
             let how = How {
-                io: Io::IoUring,
+                io_uring: true,
                 registered_files: uring.registered_files,
                 registered_buffers: uring.registered_buffers,
                 sqpoll: asked.sqpoll,

@@ -1,6 +1,6 @@
 //! A phase of a job as fio's command line.
 
-use kvdyno_engine::{Durability, Error, ErrorClass, Place, Result};
+use kvdyno_engine::{Durability, Error, Place, Result};
 use kvdyno_record::protocol::Job;
 use kvdyno_record::workload::{Choice, Drive, MixEntry, Op, Role};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const FILE: &str = "drive";
 /// fio's arguments for a phase of one role, which reads and writes whole blocks.
 pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<String>> {
     let [role] = drive.roles.as_slice() else {
-        return Err(invalid("fio does the work of one role"));
+        return Err(Error::invalid("fio runs phases of one role"));
     };
     let mut arguments = vec![
         "--name=kvdyno".to_owned(),
@@ -35,7 +35,8 @@ pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<Strin
         "--output-format=json+".to_owned(),
     ];
     let nanoseconds = drive.ends.duration_ns.filter(|_| drive.ends.operations.is_none());
-    let nanoseconds = nanoseconds.ok_or_else(|| invalid("fio works for a time, not a count"))?;
+    let nanoseconds = nanoseconds
+        .ok_or_else(|| Error::invalid("fio needs a `duration` and takes no `operations`"))?;
     arguments.push("--time_based=1".to_owned());
     arguments.push(format!("--runtime={}us", nanoseconds / 1_000));
     arguments.extend(share(role));
@@ -45,20 +46,12 @@ pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<Strin
 
 /// Where the blocks are.
 pub(crate) fn path(place: &Place) -> Result<PathBuf> {
-    match place {
-        Place::Directory(folder) => Ok(folder.join(FILE)),
-        Place::Device(path) => Ok(path.clone()),
-        Place::Server(_) => Err(invalid("fio works on a device, or on a file in a directory")),
-    }
+    place.blocks(FILE)
 }
 
 /// As one name: fio takes a `:` for the end of a file's name and the beginning of the next.
 fn one_name(path: &Path) -> String {
     path.display().to_string().replace(':', "\\:")
-}
-
-fn invalid(what: &str) -> Error {
-    Error::new(ErrorClass::Invalid, what)
 }
 
 fn weight(role: &Role, is: impl Fn(&MixEntry) -> bool) -> f64 {
@@ -70,7 +63,7 @@ fn pattern(role: &Role) -> Result<&'static str> {
     let ordered = role.mix.iter().all(|entry| entry.keys == Choice::Sequential);
     let known = role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update));
     if !known || role.rate.is_some() || !(random || ordered) {
-        return Err(invalid("fio reads and writes blocks, all at random or all in order"));
+        return Err(Error::invalid("fio reads and writes blocks, all at random or all in order"));
     }
     let reads = weight(role, |entry| entry.op == Op::Get) > 0.0;
     let writes = weight(role, |entry| entry.op == Op::Update) > 0.0;

@@ -45,11 +45,16 @@ pub(crate) fn run(job: &Job) -> io::Result<ExitCode> {
 
 fn all(job: &Job, current: &mut Option<u32>) -> Result<()> {
     if job.protocol != kvdyno_record::PROTOCOL {
-        return Err(Error::new(ErrorClass::Invalid, "worker and program are of two versions"));
+        return Err(Error::invalid(format!(
+            "the program speaks protocol {}, this worker {}; build both from one version",
+            job.protocol,
+            kvdyno_record::PROTOCOL
+        )));
     }
     if !path(&job.place)?.exists() {
-        let what = "there is no file of blocks: a case of engine drive makes it";
-        return Err(Error::new(ErrorClass::Invalid, what));
+        return Err(Error::invalid(
+            "there is no file of blocks; a case of engine `drive` must run first",
+        ));
     }
     let mut case = Case::begin(job)?;
     opened()?;
@@ -140,8 +145,7 @@ impl<'j> Case<'j> {
             Work::Evict => self.evict()?,
             Work::Warmup(drive) | Work::Measure(drive) => self.drive(index, phase, drive)?,
             work => {
-                let what = format!("fio has no {} phase", work.kind());
-                return Err(Error::new(ErrorClass::Invalid, what));
+                return Err(Error::invalid(format!("fio has no {} phase", work.kind())));
             }
         };
         let role = |drive: &Drive| drive.roles.first().cloned();

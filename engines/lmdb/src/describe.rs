@@ -3,8 +3,8 @@
 use crate::library::{self, ffi};
 use crate::raw;
 use kvdyno_engine::{
-    BatchKind, Capabilities, DataShape, Description, Durability, Error, ErrorClass, OptionKind,
-    OptionSpec, Options, Planning, Result, Value,
+    BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
+    Planning, Result,
 };
 use std::collections::BTreeMap;
 
@@ -31,96 +31,78 @@ pub(crate) fn description() -> Description {
 }
 
 fn capabilities() -> Capabilities {
-    let durability = BTreeMap::from([
-        (
-            Durability::None,
-            "MDB_NOSYNC, and MDB_WRITEMAP unless writemap = off: pages are changed in the shared \
-             map, never flushed; a power loss can damage the file"
-                .to_owned(),
-        ),
-        (
-            Durability::Async,
-            "MDB_NOSYNC: pages are written to the page cache at commit, never flushed; the file \
-             survives the process, a power loss can damage it (metasync = false: MDB_NOMETASYNC \
-             in its place, data flushed at commit, a power loss undoes the last transaction)"
-                .to_owned(),
-        ),
-        (
-            Durability::Commit,
-            "no flag: each commit flushes data, then the meta page, before it returns".to_owned(),
-        ),
-    ]);
     Capabilities {
-        durability,
         places: library::PLACES.to_vec(),
         delete: true,
         scan_forward: true,
         scan_reverse: true,
-        native_multiget: false,
         batch: BatchKind::Atomic,
         atomic_read_modify_write: true,
         concurrent_writers: Some(1),
-        measures_the_harness: false,
-        external_processes: false,
-        numbered_keys_only: false,
-        pipelined: false,
-        bare_drive: false,
-        library: false,
         key_bytes_max: Some(511),
         value_bytes_max: Some(u64::from(u32::MAX)),
+        ..Capabilities::least([
+            (
+                Durability::None,
+                "MDB_NOSYNC, and MDB_WRITEMAP unless writemap = off: pages are changed in the \
+                 shared map, never flushed; a power loss can damage the file",
+            ),
+            (
+                Durability::Async,
+                "MDB_NOSYNC: pages are written to the page cache at commit, never flushed; the \
+                 file survives the process, a power loss can damage it (metasync = false: \
+                 MDB_NOMETASYNC in its place, data flushed at commit, a power loss undoes the last \
+                 transaction)",
+            ),
+            (
+                Durability::Commit,
+                "no flag: each commit flushes data, then the meta page, before it returns",
+            ),
+        ])
     }
 }
 
 fn options() -> Vec<OptionSpec> {
-    let words =
-        |of: &[&str]| OptionKind::Choice { of: of.iter().map(ToString::to_string).collect() };
-    let (yes, no) = (Value::Boolean(true), Value::Boolean(false));
     vec![
-        OptionSpec::new(
+        OptionSpec::bytes(
             "map_size",
-            OptionKind::Bytes,
-            Value::Integer(0),
+            0,
             "Size of the memory map, the most the file can grow to; 0: from the size of the data, \
              with room for copies (on a raw device: all of it).",
         ),
-        OptionSpec::new(
+        OptionSpec::flag(
             "readahead",
-            OptionKind::Boolean,
-            no,
+            false,
             "Leave the kernel's readahead on; off is MDB_NORDAHEAD, without which random reads of \
              data larger than memory can be many times slower.",
         ),
-        OptionSpec::new(
+        OptionSpec::words(
             "writemap",
-            words(&["auto", "on", "off"]),
-            Value::Text("auto".to_owned()),
+            &["auto", "on", "off"],
             "MDB_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. A \
              full volume then kills the process (SIGBUS).",
         ),
-        OptionSpec::new(
+        OptionSpec::flag(
             "metasync",
-            OptionKind::Boolean,
-            yes.clone(),
+            true,
             "Off is MDB_NOMETASYNC in place of MDB_NOSYNC, in class async only: the meta page is \
              flushed by the next commit.",
         ),
-        OptionSpec::new(
+        OptionSpec::flag(
             "meminit",
-            OptionKind::Boolean,
-            yes.clone(),
+            true,
             "Clear the unused parts of pages before they are written; off is MDB_NOMEMINIT.",
         ),
-        OptionSpec::new(
+        OptionSpec::flag(
             "append",
-            OptionKind::Boolean,
-            yes,
+            true,
             "Put with MDB_APPEND as long as a session's keys ascend past the last one: full pages \
              instead of half full ones in a sequential load.",
         ),
-        OptionSpec::new(
+        OptionSpec::count(
             "maxreaders",
-            OptionKind::Integer { min: 0, max: 1 << 20 },
-            Value::Integer(0),
+            1 << 20,
+            0,
             "Slots in the reader table; 0: enough for all sessions.",
         ),
     ]
@@ -137,8 +119,9 @@ pub(crate) fn flags(options: &Options) -> Result<u32> {
         (Durability::None | Durability::Async, true) => ffi::MDB_NOSYNC,
         (class, false) => {
             let class = class.as_str();
-            let what = format!("metasync = false is for durability async, not {class}");
-            return Err(Error::new(ErrorClass::Invalid, what));
+            return Err(Error::invalid(format!(
+                "metasync = false is for durability async, not {class}"
+            )));
         }
     };
     let writemap = match options.text("writemap")? {

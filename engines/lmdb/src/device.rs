@@ -37,12 +37,11 @@ impl Device {
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_EXCL).open(path);
         let mut claim = opened.map_err(|error| not_claimed(path, &error))?;
         if !claim.metadata()?.file_type().is_block_device() {
-            let what = format!(
+            return Err(Error::invalid(format!(
                 "{} is not a block device: LMDB takes a directory or a block device (a file can \
                  be made one with losetup)",
                 path.display()
-            );
-            return Err(Error::new(ErrorClass::Invalid, what));
+            )));
         }
         let bytes = claim.seek(SeekFrom::End(0))?;
         let blank = is_blank(path, &claim, bytes)?;
@@ -108,7 +107,7 @@ fn not_claimed(path: &Path, error: &std::io::Error) -> Error {
             "{path} is in use: mounted, swap, part of a RAID or volume group, or claimed by \
              another program; see `lsblk {path}`"
         );
-        return Error::new(ErrorClass::Invalid, what);
+        return Error::invalid(what);
     }
     Error::new(ErrorClass::Io, format!("failed to open {path}: {error}"))
 }
@@ -126,11 +125,10 @@ fn is_blank(path: &Path, device: &File, bytes: u64) -> Result<bool> {
         return Ok(false);
     }
     let path = path.display();
-    let what = format!(
+    Err(Error::invalid(format!(
         "{path} holds something that is not an LMDB database, and is not overwritten; if it may \
          be lost: dd if=/dev/zero of={path} bs=1M count=1 conv=fsync"
-    );
-    Err(Error::new(ErrorClass::Invalid, what))
+    )))
 }
 
 /// As LMDB knows one (`mdb_env_read_header` in mdb.c): a flag in the page's header, and the magic

@@ -155,7 +155,7 @@ impl LmdbSession<'_> {
 impl Session for LmdbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.reader.get(key, seen)
+        self.reader.renewed(|snapshot| snapshot.get(key).map(seen))
     }
 
     #[inline]
@@ -174,11 +174,19 @@ impl Session for LmdbSession<'_> {
         limit: u64,
         seen: impl FnMut(&[u8], &[u8]),
     ) -> Result<u64> {
-        self.reader.scan(from, direction, limit, seen)
+        self.reader.renewed(|snapshot| snapshot.scan(from, direction, limit, seen))
     }
 
-    fn multiget(&mut self, keys: &[&[u8]], seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
-        self.reader.multiget(keys, seen)
+    /// All from one snapshot.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.reader.renewed(|snapshot| {
+            let mut keys = keys.iter().enumerate();
+            keys.try_for_each(|(index, key)| snapshot.get(key).map(|value| seen(index, value)))
+        })
     }
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {

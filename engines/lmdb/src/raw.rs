@@ -26,7 +26,7 @@ unsafe impl Sync for Env {}
 impl Env {
     pub(crate) fn open(path: &Path, flags: u32, map_bytes: u64, readers: u32) -> Result<Self> {
         let path = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| Error::new(ErrorClass::Invalid, "the path holds a zero byte"))?;
+            .map_err(|_| Error::invalid("the path holds a zero byte"))?;
         let mut env = null_mut();
         // SAFETY: `env` is an out parameter. From here on the handle is owned by `opened`, whose
         // drop closes it on every early return, as lmdb.h demands even after a failed open.
@@ -155,36 +155,31 @@ pub(crate) struct Reader<'e> {
     env: PhantomData<&'e Env>,
 }
 
-impl Reader<'_> {
+impl<'e> Reader<'e> {
+    /// Looks at the newest commit, and parks the transaction again. What is shown of the map cannot
+    /// leave `look`: it borrows the snapshot.
     #[inline]
-    pub(crate) fn get<R>(
+    pub(crate) fn renewed<R>(
         &mut self,
-        key: &[u8],
-        seen: impl FnOnce(Option<&[u8]>) -> R,
+        look: impl FnOnce(&mut Snapshot<'_, 'e>) -> Result<R>,
     ) -> Result<R> {
-        self.renew()?;
-        // SAFETY: the transaction is live until `mdb_txn_reset` below; the value points into the
-        // map and is not used after that.
-        let result = unsafe { lookup(self.txn, self.dbi, key) }.map(seen);
+        // SAFETY: the transaction was reset by the call before.
+        check("mdb_txn_renew", unsafe { ffi::mdb_txn_renew(self.txn) })?;
+        let result = look(&mut Snapshot(self));
         // SAFETY: the transaction is live.
         unsafe { ffi::mdb_txn_reset(self.txn) };
         result
     }
+}
 
-    /// As [`kvdyno_engine::Session::multiget`], all from one snapshot.
-    pub(crate) fn multiget(
-        &mut self,
-        keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        self.renew()?;
-        let result = keys.iter().enumerate().try_for_each(|(index, key)| {
-            // SAFETY: as in `get`.
-            unsafe { lookup(self.txn, self.dbi, key) }.map(|value| seen(index, value))
-        });
-        // SAFETY: the transaction is live.
-        unsafe { ffi::mdb_txn_reset(self.txn) };
-        result
+/// A reader while its transaction is live.
+pub(crate) struct Snapshot<'r, 'e>(&'r mut Reader<'e>);
+
+impl Snapshot<'_, '_> {
+    #[inline]
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        // SAFETY: the transaction is live as long as the snapshot, and only reads.
+        unsafe { lookup(self.0.txn, self.0.dbi, key) }
     }
 
     pub(crate) fn scan(
@@ -192,25 +187,11 @@ impl Reader<'_> {
         from: &[u8],
         direction: Direction,
         limit: u64,
-        seen: impl FnMut(&[u8], &[u8]),
-    ) -> Result<u64> {
-        self.renew()?;
-        // SAFETY: the transaction is live, and the cursor belongs to it.
-        let renewed =
-            check("mdb_cursor_renew", unsafe { ffi::mdb_cursor_renew(self.txn, self.cursor) });
-        let result = renewed.and_then(|()| self.walk(from, direction, limit, seen));
-        // SAFETY: the transaction is live.
-        unsafe { ffi::mdb_txn_reset(self.txn) };
-        result
-    }
-
-    fn walk(
-        &mut self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
         mut seen: impl FnMut(&[u8], &[u8]),
     ) -> Result<u64> {
+        // SAFETY: the transaction is live, and the cursor belongs to it.
+        let renewed = unsafe { ffi::mdb_cursor_renew(self.0.txn, self.0.cursor) };
+        check("mdb_cursor_renew", renewed)?;
         let (mut key, mut value) = (val(from), val(&[]));
         let mut shown = 0;
         if limit == 0 {
@@ -219,8 +200,12 @@ impl Reader<'_> {
         // SAFETY: cursor and transaction are live during the walk; LMDB leaves in `key` and `value`
         // slices of the map that last until the next call on the cursor.
         unsafe {
-            let mut rc =
-                ffi::mdb_cursor_get(self.cursor, &raw mut key, &raw mut value, ffi::MDB_SET_RANGE);
+            let mut rc = ffi::mdb_cursor_get(
+                self.0.cursor,
+                &raw mut key,
+                &raw mut value,
+                ffi::MDB_SET_RANGE,
+            );
             let step = match direction {
                 Direction::Forward => ffi::MDB_NEXT,
                 Direction::Reverse => {
@@ -255,13 +240,7 @@ impl Reader<'_> {
         op: ffi::MDB_cursor_op,
     ) -> c_int {
         // SAFETY: the caller's promise.
-        unsafe { ffi::mdb_cursor_get(self.cursor, key, value, op) }
-    }
-
-    #[inline]
-    fn renew(&mut self) -> Result<()> {
-        // SAFETY: the transaction was reset by the call before.
-        check("mdb_txn_renew", unsafe { ffi::mdb_txn_renew(self.txn) })
+        unsafe { ffi::mdb_cursor_get(self.0.cursor, key, value, op) }
     }
 }
 
@@ -411,13 +390,6 @@ pub(crate) fn version() -> String {
 
 /// Bytes an unprivileged process may still write on the volume of `path`.
 pub(crate) fn free_bytes(path: &Path) -> Result<u64> {
-    let path = CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Error::new(ErrorClass::Invalid, "the path holds a zero byte"))?;
-    // SAFETY: a struct of integers, for which zeros are a value.
-    let mut volume: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: `path` is a C string, `volume` an out parameter.
-    if unsafe { libc::statvfs(path.as_ptr(), &raw mut volume) } != 0 {
-        return Err(std::io::Error::last_os_error().into());
-    }
+    let volume = rustix::fs::statvfs(path).map_err(std::io::Error::from)?;
     Ok(volume.f_bavail * volume.f_frsize)
 }

@@ -7,8 +7,8 @@ use crate::script::Script;
 use crate::store::Store;
 use kvdyno_engine::{
     BatchKind, Capabilities, Counters, DataShape, Description, Direction, Durability, Engine,
-    EngineEvent, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, PlaceKind, Planning,
-    Result, Session, Settled, Value, Write,
+    EngineEvent, Error, ErrorClass, OptionSpec, Options, Place, Planning, Result, Session, Settled,
+    Write,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -36,23 +36,14 @@ impl Engine for Null {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             build: BTreeMap::new(),
             capabilities: Capabilities {
-                durability: durability.map(|class| (class, "nothing is written".to_owned())).into(),
-                places: vec![PlaceKind::Directory],
                 delete: true,
                 scan_forward: true,
                 scan_reverse: true,
                 native_multiget: true,
                 batch: BatchKind::Atomic,
-                atomic_read_modify_write: false,
-                concurrent_writers: None,
                 measures_the_harness: true,
-                external_processes: false,
-                numbered_keys_only: false,
                 pipelined: true,
-                bare_drive: false,
-                library: false,
-                key_bytes_max: None,
-                value_bytes_max: None,
+                ..Capabilities::least(durability.map(|class| (class, "nothing is written")))
             },
             options: options(),
             planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 1 << 20 },
@@ -101,43 +92,39 @@ impl Engine for Null {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.script.take_events()
+        self.script.events.take()
     }
 }
 
 fn options() -> Vec<OptionSpec> {
-    let integer = |name: &str, max: u64, help: &str| {
-        OptionSpec::new(name, OptionKind::Integer { min: 0, max }, Value::Integer(0), help)
-    };
+    let count = |name: &str, max: u64, help: &str| OptionSpec::count(name, max, 0, help);
     vec![
-        integer("latency_ns", 1_000_000_000, "Busy-wait in each operation."),
-        integer(
+        count("latency_ns", 1_000_000_000, "Busy-wait in each operation."),
+        count(
             "lose_permille",
             1000,
             "Of the keys, by a hash, that are never found: a harness must notice.",
         ),
-        integer(
+        count(
             "fail_permille",
             1000,
             "Of the operations, evenly spread, that return an error of class other.",
         ),
-        integer(
+        count(
             "pause_at_op",
             u64::MAX,
             "The operation, counted over all sessions from 1, that takes pause_ms; 0: none.",
         ),
-        integer("pause_ms", u64::MAX, "Length of that one pause."),
-        integer("hang_at_op", u64::MAX, "The operation that never returns; 0: none."),
-        OptionSpec::new(
+        count("pause_ms", u64::MAX, "Length of that one pause."),
+        count("hang_at_op", u64::MAX, "The operation that never returns; 0: none."),
+        OptionSpec::bytes(
             "memory_bytes",
-            OptionKind::Bytes,
-            Value::Integer(0),
+            0,
             "Memory allocated and touched at open, to meet a RAM limit.",
         ),
-        OptionSpec::new(
+        OptionSpec::words(
             "store",
-            OptionKind::Choice { of: vec!["none".to_owned(), "memory".to_owned()] },
-            Value::Text("none".to_owned()),
+            &["none", "memory"],
             "memory: records are kept in an ordered map, and in one file when closed.",
         ),
     ]

@@ -1,9 +1,8 @@
 //! Misbehaviour on request: slowness, lost keys, failures, a pause, a hang.
 
-use kvdyno_engine::{Counters, Edge, EngineEvent, Error, ErrorClass, EventKind, Options, Result};
-use std::sync::Mutex;
+use kvdyno_engine::{Counters, Edge, Error, ErrorClass, EventKind, EventLog, Options, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What to do to operations, and how many there were.
 #[derive(Debug)]
@@ -16,7 +15,7 @@ pub(crate) struct Script {
     /// What [`busy_wait`] is called with so that it takes `latency_ns` on average.
     wait: Option<Duration>,
     operations: AtomicU64,
-    events: Mutex<Vec<EngineEvent>>,
+    pub(crate) events: EventLog,
 }
 
 impl Script {
@@ -30,7 +29,7 @@ impl Script {
             hang_at_op: options.integer("hang_at_op")?,
             wait: (latency > Duration::ZERO).then(|| calibrated(latency)),
             operations: AtomicU64::new(0),
-            events: Mutex::default(),
+            events: EventLog::default(),
         })
     }
 
@@ -45,10 +44,6 @@ impl Script {
         self.operations.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn take_events(&self) -> Vec<EngineEvent> {
-        self.events.lock().map(|mut events| std::mem::take(&mut *events)).unwrap_or_default()
-    }
-
     /// What happens to the next operation.
     pub(crate) fn step(&self) -> Result<()> {
         let number = self.operations.fetch_add(1, Ordering::Relaxed) + 1;
@@ -58,9 +53,9 @@ impl Script {
             }
         }
         if number == self.pause_at_op {
-            self.tell(Edge::Begin);
+            self.events.tell(EventKind::Stall, Edge::Begin, Counters::new());
             std::thread::sleep(self.pause);
-            self.tell(Edge::End);
+            self.events.tell(EventKind::Stall, Edge::End, Counters::new());
         }
         if let Some(wait) = self.wait {
             busy_wait(wait);
@@ -76,18 +71,6 @@ impl Script {
     /// Whether `key` is one of the lost: the same keys every time.
     pub(crate) fn loses(&self, key: &[u8]) -> bool {
         self.lose_permille > 0 && hash(key) % 1000 < self.lose_permille
-    }
-
-    fn tell(&self, edge: Edge) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        if let Ok(mut events) = self.events.lock() {
-            events.push(EngineEvent {
-                at_unix_ns: now.as_nanos() as u64,
-                kind: EventKind::Stall,
-                edge,
-                detail: Counters::new(),
-            });
-        }
     }
 }
 

@@ -23,7 +23,7 @@ impl Store {
         let file = directory.join("null.store");
         let records = match fs::read(&file) {
             Ok(bytes) => parse(&bytes)
-                .ok_or_else(|| Error::new(ErrorClass::Corrupt, "null.store ends in a record"))?,
+                .ok_or_else(|| Error::new(ErrorClass::Corrupt, "null.store is truncated"))?,
             Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
             Err(error) => return Err(Error::from(error).context("reading null.store")),
         };
@@ -55,14 +55,10 @@ impl Store {
     pub(crate) fn write(&self, writes: &[BatchWrite<'_>]) {
         let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
         for write in writes {
-            match *write {
-                BatchWrite::Put { key, value } => {
-                    records.insert(key.to_vec(), value.to_vec());
-                }
-                BatchWrite::Delete { key } => {
-                    records.remove(key);
-                }
-            }
+            match write.value() {
+                Some(value) => records.insert(write.key().to_vec(), value.to_vec()),
+                None => records.remove(write.key()),
+            };
         }
     }
 
@@ -76,23 +72,19 @@ impl Store {
     ) -> u64 {
         let records = self.read();
         let taken = |(key, value): (&Vec<u8>, &Vec<u8>)| seen(key, value);
-        let limit = limit as usize;
-        let count = match direction {
-            Direction::Forward => records
-                .range::<[u8], _>((Bound::Included(from), Bound::Unbounded))
-                .map(taken)
-                .filter(|&taken| taken)
-                .take(limit)
-                .count(),
-            Direction::Reverse => records
-                .range::<[u8], _>((Bound::Unbounded, Bound::Included(from)))
-                .rev()
-                .map(taken)
-                .filter(|&taken| taken)
-                .take(limit)
-                .count(),
+        let count = |shown: &mut dyn Iterator<Item = bool>| {
+            shown.filter(|&taken| taken).take(limit as usize).count() as u64
         };
-        count as u64
+        match direction {
+            Direction::Forward => {
+                let range = (Bound::Included(from), Bound::Unbounded);
+                count(&mut records.range::<[u8], _>(range).map(taken))
+            }
+            Direction::Reverse => {
+                let range = (Bound::Unbounded, Bound::Included(from));
+                count(&mut records.range::<[u8], _>(range).rev().map(taken))
+            }
+        }
     }
 }
 

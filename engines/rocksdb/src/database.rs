@@ -66,8 +66,9 @@ impl OpenOptions {
                     (None, _) => (api.cache_create_lru)(cache.bytes),
                     (Some(entry), Some(create)) => create(cache.bytes, entry),
                     (Some(_), None) => {
-                        let what = "this version of RocksDB has no hyper clock cache";
-                        return Err(Error::new(ErrorClass::Invalid, what));
+                        let what = "this version of RocksDB has no hyper clock cache; set \
+                                    cache_type = lru_cache";
+                        return Err(Error::invalid(what));
                     }
                 };
                 let cache = Owned::new(cache, api.cache_destroy);
@@ -81,15 +82,14 @@ impl OpenOptions {
     /// The same, changed by `RocksDB`'s own string form.
     pub(crate) fn with(&self, text: &str) -> Result<Self> {
         let text = c_string(text)?;
-        let mut error = null_mut();
         // SAFETY: both options are live, `text` is a C string, and `error` is an out parameter.
-        let options = unsafe {
+        let options = tried(self.api, |error| unsafe {
             let options = Owned::new((self.api.options_create)(), self.api.options_destroy);
             let parse = self.api.get_options_from_string;
-            parse(self.options.raw(), text.as_ptr(), options.raw(), &raw mut error);
+            parse(self.options.raw(), text.as_ptr(), options.raw(), error);
             options
-        };
-        taken(self.api, error).map(|()| Self { api: self.api, options })
+        });
+        Ok(Self { api: self.api, options: options? })
     }
 
     pub(crate) fn enable_statistics(&self) {
@@ -121,42 +121,28 @@ impl Database {
     pub(crate) fn open(options: OpenOptions, folder: &Path) -> Result<Self> {
         let api = options.api;
         let folder = c_string(&folder.to_string_lossy())?;
-        let (mut family, mut error) = (null_mut(), null_mut());
+        let (mut family, name) = (null_mut(), FAMILY.as_ptr());
         let all = options.raw().cast_const();
+        let (folder, to) = (folder.as_ptr(), &raw mut family);
         // SAFETY: one family: one name, one set of options, room for one handle.
-        let db = unsafe {
-            let open = api.open_column_families;
-            let name = FAMILY.as_ptr();
-            open(
-                all,
-                folder.as_ptr(),
-                1,
-                &raw const name,
-                &raw const all,
-                &raw mut family,
-                &raw mut error,
-            )
-        };
-        taken(api, error)?;
+        let db = tried(api, |error| unsafe {
+            (api.open_column_families)(all, folder, 1, &raw const name, &raw const all, to, error)
+        })?;
         Ok(Self { api, db, family, options })
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
-        let mut error = null_mut();
         // SAFETY: the database is live; flush options wait for the flush by default.
-        unsafe {
+        tried(self.api, |error| unsafe {
             let create = self.api.flushoptions_create;
             let options = Owned::new(create(), self.api.flushoptions_destroy);
-            (self.api.flush)(self.db, options.raw(), &raw mut error);
-        }
-        taken(self.api, error)
+            (self.api.flush)(self.db, options.raw(), error);
+        })
     }
 
     pub(crate) fn sync_log(&self) -> Result<()> {
-        let mut error = null_mut();
         // SAFETY: the database is live.
-        unsafe { (self.api.flush_wal)(self.db, 1, &raw mut error) };
-        taken(self.api, error)
+        tried(self.api, |error| unsafe { (self.api.flush_wal)(self.db, 1, error) })
     }
 
     /// Ends flushes and compactions, for good.
@@ -177,15 +163,14 @@ impl Database {
             return Ok(self.poll_until_idle(deadline));
         };
         let left = deadline.saturating_duration_since(Instant::now());
-        let mut error = null_mut();
         // SAFETY: database and options are live.
-        unsafe {
+        let waited = tried(api, |error| unsafe {
             let options = Owned::new(create(), destroy);
             // Zero would mean no limit.
             set_timeout(options.raw(), left.as_micros().max(1) as u64);
-            wait(self.db, options.raw(), &raw mut error);
-        }
-        match taken(api, error) {
+            wait(self.db, options.raw(), error);
+        });
+        match waited {
             Err(error) if error.message.starts_with("Operation timed out") => Ok(false),
             other => other.map(|()| true),
         }
@@ -209,11 +194,11 @@ impl Database {
         let disabled =
             unsafe { (self.api.options_get_disable_auto_compactions)(self.options.raw()) };
         let work = [
-            c"rocksdb.num-running-compactions",
-            c"rocksdb.num-running-flushes",
-            c"rocksdb.mem-table-flush-pending",
+            "rocksdb.num-running-compactions",
+            "rocksdb.num-running-flushes",
+            "rocksdb.mem-table-flush-pending",
             // Last: where compactions are disabled it stays on and means nothing.
-            c"rocksdb.compaction-pending",
+            "rocksdb.compaction-pending",
         ];
         let work = &work[..work.len() - usize::from(disabled != 0)];
         let mut idle = 0;
@@ -261,15 +246,16 @@ impl Database {
     }
 
     /// A property that is a number.
-    pub(crate) fn number(&self, name: &CStr) -> Option<u64> {
-        let mut value = 0;
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        let (name, mut value) = (c_string(name).ok()?, 0);
         // SAFETY: the database is live, the name a C string, the value an out parameter.
         let known = unsafe { (self.api.property_int)(self.db, name.as_ptr(), &raw mut value) == 0 };
         known.then_some(value)
     }
 
     /// A property that is a text.
-    pub(crate) fn text(&self, name: &CStr) -> Option<String> {
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        let name = c_string(name).ok()?;
         // SAFETY: as in `number`; what comes back is null or ours.
         let text = unsafe { (self.api.property_value)(self.db, name.as_ptr()) };
         owned_text(self.api, text)
@@ -294,9 +280,16 @@ impl Drop for Database {
 }
 
 fn c_string(text: &str) -> Result<CString> {
-    CString::new(text).map_err(|_| {
-        Error::new(ErrorClass::Invalid, "an option or the database's folder holds a zero byte")
-    })
+    CString::new(text)
+        .map_err(|_| Error::invalid("an option or the database's folder holds a zero byte"))
+}
+
+/// Makes a call that may fail, with the place where it says why.
+#[inline]
+pub(crate) fn tried<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
+    let mut error = null_mut();
+    let given = call(&raw mut error);
+    taken(api, error).map(|()| given)
 }
 
 /// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.

@@ -2,8 +2,8 @@
 
 use crate::library::RocksLibrary;
 use kvdyno_engine::{
-    BatchKind, Capabilities, Description, Durability, Error, ErrorClass, OptionKind, OptionSpec,
-    Options, PlaceKind, Planning, Result, Value,
+    BatchKind, Capabilities, Description, Durability, Error, OptionKind, OptionSpec, Options,
+    Planning, Result, Value,
 };
 use std::collections::BTreeMap;
 
@@ -34,44 +34,31 @@ pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
 }
 
 fn capabilities() -> Capabilities {
-    let durability = BTreeMap::from([
-        (
-            Durability::None,
-            "WriteOptions.disableWAL = true: no write-ahead log; a crash of the process loses what \
-             is in the memtables; sync and close flush them"
-                .to_owned(),
-        ),
-        (
-            Durability::Async,
-            "WriteOptions.sync = false: the write-ahead log is handed to the operating system, not \
-             synced"
-                .to_owned(),
-        ),
-        (
-            Durability::Commit,
-            "WriteOptions.sync = true: the write-ahead log is synced (fdatasync) before the call \
-             returns"
-                .to_owned(),
-        ),
-    ]);
     Capabilities {
-        durability,
-        places: vec![PlaceKind::Directory],
         delete: true,
         scan_forward: true,
         scan_reverse: true,
         native_multiget: true,
         batch: BatchKind::Atomic,
-        atomic_read_modify_write: false,
-        concurrent_writers: None,
-        measures_the_harness: false,
-        external_processes: false,
-        numbered_keys_only: false,
-        pipelined: false,
-        bare_drive: false,
         library: true,
-        key_bytes_max: None,
         value_bytes_max: Some(u64::from(u32::MAX)),
+        ..Capabilities::least([
+            (
+                Durability::None,
+                "WriteOptions.disableWAL = true: no write-ahead log; a crash of the process loses \
+                 what is in the memtables; sync and close flush them",
+            ),
+            (
+                Durability::Async,
+                "WriteOptions.sync = false: the write-ahead log is handed to the operating system, \
+                 not synced",
+            ),
+            (
+                Durability::Commit,
+                "WriteOptions.sync = true: the write-ahead log is synced (fdatasync) before the \
+                 call returns",
+            ),
+        ])
     }
 }
 
@@ -111,21 +98,18 @@ struct Entry(&'static str, Home, Default, &'static str);
 impl Entry {
     fn spec(&self, lacks: &[&str]) -> OptionSpec {
         let Self(name, _, default, help) = self;
-        let (kind, value) = match default {
-            Default::Flag(on) => (OptionKind::Boolean, Value::Boolean(*on)),
-            Default::Bytes(bytes) => (OptionKind::Bytes, Value::Integer(*bytes)),
-            Default::Count(count) => {
-                (OptionKind::Integer { min: 0, max: i32::MAX as u64 }, Value::Integer(*count))
-            }
+        match default {
+            Default::Flag(on) => OptionSpec::flag(name, *on, help),
+            Default::Bytes(bytes) => OptionSpec::bytes(name, *bytes, help),
+            Default::Count(count) => OptionSpec::count(name, i32::MAX as u64, *count, help),
             Default::Words(words) => {
-                let known = words.iter().filter(|word| !lacks.contains(word));
-                let of: Vec<String> = known.map(ToString::to_string).collect();
-                let first = of.first().cloned().unwrap_or_default();
-                (OptionKind::Choice { of }, Value::Text(first))
+                let known = words.iter().copied().filter(|word| !lacks.contains(word));
+                OptionSpec::words(name, &known.collect::<Vec<_>>(), help)
             }
-            Default::Text => (OptionKind::Text, Value::Text(String::new())),
-        };
-        OptionSpec::new(name, kind, value, help)
+            Default::Text => {
+                OptionSpec::new(name, OptionKind::Text, Value::Text(String::new()), help)
+            }
+        }
     }
 }
 
@@ -177,10 +161,9 @@ pub(crate) fn own_options(options: &Options) -> Result<&str> {
     let names = text.split([';', '{', '}']).filter_map(|part| part.split('=').next());
     match names.map(str::trim).find(|name| ELSEWHERE.contains(name)) {
         None => Ok(text),
-        Some(name) => {
-            let what = format!("options: {name} would put files outside the database's folder");
-            Err(Error::new(ErrorClass::Invalid, what))
-        }
+        Some(name) => Err(Error::invalid(format!(
+            "options: {name} would put files outside the database's folder"
+        ))),
     }
 }
 

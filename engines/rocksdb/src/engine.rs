@@ -4,13 +4,11 @@ use crate::database::{CacheSize, Database, OpenOptions};
 use crate::describe;
 use crate::events::Events;
 use crate::library;
-use crate::limit::open_files_limit;
 use crate::session::RocksDbSession;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Options,
-    Place, Result, Settled, Value,
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
+    Result, Settled, Value,
 };
-use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -109,15 +107,14 @@ impl Engine for RocksDb {
         if let Some(statistics) = self.database.statistics() {
             counters.extend(statistics.lines().flat_map(statistic));
         }
-        let named = |name: &CStr| name.to_string_lossy().into_owned();
-        for &name in PROPERTIES {
-            if let Some(value) = self.database.number(name) {
-                counters.insert(named(name), Value::Integer(value));
+        for name in PROPERTIES.split(' ').map(|name| format!("rocksdb.{name}")) {
+            if let Some(value) = self.database.number(&name) {
+                counters.insert(name, Value::Integer(value));
             }
         }
-        for name in [c"rocksdb.stats", c"rocksdb.levelstats", c"rocksdb.options-statistics"] {
+        for name in ["rocksdb.stats", "rocksdb.levelstats", "rocksdb.options-statistics"] {
             if let Some(text) = self.database.text(name) {
-                counters.insert(named(name), Value::Text(text));
+                counters.insert(name.to_owned(), Value::Text(text));
             }
         }
         if let Some(text) = newest_options_file(&self.directory) {
@@ -165,10 +162,19 @@ fn cache(options: &Options, data: &DataShape) -> Result<Option<CacheSize>> {
     Ok((bytes > 0).then(|| CacheSize { bytes, entry_bytes: hyper_clock.then_some(entry) }))
 }
 
+/// How many files this process may have open, after raising the soft limit to the hard one: a
+/// default of 1024 is soon used up.
+fn open_files_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    if raised { maximum } else { current }.unwrap_or(u64::MAX)
+}
+
 /// A run that hits the limit dies in its middle; better it does not start.
 fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     const OTHERS: u64 = 256;
-    let limit = open_files_limit()?;
+    let limit = open_files_limit();
     let needed = match options.integer("max_open_files")? {
         0 => 2 * data.user_bytes() / options.integer("target_file_size_base")?.max(1),
         files => files,
@@ -176,11 +182,10 @@ fn check_open_files(options: &Options, data: &DataShape) -> Result<()> {
     if needed + OTHERS <= limit {
         return Ok(());
     }
-    let what = format!(
+    Err(Error::invalid(format!(
         "about {needed} table files would be open, but `ulimit -Hn` is {limit}: raise it, or set \
          max_open_files or a larger target_file_size_base"
-    );
-    Err(Error::new(ErrorClass::Invalid, what))
+    )))
 }
 
 /// `name COUNT : 5` or `name P50 : 1.5 P95 : 2 ... SUM : 9`: a ticker under its name, a histogram's
@@ -210,34 +215,13 @@ fn newest_options_file(directory: &Path) -> Option<String> {
     std::fs::read_to_string(newest.max()?).ok()
 }
 
-const PROPERTIES: &[&CStr] = &[
-    c"rocksdb.actual-delayed-write-rate",
-    c"rocksdb.background-errors",
-    c"rocksdb.base-level",
-    c"rocksdb.block-cache-capacity",
-    c"rocksdb.block-cache-pinned-usage",
-    c"rocksdb.block-cache-usage",
-    c"rocksdb.compaction-pending",
-    c"rocksdb.cur-size-active-mem-table",
-    c"rocksdb.cur-size-all-mem-tables",
-    c"rocksdb.estimate-live-data-size",
-    c"rocksdb.estimate-num-keys",
-    c"rocksdb.estimate-pending-compaction-bytes",
-    c"rocksdb.estimate-table-readers-mem",
-    c"rocksdb.is-write-stopped",
-    c"rocksdb.live-sst-files-size",
-    c"rocksdb.mem-table-flush-pending",
-    c"rocksdb.num-files-at-level0",
-    c"rocksdb.num-files-at-level1",
-    c"rocksdb.num-files-at-level2",
-    c"rocksdb.num-files-at-level3",
-    c"rocksdb.num-files-at-level4",
-    c"rocksdb.num-files-at-level5",
-    c"rocksdb.num-files-at-level6",
-    c"rocksdb.num-immutable-mem-table",
-    c"rocksdb.num-live-versions",
-    c"rocksdb.num-running-compactions",
-    c"rocksdb.num-running-flushes",
-    c"rocksdb.size-all-mem-tables",
-    c"rocksdb.total-sst-files-size",
-];
+/// Of each that is a number, without the `rocksdb.` before it.
+const PROPERTIES: &str = "\
+    actual-delayed-write-rate background-errors base-level block-cache-capacity \
+    block-cache-pinned-usage block-cache-usage compaction-pending cur-size-active-mem-table \
+    cur-size-all-mem-tables estimate-live-data-size estimate-num-keys \
+    estimate-pending-compaction-bytes estimate-table-readers-mem is-write-stopped \
+    live-sst-files-size mem-table-flush-pending num-files-at-level0 num-files-at-level1 \
+    num-files-at-level2 num-files-at-level3 num-files-at-level4 num-files-at-level5 \
+    num-files-at-level6 num-immutable-mem-table num-live-versions num-running-compactions \
+    num-running-flushes size-all-mem-tables total-sst-files-size";

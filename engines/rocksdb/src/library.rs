@@ -30,14 +30,11 @@ static LOADED: OnceLock<Result<RocksLibrary>> = OnceLock::new();
 pub(crate) fn load(path: Option<&Path>) -> Result<&'static RocksLibrary> {
     let loaded = LOADED.get_or_init(|| open(path)).as_ref().map_err(Clone::clone)?;
     match path.map(Path::canonicalize) {
-        Some(Ok(other)) if other != loaded.path => {
-            let what = format!(
-                "library {} is loaded already: one process runs one RocksDB, so {} needs another",
-                loaded.path.display(),
-                other.display()
-            );
-            Err(Error::new(ErrorClass::Invalid, what))
-        }
+        Some(Ok(other)) if other != loaded.path => Err(Error::invalid(format!(
+            "library {} is loaded already: one process runs one RocksDB, so {} needs another",
+            loaded.path.display(),
+            other.display()
+        ))),
         _ => Ok(loaded),
     }
 }
@@ -85,5 +82,5 @@ fn newest() -> Result<PathBuf> {
 }
 
 fn refused(path: &Path, what: &str) -> Error {
-    Error::new(ErrorClass::Invalid, format!("library {}: {what}", path.display()))
+    Error::invalid(format!("library {}: {what}", path.display()))
 }

@@ -3,7 +3,7 @@
 //! Jobs stand there as JSON with the time of the event; that writers are slowed or stopped is a
 //! sentence, repeated while it lasts, and that they no longer are is not told.
 
-#![expect(unsafe_code, reason = "buffered output and local time are the C library's")]
+#![expect(unsafe_code, reason = "buffered output is the C library's")]
 
 use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Value};
 use std::fs::File;
@@ -95,18 +95,9 @@ fn stall(line: &str) -> Option<EngineEvent> {
 
 /// The local time at the head of a line of the LOG: `2026/11/22-04:34:55.123456`.
 fn unix_micros(stamp: &str) -> Option<u64> {
-    let numbers: Option<Vec<i32>> =
-        stamp.split(['/', '-', ':', '.']).map(|number| number.parse().ok()).collect();
-    let [year, month, day, hour, minute, second, micros] = numbers?.try_into().ok()?;
-    // SAFETY: all of it is plain numbers, for which zero is a value.
-    let mut time: libc::tm = unsafe { std::mem::zeroed() };
-    (time.tm_year, time.tm_mon, time.tm_mday) = (year - 1900, month - 1, day);
-    (time.tm_hour, time.tm_min, time.tm_sec) = (hour, minute, second);
-    // Whether it was summer time is not told: the C library decides.
-    time.tm_isdst = -1;
-    // SAFETY: `time` is live and only this thread's.
-    let seconds = unsafe { libc::mktime(&raw mut time) };
-    u64::try_from(seconds).ok().map(|seconds| seconds * 1_000_000 + micros as u64)
+    let time = jiff::civil::DateTime::strptime("%Y/%m/%d-%H:%M:%S.%6f", stamp).ok()?;
+    let time = time.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    time.timestamp().as_microsecond().try_into().ok()
 }
 
 #[cfg(test)]

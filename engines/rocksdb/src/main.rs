@@ -7,7 +7,6 @@ mod engine;
 mod events;
 mod facts;
 mod library;
-mod limit;
 mod log;
 mod session;
 

@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
-use crate::database::{Database, Owned, taken};
+use crate::database::{Database, Owned, taken, tried};
 use kvdyno_engine::{Direction, Durability, Result, Session, Write};
 use std::ffi::c_char;
 use std::ptr::null_mut;
@@ -220,45 +220,31 @@ impl Session for RocksDbSession<'_> {
             Short::Otherwise => {}
         }
         let api = self.database.api;
-        let mut error = null_mut();
+        let (db, options) = (self.database.db, self.read.raw());
         // SAFETY: database and options are live; the key is only read.
-        let pinned = unsafe {
-            let (db, options) = (self.database.db, self.read.raw());
-            (api.get_pinned)(db, options, key.as_ptr().cast(), key.len(), &raw mut error)
-        };
-        taken(api, error)?;
+        let pinned = tried(api, |error| unsafe {
+            (api.get_pinned)(db, options, key.as_ptr().cast(), key.len(), error)
+        })?;
         let pinned = pinned_value(api, pinned);
         Ok(seen(pinned.as_ref().map(|pinned| value_of(api, pinned))))
     }
 
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let api = self.database.api;
-        let mut error = null_mut();
+        let (api, db, options) = (self.database.api, self.database.db, self.write.raw());
+        let (key, key_bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: database and options are live; key and value are only read.
-        unsafe {
-            (api.put)(
-                self.database.db,
-                self.write.raw(),
-                key.as_ptr().cast(),
-                key.len(),
-                value.as_ptr().cast(),
-                value.len(),
-                &raw mut error,
-            );
-        }
-        taken(api, error)
+        tried(api, |error| unsafe {
+            (api.put)(db, options, key, key_bytes, value.as_ptr().cast(), value.len(), error);
+        })
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
-        let api = self.database.api;
-        let mut error = null_mut();
+        let (api, db, options) = (self.database.api, self.database.db, self.write.raw());
         // SAFETY: database and options are live; the key is only read.
-        unsafe {
-            let (db, options) = (self.database.db, self.write.raw());
-            (api.delete)(db, options, key.as_ptr().cast(), key.len(), &raw mut error);
-        }
-        taken(api, error)
+        tried(api, |error| unsafe {
+            (api.delete)(db, options, key.as_ptr().cast(), key.len(), error);
+        })
     }
 
     fn scan(
@@ -314,26 +300,19 @@ impl Session for RocksDbSession<'_> {
 
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         let (api, batch) = (self.database.api, self.batch.raw());
-        let mut error = null_mut();
         // SAFETY: database, options and batch are live; keys and values are only read.
-        unsafe {
+        tried(api, |error| unsafe {
             (api.writebatch_clear)(batch);
             for write in writes {
-                match *write {
-                    Write::Put { key, value } => (api.writebatch_put)(
-                        batch,
-                        key.as_ptr().cast(),
-                        key.len(),
-                        value.as_ptr().cast(),
-                        value.len(),
-                    ),
-                    Write::Delete { key } => {
-                        (api.writebatch_delete)(batch, key.as_ptr().cast(), key.len());
+                let (key, key_bytes) = (write.key().as_ptr().cast(), write.key().len());
+                match write.value().map(|value| (value.as_ptr().cast(), value.len())) {
+                    Some((value, bytes)) => {
+                        (api.writebatch_put)(batch, key, key_bytes, value, bytes);
                     }
+                    None => (api.writebatch_delete)(batch, key, key_bytes),
                 }
             }
-            (api.write)(self.database.db, self.write.raw(), batch, &raw mut error);
-        }
-        taken(api, error)
+            (api.write)(self.database.db, self.write.raw(), batch, error);
+        })
     }
 }

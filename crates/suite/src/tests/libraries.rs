@@ -108,8 +108,11 @@ fn one_version_keeps_the_name_and_none_is_the_newest() {
     assert_eq!(loaded(engine, &none), pairs(&[("rocksdb", "6.29.5 (official)")]));
     let newest = pairs(&[("rocksdb", "11.8.1 (official)")]);
     assert_eq!(loaded("[[engine]]\nname = \"rocksdb\"", &none), newest);
-    let set = set(&["engine.rocksdb.versions=[\"10.10.1\"]", "engine.rocksdb.version="]);
-    assert_eq!(loaded(engine, &set), pairs(&[("rocksdb-10.10.1", "10.10.1 (official)")]));
+    let one = set(&["engine.rocksdb.versions=[\"10.10.1\"]", "engine.rocksdb.version="]);
+    assert_eq!(loaded(engine, &one), pairs(&[("rocksdb-10.10.1", "10.10.1 (official)")]));
+    let two = set(&["engine.rocksdb.versions=6.29.5,11.8.1", "engine.rocksdb.version="]);
+    let labels = [("rocksdb-6.29.5", "6.29.5 (official)"), ("rocksdb-11.8.1", "11.8.1 (official)")];
+    assert_eq!(loaded(engine, &two), pairs(&labels));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! drive has none of: a thin store with a length in front of each block is put on the drive.
 
 use super::{BLOCK, folder};
-use kvdyno_drive::{Drive, Io};
+use kvdyno_drive::Drive;
 use kvdyno_engine::{
     Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session,
     Settled, Value, Write, conformance,
@@ -28,7 +28,7 @@ impl<const CALLS: usize> Engine for Store<CALLS> {
         let mut description = Drive::describe();
         description.capabilities.value_bytes_max = Some((BLOCK - HEADER) as u64);
         description.capabilities.bare_drive = false;
-        description.capabilities.pipelined = WORDS[CALLS] == Io::IoUring.as_str();
+        description.capabilities.pipelined = WORDS[CALLS] == "io_uring";
         for option in &mut description.options {
             if option.name == "io" {
                 option.default = Value::Text(WORDS[CALLS].to_owned());

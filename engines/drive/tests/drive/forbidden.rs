@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "prctl takes a filter by its address")]
 
 use super::{BLOCK, block, folder, load, open};
-use kvdyno_drive::{How, Io, Ring, Setup};
+use kvdyno_drive::{How, Ring, Setup};
 use kvdyno_engine::{Engine, Session, Value};
 use std::fs::File;
 
@@ -68,7 +68,7 @@ fn ring_without(call: u32, operation: Option<u32>, errno: i32) -> How {
 fn without_io_uring_plain_calls_carry_the_operations() {
     for call in [IO_URING_SETUP, IO_URING_ENTER] {
         let how = ring_without(call, None, libc::EPERM);
-        assert_eq!(how.io, Io::Psync);
+        assert!(!how.io_uring);
         assert!(how.to_string().contains("no io_uring: Operation not permitted"), "{how}");
     }
     let how = ring_without(IO_URING_SETUP, None, libc::ENOSYS);
@@ -78,10 +78,10 @@ fn without_io_uring_plain_calls_carry_the_operations() {
 #[test]
 fn what_cannot_be_registered_is_used_unregistered() {
     let how = ring_without(IO_URING_REGISTER, Some(REGISTER_BUFFERS), libc::ENOMEM);
-    assert_eq!((how.io, how.registered_files, how.registered_buffers), (Io::IoUring, true, false));
+    assert_eq!((how.io_uring, how.registered_files, how.registered_buffers), (true, true, false));
     assert!(how.to_string().contains("RLIMIT_MEMLOCK"), "{how}");
     let how = ring_without(IO_URING_REGISTER, Some(REGISTER_FILES), libc::EPERM);
-    assert_eq!((how.io, how.registered_files, how.registered_buffers), (Io::IoUring, false, true));
+    assert_eq!((how.io_uring, how.registered_files, how.registered_buffers), (true, false, true));
 }
 
 #[test]

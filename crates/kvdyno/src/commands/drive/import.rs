@@ -115,8 +115,7 @@ fn check(job: &Job) -> Result<(), String> {
 
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
-    let durability = BTreeMap::from([(Durability::Async, "as fio's options say".to_owned())]);
-    let capabilities = Capabilities::of_bare_drive(durability);
+    let capabilities = Capabilities::of_bare_drive([(Durability::Async, "as fio's options say")]);
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),
