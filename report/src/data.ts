@@ -1,4 +1,5 @@
-// What the program puts into the page: the types of schemas/page.schema.json. Numbers are raw; null
+// What the program puts into the page: the types of crates/render/src/page, which a
+// test holds these to (page/tests/mirror.rs). Numbers are raw; null
 // is missing, never zero.
 
 import type { History } from "./versions";
@@ -275,7 +276,6 @@ export interface PageData {
 
 export type State = "complete" | "running" | "partial" | "unreadable";
 
-/** schemas/page-live.schema.json */
 export interface Live {
   state: State;
   cases_planned: number;
@@ -299,7 +299,6 @@ export interface InFlight {
   machine: TimeLine["machine"];
 }
 
-/** schemas/page-runs.schema.json */
 export interface RunsData {
   kind: "runs";
   program: string;
@@ -326,7 +325,6 @@ export interface RunEntry {
   findings: Record<Severity, number>;
 }
 
-/** schemas/page-versus.schema.json */
 export interface VersusData {
   kind: "versus";
   program: string;

@@ -1,5 +1,5 @@
 // What the program puts into the page of a phase's time: operations, the machine, and what the engine
-// did inside, of schemas/page.schema.json.
+// did inside.
 
 export type EventKind = "flush" | "compaction" | "checkpoint" | "stall" | "other";
 

@@ -12,7 +12,7 @@ import { label, PARTS, readable } from "./figures/time";
 import { merged, totalCells } from "./figures/timeline";
 import { front } from "./figures/tradeoff";
 import { toggled } from "./filters";
-import { bytes, duration, grouped, inUnit, NONE, percentile, ratio, si } from "./format";
+import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
 import { placed, spread } from "./labels";
 import { panels } from "./layout";
@@ -22,6 +22,10 @@ import { marksOf, searchAt, type Search } from "./search";
 import { counted, quoted } from "./sections";
 import { stateOf } from "./state";
 import { parse, write } from "./view";
+
+test("a client group stands with its own threads, the single writer beside four readers too", () => {
+  expect([ownThreads(4, 4), ownThreads(1, 4), ownThreads(2, null), ownThreads(undefined, 4)]).toEqual(["4", "1 @4", "2", "4"]);
+});
 
 describe("a search", () => {
   const condition = (about: string, latency: boolean) => ({ about, latency, bound: 5, roles: ["readers"] });

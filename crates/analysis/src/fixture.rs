@@ -9,6 +9,8 @@
     reason = "a test's helpers fail as it does"
 )]
 
+#[cfg(test)]
+mod differs;
 mod drive;
 mod moments;
 mod surroundings;
@@ -30,14 +32,13 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
-    Choice, Data, Drive, Ends, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Role, Size,
-    ValueShape, Work,
+    Choice, Drive, Ends, Load, LoadOrder, MixEntry, Op, Phase, Role, Work,
 };
 pub use moments::{hiccups, stall};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
-use surroundings::{clock, run, worker};
+use surroundings::{clock, data, run, worker};
 use usage::{follow, phase_record, read_at_device};
 
 pub const SECOND: u64 = 1_000_000_000;
@@ -77,6 +78,8 @@ struct Pace {
     /// Device bytes for each byte written, times 10.
     writes_x10: u64,
     null: bool,
+    /// Sets it apart from the others in all that they have: no two have it equal.
+    own: u64,
 }
 
 const ENGINES: [Pace; 3] = [
@@ -89,6 +92,7 @@ const ENGINES: [Pace; 3] = [
         service_ns: [75_000, 610_000],
         writes_x10: 412,
         null: false,
+        own: 10,
     },
     Pace {
         name: "rocksdb",
@@ -99,6 +103,7 @@ const ENGINES: [Pace; 3] = [
         service_ns: [98_000, 420_000],
         writes_x10: 35,
         null: false,
+        own: 13,
     },
     Pace {
         name: "null",
@@ -109,6 +114,7 @@ const ENGINES: [Pace; 3] = [
         service_ns: [18, 18],
         writes_x10: 0,
         null: true,
+        own: 12,
     },
 ];
 
@@ -231,11 +237,11 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
         write_bytes: RECORDS * RECORD_BYTES,
         ..Samples::new("load", "load", "insert", RECORDS, pace, &mut case).op
     };
-    let wall = SLICES * SECOND / 2 + u64::from(trial) * SECOND / 10;
-    let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(21) / 10;
+    let wall = SLICES * SECOND / 2 + (u64::from(trial) + engine.own - 10) * SECOND / 10;
+    let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(11 + engine.own) / 10;
     let mut load = phase_record("load", wall, writes, engine);
     load.roles = vec![role_result("load", 1, wall, "insert", op)];
-    let mut settle = phase_record("settle", 2 * SECOND, writes / 10, engine);
+    let mut settle = phase_record("settle", engine.own * SECOND / 5, writes / 10, engine);
     settle.settled = Some((true, "no background work".to_owned()));
     let mut verify = phase_record("verify", SECOND, 0, engine);
     verify.verified = Some(Verified {
@@ -293,9 +299,10 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         ..Samples::new("measure", "writer", "update", updates, write_ns, &mut case).op
     };
     let writes = updates * RECORD_BYTES * engine.writes_x10 / 10;
-    let mut measure = phase_record("measure", window, writes, engine);
+    let mut measure =
+        phase_record("measure", window + (engine.own - 10) * SECOND / 1000, writes, engine);
     if !engine.null {
-        read_at_device(&mut measure, reads * 7 / 10);
+        read_at_device(&mut measure, reads * 7 / 10, engine);
     }
     measure.roles = vec![
         role_result("readers", threads, window, "get", get),
@@ -475,7 +482,10 @@ fn blank(
         },
         started_unix_ns: BEGAN,
         wall_ns: 20 * SECOND,
-        process: Some(ProcessUsage { rss_peak_bytes: 31 * MIB, ..ProcessUsage::default() }),
+        process: Some(ProcessUsage {
+            rss_peak_bytes: (21 + engine.own) * MIB,
+            ..ProcessUsage::default()
+        }),
         opens_ns: vec![1_000_000],
         close_ns: Some(2_000_000),
         clock: Some(clock()),
@@ -485,14 +495,4 @@ fn blank(
         not_measured: Vec::new(),
     };
     FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
-}
-
-fn data() -> Data {
-    Data {
-        records: RECORDS,
-        key: Key { bytes: 16, format: KeyFormat::Hex },
-        value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 1.0 },
-        seed: 1,
-        verify: true,
-    }
 }

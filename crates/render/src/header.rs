@@ -1,7 +1,7 @@
 //! What stands above the tables: which run, which machine, which engines and what their durability
 //! class means; and below them: the findings.
 
-use super::tables::ratio;
+use super::format::ratio;
 use super::wrap::wrap;
 use kvdyno_analysis::findings::{Finding, Severity};
 use kvdyno_analysis::group::Group;

@@ -5,8 +5,11 @@
 //! of a record is made harmless on its way out.
 
 pub mod brief;
+mod cell;
+mod columns;
 pub mod command;
 pub mod footnotes;
+mod format;
 pub mod header;
 pub mod inert;
 pub mod long;

@@ -1,39 +1,16 @@
-//! The JSON Schemas of what is on disk and in exports, for readers in other languages.
+//! The JSON Schemas of the files that programs in other languages read, beside the suite's.
 
-use super::page::{Live, PageData, RunsData, VersusData};
 use kvdyno_analysis::summary::Summary;
-use kvdyno_analysis::versus::Versus;
-use kvdyno_record::blockio::{BlockIoFile, BlockIoReading};
-use kvdyno_record::case::{CaseRecord, CounterFile};
-use kvdyno_record::engine::EngineEvent;
-use kvdyno_record::plan::Plan;
-use kvdyno_record::protocol::{Control, Event, Job, WorkerDescription};
+use kvdyno_record::case::CaseRecord;
 use kvdyno_record::run::RunRecord;
-use kvdyno_record::series::{MachineReading, Slice};
 use schemars::{Schema, schema_for};
 
 /// All of them but the suite's: name and schema.
-pub fn all() -> Vec<(&'static str, Schema)> {
-    vec![
+pub fn all() -> [(&'static str, Schema); 3] {
+    [
         ("run", schema_for!(RunRecord)),
-        ("plan", schema_for!(Plan)),
         ("case", schema_for!(CaseRecord)),
-        ("counters", schema_for!(CounterFile)),
-        ("series-line", schema_for!(Slice)),
-        ("machine-line", schema_for!(MachineReading)),
-        ("blockio", schema_for!(BlockIoFile)),
-        ("blockio-line", schema_for!(BlockIoReading)),
-        ("event-line", schema_for!(EngineEvent)),
-        ("worker-description", schema_for!(WorkerDescription)),
-        ("worker-job", schema_for!(Job)),
-        ("worker-control", schema_for!(Control)),
-        ("worker-event", schema_for!(Event)),
         ("summary", schema_for!(Summary)),
-        ("page", schema_for!(PageData)),
-        ("page-runs", schema_for!(RunsData)),
-        ("page-live", schema_for!(Live)),
-        ("page-versus", schema_for!(VersusData)),
-        ("versus", schema_for!(Versus)),
     ]
 }
 

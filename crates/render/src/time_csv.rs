@@ -57,7 +57,7 @@ pub fn series(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
     Ok(())
 }
 
-const ABOUT: [&str; 6] = ["case", "label", "engine", "threads", "value_bytes_mean", "trial"];
+const ABOUT: [&str; 6] = ["case", "label", "engine", "threads_swept", "value_bytes_mean", "trial"];
 
 /// What is known of a slice's operations, in the units of their names.
 const SERIES: [&str; 14] = [

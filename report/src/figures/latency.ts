@@ -1,7 +1,7 @@
 // Latency against threads: a percentile of each role's times, with each trial as a dot.
 
 import { better, control, RANGES, trialsNote, type Drawing, type Figure } from "../drawing";
-import { duration, NONE } from "../format";
+import { duration, NONE, ownThreads } from "../format";
 import { metricOf, rangeOf, roleOf, type Case } from "../model";
 import type { Metric } from "../data";
 import { threadsOf, type View } from "../view";
@@ -53,7 +53,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "role", "threads", ...TAILS.flatMap(([, title]) => [title, "range"]), "trials"],
       words: 2,
       rows: view.cases.flatMap((one) => (one.run?.roles ?? []).map((row) => [
-        one.engine.name, row.role, String(one.threads ?? row.threads),
+        one.engine.name, row.role, ownThreads(row.threads, one.threads),
         ...TAILS.flatMap(([name]) => {
           const metric = tailOf(one, row.role, name), range = rangeOf(metric);
           return [metric?.value == null ? NONE : duration(metric.value), range ? `${duration(range[0])} to ${duration(range[1])}` : NONE];

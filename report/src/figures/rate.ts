@@ -1,7 +1,7 @@
 // Latency against the rate that was asked for. Shown where a workload has several.
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
-import { duration, NONE, si } from "../format";
+import { duration, NONE, ownThreads, si } from "../format";
 import { metricOf, opsOf, roleOf, unique, type Case, type Work } from "../model";
 import { marksOf, searchAt, searchNote } from "../search";
 import type { View } from "../view";
@@ -56,7 +56,7 @@ function draw(view: View): Drawing | null {
           const value = metricOf(metrics, name)?.value;
           return value == null ? NONE : format(value);
         };
-        return [one.engine.name, role, String(one.threads ?? NONE), show("offered_ops_per_s", si), show("ops_per_s", si), ...TAILS.map(([name]) => show(name, duration))];
+        return [one.engine.name, role, ownThreads(roleOf(one, role)?.threads, one.threads), show("offered_ops_per_s", si), show("ops_per_s", si), ...TAILS.map(([name]) => show(name, duration))];
       })),
     }),
   };

@@ -1,7 +1,7 @@
 // Throughput against threads, a panel for each role.
 
 import { better, control, RANGES, trialsNote, type Drawing, type Figure } from "../drawing";
-import { inUnit, NONE, si } from "../format";
+import { inUnit, NONE, ownThreads, si } from "../format";
 import { rangeOf, rateOf, type Engine } from "../model";
 import { threadsOf, type View } from "../view";
 import { besideBase } from "./board";
@@ -36,7 +36,7 @@ function draw(view: View): Drawing | null {
         const metric = rateOf(one, row.role);
         const range = rangeOf(metric);
         return [
-          one.engine.name, row.role, String(one.threads ?? row.threads),
+          one.engine.name, row.role, ownThreads(row.threads, one.threads),
           metric?.value == null ? metric?.missing ?? NONE : inUnit(metric.value, "1/s"),
           range ? `${si(range[0])} to ${si(range[1])}` : NONE,
           String(metric?.n ?? 0),

@@ -5,7 +5,7 @@ import type { Explained } from "../data";
 import { pale, type Theme } from "../colour";
 import { trialsNote, type Drawing, type Figure } from "../drawing";
 import type { Option } from "../echarts";
-import { inUnit, NONE } from "../format";
+import { inUnit, NONE, ownThreads } from "../format";
 import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layout";
 import { metricOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
@@ -70,7 +70,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "samples", "in words", "not known"],
       words: 3,
       rows: all.map(({ one, told, values }) => [
-        one.engine.name, roleOf(told), told.cause?.replaceAll("_", " ") ?? NONE, String(one.threads ?? told.threads),
+        one.engine.name, roleOf(told), told.cause?.replaceAll("_", " ") ?? NONE, ownThreads(told.threads, one.threads),
         ...values.map((value, at) => (known(told, PARTS[at]!) ? inUnit(value, "%") : NONE)),
         String(told.looks), told.sentence ?? NONE, told.unknown.join("; "),
       ]),

@@ -2,8 +2,8 @@
 // where a suite names several volumes.
 
 import { better, control, trialsNote, type Drawing, type Figure } from "../drawing";
-import { NONE, si } from "../format";
-import { metricOf, rangeOf, rateOf, unique, type Case, type Work } from "../model";
+import { NONE, ownThreads, si } from "../format";
+import { metricOf, rangeOf, rateOf, roleOf, unique, type Case, type Work } from "../model";
 import type { View } from "../view";
 import { barChart, type BarPanel } from "./bars";
 import { besideBase } from "./board";
@@ -61,7 +61,7 @@ function draw(view: View): Drawing | null {
       words: 2,
       rows: cases.flatMap((one) => view.work.roles.map((name) => {
         const value = figure(one, name)?.value;
-        return [one.engine.name, one.work.volume ?? NONE, String(one.threads ?? NONE), name, value == null ? NONE : si(value), besideBase(beside(one, name))];
+        return [one.engine.name, one.work.volume ?? NONE, ownThreads(roleOf(one, name)?.threads, one.threads), name, value == null ? NONE : si(value), besideBase(beside(one, name))];
       })),
     }),
   };

@@ -64,7 +64,7 @@ fn time_lines_are_exported_and_add_up() {
     assert!(operations("readers").max(operations("writer")) >= 2.0 * 20_000.0);
     assert!(rows.iter().any(|row| !row["service_p99_us"].is_empty()), "{text}");
     let machine = fs::read_to_string(scratch.path("csv/machine.csv")).unwrap();
-    assert!(machine.starts_with("case,label,engine,threads,value_bytes_mean,trial,phase,device,"));
+    assert!(machine.starts_with("case,label,engine,threads_swept,value_bytes_mean,trial,phase,"));
     let brief = scratch.run(&["export", "--markdown", "-", "--brief"]);
     brief.assert_code(0).assert_says("Confidence ").assert_says("| engine |");
     let here = scratch.path(".").display().to_string();

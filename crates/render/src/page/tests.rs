@@ -1,5 +1,7 @@
 //! Pages of the frozen record and of hand-made ones.
 
+mod mirror;
+
 use super::{PageData, html};
 use base64::Engine as _;
 use flate2::read::GzDecoder;

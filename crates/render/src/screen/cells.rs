@@ -1,14 +1,11 @@
 //! The cells of rows: a figure, what became of an engine that has none, and how they compare.
 
 use super::super::footnotes::Footnotes;
-use super::super::tables::number;
+use super::super::format;
 use super::block::{Row, Than, versus};
 use kvdyno_analysis::comparison::{Beside, Verdict};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
-
-/// A figure's number in words.
-pub(super) type Format = fn(f64) -> String;
 
 /// An engine's figures in a row.
 #[derive(Clone, Copy)]
@@ -23,7 +20,6 @@ pub(super) struct Source<'s> {
 #[derive(Clone, Copy)]
 pub(super) struct Figure {
     pub(super) definition: &'static Definition,
-    pub(super) format: Format,
     /// The words of a comparison; none: it describes.
     pub(super) than: Option<Than>,
 }
@@ -49,7 +45,7 @@ pub(super) fn row(
     let cells = sources.iter().zip(&metrics);
     let cells = cells.map(|(source, metric)| cell(source, *metric, figure, notes)).collect();
     let compared = match (metrics.as_slice(), figure.than) {
-        ([one], Some(_)) => spread(*one, figure.format),
+        ([one], Some(_)) => spread(*one, format::of(figure.definition).text),
         ([one, other], Some(than)) => versus(*one, *other, than),
         _ => String::new(),
     };
@@ -65,7 +61,7 @@ fn cell(
     let Some(group) = source.group else { return "-".to_owned() };
     match metric.and_then(|metric| Some((metric, metric.value?))) {
         Some((metric, value)) => {
-            let mut text = (figure.format)(value);
+            let mut text = (format::of(figure.definition).text)(value);
             if let Some(fate) = group.fate(metric.n) {
                 text += &format!(" {}", notes.mark(&format!("{} {fate}", group.label)));
             }
@@ -96,14 +92,14 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
 fn times(beside: &Beside) -> String {
     match beside.verdict {
         Verdict::Base => String::new(),
-        Verdict::Different => format!("{}x", number::ratio(beside.ratio)),
+        Verdict::Different => format!("{}x", format::ratio(beside.ratio)),
         Verdict::NotDistinguishable => "~".to_owned(),
-        Verdict::SpreadUnknown => format!("{}x?", number::ratio(beside.ratio)),
+        Verdict::SpreadUnknown => format!("{}x?", format::ratio(beside.ratio)),
     }
 }
 
 /// From where to where the trials of one engine go.
-fn spread(metric: Option<&Metric>, format: Format) -> String {
+fn spread(metric: Option<&Metric>, format: fn(f64) -> String) -> String {
     let Some(metric) = metric else { return String::new() };
     match (metric.n, metric.range()) {
         (2.., Some((low, high))) => format!("{} to {}", format(low), format(high)),

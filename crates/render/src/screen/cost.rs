@@ -1,7 +1,6 @@
 //! What the largest number of threads cost each engine.
 
 use super::super::footnotes::Footnotes;
-use super::super::tables::number::{mebibytes, ratio};
 use super::block::{Block, Row};
 use super::cells::{Source, row};
 use super::engines::{Detail, Runs, describes};
@@ -27,14 +26,14 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
         .collect();
     let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());
     let mut figures = vec![
-        ("write amp.", describes(&c::WRITE_AMPLIFICATION, ratio)),
-        ("space amp.", describes(&c::SPACE_AMPLIFICATION, ratio)),
-        ("peak RSS MiB", describes(&c::RSS_PEAK, mebibytes)),
+        ("write amp.", describes(&c::WRITE_AMPLIFICATION)),
+        ("space amp.", describes(&c::SPACE_AMPLIFICATION)),
+        ("peak RSS MiB", describes(&c::RSS_PEAK)),
     ];
     if !apart {
         figures.extend([
-            ("CPU us/op", describes(&c::CPU_PER_OP, |ns| ratio(ns / 1e3))),
-            ("KB read/op", describes(&c::DEVICE_READ_BYTES_PER_OP, |bytes| ratio(bytes / 1e3))),
+            ("CPU us/op", describes(&c::CPU_PER_OP)),
+            ("KB read/op", describes(&c::DEVICE_READ_BYTES_PER_OP)),
         ]);
     }
     if runs.detail < Detail::Few {

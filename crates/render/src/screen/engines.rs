@@ -1,7 +1,7 @@
 //! A few engines at one setting: their loads, what each client group got by threads, and the cost.
 
 use super::super::footnotes::Footnotes;
-use super::super::tables::number::{grouped, mebibytes, microseconds, ratio};
+use super::super::format::grouped;
 use super::block::{self, Block, Names, RATE, Row, TIME};
 use super::cells::{Figure, Source, row};
 use super::cost;
@@ -148,9 +148,9 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
         })
         .collect();
     let figures: [(&str, Figure); 3] = [
-        ("records/s", Figure { definition: &c::RECORDS_PER_S, format: grouped, than: Some(RATE) }),
-        ("size MiB", describes(&c::DATABASE_ALLOCATED, mebibytes)),
-        ("write amp.", describes(&c::WRITE_AMPLIFICATION, ratio)),
+        ("records/s", Figure { definition: &c::RECORDS_PER_S, than: Some(RATE) }),
+        ("size MiB", describes(&c::DATABASE_ALLOCATED)),
+        ("write amp.", describes(&c::WRITE_AMPLIFICATION)),
     ];
     let rows = figures.into_iter().filter_map(|(label, figure)| {
         let mut sources = sources.clone();
@@ -164,11 +164,8 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
     Block { title: "Load".to_owned(), rows: rows.collect() }
 }
 
-pub(super) fn describes(
-    definition: &'static kvdyno_analysis::metric::Definition,
-    format: fn(f64) -> String,
-) -> Figure {
-    Figure { definition, format, than: None }
+pub(super) fn describes(definition: &'static kvdyno_analysis::metric::Definition) -> Figure {
+    Figure { definition, than: None }
 }
 
 /// A measured phase of all engines.
@@ -239,9 +236,9 @@ impl<'s> Runs<'s> {
         let several = self.contest.labels.len() > 2;
         for threads in self.shown {
             let figure = if role.open_loop {
-                Figure { definition: &c::RESPONSE_P99, format: microseconds, than: Some(TIME) }
+                Figure { definition: &c::RESPONSE_P99, than: Some(TIME) }
             } else {
-                Figure { definition: &c::OPS_PER_S, format: grouped, than: Some(RATE) }
+                Figure { definition: &c::OPS_PER_S, than: Some(RATE) }
             };
             let sources = self.sources(*threads, at, several && !role.open_loop);
             let label = self.row_label(*threads, at);
@@ -262,20 +259,19 @@ impl<'s> Runs<'s> {
         let writes_alone = role.does.writes && !role.does.reads;
         let figures: Vec<(&str, Figure)> = if role.open_loop {
             vec![
-                ("p50 us", describes(&c::RESPONSE_P50, microseconds)),
-                ("p99.9 us", describes(&c::RESPONSE_P999, microseconds)),
-                ("done/s", describes(&c::OPS_PER_S, grouped)),
+                ("p50 us", describes(&c::RESPONSE_P50)),
+                ("p99.9 us", describes(&c::RESPONSE_P999)),
+                ("done/s", describes(&c::OPS_PER_S)),
             ]
         } else {
             let p99 = Figure {
                 definition: &c::SERVICE_P99,
-                format: microseconds,
                 than: (self.contest.labels.len() == 2).then_some(TIME),
             };
             vec![
-                ("p50 us", describes(&c::SERVICE_P50, microseconds)),
+                ("p50 us", describes(&c::SERVICE_P50)),
                 ("p99 us", p99),
-                ("p99.9 us", describes(&c::SERVICE_P999, microseconds)),
+                ("p99.9 us", describes(&c::SERVICE_P999)),
             ]
         };
         let wanted = |name: &str| match self.detail {

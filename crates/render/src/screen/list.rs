@@ -1,11 +1,10 @@
 //! Shapes that are a list: many settings or engines, the jobs of a bare drive, the points of a
 //! search. A line for each, as many as fit.
 
+use super::super::columns::{Row as Place, jobs};
+use super::super::format::{self, ratio, spread};
 use super::super::table::{Side, Table};
-use super::super::tables::drive_jobs;
-use super::super::tables::number::{grouped, mebibytes, microseconds, ratio, spread};
 use super::super::wrap::wrap;
-use super::cells::Format;
 use super::{COLUMNS_MAX, Contest, Line, Part, cut, several};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::data;
@@ -202,14 +201,14 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         add(
             format!("{}\nops/s", cut(&name, 10)),
             Box::new(move |row| {
-                figure(row, role_of(row, &of).map(|role| &role.metrics), &c::OPS_PER_S, grouped)
+                figure(row.group, role_of(row, &of).map(|role| &role.metrics), &c::OPS_PER_S)
             }),
         );
         let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
         add(
             "p99\nus".to_owned(),
             Box::new(move |row| {
-                figure(row, role_of(row, &name).map(|role| &role.metrics), p99, microseconds)
+                figure(row.group, role_of(row, &name).map(|role| &role.metrics), p99)
             }),
         );
     }
@@ -217,22 +216,22 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         add(
             "load\nrecords/s".to_owned(),
             Box::new(|row| {
-                figure(row, row.load.map(|load| &load.metrics), &c::RECORDS_PER_S, grouped)
+                figure(row.group, row.load.map(|load| &load.metrics), &c::RECORDS_PER_S)
             }),
         );
     }
-    let costs: [(&str, &'static Definition, Format); 3] = [
-        ("write\namp.", &c::WRITE_AMPLIFICATION, ratio),
-        ("space\namp.", &c::SPACE_AMPLIFICATION, ratio),
-        ("RSS\nMiB", &c::RSS_PEAK, mebibytes),
+    let costs: [(&str, &'static Definition); 3] = [
+        ("write\namp.", &c::WRITE_AMPLIFICATION),
+        ("space\namp.", &c::SPACE_AMPLIFICATION),
+        ("RSS\nMiB", &c::RSS_PEAK),
     ];
-    for (title, definition, format) in costs {
+    for (title, definition) in costs {
         add(
             title.to_owned(),
             Box::new(move |row| {
                 let metrics =
                     row.run.map(|run| &run.metrics).or(row.load.map(|load| &load.metrics));
-                figure(row, metrics, definition, format)
+                figure(row.group, metrics, definition)
             }),
         );
     }
@@ -244,22 +243,18 @@ fn role_of<'s>(row: &Row<'s>, name: &str) -> Option<&'s RoleRow> {
 }
 
 /// A figure; with `*` where trials are missing; else what became of the engine.
-fn figure(
-    row: &Row<'_>,
-    metrics: Option<&Metrics>,
-    definition: &Definition,
-    format: impl Fn(f64) -> String,
-) -> String {
+fn figure(group: &Group, metrics: Option<&Metrics>, definition: &Definition) -> String {
+    let format = format::of(definition).text;
     let Some(metric) = metrics.and_then(|metrics| metrics.get(definition)) else {
         return "-".to_owned();
     };
     match metric.value {
-        Some(value) if row.group.fate(metric.n).is_some() => {
-            format!("{} {}/{}", format(value), metric.n, row.group.trials.len())
+        Some(value) if group.fate(metric.n).is_some() => {
+            format!("{} {}/{}", format(value), metric.n, group.trials.len())
         }
         Some(value) => format(value),
         None => {
-            let fate = row.group.fate(0);
+            let fate = group.fate(0);
             let fate = fate.as_deref().and_then(|fate| fate.split(" (").next());
             fate.map_or_else(|| "-".to_owned(), |fate| cut(fate, 12))
         }
@@ -282,47 +277,45 @@ pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
     Part { lines, left_out: (more > 0).then(|| format!("{more} more engines")) }
 }
 
+type DriveColumn = (&'static str, Side, fn(&Place<'_>) -> String);
+
+/// What is said of each job.
+const DRIVE: [DriveColumn; 12] = [
+    ("job", Side::Left, |row| cut(&row.group.label, 24)),
+    ("volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
+    ("I/O", Side::Left, |row| row.job().map_or_else(String::new, |job| job.io.clone())),
+    ("block", Side::Right, |row| units::exact_bytes(block(row))),
+    ("depth", Side::Right, |row| {
+        row.role.and_then(|(_, role)| role.depth).unwrap_or(1).to_string()
+    }),
+    ("threads", Side::Right, |row| row.threads().unwrap_or(0).to_string()),
+    ("IOPS", Side::Right, |row| figure(row.group, Some(row.metrics), &c::OPS_PER_S)),
+    ("spread %", Side::Right, |row| spread(row.metric(&c::OPS_PER_S))),
+    ("MB/s", Side::Right, |row| {
+        let bytes = row.value(&c::OPS_PER_S).map(|iops| iops * block(row) as f64 / 1e6);
+        bytes.map_or_else(|| "-".to_owned(), ratio)
+    }),
+    ("p50 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P50)),
+    ("p99 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P99)),
+    ("p99.9 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P999)),
+];
+
+fn block(row: &Place<'_>) -> u64 {
+    row.job().map_or(0, |job| job.block_bytes)
+}
+
 /// A line for each job of a bare drive.
 pub(super) fn drives(summary: &Summary, room: usize) -> Part {
-    let jobs = drive_jobs(summary);
-    if jobs.is_empty() {
+    let jobs = || jobs(summary).into_iter();
+    if jobs().next().is_none() {
         return Part::default();
     }
-    let volumes = several(jobs.iter().map(|(group, ..)| &group.volume));
-    let titles = [
-        "job", "volume", "I/O", "block", "depth", "threads", "IOPS", "spread %", "MB/s", "p50 us",
-        "p99 us", "p99.9 us",
-    ];
-    let kept = |title: &&str| volumes || *title != "volume";
-    let left = ["job", "volume", "I/O"];
-    let columns = titles.iter().filter(|title| kept(title)).map(|title| {
-        ((*title).to_owned(), if left.contains(title) { Side::Left } else { Side::Right })
-    });
-    let mut table = Table::titled(columns.collect());
-    for (group, run, job) in jobs {
-        for role in &run.roles {
-            let row = Row { group, run: Some(run), load: None };
-            let of = |definition, format: fn(f64) -> String| {
-                figure(&row, Some(&role.metrics), definition, format)
-            };
-            let bytes = role.metrics.value(&c::OPS_PER_S);
-            let bytes = bytes.map(|iops| ratio(iops * job.block_bytes as f64 / 1e6));
-            let mut cells = vec![cut(&group.label, 24)];
-            cells.extend(volumes.then(|| group.volume.clone().unwrap_or_default()));
-            cells.extend([
-                job.io.clone(),
-                units::exact_bytes(job.block_bytes),
-                role.depth.unwrap_or(1).to_string(),
-                role.threads.to_string(),
-                of(&c::OPS_PER_S, grouped),
-                spread(role.metrics.get(&c::OPS_PER_S)),
-                bytes.unwrap_or_else(|| "-".to_owned()),
-                of(&c::SERVICE_P50, microseconds),
-                of(&c::SERVICE_P99, microseconds),
-                of(&c::SERVICE_P999, microseconds),
-            ]);
-            table.row(&cells);
-        }
+    let volumes = several(jobs().map(|row| &row.group.volume));
+    let columns = || DRIVE.iter().filter(|(title, ..)| volumes || *title != "volume");
+    let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
+    let mut table = Table::titled(titles.collect());
+    for row in jobs().flat_map(Place::roles).filter(|row| row.op.is_none()) {
+        table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }
     let mut part = fitted(&table, room, "jobs");
     for line in &mut part.lines {

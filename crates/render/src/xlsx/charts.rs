@@ -1,9 +1,12 @@
 //! The charts, each beside the small table that it draws: threads down, engines across, every cell
 //! a reference to the sheet that the number is from.
 
-use super::sheet::Show::{Plain, Ratio};
-use super::sheet::{Cell, Heading, Sheet, heading};
+use super::latency::P99;
+use super::sheet::{Heading, Sheet, heading};
 use super::trial_table::{Place, Placed};
+use crate::cell::Cell;
+use crate::format;
+use crate::format::Show::{Plain, Ratio};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
@@ -39,7 +42,6 @@ struct Drawn<'p> {
     axis: &'static str,
     kind: ChartType,
     definition: &'static Definition,
-    times: f64,
     from: &'p Placed,
     column: &'static str,
 }
@@ -47,34 +49,37 @@ struct Drawn<'p> {
 /// The sheet.
 pub(super) fn sheet(
     summary: &Summary,
-    run: &Placed,
-    cost: &Placed,
+    tables: &[Placed],
     latency: &Placed,
 ) -> anyhow::Result<Sheet> {
     let (of_group, series) = series(&summary.groups);
     let lines = ChartType::ScatterStraightWithMarkers;
     let bars = ChartType::Column;
+    let placed = |name: &str| tables.iter().find(|placed| placed.sheet.name() == name);
+    let (Some(run), Some(cost)) = (placed("Run"), placed("Cost")) else {
+        return draw(&BTreeMap::new(), &series);
+    };
     let roles = [
-        drawn("Throughput", "ops/s", lines, (&c::OPS_PER_S, 1.0), run, "rate"),
-        drawn("p99 service time", "us", bars, (&c::SERVICE_P99, 1e-3), latency, "p99"),
+        drawn("Throughput", "ops/s", lines, &c::OPS_PER_S, run, "ops/s"),
+        drawn("p99 service time", "us", bars, &c::SERVICE_P99, latency, P99),
     ];
     let phases = [
-        drawn("CPU time", "us/op", bars, (&c::CPU_PER_OP, 1e-3), cost, "cpu_each"),
+        drawn("CPU time", "us/op", bars, &c::CPU_PER_OP, cost, "CPU, us/op"),
         drawn(
             "Write amplification",
             "B/B",
             bars,
-            (&c::WRITE_AMPLIFICATION, 1.0),
+            &c::WRITE_AMPLIFICATION,
             cost,
-            "write_amp",
+            "write amplification, B/B",
         ),
         drawn(
             "Device writes",
             "KB/op",
             bars,
-            (&c::DEVICE_WRITE_BYTES_PER_OP, 1e-3),
+            &c::DEVICE_WRITE_BYTES_PER_OP,
             cost,
-            "written_each",
+            "device written, KB/op",
         ),
     ];
     let mut panels: BTreeMap<(usize, String), Panel<'_>> = BTreeMap::new();
@@ -111,11 +116,11 @@ fn drawn<'p>(
     what: &'static str,
     axis: &'static str,
     kind: ChartType,
-    (definition, times): (&'static Definition, f64),
+    definition: &'static Definition,
     from: &'p Placed,
     column: &'static str,
 ) -> Drawn<'p> {
-    Drawn { what, axis, kind, definition, times, from, column }
+    Drawn { what, axis, kind, definition, from, column }
 }
 
 /// Where a group's number stands in a panel.
@@ -135,7 +140,8 @@ impl Point {
         metrics: &Metrics,
         series: &'s [String],
     ) {
-        let value = metrics.value(drawn.definition).map(|value| value * drawn.times);
+        let value =
+            metrics.value(drawn.definition).map(|value| value * format::of(drawn.definition).times);
         let (Some(value), Some(reference)) =
             (value, drawn.from.reference(self.place, drawn.column))
         else {

@@ -2,9 +2,10 @@
 //! other sheets are read.
 
 use super::series::Series;
-use super::sheet::Show::{Plain, Words};
-use super::sheet::{Cell, Heading, Sheet, heading};
+use super::sheet::{Heading, Sheet, heading};
+use crate::cell::Cell;
 use crate::command::command_line;
+use crate::format::Show::{Plain, Words};
 use crate::header;
 use crate::markdown::title;
 use kvdyno_analysis::answer::answers;

@@ -1,7 +1,8 @@
 //! The host sheet: every fact about the machine, before the run and after it.
 
-use super::sheet::Show::Plain;
-use super::sheet::{Cell, Heading, Sheet, heading};
+use super::sheet::{Heading, Sheet, heading};
+use crate::cell::Cell;
+use crate::format::Show::Plain;
 use kvdyno_analysis::summary::Summary;
 use serde_json::Value;
 use std::collections::BTreeMap;

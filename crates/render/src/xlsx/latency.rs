@@ -1,24 +1,18 @@
 //! The latency sheet: percentiles of all trials together, from the merged histograms.
 
-use super::run::{RolePart, roles};
-use super::sheet::Show::{Count, Plain, Ratio};
-use super::sheet::{Cell, Heading, Sheet, heading};
+use super::sheet::{Heading, Sheet, heading};
 use super::trial_table::Placed;
+use crate::cell::Cell;
+use crate::columns::{ABOUT, Column, From, Row, phases, times};
+use crate::format::Show::{Count, Plain, Ratio};
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::{Definition, Metric};
+use kvdyno_analysis::metric::Metric;
 use kvdyno_analysis::summary::Summary;
+use kvdyno_record::hlog::Kind as Clock;
 use std::collections::BTreeMap;
 
-const HEADINGS: [Heading; 21] = [
-    heading("engine", 14, Plain),
-    heading("durability", 10, Plain),
-    heading("records", 13, Count),
-    heading("RAM limit, B", 15, Count),
-    heading("tier", 12, Plain),
-    heading("volume", 12, Plain),
+const HEADINGS: [Heading; 14] = [
     heading("threads", 8, Count),
-    heading("phase", 12, Plain),
     heading("role", 12, Plain),
     heading("operation", 16, Plain),
     heading("time from", 18, Plain),
@@ -27,74 +21,35 @@ const HEADINGS: [Heading; 21] = [
     heading("mean, us", 12, Ratio),
     heading("p50, us", 12, Ratio),
     heading("p90, us", 12, Ratio),
-    heading("p99, us", 12, Ratio),
+    heading(P99, 12, Ratio),
     heading("p99.9, us", 12, Ratio),
     heading("p99.99, us", 12, Ratio),
     heading("max, us", 12, Ratio),
     heading("why cells are empty", 60, Plain),
 ];
 
-/// Where the 99th percentile stands.
-const P99: u16 = 16;
-
-const SERVICE: [&Definition; 7] = [
-    &c::SERVICE_MEAN,
-    &c::SERVICE_P50,
-    &c::SERVICE_P90,
-    &c::SERVICE_P99,
-    &c::SERVICE_P999,
-    &c::SERVICE_P9999,
-    &c::SERVICE_MAX,
-];
-
-/// Of response times the mean is not kept.
-const RESPONSE: [&Definition; 6] = [
-    &c::RESPONSE_P50,
-    &c::RESPONSE_P90,
-    &c::RESPONSE_P99,
-    &c::RESPONSE_P999,
-    &c::RESPONSE_P9999,
-    &c::RESPONSE_MAX,
-];
-
-/// Of the parts of a time in flight neither.
-const SUBMIT: [&Definition; 6] = [
-    &c::SUBMIT_P50,
-    &c::SUBMIT_P90,
-    &c::SUBMIT_P99,
-    &c::SUBMIT_P999,
-    &c::SUBMIT_P9999,
-    &c::SUBMIT_MAX,
-];
-
-const COMPLETION: [&Definition; 6] = [
-    &c::COMPLETION_P50,
-    &c::COMPLETION_P90,
-    &c::COMPLETION_P99,
-    &c::COMPLETION_P999,
-    &c::COMPLETION_P9999,
-    &c::COMPLETION_MAX,
-];
+/// The column that is drawn.
+pub(super) const P99: &str = "p99, us";
 
 /// A line for each role and each of its operations; others for response times, and for the parts of
 /// a time in flight.
 pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
-    let mut sheet = Sheet::table("Latency percentiles", &HEADINGS, 1)?;
+    let about = || ABOUT.iter().filter(|column| !column.heading.is_empty());
+    let head = |column: &Column| heading(column.heading, column.width, column.shown());
+    let headings: Vec<Heading> = about().map(head).chain(HEADINGS).collect();
+    let columns = (0..).zip(&headings).map(|(at, heading)| (heading.title, at)).collect();
+    let mut sheet = Sheet::table("Latency percentiles", &headings, 1)?;
     let mut rows = BTreeMap::new();
-    for (at, group) in summary.groups.iter().enumerate() {
-        for part in roles(&group.runs) {
-            let service: Vec<Option<&Metric>> =
-                SERVICE.map(|definition| part.metrics.get(definition)).to_vec();
-            let row = sheet.row(&cells(group, &part, "start of the call", &service))?;
-            if part.op.is_none() {
-                rows.insert((at, part.at.0, part.at.1), row);
-            }
-            if part.role.open_loop && part.op.is_none() {
-                sheet.row(&others(group, &part, "scheduled start", RESPONSE))?;
-            }
-            if part.role.depth.is_some() {
-                sheet.row(&others(group, &part, "start, until handed over", SUBMIT))?;
-                sheet.row(&others(group, &part, "handing over", COMPLETION))?;
+    for row in phases(summary).flat_map(Row::roles) {
+        let words = about().map(|column| match column.from {
+            From::Words(cell) => cell(&row),
+            _ => Cell::Empty,
+        });
+        let words: Vec<Cell> = words.collect();
+        for (clock, from) in clocks(&row) {
+            let line = sheet.row(&[words.clone(), cells(&row, clock, from)].concat())?;
+            if row.op.is_none() {
+                rows.entry(row.place()).or_insert(line);
             }
         }
     }
@@ -103,42 +58,41 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
         sheet.skip(1);
         sheet.row(&[Cell::text(hiccups.line())])?;
     }
-    Ok(Placed { sheet, rows, columns: [("p99", P99)].into() })
+    Ok(Placed { sheet, rows, columns })
 }
 
-/// A line of times without a mean.
-fn others(
-    group: &Group,
-    part: &RolePart<'_>,
-    from: &str,
-    definitions: [&Definition; 6],
-) -> Vec<Cell> {
-    let mut times = vec![None];
-    times.extend(definitions.map(|definition| part.metrics.get(definition)));
-    cells(group, part, from, &times)
+/// The clocks that a row has, and from when each runs.
+fn clocks(row: &Row<'_>) -> Vec<(Clock, &'static str)> {
+    let mut clocks = vec![(Clock::Service, "start of the call")];
+    let role = row.role.map(|(_, role)| role);
+    if role.is_some_and(|role| role.open_loop && row.op.is_none()) {
+        clocks.push((Clock::Response, "scheduled start"));
+    }
+    if role.is_some_and(|role| role.depth.is_some()) {
+        clocks.push((Clock::Submit, "start, until handed over"));
+        clocks.push((Clock::Completion, "handing over"));
+    }
+    clocks
 }
 
-fn cells(group: &Group, part: &RolePart<'_>, from: &str, times: &[Option<&Metric>]) -> Vec<Cell> {
-    let op = part.op.map_or_else(|| part.role.mix.clone(), |op| format!("of it {op}"));
-    let threads = group.threads.unwrap_or(part.role.threads);
+fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
+    // Of the others the mean is not kept.
+    let mean = row.metric(&c::SERVICE_MEAN).filter(|_| clock == Clock::Service);
+    let times = times(clock).map(|definition| row.metric(definition));
+    let times: Vec<Option<&Metric>> = std::iter::once(mean).chain(times).collect();
+    let operations = row.metric(&c::OPERATIONS);
     let mut cells = vec![
-        Cell::text(&group.label),
-        Cell::text(group.durability.as_str()),
-        Cell::count(Some(group.records)),
-        Cell::count(group.ram_limit_bytes),
-        Cell::text(group.tier.as_deref().unwrap_or_default()),
-        Cell::text(group.volume.as_deref().unwrap_or_default()),
-        Cell::count(Some(threads.into())),
-        Cell::text(&part.run.phase),
-        Cell::text(&part.role.role),
-        Cell::text(op),
+        Cell::count(row.threads().map(u64::from)),
+        Cell::words(row.role.map(|(_, role)| &role.role)),
+        Cell::text(row.op()),
         Cell::text(from),
-        Cell::count(part.metrics.get(&c::OPERATIONS).map(|metric| metric.n as u64)),
-        Cell::number(part.metrics.value(&c::OPERATIONS)),
+        Cell::count(operations.map(|metric| metric.n as u64)),
+        Cell::number(operations.and_then(|metric| metric.value)),
     ];
-    let us = |metric: Option<&Metric>| metric.and_then(|metric| metric.value).map(|ns| ns / 1e3);
-    cells.extend(times.iter().map(|metric| Cell::number(us(*metric))));
+    let us =
+        |metric: &Option<&Metric>| Cell::number(metric.and_then(|m| m.value).map(|ns| ns / 1e3));
+    cells.extend(times.iter().map(us));
     let why = times.iter().flatten().find_map(|metric| metric.missing.as_deref());
-    cells.push(why.map_or(Cell::Empty, Cell::text));
+    cells.push(Cell::words(why));
     cells
 }

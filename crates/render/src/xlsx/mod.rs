@@ -5,36 +5,32 @@
 //! compute. Text of a record is written as text, so that none of it is ever a formula.
 
 mod charts;
-mod cost;
-mod drive;
-mod figures;
 mod front;
 mod host;
 mod latency;
-mod load;
-mod run;
 mod series;
 mod sheet;
 #[cfg(test)]
 mod tests;
-mod time;
 mod trial_table;
 
+use crate::columns::KINDS;
+use crate::format::Show;
+use crate::long;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::summary::Summary;
 use rust_xlsxwriter::{DocProperties, ExcelDateTime, Workbook};
-use trial_table::Lines;
+use sheet::{Sheet, heading};
 
 /// The workbook's bytes. They follow from the record alone: writing it twice gives the same file.
 pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8>> {
-    let lines = Lines::of(evidence, summary);
-    let load = load::sheet(&lines)?;
-    let run = run::sheet(&lines)?;
-    let cost = cost::sheet(&lines)?;
-    let time = time::sheet(summary, &lines)?;
-    let drive = drive::sheet(&lines)?;
+    let trials = trial_table::trials(evidence, summary);
+    let mut tables = Vec::new();
+    for kind in KINDS.iter().filter(|kind| !kind.sheet.is_empty()) {
+        tables.extend(trial_table::write(kind, summary, &trials)?);
+    }
     let latency = latency::sheet(summary)?;
-    let charts = charts::sheet(summary, &run, &cost, &latency)?;
+    let charts = charts::sheet(summary, &tables, &latency)?;
     let series = series::sheet(evidence)?;
 
     let mut workbook = Workbook::new();
@@ -46,12 +42,23 @@ pub fn workbook(evidence: &Evidence, summary: &Summary) -> anyhow::Result<Vec<u8
     workbook.set_properties(&properties);
     workbook.push_worksheet(front::sheet(summary, &series)?.finish());
     workbook.push_worksheet(charts.finish());
-    for placed in vec![load, run, cost, time].into_iter().chain(drive) {
+    for placed in tables {
         workbook.push_worksheet(placed.sheet.finish());
     }
     workbook.push_worksheet(latency.sheet.finish());
     workbook.push_worksheet(series.sheet.finish());
     workbook.push_worksheet(host::sheet(summary)?.finish());
-    workbook.push_worksheet(figures::sheet(summary)?.finish());
+    workbook.push_worksheet(figures(summary)?.finish());
     Ok(workbook.save_to_buffer()?)
+}
+
+/// Every figure of every trial, one a row, as `kvdyno export --csv` has them.
+fn figures(summary: &Summary) -> anyhow::Result<Sheet> {
+    let headings = long::COLUMNS.map(|(name, width, _)| heading(name, width, Show::Plain));
+    let mut sheet = Sheet::table("Figures", &headings, 1)?;
+    for row in long::rows(summary) {
+        sheet.row(&long::COLUMNS.map(|(.., cell)| cell(&row)))?;
+    }
+    sheet.filter()?;
+    Ok(sheet)
 }

@@ -1,7 +1,8 @@
 //! The series sheet: what each role did slice by slice, loads included.
 
-use super::sheet::Show::{Count, Fine, Plain, Ratio};
-use super::sheet::{Cell, Heading, Sheet, address, heading};
+use super::sheet::{Heading, Sheet, address, heading};
+use crate::cell::Cell;
+use crate::format::Show::{Count, Fine, Plain, Ratio};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::series::{Slice, SliceCounts};
 use std::collections::BTreeMap;

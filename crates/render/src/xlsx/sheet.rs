@@ -1,6 +1,8 @@
 //! One sheet: headings that stay in sight, cells with the number format of their column, and the
 //! only places at which text and formulas are written.
 
+use crate::cell::Cell;
+use crate::format::Show;
 use kvdyno_record::text::one_line;
 use rust_xlsxwriter::{
     Chart, Format, FormatAlign, FormatBorder, Formula, Worksheet, XlsxError, utility,
@@ -8,23 +10,6 @@ use rust_xlsxwriter::{
 
 /// Longer texts are cut: a cell holds 32,767 characters.
 const TEXT_MAX: usize = 8_000;
-
-/// How a column's numbers are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Show {
-    /// As they are; texts, too.
-    Plain,
-    /// Long texts, in several lines.
-    Words,
-    /// Whole, in groups of three digits.
-    Count,
-    /// One digit behind the point.
-    Tenth,
-    /// Two digits.
-    Ratio,
-    /// Three digits.
-    Fine,
-}
 
 impl Show {
     fn format(self) -> &'static str {
@@ -52,41 +37,6 @@ pub(super) struct Heading {
 /// A heading.
 pub(super) const fn heading(title: &'static str, width: u16, show: Show) -> Heading {
     Heading { title, width, show }
-}
-
-/// What a cell holds.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Cell {
-    /// Nothing: not measured.
-    Empty,
-    /// Words.
-    Text(String),
-    /// A number as recorded.
-    Number(f64),
-    /// What follows from other cells. The formula is ours: no text of a record is ever in it.
-    Formula {
-        /// With its equals sign.
-        formula: String,
-        /// What it comes to.
-        result: f64,
-    },
-}
-
-impl Cell {
-    /// A number, or nothing.
-    pub(super) fn number(value: Option<f64>) -> Self {
-        value.filter(|value| value.is_finite()).map_or(Self::Empty, Self::Number)
-    }
-
-    /// A count, or nothing.
-    pub(super) fn count(value: Option<u64>) -> Self {
-        Self::number(value.map(|value| value as f64))
-    }
-
-    /// Words.
-    pub(super) fn text(text: impl Into<String>) -> Self {
-        Self::Text(text.into())
-    }
 }
 
 /// A sheet in the making.

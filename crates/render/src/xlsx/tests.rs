@@ -119,8 +119,8 @@ fn the_drive_has_a_sheet_of_its_own() {
     let (summary, bytes) = written(&Fixture::with_drive(2));
     let read = read(bytes);
     let drive = read.rows("Drive");
-    // Four jobs, two trials each, and a line of both.
-    assert_eq!(drive.len(), 12);
+    // Four jobs, one of which reads and writes: two trials each, and a line of both.
+    assert_eq!(drive.len(), 18);
     let deep = drive.iter().find(|row| text(row, "engine") == "uring-32").unwrap();
     let group = summary.groups.iter().find(|group| group.label == "uring-32").unwrap();
     let metrics = &group.runs[0].roles[0].metrics;
@@ -146,7 +146,8 @@ fn numbers_are_those_of_the_summary() {
     let line = run
         .iter()
         .find(|row| {
-            let words = ["engine", "threads", "role", "trial"].map(|column| text(row, column));
+            let words =
+                ["engine", "threads swept", "role", "trial"].map(|column| text(row, column));
             words == ["RocksDB", "1", "writer", "all"]
         })
         .unwrap();
@@ -160,7 +161,7 @@ fn numbers_are_those_of_the_summary() {
     assert!(near(float(line, "% of base"), 100.0 * role.beside.as_ref().unwrap().ratio));
     // Two trials, and the line of both.
     let of_role = |row: &&BTreeMap<String, Data>| {
-        let words = ["engine", "threads", "role"].map(|column| text(row, column));
+        let words = ["engine", "threads swept", "role"].map(|column| text(row, column));
         words == ["RocksDB", "1", "writer"]
     };
     assert_eq!(run.iter().filter(of_role).count(), 3);
@@ -171,6 +172,21 @@ fn numbers_are_those_of_the_summary() {
         metrics.value(&c::WRITE_AMPLIFICATION).unwrap()
     ));
     assert_eq!(read.rows("Figures").len(), crate::long::rows(&summary).len());
+}
+
+/// The single writer beside two readers is a single writer.
+#[test]
+fn a_role_stands_with_its_own_threads() {
+    let (_, bytes) = written(&Fixture::new());
+    let read = read(bytes);
+    for sheet in ["Run", "Latency percentiles"] {
+        let rows = read.rows(sheet);
+        let writers = rows.iter().filter(|row| text(row, "role") == "writer");
+        let threads: Vec<_> =
+            writers.map(|row| [text(row, "threads swept"), text(row, "threads")]).collect();
+        assert!(threads.contains(&["2".to_owned(), "1".to_owned()]), "{sheet}");
+        assert!(threads.iter().all(|[_, own]| own == "1"), "{sheet}: {threads:?}");
+    }
 }
 
 /// Every formula computed here, from the cells that it names, comes to the number beside it.

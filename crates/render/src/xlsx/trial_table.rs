@@ -1,93 +1,17 @@
 //! A table over trials: for each case a line of all trials (medians, sums, maxima as formulas), and
 //! below it a line for each trial with its counts as recorded and what follows from them.
 
-use super::sheet::{Cell, Heading, Sheet, Show, address, heading};
+use super::sheet::{Heading, Sheet, address, heading};
+use crate::cell::Cell;
+use crate::columns::{ABOUT, Column, From, Kind, Row};
+use crate::format::{self, Show};
 use kvdyno_analysis::comparison::{Beside, Verdict};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
-use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::{Combine, Definition, Metric, Metrics, Reading};
-use kvdyno_analysis::spent::Spent;
+use kvdyno_analysis::metric::{Combine, Metric, Metrics};
 use kvdyno_analysis::stats::median;
 use kvdyno_analysis::summary::Summary;
-use kvdyno_analysis::trials::{At, Trials};
-use kvdyno_record::case::{OpResult, RoleResult};
+use kvdyno_analysis::trials::Trials;
 use std::collections::BTreeMap;
-
-/// The groups with the records that they were computed from.
-pub(super) struct Lines<'s> {
-    pub(super) groups: Vec<(&'s Group, Trials<'s>)>,
-}
-
-impl<'s> Lines<'s> {
-    pub(super) fn of(evidence: &'s Evidence, summary: &'s Summary) -> Self {
-        let cases: BTreeMap<&str, &CaseEvidence> =
-            evidence.cases.iter().map(|case| (case.case.id.as_str(), case)).collect();
-        let trials = |group: &'s Group| {
-            let found = group.trials.iter().filter_map(|trial| cases.get(trial.case.as_str()));
-            Trials { cases: found.map(|case| (*case, BTreeMap::default())).collect() }
-        };
-        Self { groups: summary.groups.iter().map(|group| (group, trials(group))).collect() }
-    }
-
-    /// Engines and the harness, with their places; a bare drive has a sheet of its own.
-    pub(super) fn engines(&self) -> impl Iterator<Item = (usize, &'s Group)> + '_ {
-        let all = self.groups.iter().map(|(group, _)| *group).enumerate();
-        all.filter(|(_, group)| !group.bare_drive)
-    }
-}
-
-/// Where a column's numbers come from.
-pub(super) enum Origin {
-    /// A figure of the catalogue, times this: a reading, written as it is.
-    Figure(&'static Definition, f64),
-    /// A count of the record that is no figure by itself.
-    Phase(fn(Spent<'_>, &CaseEvidence) -> Reading),
-    /// The same of a role.
-    Role(fn(&RoleResult, &OpResult) -> Reading),
-    /// A figure, times this, that follows from other columns of its row: `{their}/{names}`.
-    Formula(&'static Definition, f64, &'static str),
-    /// In lines of all trials: this column over the base engine's, times this.
-    OverBase(&'static str, f64),
-    /// In lines of all trials: whether it can be told apart from the base, in words.
-    Verdict,
-    /// In lines of all trials: an end of the range of a figure.
-    Range(&'static Definition, fn((f64, f64)) -> f64),
-}
-
-/// A column of numbers.
-pub(super) struct Column {
-    /// What formulas call it.
-    pub(super) name: &'static str,
-    pub(super) heading: Heading,
-    pub(super) from: Origin,
-}
-
-/// A column.
-pub(super) const fn column(
-    name: &'static str,
-    title: &'static str,
-    show: Show,
-    from: Origin,
-) -> Column {
-    Column { name, heading: heading(title, 13, show), from }
-}
-
-/// One case, phase or role over its trials.
-pub(super) struct Line<'s> {
-    pub(super) group: usize,
-    /// Where charts find it; an operation of a role is in none.
-    pub(super) place: Option<Place>,
-    /// What it is about, besides what every line says.
-    pub(super) about: Vec<Cell>,
-    pub(super) phase: &'s str,
-    /// A role, and its operation.
-    pub(super) at: Option<At<'s>>,
-    pub(super) metrics: &'s Metrics,
-    /// The line that it is put in relation to.
-    pub(super) base: Option<usize>,
-    /// What came of that.
-    pub(super) beside: Option<&'s Beside>,
-}
 
 /// By number: a group, its phase, and its role or 0.
 pub(super) type Place = (usize, usize, usize);
@@ -97,102 +21,105 @@ pub(super) struct Placed {
     pub(super) sheet: Sheet,
     /// The row of a place.
     pub(super) rows: BTreeMap<Place, u32>,
-    /// The column of a name.
+    /// The column of a heading.
     pub(super) columns: BTreeMap<&'static str, u16>,
 }
 
 impl Placed {
     /// The cell of a line in a column, as another sheet refers to it.
-    pub(super) fn reference(&self, place: Place, column: &str) -> Option<String> {
-        let cell = address(*self.rows.get(&place)?, *self.columns.get(column)?);
+    pub(super) fn reference(&self, place: Place, heading: &str) -> Option<String> {
+        let cell = address(*self.rows.get(&place)?, *self.columns.get(heading)?);
         Some(format!("'{}'!{cell}", self.sheet.name()))
     }
 }
 
-/// What every line says first.
-const ABOUT: [Heading; 9] = [
-    heading("engine", 14, Show::Plain),
-    heading("durability", 10, Show::Plain),
-    heading("records", 13, Show::Count),
-    heading("key, B", 8, Show::Count),
-    heading("value, B (mean)", 9, Show::Count),
-    heading("RAM limit, B", 15, Show::Count),
-    heading("tier", 12, Show::Plain),
-    heading("volume", 12, Show::Plain),
-    heading("threads", 8, Show::Count),
-];
+/// The records that each group was computed from.
+pub(super) fn trials<'s>(evidence: &'s Evidence, summary: &Summary) -> Vec<Trials<'s>> {
+    let cases: BTreeMap<&str, &CaseEvidence> =
+        evidence.cases.iter().map(|case| (case.case.id.as_str(), case)).collect();
+    let of_groups = summary.groups.iter().map(|group| {
+        let found = group.trials.iter().filter_map(|trial| cases.get(trial.case.as_str()));
+        Trials { cases: found.map(|case| (*case, BTreeMap::default())).collect() }
+    });
+    of_groups.collect()
+}
 
-/// What every line says before its numbers.
-const TRIAL: [Heading; 2] = [heading("trial", 7, Show::Plain), heading("outcome", 13, Show::Plain)];
-
-/// Writes a table. `about` are the headings of the lines' own words.
+/// Writes a table; none where there are no rows, but of engines.
 pub(super) fn write(
-    name: &'static str,
-    about: &[Heading],
-    columns: &[Column],
-    groups: &Lines<'_>,
-    lines: &[Line<'_>],
-) -> anyhow::Result<Placed> {
-    let mut headings = [&ABOUT[..], about, &TRIAL].concat();
+    kind: &Kind,
+    summary: &Summary,
+    trials: &[Trials<'_>],
+) -> anyhow::Result<Option<Placed>> {
+    let rows = (kind.rows)(summary);
+    if rows.is_empty() && !kind.engines {
+        return Ok(None);
+    }
+    let all = ABOUT.iter().chain(kind.columns).filter(|column| !column.heading.is_empty());
+    let (about, columns): (Vec<_>, Vec<_>) =
+        all.copied().partition(|column| matches!(column.from, From::Words(_)));
+    let head = |column: &Column| heading(column.heading, column.width, column.shown());
+    let mut headings: Vec<Heading> = about.iter().map(head).collect();
+    headings.extend([heading("trial", 7, Show::Plain), heading("outcome", 13, Show::Plain)]);
     let first = u16::try_from(headings.len())?;
-    headings.extend(columns.iter().map(|column| column.heading.clone()));
+    headings.extend(columns.iter().map(head));
     headings.push(heading("why cells are empty", 60, Show::Plain));
     let mut writer = Writer {
-        sheet: Sheet::table(name, &headings, 1)?,
-        columns,
-        places: (first..).zip(columns).map(|(place, column)| (column.name, place)).collect(),
-        rows: rows(lines, groups),
+        sheet: Sheet::table(kind.sheet, &headings, 1)?,
+        about: &about,
+        columns: &columns,
+        places: (first..).zip(&columns).map(|(place, column)| (column.heading, place)).collect(),
+        lines: lines(&rows),
+        rows: &rows,
     };
-    for (at, line) in lines.iter().enumerate() {
-        let (group, trials) = &groups.groups[line.group];
-        writer.line(at, line, group, trials, lines)?;
+    for (at, row) in rows.iter().enumerate() {
+        writer.line(at, &trials[row.at])?;
     }
     writer.sheet.filter()?;
-    let placed = lines.iter().zip(&writer.rows);
-    let rows = placed.filter_map(|(line, row)| Some((line.place?, *row))).collect();
-    Ok(Placed { sheet: writer.sheet, rows, columns: writer.places })
+    // Charts find those of whole roles.
+    let placed = rows.iter().zip(&writer.lines).filter(|(row, _)| row.op.is_none());
+    let rows = placed.map(|(row, line)| (row.place(), *line)).collect();
+    Ok(Some(Placed { sheet: writer.sheet, rows, columns: writer.places }))
 }
 
-/// The row of each line; its trials come below it.
-fn rows(lines: &[Line<'_>], groups: &Lines<'_>) -> Vec<u32> {
+/// The line of each row; its trials come below it.
+fn lines(rows: &[Row<'_>]) -> Vec<u32> {
     let mut next = 1;
-    let mut rows = Vec::new();
-    for line in lines {
-        rows.push(next);
-        next += 1 + groups.groups[line.group].0.trials.len() as u32;
+    let mut lines = Vec::new();
+    for row in rows {
+        lines.push(next);
+        next += 1 + row.group.trials.len() as u32;
     }
-    rows
+    lines
 }
 
-struct Writer<'c> {
+struct Writer<'c, 's> {
     sheet: Sheet,
+    about: &'c [Column],
     columns: &'c [Column],
     places: BTreeMap<&'static str, u16>,
-    rows: Vec<u32>,
+    rows: &'c [Row<'s>],
+    lines: Vec<u32>,
 }
 
-impl Writer<'_> {
-    fn line(
-        &mut self,
-        at: usize,
-        line: &Line<'_>,
-        group: &Group,
-        trials: &Trials<'_>,
-        lines: &[Line<'_>],
-    ) -> anyhow::Result<()> {
-        let count = group.trials.len();
-        let readings: Vec<Vec<Option<f64>>> =
-            self.columns.iter().map(|column| readings(column, line, trials, count)).collect();
-        let about = [about(group), line.about.clone()].concat();
+impl Writer<'_, '_> {
+    fn line(&mut self, at: usize, trials: &Trials<'_>) -> anyhow::Result<()> {
+        let row = &self.rows[at];
+        let readings: Vec<_> =
+            self.columns.iter().map(|column| readings(column, row, trials)).collect();
+        let about = self.about.iter().map(|column| match column.from {
+            From::Words(cell) => cell(row),
+            _ => Cell::Empty,
+        });
+        let about: Vec<Cell> = about.collect();
         let mut cells = about.clone();
-        let outcome = group.trouble().unwrap_or_else(|| "done".to_owned());
+        let outcome = row.group.trouble().unwrap_or_else(|| "done".to_owned());
         cells.extend([Cell::text("all"), Cell::text(outcome)]);
         for (column, readings) in self.columns.iter().zip(&readings) {
-            cells.push(self.of_all(at, column, line, readings, lines));
+            cells.push(self.of_all(at, column, readings));
         }
-        cells.push(missing(line.metrics));
+        cells.push(missing(row.metrics));
         self.sheet.strong_row(&cells)?;
-        for (trial, info) in group.trials.iter().enumerate() {
+        for (trial, info) in row.group.trials.iter().enumerate() {
             let mut cells = about.clone();
             cells.extend([Cell::Number(f64::from(info.trial)), Cell::text(&info.outcome)]);
             for (column, readings) in self.columns.iter().zip(&readings) {
@@ -201,52 +128,44 @@ impl Writer<'_> {
             }
             self.sheet.row(&cells)?;
         }
-        let first = self.rows[at] + 1;
+        let (first, count) = (self.lines[at] + 1, row.group.trials.len() as u32);
         if count > 0 {
-            self.sheet.fold(first, first + count as u32 - 1)?;
+            self.sheet.fold(first, first + count - 1)?;
         }
         Ok(())
     }
 
     /// A trial's number, or the formula that it follows from.
     fn of_trial(&self, column: &Column, value: Option<f64>) -> Cell {
-        match (&column.from, value) {
-            (Origin::Formula(_, _, template), Some(result)) => {
-                Cell::Formula { formula: self.filled(template), result }
+        match value {
+            Some(result) if !column.formula.is_empty() => {
+                Cell::Formula { formula: self.filled(column.formula), result }
             }
-            (_, value) => Cell::number(value),
+            value => Cell::number(value),
         }
     }
 
     /// The number of all trials, as the formula that makes it of the lines below.
-    fn of_all(
-        &self,
-        at: usize,
-        column: &Column,
-        line: &Line<'_>,
-        readings: &[Option<f64>],
-        lines: &[Line<'_>],
-    ) -> Cell {
+    fn of_all(&self, at: usize, column: &Column, readings: &[Option<f64>]) -> Cell {
+        let row = &self.rows[at];
         let values: Vec<f64> = readings.iter().flatten().copied().collect();
-        let (function, result) = match &column.from {
-            Origin::OverBase(of, times) => return self.over_base(at, of, *times, line, lines),
-            Origin::Verdict => {
-                return line.beside.map_or(Cell::Empty, |beside| Cell::text(verdict(beside)));
+        let (function, result) = match column.from {
+            From::OverBase(of, times) => {
+                return self.over_base(at, of, times).unwrap_or(Cell::Empty);
             }
-            Origin::Range(definition, end) => {
-                let range = line.metrics.get(definition).and_then(Metric::range);
-                return Cell::number(range.map(end));
+            From::Verdict => return Cell::words(row.beside().map(verdict)),
+            From::Range(definition, end) => {
+                return Cell::number(row.metric(definition).and_then(Metric::range).map(end));
             }
-            Origin::Figure(definition, times) | Origin::Formula(definition, times, _) => {
-                let value = line.metrics.value(definition).map(|value| value * times);
-                (function(definition.combine), value)
+            From::Figure(definition) | From::Main(definition) => {
+                (function(definition.combine), value(column, row))
             }
-            Origin::Phase(_) | Origin::Role(_) => ("MEDIAN", median(&values)),
+            _ => ("MEDIAN", median(&values)),
         };
         match result.filter(|_| !values.is_empty()) {
             Some(result) => {
-                let place = self.places[column.name];
-                let first = self.rows[at] + 1;
+                let place = self.places[column.heading];
+                let first = self.lines[at] + 1;
                 let last = first + readings.len() as u32 - 1;
                 let (first, last) = (address(first, place), address(last, place));
                 Cell::Formula { formula: format!("={function}({first}:{last})"), result }
@@ -255,43 +174,36 @@ impl Writer<'_> {
         }
     }
 
-    fn over_base(
-        &self,
-        at: usize,
-        of: &str,
-        times: f64,
-        line: &Line<'_>,
-        lines: &[Line<'_>],
-    ) -> Cell {
-        let value = |line: &Line<'_>| {
-            let column = self.columns.iter().find(|column| column.name == of)?;
-            match &column.from {
-                Origin::Figure(definition, times) | Origin::Formula(definition, times, _) => {
-                    line.metrics.value(definition).map(|value| value * times)
-                }
-                _ => None,
-            }
+    /// A column over that of the first engine at equal work, which is its own base.
+    fn over_base(&self, at: usize, of: &str, times: f64) -> Option<Cell> {
+        let row = &self.rows[at];
+        let is_peer = |other: &Row<'_>| {
+            let ((_, run, role), (_, other_run, other_role)) = (row.place(), other.place());
+            (other.op, other_run, other_role) == (row.op, run, role)
+                && other.group.competes()
+                && other.peers() == row.peers()
         };
-        let base = line.base.and_then(|base| Some((base, value(&lines[base])?)));
-        let (Some((base, below)), Some(above)) = (base.filter(|(_, b)| *b > 0.0), value(line))
-        else {
-            return Cell::Empty;
-        };
+        if row.op.is_some() || !row.group.competes() {
+            return None;
+        }
+        let base = self.rows.iter().position(is_peer)?;
+        let column = self.columns.iter().find(|column| column.heading == of)?;
+        let below = value(column, &self.rows[base]).filter(|below| *below > 0.0)?;
+        let result = times * value(column, row)? / below;
         let place = self.places[of];
-        let ratio =
-            format!("{}/{}", address(self.rows[at], place), absolute(self.rows[base], place));
+        let (over, under) = (address(self.lines[at], place), absolute(self.lines[base], place));
         let factor =
             if (times - 1.0).abs() < f64::EPSILON { String::new() } else { format!("{times}*") };
-        Cell::Formula { formula: format!("={factor}{ratio}"), result: times * above / below }
+        Some(Cell::Formula { formula: format!("={factor}{over}/{under}"), result })
     }
 
-    /// A template with its names replaced by the cells of the row that comes next.
+    /// A template with its headings replaced by the cells of the row that comes next.
     fn filled(&self, template: &str) -> String {
         let row = self.sheet.next_row();
         let mut formula = "=".to_owned();
         for part in template.split_inclusive(['{', '}']) {
             match part.strip_suffix('}') {
-                Some(name) => formula += &address(row, self.places[name]),
+                Some(heading) => formula += &address(row, self.places[heading]),
                 None => formula += part.trim_end_matches('{'),
             }
         }
@@ -315,26 +227,31 @@ fn function(combine: Combine) -> &'static str {
     }
 }
 
+/// A figure of all trials, in the unit of its heading.
+fn value(column: &Column, row: &Row<'_>) -> Option<f64> {
+    let definition = column.definition()?;
+    Some(row.value(definition)? * format::of(definition).times)
+}
+
 /// A column's number in each trial.
-fn readings(
-    column: &Column,
-    line: &Line<'_>,
-    trials: &Trials<'_>,
-    count: usize,
-) -> Vec<Option<f64>> {
-    let kept = |readings: Vec<Reading>| readings.into_iter().map(Result::ok).collect();
-    match &column.from {
-        Origin::Figure(definition, times) | Origin::Formula(definition, times, _) => {
-            let of_trials = line.metrics.get(definition).map(|metric| metric.per_trial.clone());
-            let of_trials = of_trials.unwrap_or_else(|| vec![None; count]);
-            of_trials.into_iter().map(|value| value.map(|value| value * times)).collect()
+fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f64>> {
+    let none = || vec![None; row.group.trials.len()];
+    match (column.from, row.of_role()) {
+        (From::Figure(definition) | From::Main(definition), _) => {
+            let times = format::of(definition).times;
+            let scaled = |value: &Option<f64>| value.map(|value| value * times);
+            let of_trials = row.metric(definition).map(|metric| metric.per_trial.iter());
+            of_trials.map_or_else(none, |of_trials| of_trials.map(scaled).collect())
         }
-        Origin::Phase(read) => kept(trials.of_phase(line.phase, read)),
-        Origin::Role(read) => match &line.at {
-            Some(at) => kept(trials.of_role(at, read)),
-            None => vec![None; count],
-        },
-        Origin::OverBase(..) | Origin::Verdict | Origin::Range(..) => vec![None; count],
+        (From::Phase(read), _) => {
+            let readings = trials.of_phase(row.phase, |spent, case| Ok(read(spent, case)));
+            readings.into_iter().map(Result::ok).collect()
+        }
+        (From::Role(read), Some(at)) => {
+            let readings = trials.of_role(&at, |role, op| Ok(read(role, op)));
+            readings.into_iter().map(Result::ok).collect()
+        }
+        _ => none(),
     }
 }
 
@@ -345,20 +262,6 @@ fn verdict(beside: &Beside) -> &'static str {
         Verdict::NotDistinguishable => "~ no significant difference",
         Verdict::SpreadUnknown => "? too few trials",
     }
-}
-
-fn about(group: &Group) -> Vec<Cell> {
-    vec![
-        Cell::text(&group.label),
-        Cell::text(group.durability.as_str()),
-        Cell::count(Some(group.records)),
-        Cell::count(Some(group.key_bytes.into())),
-        Cell::count(Some(group.value_bytes_mean)),
-        Cell::count(group.ram_limit_bytes),
-        Cell::text(group.tier.as_deref().unwrap_or_default()),
-        Cell::text(group.volume.as_deref().unwrap_or_default()),
-        Cell::count(group.threads.map(u64::from)),
-    ]
 }
 
 /// Each reason once.

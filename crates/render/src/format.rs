@@ -1,11 +1,58 @@
-//! Numbers as the tables print them.
+//! How each figure is shown: as tables print it, and as the workbook does.
 
 use kvdyno_analysis::comparison::Beside;
-use kvdyno_analysis::metric::Metric;
+use kvdyno_analysis::metric::{Definition, Metric};
 use kvdyno_record::units;
 
+/// How a column's numbers are shown in the workbook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Show {
+    /// As they are; texts, too.
+    Plain,
+    /// Long texts, in several lines.
+    Words,
+    /// Whole, in groups of three digits.
+    Count,
+    /// One digit behind the point.
+    Tenth,
+    /// Two digits.
+    Ratio,
+    /// Three digits.
+    Fine,
+}
+
+/// How a figure is shown.
+pub(crate) struct Format {
+    /// On a terminal.
+    pub(crate) text: fn(f64) -> String,
+    /// In the workbook, whose headings say the unit: times this.
+    pub(crate) times: f64,
+    pub(crate) show: Show,
+}
+
+/// By its unit; a few figures are finer or coarser than others of theirs.
+pub(crate) fn of(definition: &Definition) -> Format {
+    let (text, times, show): (fn(f64) -> String, f64, Show) =
+        match (definition.unit, definition.name) {
+            ("ns", "wall_ns" | "cpu_user_ns" | "cpu_system_ns") => (clock, 1e-9, Show::Fine),
+            ("ns", "window_ns" | "settle_wall_ns" | "sync_wall_ns") => (seconds, 1e-9, Show::Fine),
+            ("ns", "cpu_ns_per_op") => (|ns| ratio(ns / 1e3), 1e-3, Show::Ratio),
+            ("ns", _) => (microseconds, 1e-3, Show::Ratio),
+            ("%", "found_percent") => (|percent| format!("{percent:.2}"), 1.0, Show::Ratio),
+            ("%", "device_busy_percent" | "steal_percent") => (ratio, 1.0, Show::Tenth),
+            ("%", _) => (whole, 1.0, Show::Tenth),
+            ("1/s", _) => (grouped, 1.0, Show::Count),
+            ("1/op" | "1/record", _) => (ratio, 1.0, Show::Fine),
+            ("B", _) => (mebibytes, 1.0, Show::Count),
+            ("B/op", _) => (|bytes| ratio(bytes / 1e3), 1e-3, Show::Fine),
+            ("B/B" | "requests", _) => (ratio, 1.0, Show::Ratio),
+            _ => (whole, 1.0, Show::Count),
+        };
+    Format { text, times, show }
+}
+
 /// How far the range of a figure lies around it, in percent: `-3 +5`.
-pub(in super::super) fn spread(metric: Option<&Metric>) -> String {
+pub(crate) fn spread(metric: Option<&Metric>) -> String {
     let Some(metric) = metric.filter(|metric| metric.n > 1) else { return "-".to_owned() };
     match (metric.value.filter(|value| *value > 0.0), metric.range()) {
         (Some(value), Some((low, high))) => {
@@ -16,17 +63,17 @@ pub(in super::super) fn spread(metric: Option<&Metric>) -> String {
     }
 }
 
-pub(in super::super) fn trials(metric: Option<&Metric>) -> String {
+pub(crate) fn trials(metric: Option<&Metric>) -> String {
     metric.map_or_else(|| "-".to_owned(), |metric| metric.n.to_string())
 }
 
 /// A ratio to the base engine.
-pub(in super::super) fn beside(beside: Option<&Beside>) -> String {
+pub(crate) fn beside(beside: Option<&Beside>) -> String {
     beside.map_or_else(|| "-".to_owned(), Beside::cell)
 }
 
 /// As time(1) prints it: `1:15.70`, `2:13:40.00`.
-pub(in super::super) fn clock(ns: f64) -> String {
+pub(crate) fn clock(ns: f64) -> String {
     let hundredths = (ns / 1e7).round() as u64;
     let (seconds, rest) = (hundredths / 100, hundredths % 100);
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -39,16 +86,16 @@ pub(in super::super) fn clock(ns: f64) -> String {
 }
 
 /// In columns whose title names the unit, so that figures can be compared at a glance.
-pub(in super::super) fn microseconds(ns: f64) -> String {
+pub(crate) fn microseconds(ns: f64) -> String {
     plain(ns / 1e3)
 }
 
 /// Hundredths: nobody waits for less.
-pub(in super::super) fn seconds(ns: f64) -> String {
+pub(crate) fn seconds(ns: f64) -> String {
     format!("{:.2}", ns / 1e9)
 }
 
-pub(in super::super) fn mebibytes(bytes: f64) -> String {
+pub(crate) fn mebibytes(bytes: f64) -> String {
     plain(bytes / f64::from(1 << 20))
 }
 
@@ -57,11 +104,11 @@ fn plain(number: f64) -> String {
     if number < 1000.0 { ratio(number) } else { units::grouped(number.round() as u64) }
 }
 
-pub(in super::super) fn grouped(number: f64) -> String {
+pub(crate) fn grouped(number: f64) -> String {
     if number < 100.0 { ratio(number) } else { units::grouped(number.round() as u64) }
 }
 
-pub(in super::super) fn whole(number: f64) -> String {
+pub(crate) fn whole(number: f64) -> String {
     format!("{number:.0}")
 }
 

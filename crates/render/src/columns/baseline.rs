@@ -1,0 +1,84 @@
+//! How far from the drive: each engine's I/Os a second against those of the bare drive.
+
+use super::row::engine_phases;
+use super::{Column, Kind, Line, figure, main, text};
+use crate::format::{grouped, ratio};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::efficiency::{Against, Efficiency};
+
+const AID: &str = "\
+reads and writes: of the whole device in the window, not this process alone. baseline: what the raw
+device gave as many in flight, by the best calls at queue depth 1 per thread (for an engine that
+keeps several in flight: by any). share: the engine's I/Os a second over the baseline's; above 110 %
+it says nothing. peak: over the most that any baseline reached. limit: drive (a share of 80 % or
+more, or its queue is full), CPU (85 % of the machine's CPUs), lock (more than half of its threads'
+time neither on a CPU nor at the drive), CPU+drive (mixed: neither full nor idle), rate (its target
+rate). cached: fewer than one I/O in a hundred operations, so it is memory that was measured.";
+
+/// A row for each measured phase of each engine; none where the run has no ceiling.
+pub(super) static KIND: Kind = Kind {
+    name: "baseline",
+    title: "How far from the raw device",
+    sheet: "",
+    csv: false,
+    engines: true,
+    main: Some(&c::DEVICE_READS_PER_S),
+    columns: COLUMNS,
+    rows: |summary| {
+        let mut rows = engine_phases(summary);
+        let asked_for = summary.groups.iter().any(|group| group.ceiling);
+        rows.retain(|row| asked_for && row.efficiency().is_some());
+        rows
+    },
+    lines: |row, _| vec![*row],
+    aid: |_, _, _| AID.to_owned(),
+};
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.threads_of_all()),
+    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    main(&c::DEVICE_READS_PER_S, "reads\n/s", ""),
+    figure(&c::DEVICE_WRITES_PER_S, "writes\n/s", ""),
+    text("I/Os\n/op", |line| of(line, |standing| standing.ios_per_op.map(ratio))),
+    text("baseline", |line| of(line, |standing| standing.ceiling.as_ref().map(Against::name)))
+        .left(),
+    text("I/Os\n/s", |line| {
+        of(line, |standing| Some(grouped(standing.ceiling.as_ref()?.ios_per_s)))
+    }),
+    text("share\n%", |line| {
+        let share = line.figure(&c::CEILING_SHARE);
+        match line.row.efficiency() {
+            Some(standing) if standing.reads_alone && standing.ceiling.is_some() => {
+                let note = "of reads alone: no baseline here covers its writes";
+                format!("{share} {}", line.notes.mark(note))
+            }
+            _ => share,
+        }
+    }),
+    figure(&c::DRIVE_SHARE, "% of\npeak", ""),
+    figure(&c::CPU_PERCENT, "CPU\n%", ""),
+    text("limit", limit).left(),
+    figure(&c::DEVICE_QUEUE, "queue", "").wide(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "").wide(),
+    text("peak", |line| of(line, |standing| standing.drive.as_ref().map(Against::name)))
+        .left()
+        .wide(),
+    text("I/Os\n/s", |line| of(line, |standing| Some(grouped(standing.drive.as_ref()?.ios_per_s))))
+        .wide(),
+];
+
+fn of(line: &Line<'_, '_>, word: fn(&Efficiency) -> Option<String>) -> String {
+    line.row.efficiency().and_then(word).unwrap_or_else(|| "-".to_owned())
+}
+
+fn limit(line: &mut Line<'_, '_>) -> String {
+    let Some(standing) = line.row.efficiency().filter(|_| !line.dead) else {
+        return "-".to_owned();
+    };
+    let cached = if standing.cached { ", cached" } else { "" };
+    match (standing.limit, &standing.why_no_limit) {
+        (Some(limit), _) => format!("{}{cached}", limit.word()),
+        (None, Some(why)) => format!("- {}", line.notes.mark(why)),
+        (None, None) => "-".to_owned(),
+    }
+}

@@ -1,0 +1,104 @@
+//! The table of block I/O, where it was watched.
+
+use super::{Column, Kind, Line, Row, text};
+use crate::format::{microseconds, ratio};
+use kvdyno_analysis::block_io::{IoRow, PhaseIo};
+use kvdyno_analysis::metric::Metrics;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::blockio::IoKind;
+use kvdyno_record::units::grouped;
+
+const AID: &str = "\
+Requests as the kernel handed them to the device's driver and had them completed, all trials
+together; the wait in its scheduler before that is not in the times. ours: the worker, its server,
+kvdyno. kernel: writeback, journals and flushes, on whose behalf it does not say. /write: per
+operation that writes. FUA: durable without a flush. Times are within 7 %, by slots of 12.5 %; max
+is the end of the slot. --wide: per operation of any role, and rows below 1 % of the requests.";
+
+/// Rows with a smaller share of their phase's requests are left out, but flushes.
+const RARE: f64 = 0.01;
+
+/// A row for each device, kind and owner.
+pub(super) static KIND: Kind = Kind {
+    name: "io",
+    title: "Block I/O, as the kernel saw it",
+    sheet: "",
+    csv: false,
+    engines: true,
+    main: None,
+    columns: COLUMNS,
+    rows,
+    lines: |row, wide| {
+        let rare = row.io.is_some_and(|(phase, io)| is_rare(phase, io));
+        if wide || !rare { vec![*row] } else { Vec::new() }
+    },
+    aid: |summary, _, _| {
+        let mut aid = AID.to_owned();
+        for phase in summary.block_io.iter().filter(|phase| phase.lost + phase.lost_of_log > 0) {
+            let label = summary.groups.get(phase.group).map_or("", |group| group.label.as_str());
+            let (of_counts, of_log) = (grouped(phase.lost), grouped(phase.lost_of_log));
+            aid += &format!(
+                "\nLost in {} of {label}: {of_counts} requests of the counts, {of_log} lines of \
+                 the log.",
+                phase.phase
+            );
+        }
+        aid
+    },
+};
+
+/// What it counts are no figures of the catalogue.
+static NO_FIGURES: Metrics = Metrics(Vec::new());
+
+fn rows(summary: &Summary) -> Vec<Row<'_>> {
+    let rows = summary.block_io.iter().flat_map(|phase| {
+        phase.rows.iter().filter_map(move |row| {
+            let group = summary.groups.get(phase.group)?;
+            let of_phase = Row::new(phase.group, group, &phase.phase, &NO_FIGURES);
+            Some(Row { io: Some((phase, row)), ..of_phase })
+        })
+    });
+    rows.collect()
+}
+
+fn is_rare(phase: &PhaseIo, row: &IoRow) -> bool {
+    let all: u64 = phase.rows.iter().map(|row| row.count).sum();
+    row.kind != IoKind::Flush && (row.count as f64) < RARE * all as f64
+}
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.swept()),
+    text("phase", |line| line.row.phase.to_owned()).left(),
+    text("device", |line| of(line, |io| io.device.clone())).left().when(|shown| shown.devices),
+    text("kind", |line| of(line, |io| io.kind.word().to_owned())).left(),
+    text("by", |line| of(line, |io| io.owner.word().to_owned())).left(),
+    text("I/Os", |line| of(line, |io| grouped(io.count))),
+    text("/op", |line| per(line, |phase, _| phase.operations)).wide(),
+    text("/write", |line| {
+        per(line, |phase, io| match io.kind {
+            IoKind::Write | IoKind::Metadata | IoKind::Flush => phase.writes,
+            _ => 0,
+        })
+    }),
+    text("KB", |line| of(line, |io| ratio(io.bytes as f64 / io.count.max(1) as f64 / 1e3))),
+    text("FUA", |line| of(line, |io| grouped(io.fua))),
+    text("p50\nus", |line| of(line, |io| time(io.latency_ns_p50))),
+    text("p99\nus", |line| of(line, |io| time(io.latency_ns_p99))),
+    text("max\nus", |line| of(line, |io| time(Some(io.latency_ns_max as f64)))),
+];
+
+fn of(line: &Line<'_, '_>, word: fn(&IoRow) -> String) -> String {
+    line.row.io.map_or_else(String::new, |(_, io)| word(io))
+}
+
+fn per(line: &Line<'_, '_>, many: fn(&PhaseIo, &IoRow) -> u64) -> String {
+    let Some((phase, io)) = line.row.io else { return String::new() };
+    match many(phase, io) {
+        0 => "-".to_owned(),
+        many => ratio(io.count as f64 / many as f64),
+    }
+}
+
+fn time(ns: Option<f64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), microseconds)
+}

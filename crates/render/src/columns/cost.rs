@@ -1,0 +1,128 @@
+//! The cost table: what a phase took, all roles together.
+
+use super::From::Phase;
+use super::row::engine_phases;
+use super::{Cell, Column, Kind, Line, figure, sheet, text, words};
+use crate::format::trials;
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::efficiency::Against;
+use kvdyno_analysis::metric::Definition;
+
+const AID: &str = "\
+Costs are the whole process's and the device's, so of all client groups together: /op is per
+operation of any, background work and the load generator included. reads, read and written are of
+the whole device, not this process alone. write amp: device bytes / bytes of keys and values.
+cached: share of the database in the page cache before > after. data:RAM: allocated bytes / RAM
+limit in force (without one: the machine's memory). --wide: context switches, read amp, faults,
+flushes, latency and queue of the device.";
+
+const SWAP_AID: &str = "
+swap in, swap out: read from and written to the swap that was made for the case.";
+
+/// A row for each measured phase.
+pub(super) static KIND: Kind = Kind {
+    name: "cost",
+    title: "Cost of the run, all client groups together",
+    sheet: "Cost",
+    csv: true,
+    engines: true,
+    main: Some(&c::CPU_PER_OP),
+    columns: COLUMNS,
+    rows: engine_phases,
+    lines: |row, _| vec![*row],
+    aid: |_, _, shown| format!("{AID}{}", if shown.swaps { SWAP_AID } else { "" }),
+};
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.threads_of_all()),
+    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    words("", "ceiling", "baseline", |row| {
+        Cell::words(row.efficiency().and_then(|of| of.ceiling.as_ref()).map(Against::name))
+    }),
+    words("", "ceiling_ios_per_s", "", |row| {
+        let ceiling = row.efficiency().and_then(|of| of.ceiling.as_ref());
+        Cell::number(ceiling.map(|ceiling| ceiling.ios_per_s))
+    }),
+    words("", "limit", "limit", |row| {
+        Cell::words(row.efficiency().and_then(|of| of.limit).map(|limit| limit.word()))
+    }),
+    figure(&c::WALL, "", "wall, s"),
+    sheet("operations of all roles", Phase(|spent, _| spent.operations() as f64)),
+    figure(&c::CPU_USER, "", "user, s"),
+    figure(&c::CPU_SYSTEM, "", "sys, s"),
+    text("CPU\nus/op", |line| {
+        let main = line.main(&c::CPU_PER_OP);
+        match line.row.run.and_then(|(_, run)| run.different_mix.as_ref()) {
+            Some(why) => {
+                format!("{main} {}", line.notes.mark(&format!("not to be compared: {why}")))
+            }
+            None => main,
+        }
+    }),
+    figure(&c::CPU_PER_OP, "", "CPU, us/op")
+        .formula("({user, s}+{sys, s})*1000000/{operations of all roles}"),
+    figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
+    figure(&c::SWITCHES_VOLUNTARY, "", "ctx switches voluntary"),
+    figure(&c::SWITCHES_INVOLUNTARY, "", "ctx switches involuntary"),
+    figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op")
+        .formula("({ctx switches voluntary}+{ctx switches involuntary})/{operations of all roles}")
+        .wide(),
+    figure(&c::DEVICE_READS, "", "device reads"),
+    figure(&c::DEVICE_READS_PER_OP, "reads\n/op", "device reads/op")
+        .formula("{device reads}/{operations of all roles}"),
+    figure(&c::DEVICE_READ_BYTES_PER_OP, "read\nKB/op", "device read, KB/op")
+        .formula("{device read, B}/1000/{operations of all roles}"),
+    figure(&c::DEVICE_WRITE_BYTES_PER_OP, "written\nKB/op", "device written, KB/op")
+        .formula("{device written, B}/1000/{operations of all roles}"),
+    sheet("keys+values read, B", Phase(|spent, _| spent.read_bytes() as f64)),
+    sheet("keys+values written, B", Phase(|spent, _| spent.written_bytes() as f64)),
+    figure(&c::READ_AMPLIFICATION, "read\namp", "read amplification, B/B")
+        .formula("{device read, B}/{keys+values read, B}")
+        .wide(),
+    figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
+        .formula("{device written, B}/{keys+values written, B}"),
+    figure(&c::DATABASE_ALLOCATED, "", "size, B"),
+    sheet("keys+values stored, B", Phase(|_, case| case.case.shape.user_bytes() as f64)),
+    figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
+        .formula("{size, B}/{keys+values stored, B}"),
+    text("cached\n%", |line| {
+        let shares = [&c::RESIDENT_BEFORE, &c::RESIDENT_AFTER].map(|of| line.row.value(of));
+        match shares {
+            [Some(before), Some(after)] => format!("{before:.0} > {after:.0}"),
+            _ => line.figure(&c::RESIDENT_AFTER),
+        }
+    }),
+    figure(&c::RESIDENT_BEFORE, "", "cached before, %"),
+    figure(&c::RESIDENT_AFTER, "", "cached after, %"),
+    figure(&c::DATA_TO_RAM, "data\n:RAM", "data:RAM, B/B"),
+    figure(&c::RSS_PEAK, "RSS\nMiB", "RSS peak, B"),
+    figure(&c::FAULTS_MINOR, "", "minor faults"),
+    figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide(),
+    figure(&c::DEVICE_WRITES, "", "device writes"),
+    figure(&c::DEVICE_WRITES_PER_OP, "writes\n/op", "device writes/op")
+        .formula("{device writes}/{operations of all roles}")
+        .wide(),
+    figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written, B").wide(),
+    figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide(),
+    figure(&c::DEVICE_FLUSHES, "flushes", "device flushes").wide(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide(),
+    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide(),
+    figure(&c::DEVICE_READ_LATENCY, "read\nus", "device read, us").wide(),
+    figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide(),
+    figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide(),
+    figure(&c::DEVICE_READS_PER_S, "", "device reads/s in the window")
+        .formula("{device reads}/{wall, s}"),
+    figure(&c::DEVICE_WRITES_PER_S, "", "device writes/s in the window"),
+    figure(&c::CEILING_SHARE, "", "share of the raw-device baseline, %"),
+    figure(&c::DRIVE_SHARE, "", "share of the drive's most, %"),
+    figure(&c::SYNC_WALL, "", "sync, s"),
+    figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
+    text("n", |line| trials(line.row.metric(&c::WALL))).wide(),
+    text("swap in\nKB/op", |line| swapped(line, &c::SWAP_IN_BYTES_PER_OP)).when(|s| s.swaps),
+    text("swap out\nKB/op", |line| swapped(line, &c::SWAP_OUT_BYTES_PER_OP)).when(|s| s.swaps),
+];
+
+/// Nothing where a case has no swap of its own: nothing is missing there.
+fn swapped(line: &mut Line<'_, '_>, definition: &Definition) -> String {
+    if line.row.metric(definition).is_some() { line.figure(definition) } else { String::new() }
+}

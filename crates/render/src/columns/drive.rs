@@ -1,0 +1,171 @@
+//! The bare drive's tables: what each job gave and cost, and how long its I/Os took.
+
+use super::From::{Range, Time};
+use super::lead::count;
+use super::row::jobs;
+use super::{Cell, Column, Kind, Row, column, figure, main, sheet, text, words};
+use crate::format::{ratio, spread, trials};
+use crate::wrap::wrap;
+use kvdyno_analysis::catalogue as c;
+use kvdyno_record::hlog::Kind as Clock;
+use kvdyno_record::units;
+
+const AID: &str = "\
+depth: I/Os that each thread keeps in flight; 1 waits for each. IOPS and MB/s (10^6 bytes) are of
+the jobs' own calls. I/Os/op are the device's of that kind over them: below 1 a cache served some,
+above 1 large ones were cut up or others were at the drive. CPU is the whole process's. *: a
+raw-device baseline, which engines are held against. --wide: CPU %, context switches, queue.";
+
+const TIMES_AID: &str = "\
+total: from the start of an I/O to its answer. submit: submission latency, until it was handed to
+the kernel (fio's slat). complete: completion latency, from there to its answer (clat). A call that
+waits (psync, mmap) has no such parts.";
+
+/// A row for each job, and each kind of I/O where it has several.
+pub(super) static KIND: Kind = Kind {
+    name: "drive",
+    title: "The drive",
+    sheet: "Drive",
+    csv: true,
+    engines: false,
+    main: Some(&c::OPS_PER_S),
+    columns: COLUMNS,
+    rows: |summary| jobs(summary).into_iter().flat_map(Row::roles).collect(),
+    lines: |row, _| row.op.is_none().then_some(*row).into_iter().collect(),
+    aid: |_, rows, _| [AID.to_owned(), ran(rows)].concat(),
+};
+
+/// How long its I/Os took: of a role that has several kinds of I/O, each of them.
+pub(super) static TIMES: Kind = Kind {
+    name: "drive-times",
+    title: "The drive: how long an I/O took",
+    sheet: "",
+    csv: false,
+    columns: TIME_COLUMNS,
+    lines: |row, _| {
+        let Some((_, role)) = row.role.filter(|(_, role)| row.op.is_some() || role.ops.is_empty())
+        else {
+            return Vec::new();
+        };
+        let clocks: &[Clock] = match role.depth {
+            Some(_) => &[Clock::Submit, Clock::Completion, Clock::Service],
+            None => &[Clock::Service],
+        };
+        clocks.iter().map(|clock| Row { clock: *clock, ..*row }).collect()
+    },
+    aid: |_, _, _| TIMES_AID.to_owned(),
+    ..KIND
+};
+
+/// What really ran: a line for each way, with its jobs.
+fn ran(rows: &[Row<'_>]) -> String {
+    let mut ways: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let Some(ran) = row.job().and_then(|job| job.ran.as_deref()) else { continue };
+        match ways.iter_mut().find(|(way, _)| *way == ran) {
+            Some((_, jobs)) if jobs.contains(&row.group.label.as_str()) => {}
+            Some((_, jobs)) => jobs.push(&row.group.label),
+            None => ways.push((ran, vec![&row.group.label])),
+        }
+    }
+    let line = |(way, jobs): &(&str, Vec<&str>)| {
+        format!("\n{}", wrap(&format!("ran as {way}: {}", jobs.join(", ")), 0))
+    };
+    ways.iter().map(line).collect()
+}
+
+const COLUMNS: &[Column] = &[
+    text("job", |line| {
+        let mark = if line.row.group.ceiling { "*" } else { "" };
+        format!("{}{mark}", line.row.group.label)
+    })
+    .left(),
+    text("volume", |line| line.row.group.volume.clone().unwrap_or_default())
+        .left()
+        .when(|shown| shown.volumes),
+    words("I/O", "io", "I/O", |row| Cell::words(row.job().map(|job| &job.io))).left(),
+    words("calls", "method", "calls", |row| Cell::words(row.job().map(|job| &job.method))).left(),
+    words("", "ran", "ran as", |row| Cell::words(row.job().and_then(|job| job.ran.as_ref())))
+        .width(40),
+    text("block", |line| units::exact_bytes(line.row.job().map_or(0, |job| job.block_bytes))),
+    words("", "block_bytes", "block, B", |row| Cell::count(row.job().map(|job| job.block_bytes))),
+    words("depth", "depth", "depth", |row| {
+        count(row.role.map(|(_, role)| role.depth.unwrap_or(1)))
+    }),
+    words("threads", "threads", "threads", |row| count(row.threads())),
+    words("", "ceiling", "baseline", |row| Cell::text(row.group.ceiling.to_string())),
+    words("", "op", "operation", |row| Cell::text(row.op())),
+    figure(&c::OPERATIONS, "", "I/Os done"),
+    figure(&c::WINDOW, "", "window, s"),
+    main(&c::OPS_PER_S, "IOPS", "IOPS").formula("{I/Os done}/{window, s}"),
+    text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
+    sheet("IOPS, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
+    sheet("IOPS, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
+    text("MB/s", |line| {
+        let bytes = line.row.job().map_or(0, |job| job.block_bytes) as f64;
+        line.figure_as(&c::OPS_PER_S, |iops| ratio(iops * bytes / 1e6))
+    }),
+    figure(&c::CPU_PER_OP, "CPU\nus/op", "CPU, us/op"),
+    // The device's I/Os of the kinds that the job makes.
+    text("I/Os\n/op", |line| {
+        let writes = line.row.value(&c::DEVICE_WRITES_PER_OP).unwrap_or(0.0);
+        let does = line.row.role.map(|(_, role)| role.does).unwrap_or_default();
+        match (does.reads, does.writes) {
+            (true, true) => line.figure_as(&c::DEVICE_READS_PER_OP, |reads| ratio(reads + writes)),
+            (true, false) => line.figure(&c::DEVICE_READS_PER_OP),
+            _ => line.figure(&c::DEVICE_WRITES_PER_OP),
+        }
+    }),
+    figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").wide(),
+    figure(&c::SWITCHES_PER_OP, "ctx\n/op", "ctx switches/op").wide(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide(),
+    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide(),
+    figure(&c::DEVICE_FLUSHES, "flushes", "device flushes").wide(),
+    figure(&c::STEAL, "stolen\n%", "stolen, %").wide(),
+    text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide(),
+    figure(&c::SUBMIT_P50, "", "submit p50, us"),
+    figure(&c::SUBMIT_P99, "", "submit p99, us"),
+    figure(&c::COMPLETION_P50, "", "complete p50, us"),
+    figure(&c::COMPLETION_P99, "", "complete p99, us"),
+    figure(&c::COMPLETION_P999, "", "complete p99.9, us"),
+    figure(&c::COMPLETION_P9999, "", "complete p99.99, us"),
+    figure(&c::COMPLETION_MAX, "", "complete max, us"),
+    figure(&c::SERVICE_P50, "", "lat p50, us"),
+    figure(&c::SERVICE_P99, "", "lat p99, us"),
+    figure(&c::SERVICE_P999, "", "lat p99.9, us"),
+    figure(&c::SERVICE_P9999, "", "lat p99.99, us"),
+    figure(&c::SERVICE_MAX, "", "lat max, us"),
+    figure(&c::ERRORS, "", "errors"),
+];
+
+const TIME_COLUMNS: &[Column] = &[
+    words("job", "", "", |row| Cell::text(&row.group.label)).left(),
+    COLUMNS[1],
+    words("threads", "", "", |row| count(row.threads())),
+    // What a drive does for an operation.
+    text("I/O", |line| {
+        let verb = match line.row.op() {
+            "get" => "read",
+            "update" | "insert" => "write",
+            other => other,
+        };
+        verb.to_owned()
+    })
+    .left(),
+    text("time", |line| {
+        let deep = line.row.role.is_some_and(|(_, role)| role.depth.is_some());
+        let name = match line.row.clock {
+            Clock::Submit => "submit",
+            Clock::Completion => "complete",
+            _ if deep => "total",
+            _ => "lat",
+        };
+        name.to_owned()
+    })
+    .left(),
+    column(Time(0), "p50\nus", "", ""),
+    column(Time(2), "p99\nus", "", ""),
+    column(Time(3), "p99.9\nus", "", ""),
+    column(Time(4), "p99.99\nus", "", ""),
+    column(Time(5), "max\nus", "", ""),
+];

@@ -1,0 +1,168 @@
+//! A row on a terminal, and what is known of its table as a whole.
+
+use super::Row;
+use crate::footnotes::Footnotes;
+use crate::format;
+use crate::wrap::wrap;
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::group::{Group, data, several};
+use kvdyno_analysis::metric::Definition;
+use kvdyno_analysis::search::Answer;
+use kvdyno_analysis::summary::Summary;
+use kvdyno_record::search::Axis;
+use kvdyno_record::text::one_line;
+use std::collections::BTreeMap;
+
+/// Letters of the base's label in a title.
+const BASE_MAX: usize = 8;
+
+/// What decides which columns a table has: everything that is the same in all rows is left out.
+/// (The durability class of each engine stands above the tables, too. The null engine stores nothing
+/// in any class.)
+#[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
+pub(crate) struct Shown {
+    pub(super) wide: bool,
+    pub(super) durability: bool,
+    pub(super) data: bool,
+    pub(super) ram: bool,
+    /// Several volumes among the engines.
+    pub(super) volume: bool,
+    /// Several among these rows.
+    pub(super) volumes: bool,
+    pub(super) phases: bool,
+    pub(super) devices: bool,
+    pub(super) swept: bool,
+    pub(super) open: bool,
+    pub(super) swaps: bool,
+    /// By case, what a search for a rate offered to it; empty: nothing was searched, or no rate.
+    pub(super) offered: BTreeMap<String, String>,
+    /// What ratios are over: the base's label where there is one base alone.
+    base: String,
+}
+
+impl Shown {
+    pub(crate) fn of(summary: &Summary, rows: &[Row<'_>], wide: bool) -> Self {
+        let real = || summary.groups.iter().filter(|group| group.competes());
+        let engines = || summary.groups.iter().filter(|group| !group.bare_drive);
+        let measured = rows.iter().filter(|row| !row.explained.is_some_and(|one| one.load));
+        let mut bases = rows.iter().filter_map(Row::beside).map(|beside| beside.base.as_str());
+        let base = bases.next().filter(|base| bases.all(|other| other == *base)).unwrap_or("base");
+        Self {
+            wide,
+            durability: several(real().map(|group| group.durability)),
+            data: several(engines().map(data)),
+            ram: several(engines().map(Group::ram)),
+            volume: several(engines().map(|group| &group.volume)),
+            volumes: several(rows.iter().map(|row| &row.group.volume)),
+            phases: several(measured.map(|row| row.phase)),
+            devices: several(rows.iter().filter_map(|row| Some(&row.io?.1.device))),
+            swept: rows.iter().any(|row| row.group.threads.is_some()),
+            open: rows.iter().any(|row| row.role.is_some_and(|(_, role)| role.open_loop)),
+            swaps: rows.iter().any(|row| row.metrics.get(&c::SWAP_IN_BYTES_PER_OP).is_some()),
+            offered: summary.search.as_ref().map(offered).unwrap_or_default(),
+            base: one_line(base).chars().take(BASE_MAX).collect(),
+        }
+    }
+
+    /// A column's title with the base's label in it.
+    pub(crate) fn title(&self, title: &str) -> String {
+        title.replace("{base}", &self.base)
+    }
+
+    /// How to read a figure beside its own on the first volume.
+    pub(super) fn by_volume(&self, rows: &[Row<'_>]) -> String {
+        if !self.volume {
+            return String::new();
+        }
+        let base = rows.iter().find_map(Row::beside_volume);
+        let base = base.map_or("the first volume", |beside| &beside.base);
+        format!("\n{}", wrap(&format!("vs. vol: over the same engine's on {base}."), 0))
+    }
+}
+
+/// Points of a search for a rate have nothing else by which they are told apart.
+fn offered(answer: &Answer) -> BTreeMap<String, String> {
+    let mut offered = BTreeMap::new();
+    if answer.axis != Axis::Ram {
+        for point in answer.points.iter().chain(&answer.fastest) {
+            let words =
+                point.value.map_or_else(|| "closed".to_owned(), |value| answer.words(value));
+            offered.extend(point.cases.iter().map(|case| (case.clone(), words.clone())));
+        }
+    }
+    offered
+}
+
+/// A row while its cells are made. Where no trial has the main figure, that says how they ended, and
+/// the other cells stay silent.
+pub(crate) struct Line<'l, 's> {
+    pub(crate) row: Row<'s>,
+    pub(crate) shown: &'l Shown,
+    pub(crate) notes: &'l mut Footnotes,
+    /// It has no main figure.
+    pub(crate) dead: bool,
+}
+
+impl<'l, 's> Line<'l, 's> {
+    pub(crate) fn new(
+        row: Row<'s>,
+        main: Option<&Definition>,
+        shown: &'l Shown,
+        notes: &'l mut Footnotes,
+    ) -> Self {
+        let silent = main.is_some_and(|main| row.value(main).is_none());
+        Self { row, shown, notes, dead: silent && row.group.trouble().is_some() }
+    }
+
+    pub(super) fn main(&mut self, definition: &Definition) -> String {
+        match self.row.group.trouble() {
+            // A word or two stand in the cell, a sentence below the table.
+            Some(trouble) if self.dead && !trouble.contains(" of ") => trouble,
+            Some(trouble) if self.dead => format!("- {}", self.notes.mark(&trouble)),
+            Some(trouble) => {
+                let figure = self.figure(definition);
+                let mark = self.notes.mark(&format!("not of all trials: {trouble}"));
+                format!("{figure} {mark}")
+            }
+            None => self.figure(definition),
+        }
+    }
+
+    pub(super) fn figure(&mut self, definition: &Definition) -> String {
+        self.figure_as(definition, format::of(definition).text)
+    }
+
+    /// A figure's value through `format`; `-` with a footnote where there is none.
+    pub(super) fn figure_as(
+        &mut self,
+        definition: &Definition,
+        format: impl Fn(f64) -> String,
+    ) -> String {
+        let metric = self.row.metric(definition).filter(|_| !self.dead);
+        match metric.and_then(|metric| metric.value) {
+            Some(value) => format(value),
+            None => match metric.and_then(|metric| metric.missing.as_deref()) {
+                Some(why) => format!("- {}", self.notes.mark(why)),
+                None => "-".to_owned(),
+            },
+        }
+    }
+
+    /// The row's own threads; where another number is swept, that too: `1 @4`.
+    pub(super) fn own_threads(&self) -> String {
+        let own = self.row.threads().unwrap_or(0);
+        match self.row.group.threads.filter(|swept| *swept != own) {
+            Some(swept) => format!("{own} @{swept}"),
+            None => own.to_string(),
+        }
+    }
+
+    /// Of a row of all roles: the number swept, or that of all.
+    pub(super) fn threads_of_all(&self) -> String {
+        self.row.group.threads.or(self.row.threads()).unwrap_or(0).to_string()
+    }
+
+    pub(super) fn swept(&self) -> String {
+        self.row.group.threads.map_or_else(|| "-".to_owned(), |threads| threads.to_string())
+    }
+}

@@ -1,0 +1,78 @@
+//! The load table, with the columns of the studies.
+
+use super::From::{OverBase, Phase, Verdict};
+use super::row::loads;
+use super::{Column, Kind, figure, main, sheet, text};
+use crate::format::{Show, beside, trials};
+use kvdyno_analysis::catalogue as c;
+
+const AID: &str = "\
+wall includes the final sync. CPU % = (user + sys) / wall: over 100 is work in background threads,
+under 100 is waiting. FS in and out are getrusage's 512-byte units: out counts pages made dirty, not
+what the drive wrote, and is here because studies quote it. write amp: device bytes / bytes of keys
+and values, of load and settle, up to the end of a sync; of the whole device, not this process
+alone, and the drive's own come on top. vs.: records/s over those of the first engine of the same
+durability class.";
+
+const SHORT_AID: &str =
+    "--wide: bytes written and read, space amp, settle and sync, faults, RSS, the device's queue.";
+
+/// A row for each load.
+pub(super) static KIND: Kind = Kind {
+    name: "load",
+    title: "Load",
+    sheet: "Load",
+    csv: true,
+    engines: true,
+    main: Some(&c::WALL),
+    columns: COLUMNS,
+    rows: |summary| loads(summary).filter(|row| !row.group.bare_drive).collect(),
+    lines: |row, _| vec![*row],
+    aid: |_, rows, shown| {
+        let short = if shown.wide { String::new() } else { format!("\n{SHORT_AID}") };
+        format!("{AID}{}{short}", shown.by_volume(rows))
+    },
+};
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.swept()).when(|shown| shown.swept),
+    main(&c::WALL, "wall", "wall, s"),
+    figure(&c::CPU_USER, "user", "user, s"),
+    figure(&c::CPU_SYSTEM, "sys", "sys, s"),
+    figure(&c::CPU_PERCENT, "CPU\n%", "CPU, %").formula("100*({user, s}+{sys, s})/{wall, s}"),
+    figure(&c::DATABASE_ALLOCATED, "size\nMiB", "size, B"),
+    figure(&c::SWITCHES_VOLUNTARY, "ctx\nvol", "ctx switches voluntary"),
+    figure(&c::SWITCHES_INVOLUNTARY, "ctx\ninvol", "ctx switches involuntary"),
+    figure(&c::FS_INPUTS, "FS\nin", "FS in, 512 B"),
+    figure(&c::FS_OUTPUTS, "FS\nout", "FS out, 512 B"),
+    sheet("keys+values written, B", Phase(|spent, _| spent.written_bytes() as f64)),
+    figure(&c::WRITE_AMPLIFICATION, "write\namp", "write amplification, B/B")
+        .formula("{device written (load+settle), B}/{keys+values written, B}"),
+    sheet("records loaded", Phase(|spent, _| spent.items() as f64)),
+    figure(&c::RECORDS_PER_S, "records/s", "records/s").formula("{records loaded}/{wall, s}"),
+    text("vs.\n{base}", |line| beside(line.row.beside())),
+    text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),
+    sheet("x base", OverBase("records/s", 1.0)),
+    sheet("% of base", OverBase("records/s", 100.0)).show(Show::Tenth),
+    sheet("beside the base", Verdict),
+    figure(&c::FS_OUTPUTS_PER_RECORD, "FS out\n/record", "FS out/record, 512 B")
+        .formula("{FS out, 512 B}/{records loaded}")
+        .wide(),
+    figure(&c::DEVICE_WRITE_BYTES, "written\nMiB", "device written (load+settle), B").wide(),
+    sheet("keys+values stored, B", Phase(|_, case| case.case.shape.user_bytes() as f64)),
+    figure(&c::SPACE_AMPLIFICATION, "space\namp", "space amplification, B/B")
+        .formula("{size, B}/{keys+values stored, B}")
+        .wide(),
+    figure(&c::SETTLE_WALL, "settle\ns", "settle, s").wide(),
+    figure(&c::DEVICE_WRITE_BYTES_LOAD, "of it\nload", "of device written: load, B").wide(),
+    figure(&c::DEVICE_WRITE_BYTES_SETTLE, "of it\nsettle", "of device written: settle, B").wide(),
+    figure(&c::SYNC_WALL, "sync\ns", "sync, s").wide(),
+    figure(&c::DEVICE_READ_BYTES, "read\nMiB", "device read, B").wide(),
+    figure(&c::FAULTS_MAJOR, "faults\nmajor", "major faults").wide(),
+    figure(&c::RSS_PEAK, "RSS\nMiB", "RSS peak, B").wide(),
+    figure(&c::DEVICE_BUSY, "busy\n%", "device busy, %").wide(),
+    figure(&c::DEVICE_QUEUE, "queue", "queue depth, mean").wide(),
+    figure(&c::DEVICE_WRITE_LATENCY, "write\nus", "device write, us").wide(),
+    figure(&c::DEVICE_FLUSH_LATENCY, "flush\nus", "device flush, us").wide(),
+    text("n", |line| trials(line.row.metric(&c::WALL))).wide(),
+];

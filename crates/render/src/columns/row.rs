@@ -1,0 +1,216 @@
+//! What a row of a table is about.
+
+use kvdyno_analysis::block_io::{IoRow, PhaseIo};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::comparison::Beside;
+use kvdyno_analysis::efficiency::Efficiency;
+use kvdyno_analysis::explain::Explained;
+use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
+use kvdyno_analysis::job::Job;
+use kvdyno_analysis::metric::{Definition, Metric, Metrics};
+use kvdyno_analysis::summary::Summary;
+use kvdyno_analysis::trials::At;
+use kvdyno_record::hlog::Kind as Clock;
+
+/// A load, a phase, a role or one of its operations: whatever a row is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'s> {
+    /// The group's number.
+    pub(crate) at: usize,
+    pub(crate) group: &'s Group,
+    pub(crate) phase: &'s str,
+    /// Its figures.
+    pub(crate) metrics: &'s Metrics,
+    pub(crate) load: Option<&'s LoadRow>,
+    /// The measured phase, by its number.
+    pub(crate) run: Option<(usize, &'s RunRow)>,
+    pub(crate) role: Option<(usize, &'s RoleRow)>,
+    /// One of the role's operations; none: all together.
+    pub(crate) op: Option<&'s str>,
+    pub(crate) explained: Option<&'s Explained>,
+    pub(crate) io: Option<(&'s PhaseIo, &'s IoRow)>,
+    /// Which of its times are shown.
+    pub(crate) clock: Clock,
+}
+
+impl<'s> Row<'s> {
+    pub(super) fn new(at: usize, group: &'s Group, phase: &'s str, metrics: &'s Metrics) -> Self {
+        Self {
+            at,
+            group,
+            phase,
+            metrics,
+            load: None,
+            run: None,
+            role: None,
+            op: None,
+            explained: None,
+            io: None,
+            clock: Clock::Service,
+        }
+    }
+
+    /// Of a phase: its roles, each before its operations.
+    pub(crate) fn roles(self) -> impl Iterator<Item = Row<'s>> {
+        let roles = self.run.map_or(&[][..], |(_, run)| &run.roles);
+        roles.iter().enumerate().flat_map(move |(at, role)| {
+            let whole = Row { role: Some((at, role)), metrics: &role.metrics, ..self };
+            let ops = role.ops.iter();
+            let ops = ops.map(move |op| Row { op: Some(&op.op), metrics: &op.metrics, ..whole });
+            std::iter::once(whole).chain(ops)
+        })
+    }
+
+    /// A figure of its own, or of the whole phase.
+    pub(crate) fn metric(&self, definition: &Definition) -> Option<&'s Metric> {
+        let of_phase = || self.run.and_then(|(_, run)| run.metrics.get(definition));
+        self.metrics.get(definition).or_else(of_phase)
+    }
+
+    pub(crate) fn value(&self, definition: &Definition) -> Option<f64> {
+        self.metric(definition)?.value
+    }
+
+    /// Beside the base engine's.
+    pub(crate) fn beside(&self) -> Option<&'s Beside> {
+        match (self.role, self.load) {
+            (Some((_, role)), _) => role.beside.as_ref().filter(|_| self.op.is_none()),
+            (None, load) => load?.beside.as_ref(),
+        }
+    }
+
+    /// Beside its own on the first volume.
+    pub(crate) fn beside_volume(&self) -> Option<&'s Beside> {
+        match (self.role, self.load) {
+            (Some((_, role)), _) => role.beside_volume.as_ref().filter(|_| self.op.is_none()),
+            (None, load) => load?.beside_volume.as_ref(),
+        }
+    }
+
+    /// Where it stands in its group; it is put in relation to the row at the same place of the
+    /// first engine at equal work.
+    pub(crate) fn place(&self) -> (usize, usize, usize) {
+        (self.at, self.run.map_or(0, |(at, _)| at), self.role.map_or(0, |(at, _)| at))
+    }
+
+    /// What engines at equal work have in common.
+    pub(crate) fn peers(&self) -> &'s str {
+        if self.run.is_some() { &self.group.run_peers } else { &self.group.load_peers }
+    }
+
+    /// Where its readings are in the record of a trial.
+    pub(crate) fn of_role(&self) -> Option<At<'s>> {
+        let (_, role) = self.role?;
+        Some(At { phase: self.phase, role: &role.role, op: self.op })
+    }
+
+    /// Threads: of the role, of the load, of all roles together.
+    pub(crate) fn threads(&self) -> Option<u32> {
+        let own = self.role.map(|(_, role)| role.threads);
+        let own = own.or_else(|| Some(self.load?.threads));
+        let own = own.or_else(|| Some(self.explained?.threads));
+        own.or_else(|| Some(self.run?.1.roles.iter().map(|role| role.threads).sum()))
+    }
+
+    /// The role's name; of a load, and of all roles together, there is none.
+    pub(crate) fn role_name(&self) -> Option<&'s str> {
+        let explained = || self.explained.filter(|one| !one.load)?.role.as_deref();
+        self.role.map(|(_, role)| role.role.as_str()).or_else(explained)
+    }
+
+    /// The bare drive's job.
+    pub(crate) fn job(&self) -> Option<&'s Job> {
+        self.run?.1.job.as_ref()
+    }
+
+    /// Its standing against the bare drive.
+    pub(crate) fn efficiency(&self) -> Option<&'s Efficiency> {
+        self.run?.1.efficiency.as_ref()
+    }
+
+    /// The name of what was done: an operation, or those of the role.
+    pub(crate) fn op(&self) -> &'s str {
+        self.op.or(self.role.map(|(_, role)| role.mix.as_str())).unwrap_or_default()
+    }
+}
+
+/// Every load.
+pub(crate) fn loads(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
+    summary.groups.iter().enumerate().filter_map(|(at, group)| {
+        let load = group.load.as_ref()?;
+        Some(Row { load: Some(load), ..Row::new(at, group, &load.phase, &load.metrics) })
+    })
+}
+
+/// Every load, and every role of a measured phase, whose time was accounted for.
+pub(crate) fn explained(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
+    summary.explained.iter().filter_map(|one| {
+        let group = summary.groups.get(one.group)?;
+        let row = Row::new(one.group, group, &one.phase, &one.metrics);
+        Some(Row { explained: Some(one), ..row })
+    })
+}
+
+/// Every measured phase.
+pub(crate) fn phases(summary: &Summary) -> impl Iterator<Item = Row<'_>> {
+    summary.groups.iter().enumerate().flat_map(|(at, group)| {
+        group.runs.iter().enumerate().map(move |(number, run)| Row {
+            run: Some((number, run)),
+            ..Row::new(at, group, &run.phase, &run.metrics)
+        })
+    })
+}
+
+/// Every measured phase of an engine.
+pub(super) fn engine_phases(summary: &Summary) -> Vec<Row<'_>> {
+    phases(summary).filter(|row| !row.group.bare_drive).collect()
+}
+
+/// Every measured phase of a bare drive: like beside like, by depth and threads. (The plan's order
+/// is drawn at random.)
+pub(crate) fn jobs(summary: &Summary) -> Vec<Row<'_>> {
+    let mut rows: Vec<Row<'_>> = phases(summary).filter(|row| row.job().is_some()).collect();
+    rows.sort_by_key(|row| {
+        let job = row.job().map(|job| (&job.io, job.block_bytes, &job.method, job.depth));
+        (job, row.group.threads, &row.group.label)
+    });
+    rows
+}
+
+/// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
+pub(crate) fn times(clock: Clock) -> [&'static Definition; 6] {
+    match clock {
+        Clock::Service => [
+            &c::SERVICE_P50,
+            &c::SERVICE_P90,
+            &c::SERVICE_P99,
+            &c::SERVICE_P999,
+            &c::SERVICE_P9999,
+            &c::SERVICE_MAX,
+        ],
+        Clock::Response => [
+            &c::RESPONSE_P50,
+            &c::RESPONSE_P90,
+            &c::RESPONSE_P99,
+            &c::RESPONSE_P999,
+            &c::RESPONSE_P9999,
+            &c::RESPONSE_MAX,
+        ],
+        Clock::Submit => [
+            &c::SUBMIT_P50,
+            &c::SUBMIT_P90,
+            &c::SUBMIT_P99,
+            &c::SUBMIT_P999,
+            &c::SUBMIT_P9999,
+            &c::SUBMIT_MAX,
+        ],
+        Clock::Completion => [
+            &c::COMPLETION_P50,
+            &c::COMPLETION_P90,
+            &c::COMPLETION_P99,
+            &c::COMPLETION_P999,
+            &c::COMPLETION_P9999,
+            &c::COMPLETION_MAX,
+        ],
+    }
+}

@@ -1,0 +1,101 @@
+//! The run table: what each role got.
+
+use super::From::{OverBase, Range, Role, Time, Verdict};
+use super::lead::count;
+use super::row::engine_phases;
+use super::{Cell, Column, Kind, Row, column, figure, main, sheet, text, words};
+use crate::format::{Show, beside, spread, trials};
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::findings::Id;
+use kvdyno_record::hlog::Kind as Clock;
+
+const AID: &str = "\
+Medians over trials; spread is the range of the median (of six trials and more its 95 % interval,
+else the extremes). Percentiles are of all trials' operations together, and are left out where fewer
+than ten samples lie beyond. Readers and writer ran side by side in the same window. threads: the
+client group's own, @ the number swept. vs.: ops/s over the first engine's of the same durability
+class; ~ no significant difference; ? fewer than four trials, too few to be sure.";
+
+const OPEN_AID: &str = "
+service: from the start of a call. response: from its scheduled start, so that waiting counts.";
+
+const SHARED_AID: &str = "
+Rows of one engine took turns on one database, in this order: the later ones found it older, written
+to by those before. What looks like an effect of threads may be one of age.";
+
+/// A row for each role and each of its operations.
+pub(super) static KIND: Kind = Kind {
+    name: "run",
+    title: "Run: what each client group got",
+    sheet: "Run",
+    csv: true,
+    engines: true,
+    main: Some(&c::OPS_PER_S),
+    columns: COLUMNS,
+    rows: |summary| engine_phases(summary).into_iter().flat_map(Row::roles).collect(),
+    // Of an open loop its response times have a line of their own.
+    lines: |row, _| match row.role.filter(|(_, role)| role.open_loop && row.op.is_none()) {
+        Some(_) => vec![*row, Row { clock: Clock::Response, ..*row }],
+        None => vec![*row],
+    },
+    aid: |summary, rows, shown| {
+        let shared = summary.findings.iter().any(|finding| finding.id == Id::DatabaseShared);
+        format!(
+            "{AID}{}{}{}",
+            shown.by_volume(rows),
+            if shown.open { OPEN_AID } else { "" },
+            if shared { SHARED_AID } else { "" }
+        )
+    },
+};
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| line.own_threads()),
+    words("", "threads", "threads", |row| count(row.threads())),
+    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    words("clients", "role", "role", |row| Cell::words(row.role_name())).left(),
+    text("op", |line| {
+        format!("{}{}", if line.row.op.is_some() { "  " } else { "" }, line.row.op())
+    })
+    .left(),
+    words("", "op", "operation", |row| Cell::text(row.op())),
+    figure(&c::OPERATIONS, "", "operations"),
+    figure(&c::WINDOW, "", "window, s"),
+    main(&c::OPS_PER_S, "ops/s", "ops/s").formula("{operations}/{window, s}"),
+    text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
+    sheet("ops/s, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
+    sheet("ops/s, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
+    text("vs.\n{base}", |line| beside(line.row.beside())),
+    text("vs.\nvol", |line| beside(line.row.beside_volume())).when(|shown| shown.volume),
+    sheet("vs. base", OverBase("ops/s", 1.0)),
+    sheet("% of base", OverBase("ops/s", 100.0)).show(Show::Tenth),
+    sheet("beside the base", Verdict),
+    text("time", |line| line.row.clock.as_str().to_owned()).left().when(|shown| shown.open),
+    column(Time(0), "p50\nus", "", ""),
+    column(Time(2), "p99\nus", "", ""),
+    column(Time(3), "p99.9\nus", "", ""),
+    column(Time(4), "p99.99\nus", "", ""),
+    column(Time(5), "max\nus", "", ""),
+    figure(&c::SERVICE_MAX, "", "service max, us"),
+    sheet("service time, s summed", Role(|_, op| op.service_ns as f64 / 1e9)).show(Show::Ratio),
+    figure(&c::SERVICE_MEAN, "mean\nus", "service mean, us")
+        .formula("{service time, s summed}*1000000/{operations}")
+        .wide(),
+    column(Time(1), "p90\nus", "", "").wide(),
+    sheet("records or keys", Role(|_, op| op.items as f64)),
+    figure(&c::ITEMS_PER_S, "items/s", "records or keys/s")
+        .formula("{records or keys}/{window, s}")
+        .wide(),
+    sheet("keys found", Role(|_, op| op.found as f64)),
+    sheet("keys missing", Role(|_, op| op.missing as f64)),
+    figure(&c::FOUND, "found\n%", "found, %")
+        .formula("100*{keys found}/({keys found}+{keys missing})")
+        .wide(),
+    figure(&c::WRONG, "", "wrong values"),
+    figure(&c::ERRORS, "errors", "errors").wide(),
+    sheet("keys+values read, B", Role(|_, op| op.read_bytes as f64)),
+    sheet("keys+values written, B", Role(|_, op| op.write_bytes as f64)),
+    figure(&c::OFFERED_OPS_PER_S, "", "offered, ops/s"),
+    figure(&c::BACKLOG, "backlog", "backlog, ops").wide(),
+    text("n", |line| trials(line.row.metric(&c::OPS_PER_S))).wide(),
+];

@@ -1,0 +1,88 @@
+//! Where the time went: a row for each load and for each role of each measured phase.
+
+use super::lead::count;
+use super::row::explained;
+use super::{Cell, Column, Kind, figure, text, words};
+use crate::format::whole;
+use crate::wrap::wrap;
+use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::explain::{Basis, Cause};
+
+const AID: &str = "\
+Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
+on a CPU. wait CPU: runnable, waiting for CPU. device: waiting in calls that read, write or sync
+files, or for a page of a mapped file. stall: held up by the engine, by its own account. lock:
+waiting for other threads. idle: a target rate with nothing due. other: anything else, and what is
+not known. What a thread waited for is a sample, some twenty a second. most: what took half or more.
+--wide: what the device's part is made of, and how many samples it rests on.";
+
+pub(super) static KIND: Kind = Kind {
+    name: "time",
+    title: "Where the time went",
+    sheet: "Time",
+    csv: true,
+    engines: true,
+    main: None,
+    columns: COLUMNS,
+    rows: |summary| explained(summary).collect(),
+    lines: |row, _| vec![*row],
+    aid: |_, rows, shown| {
+        let mut aid = AID.to_owned();
+        for row in rows.iter().filter(|row| shown.wide && row.group.competes()) {
+            let Some(sentence) = row.explained.and_then(|one| one.sentence.as_ref()) else {
+                continue;
+            };
+            let threads = row.group.threads.map_or_else(String::new, |n| format!(" {n}"));
+            let label = &row.group.label;
+            aid += &format!("\n{}", wrap(&format!("{label}{threads}: {sentence}."), 2));
+        }
+        aid
+    },
+};
+
+const COLUMNS: &[Column] = &[
+    text("threads", |line| match line.row.explained {
+        Some(one) if one.load => one.threads.to_string(),
+        _ => line.own_threads(),
+    }),
+    text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
+    text("of", |line| {
+        let load = line.row.explained.is_some_and(|one| one.load);
+        line.row.role_name().unwrap_or(if load { "load" } else { "all roles" }).to_owned()
+    })
+    .left(),
+    words("", "role", "role", |row| Cell::words(row.role_name())),
+    words("", "threads", "threads", |row| count(row.threads())),
+    words("", "basis", "", |row| {
+        Cell::words(row.explained.map(|one| match one.basis {
+            Basis::Threads => "threads",
+            Basis::Process => "process",
+        }))
+    }),
+    figure(&c::TIME_USER, "user\n%", "CPU user, %"),
+    figure(&c::TIME_SYSTEM, "sys\n%", "CPU sys, %"),
+    figure(&c::TIME_RUNQUEUE, "wait\nCPU", "no CPU, %"),
+    figure(&c::TIME_DEVICE, "device\n%", "device, %"),
+    figure(&c::TIME_STALL, "stall\n%", "stall, %"),
+    figure(&c::TIME_LOCK, "lock\n%", "lock, %"),
+    figure(&c::TIME_IDLE, "idle\n%", "idle, %"),
+    figure(&c::TIME_NETWORK, "", "network, %"),
+    text("other\n%", |line| {
+        let network = line.row.value(&c::TIME_NETWORK).unwrap_or(0.0);
+        line.figure_as(&c::TIME_OTHER, |percent| whole(percent + network))
+    }),
+    figure(&c::TIME_OTHER, "", "other, %"),
+    figure(&c::TIME_DEVICE_READ, "read\n%", "of device: read, %").wide(),
+    figure(&c::TIME_DEVICE_WRITE, "write\n%", "of device: write, %").wide(),
+    figure(&c::TIME_DEVICE_SYNC, "sync\n%", "of device: sync, %").wide(),
+    words("samples", "samples", "samples", |row| Cell::count(row.explained.map(|one| one.looks)))
+        .wide(),
+    words("most", "cause", "most", |row| {
+        Cell::words(row.explained.and_then(|one| one.cause).map(Cause::word))
+    })
+    .left(),
+    words("", "sentence", "in words", |row| {
+        Cell::words(row.explained.and_then(|one| one.sentence.as_ref()))
+    })
+    .width(60),
+];

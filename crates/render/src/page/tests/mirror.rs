@@ -1,0 +1,117 @@
+//! The page's program names what it is given by hand, in `report/src`: every field that it reads is
+//! one that this program writes, and is null where it may be.
+
+use crate::page::{PageData, RunsData, VersusData};
+use schemars::schema_for;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The interfaces of the page's sources: a name and what is between its braces.
+fn interfaces() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../report/src");
+    let mut found = BTreeMap::new();
+    for file in ["data.ts", "overtime.ts", "search.ts", "versions.ts", "hiccups.ts"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+        let lines = lines.filter(|line| !line.trim_start().starts_with("/**"));
+        let text = lines.collect::<Vec<_>>().join(" ");
+        for part in text.split("export interface ").skip(1) {
+            let (name, body) = part.split_once(" {").unwrap();
+            found.insert(name.to_owned(), braced(body).to_owned());
+        }
+    }
+    found
+}
+
+/// As far as the brace that closes it.
+fn braced(body: &str) -> &str {
+    let mut depth = 1;
+    let end = body.find(|c| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        depth == 0
+    });
+    &body[..end.unwrap()]
+}
+
+/// `name: type` pairs; of an inner object the whole text is the type.
+fn fields(body: &str) -> Vec<(String, String)> {
+    let mut depth = 0;
+    let pairs = body.split(|c| {
+        depth += i32::from("{[(<".contains(c)) - i32::from("}])>".contains(c));
+        c == ';' && depth == 0
+    });
+    let pairs = pairs.filter_map(|pair| pair.split_once(':'));
+    pairs.map(|(name, of)| (name.trim().to_owned(), of.trim().to_owned())).collect()
+}
+
+struct Mirror {
+    interfaces: BTreeMap<String, String>,
+    schema: Value,
+    seen: BTreeSet<String>,
+}
+
+impl Mirror {
+    /// A schema without its references, and whether it may be null.
+    fn resolved(&self, schema: &Value) -> (Value, bool) {
+        if let Some(name) = schema["$ref"].as_str() {
+            return self.resolved(self.schema.pointer(&name[1..]).unwrap());
+        }
+        let null = serde_json::json!("null");
+        let any = schema["anyOf"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if let [some, none] = any
+            && none["type"] == null
+        {
+            return (self.resolved(some).0, true);
+        }
+        let nullable = schema["type"].as_array().is_some_and(|types| types.contains(&null));
+        (schema.clone(), nullable)
+    }
+
+    fn check(&mut self, place: &str, of: &str, schema: &Value) {
+        let (schema, nullable) = self.resolved(schema);
+        let optional = place.ends_with('?');
+        let says_null = of.ends_with("null") || optional;
+        assert!(!nullable || says_null, "{place} may be null, and {of} may not");
+        let of = of.trim_end_matches(" | null").trim_start_matches('(');
+        if let Some(of) = of.strip_suffix("[]").map(|of| of.trim_end_matches(')'))
+            && schema["items"].is_object()
+        {
+            return self.check(&format!("{place}[]"), of, &schema["items"]);
+        }
+        let body = match (of.strip_prefix('{'), self.interfaces.get(of)) {
+            (Some(body), _) => braced(body).to_owned(),
+            (None, Some(body)) if self.seen.insert(of.to_owned()) => body.clone(),
+            _ => return,
+        };
+        // A choice of several shapes is the program's own to tell apart.
+        let Some(properties) = schema["properties"].as_object().cloned() else { return };
+        for (name, of) in fields(&body) {
+            let property = properties.get(name.trim_end_matches('?'));
+            let property = property.unwrap_or_else(|| panic!("{place} has no {name}"));
+            self.check(&format!("{place}.{name}"), &of, property);
+        }
+    }
+}
+
+#[test]
+fn the_page_reads_what_the_program_writes() {
+    let roots = [
+        ("PageData", schema_for!(PageData)),
+        ("RunsData", schema_for!(RunsData)),
+        ("VersusData", schema_for!(VersusData)),
+    ];
+    let mut seen = BTreeSet::new();
+    for (name, schema) in roots {
+        let schema = schema.to_value();
+        let interfaces = interfaces();
+        let mut mirror = Mirror { interfaces, schema: schema.clone(), seen: BTreeSet::new() };
+        mirror.check(name, name, &schema);
+        seen.append(&mut mirror.seen);
+    }
+    // What the page makes for itself is not told here.
+    assert!(seen.len() > 30, "{seen:?}");
+    for name in ["Live", "Group", "RoleRow", "Metric", "TimeLine", "Search", "History", "Side"] {
+        assert!(seen.contains(name), "{name}: {seen:?}");
+    }
+}
