@@ -13,22 +13,24 @@ mod search;
 mod show;
 mod versus;
 
-pub use compare::{CalibrateArgs, CompareArgs, ComparisonArgs};
+pub use compare::{CompareArgs, ComparisonArgs};
 pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
 pub use engines::{EnginesAction, EnginesArgs, GetArgs};
 pub use export::{BundleArgs, ExportArgs, RerunArgs};
 pub use named::NamedArgs;
 pub use quick::QuickArgs;
-pub use search::{CapacityArgs, SearchArgs, SizeArgs};
+pub use search::{CapacityArgs, SearchArgs};
 pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
-pub use versus::VersusArgs;
+pub use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
+use crate::exit::Complaint;
 use crate::printer::Color;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueHint};
 use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
-use kvdyno_suite as suite;
+use kvdyno_record::units;
+use kvdyno_suite::{self as suite, Overrides};
 use std::path::PathBuf;
 
 /// Where help lists what every command takes: behind a command's own options.
@@ -84,7 +86,7 @@ pub struct Cli {
 pub enum Command {
     /// Run a suite, keep a record, show it
     Run(RunArgs),
-    /// Compare engines on a question typed here, without a suite
+    /// Compare engines on a question typed here: other work than the suite of that name
     Quick(Box<QuickArgs>),
     /// Measure the bare drive below a folder, or a block device
     Drive(Box<DriveArgs>),
@@ -109,7 +111,8 @@ pub enum Command {
     /// Measure the smallest difference that this machine can resolve
     Calibrate(CalibrateArgs),
     /// Find the least memory with which an engine meets a target
-    Size(SizeArgs),
+    #[command(after_help = search::SIZE)]
+    Size(SearchArgs),
     /// Find the highest rate at which an engine meets a target
     Capacity(CapacityArgs),
     /// Write a run's figures for other programs
@@ -128,9 +131,23 @@ pub enum Command {
     #[command(hide = true)]
     Undertaker,
     /// Print the JSON Schema of suites
-    Schema(SchemaArgs),
+    #[command(after_help = "\
+Example:
+  kvdyno schema > suite.schema.json
+Then begin a suite with `#:schema ./suite.schema.json`: editors with a TOML language server
+complete and check it.")]
+    Schema,
     /// Print a completion script for a shell
-    Completions(CompletionsArgs),
+    #[command(after_help = "\
+Examples:
+  kvdyno completions bash > ~/.local/share/bash-completion/completions/kvdyno
+  kvdyno completions zsh > ~/.zfunc/_kvdyno
+  kvdyno completions fish > ~/.config/fish/completions/kvdyno.fish")]
+    Completions {
+        /// Which shell
+        #[arg(value_name = "bash|elvish|fish|powershell|zsh", hide_possible_values = true)]
+        shell: clap_complete::Shell,
+    },
 }
 
 /// A suite and how to bend it.
@@ -142,19 +159,36 @@ pub struct SuiteArgs {
     /// Only these engines, by label or name; one that the suite lacks is added
     #[arg(long = "engine", value_name = "NAME", value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Where the databases lie.
-    #[command(flatten)]
-    pub at: PlaceArgs,
     /// The swept numbers of threads, as `1,2,4`
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Vec<u32>,
-    /// How often to repeat each case
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
     /// How long each measured phase lasts, as 30s
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
+    /// What of it is changed.
+    #[command(flatten)]
+    pub bend: BendArgs,
+}
+
+impl SuiteArgs {
+    /// As suites take it.
+    pub fn overrides(&self) -> Result<Overrides, Complaint> {
+        let (threads, engines) = (self.threads.clone(), self.engines.clone());
+        let duration = self.duration.clone();
+        Ok(Overrides { threads, engines, duration, ..self.bend.overrides()? })
+    }
+}
+
+/// How any suite can be bent, whoever chose its engines and threads.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BendArgs {
+    /// Where the databases lie.
+    #[command(flatten)]
+    pub at: PlaceArgs,
+    /// How often to repeat each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub trials: Option<u32>,
     /// Scale records, RAM and operation counts, as `1/1000`
     #[arg(long, value_name = "RATIO")]
     pub scale: Option<String>,
@@ -164,6 +198,30 @@ pub struct SuiteArgs {
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub set: Vec<String>,
+}
+
+impl BendArgs {
+    /// As suites take it.
+    pub fn overrides(&self) -> Result<Overrides, Complaint> {
+        let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
+        let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
+        let (set, trials, no_ram_limit) = (self.set.clone(), self.trials, self.no_ram_limit);
+        Ok(Overrides { set, trials, scale, no_ram_limit, ..Overrides::default() })
+    }
+}
+
+/// What a run is called, where it is kept, and what is watched in it.
+#[derive(Clone, Debug, Default, Args)]
+pub struct KeepArgs {
+    /// What the run is called.
+    #[command(flatten)]
+    pub named: NamedArgs,
+    /// Where runs are kept.
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// Whether block I/O is watched.
+    #[command(flatten)]
+    pub io: IoArgs,
 }
 
 /// Where databases lie.
@@ -250,24 +308,15 @@ pub struct RunArgs {
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
-    /// What the run is called.
-    #[command(flatten)]
-    pub named: NamedArgs,
     /// Show what would be done, and do nothing: as `kvdyno plan`
     #[arg(long)]
     pub plan: bool,
-    /// Where runs are kept.
+    /// How it is kept.
     #[command(flatten)]
-    pub runs: RunsArgs,
-    /// The summary as JSON in place of tables
-    #[arg(long)]
-    pub json: bool,
+    pub keep: KeepArgs,
     /// What of it is shown.
     #[command(flatten)]
     pub view: ViewArgs,
-    /// Whether block I/O is watched.
-    #[command(flatten)]
-    pub io: IoArgs,
 }
 
 /// Whether block I/O is watched in the kernel.
@@ -279,6 +328,12 @@ pub struct IoArgs {
     /// The same, and write every request into `blockio.csv` in the case's folder
     #[arg(long)]
     pub io_log: bool,
+}
+
+impl From<Watch> for IoArgs {
+    fn from(watch: Watch) -> Self {
+        Self { io_latency: watch == Watch::Latency, io_log: watch == Watch::Log }
+    }
 }
 
 impl IoArgs {
@@ -325,9 +380,6 @@ pub struct ResumeArgs {
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
-    /// The summary as JSON in place of tables
-    #[arg(long)]
-    pub json: bool,
     /// What of it is shown.
     #[command(flatten)]
     pub view: ViewArgs,
@@ -410,28 +462,6 @@ pub enum SuitesAction {
         #[arg(value_parser = SuiteName, hide_possible_values = true)]
         name: String,
     },
-}
-
-/// `kvdyno schema`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Example:
-  kvdyno schema > suite.schema.json
-Then begin a suite with `#:schema ./suite.schema.json`: editors with a TOML language server
-complete and check it.")]
-pub struct SchemaArgs {}
-
-/// `kvdyno completions`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno completions bash > ~/.local/share/bash-completion/completions/kvdyno
-  kvdyno completions zsh > ~/.zfunc/_kvdyno
-  kvdyno completions fish > ~/.config/fish/completions/kvdyno.fish")]
-pub struct CompletionsArgs {
-    /// Which shell
-    #[arg(value_name = "bash|elvish|fish|powershell|zsh", hide_possible_values = true)]
-    pub shell: clap_complete::Shell,
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! How the program ends: complaints that carry an exit code.
 
+use kvdyno_host::PlaceError;
+use kvdyno_host::copy::CopyError;
 pub use kvdyno_record::exit::Exit;
 
 /// Something the user can put right: what is wrong, what would help, and how the program ends.
@@ -28,9 +30,24 @@ impl Complaint {
     }
 }
 
+/// Places and copies are named by the user: what is wrong with them is theirs to put right.
+impl From<PlaceError> for Complaint {
+    fn from(error: PlaceError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<CopyError> for Complaint {
+    fn from(error: CopyError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
 /// How the program ends for an error: as the complaint in its chain says, or as a failure.
 pub fn of_error(error: &anyhow::Error) -> Exit {
-    complaint(error).map_or(Exit::Failure, |complaint| complaint.exit)
+    let users = error.chain().any(|cause| cause.is::<PlaceError>());
+    let otherwise = if users { Exit::Usage } else { Exit::Failure };
+    complaint(error).map_or(otherwise, |complaint| complaint.exit)
 }
 
 /// The complaint in an error's chain.

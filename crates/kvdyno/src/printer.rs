@@ -121,9 +121,14 @@ impl Printer {
 
     /// Why the program ends: the error, what it was caused by, and the hint that goes with it.
     pub fn error(&self, error: &anyhow::Error) {
-        self.labelled(Tone::Bad, "error", &error.to_string());
-        for cause in error.chain().skip(1) {
-            self.write_err(&format!("  because: {}\n", plain(&cause.to_string())));
+        let mut said = error.to_string();
+        self.labelled(Tone::Bad, "error", &said);
+        for cause in error.chain().skip(1).map(ToString::to_string) {
+            // Many errors end in the words of what they were caused by.
+            if !said.contains(&cause) {
+                self.write_err(&format!("  because: {}\n", plain(&cause)));
+                said = cause;
+            }
         }
         if let Some(hint) = crate::exit::complaint(error).and_then(|c| c.hint.as_deref()) {
             self.hint(hint);

@@ -1,7 +1,7 @@
-//! `compare` and `calibrate`: what can be typed.
+//! `compare`: what can be typed.
 
-use super::{PlaceArgs, RunsArgs, SuiteName};
-use clap::{Args, ValueHint};
+use super::RunsArgs;
+use clap::Args;
 use std::path::PathBuf;
 
 /// What is compared, the gate, and how the answer is shown.
@@ -59,53 +59,4 @@ pub struct CompareArgs {
     /// Where runs are kept.
     #[command(flatten)]
     pub runs: RunsArgs,
-}
-
-/// `kvdyno calibrate`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno calibrate                             a minute or two: LMDB against itself
-  kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
-  kvdyno calibrate --engine null               the machine and the harness alone, no drive
-  kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
-
-One engine runs under two labels, interleaved in a random order like any two engines. What the two
-differ by is noise. The run is kept as any other, and `kvdyno compare` takes the newest complete one
-of its host: differences below what it resolves are not claimed.")]
-pub struct CalibrateArgs {
-    /// The engine; LMDB where it is found, else null
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// The suite: built-in, or the path of a TOML file
-    #[arg(
-        long,
-        value_name = "SUITE",
-        default_value = "calibrate",
-        value_parser = SuiteName,
-        hide_possible_values = true,
-        value_hint = ValueHint::FilePath
-    )]
-    pub suite: String,
-    /// Trials under each label
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
-    pub trials: Option<u32>,
-    /// Change one value of the suite, as `data.records=8M`; may be repeated
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Where the databases lie.
-    #[command(flatten)]
-    pub at: PlaceArgs,
-    /// Do not limit RAM, whatever the suite says
-    #[arg(long)]
-    pub no_ram_limit: bool,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub runs: RunsArgs,
-    /// All figures
-    #[arg(long, conflicts_with = "json")]
-    pub all: bool,
-    /// What is resolved as JSON
-    #[arg(long)]
-    pub json: bool,
 }

@@ -1,6 +1,6 @@
 //! `drive`: what can be typed.
 
-use super::{IoArgs, NamedArgs, RunsArgs, ViewArgs};
+use super::{KeepArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -96,21 +96,12 @@ pub struct DriveArgs {
     /// Print the suite that it would run, and end
     #[arg(long)]
     pub print_suite: bool,
-    /// What the run is called.
+    /// How the run is kept.
     #[command(flatten)]
-    pub named: NamedArgs,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub runs: RunsArgs,
-    /// The summary as JSON in place of tables
-    #[arg(long)]
-    pub json: bool,
+    pub keep: KeepArgs,
     /// What of it is shown.
     #[command(flatten)]
     pub view: ViewArgs,
-    /// Whether block I/O is watched.
-    #[command(flatten)]
-    pub watched: IoArgs,
 }
 
 /// Jobs that were published or are customary.

@@ -105,9 +105,6 @@ pub struct RerunArgs {
     /// repeated
     #[arg(long = "library", value_name = "LABEL=PATH")]
     pub libraries: Vec<String>,
-    /// The summary as JSON in place of tables
-    #[arg(long)]
-    pub json: bool,
     /// What of it is shown.
     #[command(flatten)]
     pub view: ViewArgs,

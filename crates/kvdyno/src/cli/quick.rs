@@ -1,6 +1,6 @@
 //! `kvdyno quick`: what can be typed.
 
-use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs, ViewArgs};
+use super::{KeepArgs, PlaceArgs, ViewArgs};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -76,18 +76,9 @@ pub struct QuickArgs {
     /// Say what would be done and how long it takes, and do nothing
     #[arg(long)]
     pub plan: bool,
-    /// What the run is called.
+    /// How the run is kept.
     #[command(flatten)]
-    pub named: NamedArgs,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub runs: RunsArgs,
-    /// The summary as JSON in place of tables
-    #[arg(long)]
-    pub json: bool,
-    /// Whether block I/O is watched.
-    #[command(flatten)]
-    pub io: IoArgs,
+    pub keep: KeepArgs,
     /// What of it is shown.
     #[command(flatten)]
     pub view: ViewArgs,

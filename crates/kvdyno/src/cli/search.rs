@@ -1,6 +1,6 @@
 //! `kvdyno size` and `kvdyno capacity`.
 
-use super::{IoArgs, NamedArgs, PlaceArgs, RunsArgs, SuiteName};
+use super::{KeepArgs, PlaceArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -46,26 +46,19 @@ pub struct SearchArgs {
     /// A block device of the suite's volumes whose data is lost, in full; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
     pub destroy_data_on: Vec<PathBuf>,
-    /// What the run is called.
+    /// How the run is kept.
     #[command(flatten)]
-    pub named: NamedArgs,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub runs: RunsArgs,
+    pub keep: KeepArgs,
     /// Say what would be searched and how long that would take, and do nothing
     #[arg(long)]
     pub plan: bool,
     /// The answer with its curve as JSON
     #[arg(long)]
     pub json: bool,
-    /// Whether block I/O is watched.
-    #[command(flatten)]
-    pub io: IoArgs,
 }
 
-/// `kvdyno size`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
+/// Help of `kvdyno size`, which takes no more than this.
+pub(super) const SIZE: &str = "\
 Examples:
   kvdyno size --engine lmdb --target 'reads>50k/s'
   kvdyno size --engine rocksdb --target 'p99<1ms' --set data.size=20GiB --place /mnt/nvme
@@ -84,12 +77,7 @@ does not. The most RAM is tried first, then the least, then the middle of what i
 sides of the edge are within --within. Where trials disagree, the answer is an interval. A suite
 whose databases are shared is loaded once, under the most RAM. All points are cases of one run:
 `kvdyno show` says the same later, `kvdyno report` draws it, `kvdyno resume` goes on after Ctrl-C.
-Ends with 0 when the search came to an answer, whichever; --json says which.")]
-pub struct SizeArgs {
-    /// What is searched, and how.
-    #[command(flatten)]
-    pub search: SearchArgs,
-}
+Ends with 0 when the search came to an answer, whichever; --json says which.";
 
 /// `kvdyno capacity`.
 #[derive(Clone, Debug, Args)]

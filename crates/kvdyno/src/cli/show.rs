@@ -9,6 +9,9 @@ use std::path::PathBuf;
 #[command(next_help_heading = "What is shown (without any of these: one screen)")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 pub struct ViewArgs {
+    /// The summary as JSON
+    #[arg(long)]
+    pub json: bool,
     /// Everything: the machine, all tables with how to read them, the findings
     #[arg(long, conflicts_with = "json")]
     pub full: bool,
@@ -43,9 +46,6 @@ pub struct ShowArgs {
     /// The run.
     #[command(flatten)]
     pub name: RunName,
-    /// The summary as JSON
-    #[arg(long)]
-    pub json: bool,
     /// What of it is shown.
     #[command(flatten)]
     pub view: ViewArgs,

@@ -1,6 +1,6 @@
-//! `versus`: what can be typed.
+//! `versus` and `calibrate`: what can be typed. Both have two stand beside each other in a suite.
 
-use super::{ComparisonArgs, NamedArgs, PlaceArgs, RunsArgs, SuiteName};
+use super::{BendArgs, ComparisonArgs, KeepArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
@@ -37,41 +37,60 @@ pub struct VersusArgs {
     /// An installed version; twice, or once beside --library
     #[arg(long = "version", value_name = "VERSION")]
     pub versions: Vec<String>,
-    /// The suite: built-in, or the path of a TOML file
-    #[arg(
-        long,
-        value_name = "SUITE",
-        default_value = "versus",
-        value_parser = SuiteName,
-        hide_possible_values = true,
-        value_hint = ValueHint::FilePath
-    )]
-    pub suite: String,
-    /// Trials of each build: six or more resolve small differences
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
-    pub trials: Option<u32>,
-    /// What the run is called.
+    /// The suite that both do, and how it is kept.
     #[command(flatten)]
-    pub named: NamedArgs,
+    pub pair: PairArgs,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub plan: bool,
     /// What is compared, and how it is shown.
     #[command(flatten)]
     pub asked: ComparisonArgs,
-    /// Change one value of the suite, as `data.records=8M`; may be repeated
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Scale records, RAM and operation counts, as `1/10`
-    #[arg(long, value_name = "RATIO")]
-    pub scale: Option<String>,
-    /// Where databases lie.
+}
+
+/// `kvdyno calibrate`.
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno calibrate                             a minute or two: LMDB against itself
+  kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
+  kvdyno calibrate --engine null               the machine and the harness alone, no drive
+  kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
+
+One engine runs under two labels, interleaved in a random order like any two engines. What the two
+differ by is noise. The run is kept as any other, and `kvdyno compare` takes the newest complete one
+of its host: differences below what it resolves are not claimed.")]
+pub struct CalibrateArgs {
+    /// The engine; LMDB where it is found, else null
+    #[arg(long, value_name = "NAME")]
+    pub engine: Option<String>,
+    /// The suite that both labels do, and how it is kept.
     #[command(flatten)]
-    pub at: PlaceArgs,
-    /// Do not limit RAM, whatever the suite says
+    pub pair: PairArgs,
+    /// All figures
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    /// What is resolved as JSON
     #[arg(long)]
-    pub no_ram_limit: bool,
-    /// Where runs are kept.
+    pub json: bool,
+}
+
+/// A suite that two stand beside each other in.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PairArgs {
+    /// The suite: built-in, or the path of a TOML file [default: named as this command]
+    #[arg(
+        long,
+        value_name = "SUITE",
+        value_parser = SuiteName,
+        hide_possible_values = true,
+        value_hint = ValueHint::FilePath
+    )]
+    pub suite: Option<String>,
+    /// What of it is changed; fewer than four trials tell nothing.
     #[command(flatten)]
-    pub runs: RunsArgs,
+    pub bend: BendArgs,
+    /// How the run is kept.
+    #[command(flatten)]
+    pub keep: KeepArgs,
 }

@@ -33,8 +33,7 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let hint = "`kvdyno check` says what contradicts what; a bundle would pass it on as whole";
         return Err(Complaint::usage(message).hint(hint).into());
     }
-    let reading = || format!("failed to read the run in `{}`", folder.path.display());
-    let summary = Summary::read(&folder).with_context(reading)?;
+    let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
     let packed = bundle::pack(&folder, report(&folder, &summary)?, &path)

@@ -93,8 +93,7 @@ fn figures(names: &[String], all: bool) -> anyhow::Result<Figures> {
 fn read(args: &CompareArgs, name: &str) -> anyhow::Result<Record> {
     let name = RunName { run: name.to_owned(), runs: args.runs.clone() };
     let folder = runs::find(&name)?;
-    Record::read(&folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))
+    Record::read(&folder).with_context(runs::unread(&folder))
 }
 
 fn sides<'r>(

@@ -20,8 +20,7 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let name = RunName { run: args.first().to_owned(), runs: args.runs.clone() };
     let folder = runs::find(&name)?;
     let evidence = read(&folder)?;
-    let summary = Summary::of(&evidence)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    let summary = Summary::of(&evidence).with_context(runs::unread(&folder))?;
     runs::warn_if_altered(&summary, printer);
     if args.json {
         printer.json(&summary)?;
@@ -80,8 +79,7 @@ fn ends_in_xlsx(path: &Path) -> bool {
 }
 
 fn read(folder: &RunFolder) -> anyhow::Result<Evidence> {
-    Evidence::read(folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))
+    Evidence::read(folder).with_context(runs::unread(folder))
 }
 
 /// The long list, a file for each table, and the time lines.

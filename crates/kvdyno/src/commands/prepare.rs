@@ -1,14 +1,15 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
-use crate::cli::{NamedArgs, PlaceArgs, SuiteArgs};
+use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
+use crate::runner::{check_tiers, check_volumes};
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{PlaceError, Root, Volume, place};
+use kvdyno_host::{Root, Volume, place};
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
@@ -28,85 +29,92 @@ pub struct Prepared {
     pub place: Option<PathBuf>,
     /// For each engine and library, and the null engine's where it was found.
     pub workers: Workers,
-    /// Free on the place's volume.
-    pub free_bytes: u64,
-    /// Where the databases are to lie, in words: path, filesystem, device.
+    /// What the databases are to lie on.
+    pub volume: Volume,
+    /// Where, in words: path, filesystem, device.
     pub lies_on: String,
     /// This machine, with what lies under the place.
     pub host: Host,
     /// What may be done to the place where it is a block device.
     pub consent: Consent,
     /// Block devices whose data may be lost, for volumes.
-    pub given_up: Vec<PathBuf>,
-    /// What the run is called.
-    pub named: NamedArgs,
+    pub destroy_allowed: Vec<PathBuf>,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
 /// directory; it need not exist.
-pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::Result<Prepared> {
+pub fn prepare(args: &SuiteArgs, default_place: &Path) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
-    prepare_text(&file, text, args, default_place, root)
+    prepare_text(&file, text, args.overrides()?, &args.bend.at, default_place)
 }
 
 /// The same for a suite whose text is at hand; `file` is what mistakes call it.
 pub fn prepare_text(
     file: &str,
     text: String,
-    args: &SuiteArgs,
+    overrides: Overrides,
+    at: &PlaceArgs,
     default_place: &Path,
-    root: &Root,
 ) -> anyhow::Result<Prepared> {
-    let suite = Suite::parse(file, &text, &overrides(args)?)?;
-    let (engines, mut workers) = look_for(suite.wanted())?;
-    let place = suite.place().map(Path::to_owned);
-    let at = place.as_deref().unwrap_or(default_place);
-    let (volume, host) = look(at, root)?;
-    if let Some(place) = &place {
-        check_exists(place, args.at.create_place, &volume)?;
-    }
-    let sizing = SizingHost {
-        memory_bytes: host.machine.memory_bytes,
-        memory_available_bytes: host.machine.memory_available_bytes,
-        free_bytes: volume.free_bytes,
-        cpus: host.machine.cpus,
-        device: raw::is_device(at),
-    };
-    let plan = kvdyno_suite::expand(&suite, &engines, &sizing)?;
-    add_null(&mut workers)?;
-    let lies_on = lies_on(at, &volume);
-    let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    let (given_up, named) = (Vec::new(), NamedArgs::default());
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up, named })
+    let installed = workers::find_all().into_keys().collect();
+    let overrides = Overrides { place: at.place.clone(), installed, ..overrides };
+    let suite = Suite::parse(file, &text, &overrides)?;
+    let (engines, workers) = look_for(suite.wanted())?;
+    let at = PlaceArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
+    prepared(text, workers, at, default_place, |volume, host, at| {
+        let sizing = SizingHost {
+            memory_bytes: host.machine.memory_bytes,
+            memory_available_bytes: host.machine.memory_available_bytes,
+            free_bytes: volume.free_bytes,
+            cpus: host.machine.cpus,
+            device: raw::is_device(at),
+        };
+        Ok(kvdyno_suite::expand(&suite, &engines, &sizing)?)
+    })
 }
 
-/// The same for a plan that is there already, with its suite's text: nothing is sized anew.
-pub fn prepare_plan(
+/// Looks at the place and the machine; `plan` is what is to be done there.
+pub fn prepared(
     text: String,
-    plan: Plan,
     mut workers: Workers,
     PlaceArgs { place, create_place }: PlaceArgs,
     default_place: &Path,
-    root: &Root,
+    plan: impl FnOnce(&Volume, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
+    let root = Root::system();
     let at = place.as_deref().unwrap_or(default_place);
-    let (volume, host) = look(at, root)?;
+    let volume = Volume::at(&root, at)
+        .with_context(|| format!("failed to look at the place {}", at.display()))?;
+    place::check_keeps_files(at, &volume)?;
+    let host = machine::read(&root, at);
     if let Some(place) = &place {
         check_exists(place, create_place, &volume)?;
     }
+    let plan = plan(&volume, &host, at)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
-    let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    let (given_up, named) = (Vec::new(), NamedArgs::default());
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up, named })
+    let (consent, destroy_allowed) = (Consent::None, Vec::new());
+    Ok(Prepared { text, plan, place, workers, volume, lies_on, host, consent, destroy_allowed })
 }
 
-/// What the databases would lie on, and the machine.
-fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
-    let volume = Volume::at(root, at)
-        .with_context(|| format!("failed to look at the place {}", at.display()))?;
-    place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
-    Ok((volume, machine::read(root, at)))
+impl Prepared {
+    /// Refuses what cannot be done here, before anything is touched.
+    pub fn check(&self) -> Result<(), Complaint> {
+        // On a device there is no filesystem to leave room on; the plan is sized by it.
+        if !self.place.as_deref().is_some_and(raw::is_device) {
+            kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
+                Complaint::usage(error.to_string()).hint(error.hints().join("; "))
+            })?;
+        }
+        check_machine(&Root::system(), &self.plan)
+    }
+}
+
+/// Refuses a plan of which this machine lacks something.
+pub fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+    check_threads(root, plan)?;
+    check_volumes(plan)?;
+    check_tiers(root, plan)
 }
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
@@ -173,11 +181,6 @@ fn lies_on(place: &Path, volume: &Volume) -> String {
     format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
 }
 
-/// A place is named by the user: what is wrong with it is theirs to put right.
-pub fn refused(error: &PlaceError) -> Complaint {
-    Complaint::usage(error.to_string())
-}
-
 /// Records below this are in nobody's way.
 const LARGE_RECORD: u64 = 64 << 20;
 
@@ -241,7 +244,7 @@ const MAPS_USUAL: u64 = 65_530;
 
 /// Refuses a plan with more threads in a worker than this machine lets a process have: it would be
 /// aborted in the middle of its case.
-pub fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     let maps = root.number::<u64>("/proc/sys/vm/max_map_count").unwrap_or(MAPS_USUAL);
     let system = root.number::<u64>("/proc/sys/kernel/threads-max").unwrap_or(u64::MAX);
     let most = (maps / MAPS_PER_THREAD).min(system / 2);
@@ -258,16 +261,6 @@ pub fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     );
     let hint = "fewer threads; or `sysctl vm.max_map_count=1000000`";
     Err(Complaint::usage(message).hint(hint))
-}
-
-/// Refuses a plan that the volume has no room for.
-pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
-    if prepared.place.as_deref().is_some_and(raw::is_device) {
-        // There is no filesystem to leave room on; the plan is sized by the device.
-        return Ok(());
-    }
-    kvdyno_suite::check_space(&prepared.plan, prepared.free_bytes)
-        .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
 }
 
 /// A suite's file name and text: of a built-in one, or of a file.
@@ -310,19 +303,4 @@ fn read_suite(path: &Path) -> std::io::Result<String> {
         return Err(Error::other("it is larger than 4 MiB, and no suite is"));
     }
     Ok(text)
-}
-
-fn overrides(args: &SuiteArgs) -> anyhow::Result<Overrides> {
-    let scale = args.scale.as_deref().map(units::parse_ratio).transpose();
-    Ok(Overrides {
-        set: args.set.clone(),
-        threads: args.threads.clone(),
-        trials: args.trials,
-        place: args.at.place.clone(),
-        engines: args.engines.clone(),
-        installed: workers::find_all().into_keys().collect(),
-        duration: args.duration.clone(),
-        no_ram_limit: args.no_ram_limit,
-        scale: scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?,
-    })
 }

@@ -7,20 +7,15 @@
 mod differences;
 mod libraries;
 
-use super::compare;
-use super::finish::{self, Shown};
-use super::plan;
-use super::prepare::{Prepared, prepare_plan};
+use super::prepare::{Prepared, prepared};
 use super::resume::check_secrets;
-use super::run;
-use super::runs;
+use super::{compare, finish, plan, run, runs};
 use crate::bundle::is_folder_name;
-use crate::cli::{CompareArgs, RerunArgs};
+use crate::cli::{CompareArgs, KeepArgs, RerunArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use anyhow::Context as _;
 use differences::{Side, differences};
-use kvdyno_host::Root;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -39,8 +34,7 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let old = found.named().to_owned();
     let runs = &args.name.runs.runs;
     let (prepared, block_io) = {
-        let recorded = Recorded::read(&found)
-            .with_context(|| format!("failed to read the run in `{}`", old.display()))?;
+        let recorded = Recorded::read(&found).with_context(runs::unread(&found))?;
         // A bundle is not left lying unpacked while something is measured.
         drop(found);
         let prepared = recorded.prepare(args, runs)?;
@@ -48,13 +42,12 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
         (prepared, recorded.run.block_io)
     };
     if args.plan {
-        plan::show(&prepared, printer);
-        run::check(&prepared)?;
-        return Ok(Exit::Ok);
+        return plan::only(&prepared, args.view.json, printer);
     }
-    let (folder, ended) = run::keep(&prepared, runs, block_io, printer)?;
-    let shown = Shown { json: args.json, view: args.view.clone() };
-    let exit = finish::show(&folder, ended, &shown, printer)?;
+    let (runs, io) = (args.name.runs.clone(), block_io.into());
+    let keep = KeepArgs { runs, io, ..KeepArgs::default() };
+    let (folder, ended) = run::kept(&prepared, &keep, printer)?;
+    let exit = finish::show(folder.clone(), ended, &args.view, printer)?;
     compare(&old, &folder, args, printer);
     Ok(exit)
 }
@@ -64,7 +57,7 @@ pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
 fn compare(old: &Path, new: &RunFolder, args: &RerunArgs, printer: &Printer) {
     let (old, new) = (old.display().to_string(), new.path.display().to_string());
     printer.note(&format!("kvdyno compare {old} {new}"));
-    if !args.json {
+    if !args.view.json {
         let question = CompareArgs {
             base: old,
             new: Some(new),
@@ -125,7 +118,7 @@ impl Recorded {
         let estimate = kvdyno_suite::estimate(&found.cases, &workers.descriptions());
         let plan = Plan { format, sized, estimate, ..found };
         let (text, at) = (self.text.clone(), args.at.clone());
-        prepare_plan(text, plan, workers, at, default_place, &Root::system())
+        prepared(text, workers, at, default_place, |_, _, _| Ok(plan))
     }
 
     /// Says what differs here before anything begins.

@@ -1,19 +1,18 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
-use super::finish::{self, AtWork, Shown};
-use super::prepare::{add_null, limit_not_held, refused};
-use super::run::{look_first, no_tier, no_volume};
-use super::{runs, search};
+use super::prepare::{add_null, check_machine, limit_not_held};
+use super::run::look_first;
+use super::{finish, runs, search};
 use crate::cli::ResumeArgs;
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{Databases, Interrupt, Tiers, Volumes};
+use crate::runner::{Databases, Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::place::left_by;
-use kvdyno_host::{Place, Root, meter, raw};
+use kvdyno_host::{Place, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -38,19 +37,16 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let plan = folder.plan()?;
     check_secrets(&plan)?;
     let root = Root::system();
+    check_machine(&root, &plan)?;
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
-    let left_behind = left_by(Path::new(&run.place), &run.id);
-    let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id))
-        .map_err(|error| refused(&error))?;
-    let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
-    let alone = runs::take(&folder)?;
-    let given_up = &args.destroy_data_on;
     let place = Path::new(&run.place);
-    let images = if raw::is_device(place) { &folder.path } else { place };
-    let tiers = Tiers::take(&root, &plan, images, given_up).map_err(|error| no_tier(&error))?;
-    let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
-        .map_err(|error| no_volume(&error))?;
+    let left_behind = left_by(place, &run.id);
+    let claim = Place::examine(&root, place, 0, Some(&run.id))?.claim(&run.id)?;
+    let lock = runs::take(&folder)?;
+    let destroy_allowed = &args.destroy_data_on;
+    let tiers = Tiers::take(&root, &plan, images(place, &folder.path), destroy_allowed)?;
+    let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
@@ -68,15 +64,23 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let shown = Shown { json: args.json, view: args.view.clone() };
-    let databases = Databases::default();
-    let work = AtWork { folder, tiers, volumes, workers, interrupt, alone, databases };
+    let (databases, block_io) = (Databases::default(), run.block_io);
+    let env = RunEnvironment {
+        root,
+        folder,
+        lock,
+        block_io,
+        tiers,
+        volumes,
+        databases,
+        workers,
+        interrupt,
+    };
     if plan.search.is_some() {
-        return search::resume(work, plan, args.json, printer);
+        return search::resume(env, plan, args.view.json, printer);
     }
-    let folder = work.folder.clone();
-    let ended = work.run(&plan, printer)?;
-    finish::show(&folder, ended, &shown, printer)
+    let (folder, ended) = finish::run(env, &plan, printer)?;
+    finish::show(folder, ended, &args.view, printer)
 }
 
 /// What a resumed run is going to do, in lines.

@@ -1,7 +1,6 @@
 //! Finding a run by what a person types: a folder, a bundle, its name, the beginning of an id, a
 //! suite, `latest`.
 
-use super::calibrate::is_calibration;
 use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
 use crate::exit::Complaint;
@@ -89,6 +88,20 @@ pub fn find(name: &RunName) -> anyhow::Result<Found> {
         Some(path) => Ok(RunFolder::open(path)?.into()),
         None => Err(missing(name, &folders).into()),
     }
+}
+
+/// What was being done when a run could not be read.
+pub fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
+    let text = format!("failed to read the run in `{}`", folder.path.display());
+    || text
+}
+
+/// What the suites of calibrations are called, or begin with.
+pub const CALIBRATE: &str = "calibrate";
+
+/// Whether a suite is one of `kvdyno calibrate`'s, by its name.
+fn is_calibration(suite: &str) -> bool {
+    suite.strip_prefix(CALIBRATE).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 /// Says in one line that the figures which are written somewhere are not those that were sealed.

@@ -8,13 +8,12 @@
 
 mod points;
 
-use super::finish::AtWork;
-use super::prepare::{self, Prepared, check_space, limit_not_held};
-use super::run;
+use super::prepare::{self, Prepared, limit_not_held};
+use super::{finish, run, runs};
 use crate::cli::{PlaceArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::Ended;
+use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::findings::Severity;
@@ -69,7 +68,7 @@ impl<'a> Query<'a> {
             making,
             trials: args.trials,
             at: args.at.clone(),
-            runs: args.runs.runs.clone(),
+            runs: args.keep.runs.runs.clone(),
         };
         let plan = maker.settle()?;
         let (phase, drive) = last_measured(&plan)?;
@@ -130,34 +129,32 @@ impl<'a> Query<'a> {
         let mut prepared = maker.point(&search, &plan, first)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
-        prepared.given_up.clone_from(&args.destroy_data_on);
-        prepared.named.clone_from(&args.named);
+        prepared.destroy_allowed.clone_from(&args.destroy_data_on);
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
         tell(&prepared, &search, printer);
+        prepared.check()?;
         if args.plan {
-            check_space(&prepared)?;
             return Ok(Exit::Ok);
         }
-        let work = run::start(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-        let Prepared { plan, .. } = prepared;
-        Searching { work, plan, maker, budget }.finish(args.json, printer)
+        let env = run::start(&prepared, &args.keep, printer)?;
+        Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }
 
 /// Goes on with the search of a run.
 pub(super) fn resume(
-    work: AtWork,
+    env: RunEnvironment,
     plan: Plan,
     json: bool,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let search = plan.search.clone().context("the run is not a search")?;
     printer.note(&format!("then the search of `{}` goes on from its record", search.target));
-    let file = work.folder.path.join("suite.toml");
+    let file = env.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("failed to read {}", file.display()))?;
-    let place = work.volumes.place().to_owned();
+    let place = env.volumes.place().to_owned();
     let maker = Maker {
         file: file.display().to_string(),
         text,
@@ -167,7 +164,7 @@ pub(super) fn resume(
         // It was made for the run, and is removed when nobody is in it.
         at: PlaceArgs { place: Some(place), create_place: true },
     };
-    Searching { work, plan, maker, budget: None }.finish(json, printer)
+    Searching { env, plan, maker, budget: None }.finish(json, printer)
 }
 
 fn wrong_target(error: &search::TargetError) -> Complaint {
@@ -289,7 +286,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
 
 /// A search at work.
 struct Searching {
-    work: AtWork,
+    env: RunEnvironment,
     plan: Plan,
     maker: Maker,
     /// No further point is begun that would end later.
@@ -299,10 +296,9 @@ struct Searching {
 impl Searching {
     /// Searches as far as it comes, and says what was found.
     fn finish(mut self, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-        self.work.begin(printer);
+        finish::begin(&self.env.root, printer);
         let ended = self.points(printer);
-        let folder = self.work.folder.clone();
-        let ended = self.work.close(ended, printer)?;
+        let (folder, ended) = finish::close(self.env, ended, printer)?;
         show(&folder, ended, json, printer)
     }
 
@@ -314,20 +310,20 @@ impl Searching {
         let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
             let cases = self.plan.cases.len() + trials * left as usize;
-            let (whole, one) = expected_ns(&self.plan, &search, left, &self.work.workers);
+            let (whole, one) = expected_ns(&self.plan, &search, left, &self.env.workers);
             progress.expect(cases, Duration::from_nanos(whole));
             let point_begun = Instant::now();
-            let ended = self.work.cases(&self.plan, &progress)?;
+            let ended = self.env.cases(&self.plan, &progress)?;
             if asked.is_some() {
                 longest = longest.max(point_begun.elapsed());
             }
-            let answer = search::answer(&Evidence::read(&self.work.folder)?)?;
+            let answer = search::answer(&Evidence::read(&self.env.folder)?)?;
             let answer = answer.context("the target in plan.json cannot be understood")?;
             say_newest(&answer, &self.plan, printer);
             let Some(next) = answer.next.filter(|_| ended == Ended::Complete) else {
                 return Ok(ended);
             };
-            if self.work.interrupt.asked() {
+            if self.env.interrupt.asked() {
                 return Ok(Ended::Interrupted);
             }
             if asked == Some(next) {
@@ -344,8 +340,8 @@ impl Searching {
             let point = self.maker.point(&search, &self.plan, next)?;
             append(&mut self.plan, &point.plan, next);
             left = answer.left.saturating_sub(1);
-            self.plan.estimate = points::estimate(&self.plan, &self.work.workers);
-            self.work.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
+            self.plan.estimate = points::estimate(&self.plan, &self.env.workers);
+            self.env.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
         }
     }
 }
@@ -370,8 +366,7 @@ struct Output<'a> {
 
 /// What was found, as `size` and `capacity` end, and how the program does.
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    let summary = Summary::read(folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    let summary = Summary::read(folder).with_context(runs::unread(folder))?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
     for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));

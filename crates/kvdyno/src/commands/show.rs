@@ -26,13 +26,20 @@ const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 /// Prints a run that is kept.
 pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check_tables(&args.view)?;
-    let folder = runs::find(&args.name)?;
-    let summary = Summary::read(&folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
-    if args.json {
+    show(&runs::find(&args.name)?, &args.view, printer)
+}
+
+/// Prints a run that is at hand, and says how the program ends.
+pub(super) fn show(
+    folder: &runs::Found,
+    view: &ViewArgs,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let summary = Summary::read(folder).with_context(runs::unread(folder))?;
+    if view.json {
         printer.json(&summary)?;
     } else {
-        print(&summary, &args.view, &ending(&folder), printer)?;
+        print(&summary, view, &ending(folder), printer)?;
         tell_left_behind(&summary, printer);
     }
     Ok(verdict(&summary))
@@ -77,8 +84,8 @@ fn tell_left_behind(summary: &Summary, printer: &Printer) {
     printer.hint(&format!("`kvdyno resume {}` removes them and does what is left", run.id));
 }
 
-/// Prints a summary: its screen, or what `view` asks for. `kvdyno run` ends with this, too.
-pub fn print(
+/// Prints a summary: its screen, or what `view` asks for.
+fn print(
     summary: &Summary,
     view: &ViewArgs,
     ending: &Ending,

@@ -1,6 +1,5 @@
 //! What a case came to: the one place where a worker's end is judged.
 
-use super::case::exit_words;
 use kvdyno_host::child::Exit;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
@@ -74,6 +73,15 @@ pub(super) fn judge(
             class: ErrorClass::Other,
             message: format!("the worker {} in `{phase}` without a word", exit_words(exit)),
         },
+    }
+}
+
+/// How a worker process ended, in words.
+fn exit_words(exit: &Exit) -> String {
+    match (exit.code, exit.signal) {
+        (_, Some(signal)) => format!("died of signal {signal}"),
+        (Some(code), None) => format!("ended with code {code}"),
+        (None, None) => "ended".to_owned(),
     }
 }
 

@@ -1,12 +1,13 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
-use kvdyno_host::copy::{self, CopyError};
+use super::consent;
+use crate::exit::Complaint;
+use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
-use kvdyno_host::raw::Consent;
 use kvdyno_host::raw::label;
-use kvdyno_host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume, Wanted};
+use kvdyno_host::{Claim, Fresh, FreshError, Place, Root, Volume, Wanted};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -15,39 +16,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Why a volume cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum VolumeError {
-    /// The place or a directory or a device.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// What is to be made.
-    #[error("volume `{name}`: {source}")]
-    Fresh {
-        /// The suite's name of it.
-        name: String,
-        /// Why not.
-        source: FreshError,
-    },
-    /// Mounting where others do not see it.
-    #[error(
-        "failed to make a mount namespace: {0}; run as root, outside of a container that \
-        forbids it, or name directories that are there"
-    )]
-    Namespace(io::Error),
-    /// Copying a database.
-    #[error(transparent)]
-    Copy(#[from] CopyError),
-    /// Looking at it, or at a copy on it.
-    #[error("failed to look at {}: {source}", path.display())]
-    Look {
-        /// What.
-        path: PathBuf,
-        /// In the system's words.
-        source: io::Error,
-    },
-}
 
 /// Where one database lies.
 #[derive(Clone, Debug)]
@@ -78,10 +46,9 @@ pub struct Volumes {
 }
 
 /// Fails where a volume of the plan could not be made on this machine. Touches nothing.
-pub fn check(plan: &Plan) -> Result<(), VolumeError> {
+pub fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
-        fresh::check(&volume.medium)
-            .map_err(|source| VolumeError::Fresh { name: volume.name.clone(), source })?;
+        fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
     }
     Ok(())
 }
@@ -96,9 +63,8 @@ impl Volumes {
         plan: &Plan,
         folder: &Path,
         run: &str,
-        given_up: &[PathBuf],
-    ) -> Result<Self, VolumeError> {
-        check(plan)?;
+        destroy_allowed: &[PathBuf],
+    ) -> Result<Self, Complaint> {
         let label = label::of_run(run);
         let mut named = BTreeMap::new();
         let mut mounts = false;
@@ -112,11 +78,7 @@ impl Volumes {
                     Some((path, place.claim(run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
-                    let consent = if given_up.contains(path) {
-                        Consent::Destroy(path.clone())
-                    } else {
-                        Consent::None
-                    };
+                    let consent = consent(destroy_allowed, path);
                     Some((path, Claim::labelled_device(root, path, &consent, &label)?))
                 }
                 _ => None,
@@ -127,7 +89,13 @@ impl Volumes {
         if mounts {
             let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
             let needed = [&needed[..], &[place.path(), folder]].concat();
-            namespace::enter(&needed).map_err(VolumeError::Namespace)?;
+            // Mounting where others do not see it.
+            namespace::enter(&needed).map_err(|error| {
+                Complaint::usage(format!(
+                    "failed to make a mount namespace: {error}; run as root, outside of a \
+                     container that forbids it, or name directories that are there"
+                ))
+            })?;
         }
         Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
     }
@@ -143,7 +111,7 @@ impl Volumes {
     }
 
     /// Where a case's database lies: made afresh for one that loads, there already for others.
-    pub(super) fn site(&mut self, case: &Case) -> Result<Site, VolumeError> {
+    pub(super) fn site(&mut self, case: &Case) -> Result<Site, Complaint> {
         if case.makes_database() {
             self.remove(case)?;
             self.make(case)?;
@@ -183,7 +151,7 @@ impl Volumes {
         by: Copying,
         original: Site,
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Site, VolumeError> {
+    ) -> Result<Site, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
         match copy::database(&self.root, &original.path, &path, by, go_on) {
@@ -199,11 +167,10 @@ impl Volumes {
         }
     }
 
-    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, VolumeError> {
+    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, Complaint> {
         match self.made.get(&case.database.id).and_then(Fresh::copy) {
             Some(path) => {
-                let look = |source| VolumeError::Look { path: path.clone(), source };
-                fs::create_dir(&path).map_err(look)?;
+                fs::create_dir(&path).map_err(not_looked_at(&path))?;
                 Ok(path)
             }
             None => Ok(self.claim(case).database(&case.id)?),
@@ -211,13 +178,13 @@ impl Volumes {
     }
 
     /// Takes the copy away that a case worked on, where there is one.
-    pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), VolumeError> {
+    pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(path) = self.made.get(&case.database.id).and_then(Fresh::copy) else {
             return Ok(self.claim(case).remove_database(&case.id)?);
         };
         match fs::remove_dir_all(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(VolumeError::Look { path, source })
+                Err(not_looked_at(&path)(source))
             }
             _ => Ok(()),
         }
@@ -235,7 +202,7 @@ impl Volumes {
         }
     }
 
-    fn make(&mut self, case: &Case) -> Result<(), VolumeError> {
+    fn make(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(volume) = &case.volume else { return Ok(()) };
         let (root, id, name) = (&self.root, &case.database.id, &volume.name);
         let made = match &volume.medium {
@@ -254,47 +221,48 @@ impl Volumes {
                 Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
             }
         };
-        let made = made.map_err(|source| VolumeError::Fresh { name: name.clone(), source });
-        match made {
-            Ok(fresh) => {
-                self.made.insert(id.clone(), fresh);
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.place.remove_database(id);
-                Err(error)
-            }
-        }
+        let made = made.map_err(of_volume(name)).inspect_err(|_| {
+            let _ = self.place.remove_database(id);
+        })?;
+        self.made.insert(id.clone(), made);
+        Ok(())
     }
 
     /// Takes a case's database away, and what was made for it.
-    pub(super) fn remove(&mut self, case: &Case) -> Result<(), VolumeError> {
+    pub(super) fn remove(&mut self, case: &Case) -> Result<(), Complaint> {
         let id = &case.database.id;
         let name = case.volume.as_ref().map_or("", |volume| &volume.name);
         let gone = self.made.remove(id).map_or(Ok(()), Fresh::remove);
         self.claim(case).remove_database(id)?;
-        gone.map_err(|source| VolumeError::Fresh { name: name.to_owned(), source })
+        gone.map_err(of_volume(name))
     }
 
     /// Gives everything back as it was found.
-    pub fn release(self) -> Result<(), VolumeError> {
+    pub fn release(self) -> Result<(), Complaint> {
         let Self { place, named, made, .. } = self;
         let mut first = Ok(());
         for fresh in made.into_values() {
             let name = fresh.record().name.clone();
-            let gone = fresh.remove();
-            first = first.and(gone.map_err(|source| VolumeError::Fresh { name, source }));
+            first = first.and(fresh.remove().map_err(of_volume(&name)));
         }
         for claim in named.into_values().chain([place]) {
-            first = first.and(claim.release().map_err(VolumeError::from));
+            first = first.and(claim.release().map_err(Complaint::from));
         }
         first
     }
 }
 
-fn not_taken(path: &Path) -> VolumeError {
-    let source = io::Error::other("it was not taken for this run");
-    VolumeError::Look { path: path.to_owned(), source }
+/// Why what the suite calls so cannot be made or taken away.
+fn of_volume(name: &str) -> impl Fn(FreshError) -> Complaint {
+    move |error| Complaint::usage(format!("volume `{name}`: {error}"))
+}
+
+fn not_looked_at(path: &Path) -> impl Fn(io::Error) -> Complaint {
+    move |error| Complaint::usage(format!("failed to look at {}: {error}", path.display()))
+}
+
+fn not_taken(path: &Path) -> Complaint {
+    not_looked_at(path)(io::Error::other("it was not taken for this run"))
 }
 
 fn is_mounted(medium: &Medium) -> bool {
@@ -304,11 +272,11 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn seen(root: &Root, path: &Path) -> Result<Volume, VolumeError> {
-    Volume::at(root, path).map_err(|source| VolumeError::Look { path: path.to_owned(), source })
+fn seen(root: &Root, path: &Path) -> Result<Volume, Complaint> {
+    Volume::at(root, path).map_err(not_looked_at(path))
 }
 
-fn look(root: &Root, path: PathBuf) -> Result<Site, VolumeError> {
+fn look(root: &Root, path: PathBuf) -> Result<Site, Complaint> {
     let (device, not_measured) = match seen(root, &path)?.device {
         Ok(device) => (Some(device), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),

@@ -2,13 +2,13 @@
 //! job, with the same tables as any.
 
 use crate::cli::NamedArgs;
-use crate::commands::run::run_id;
+use crate::commands::run::{record, run_id};
 use crate::exit::Complaint;
 use crate::machine;
+use crate::runner::case::blank;
 use anyhow::Context as _;
 use kvdyno_host::Root;
-use kvdyno_record::blockio::Watch;
-use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, WorkerIdentity};
 use kvdyno_record::engine::{
     Capabilities, DataShape, Description, Durability, Options, Planning, Value,
 };
@@ -77,23 +77,12 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     }
     let ended = report.timestamp_ms * 1_000_000;
     let place = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
+    let host = machine::read(&Root::system(), runs);
     folder.write_run(&RunRecord {
-        format: kvdyno_record::FORMAT.to_owned(),
-        id,
-        suite: plan.suite.clone(),
-        name: named.name.clone(),
-        note: named.note.clone(),
-        program: kvdyno_record::VERSION.to_owned(),
-        command: std::env::args().map(|word| kvdyno_record::redact::redact(&word)).collect(),
         started_unix_ns: ended.saturating_sub(report.jobs.iter().map(Job::window_ns).sum()),
         ended_unix_ns: Some(ended),
-        resumed_unix_ns: Vec::new(),
         place: place.to_owned(),
-        host_before: machine::read(&Root::system(), runs),
-        host_after: None,
-        harness_ns_per_op: None,
-        block_io: Watch::Off,
-        hiccups: None,
+        ..record(&plan.suite, &id, named, runs, host)
     })?;
     folder.seal()?;
     Ok(folder)
@@ -298,24 +287,12 @@ fn file_case(
     );
     let unknown = UNKNOWN.iter().map(ToString::to_string);
     at.write_record(&CaseRecord {
-        format: kvdyno_record::FORMAT.to_owned(),
-        case: case.clone(),
-        attempt: 1,
         outcome: Outcome::Done,
-        worker: Some(identity),
-        ram_limit: RamLimit::default(),
-        volume: None,
-        beside: Vec::new(),
         started_unix_ns,
         wall_ns: window_ns,
-        process: None,
-        opens_ns: Vec::new(),
-        close_ns: None,
-        clock: None,
         phases: vec![phase],
-        database_used_by: Vec::new(),
-        database_copy: None,
         not_measured: unknown.chain([bound]).collect(),
+        ..blank(case, 1, Some(identity))
     })?;
     Ok(())
 }

@@ -1,16 +1,15 @@
 //! Points of a search: a suite bent once more, its cases behind those of the plan.
 
-use crate::cli::{PlaceArgs, SuiteArgs};
+use crate::cli::PlaceArgs;
 use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
 use crate::workers::Workers;
 use kvdyno_analysis::search::{Next, drive};
-use kvdyno_host::Root;
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::units;
 use kvdyno_record::workload::Work;
-use kvdyno_suite as suite;
+use kvdyno_suite::{self as suite, Overrides};
 use std::path::PathBuf;
 
 /// What makes every point: the suite, and how it is bent for all of them.
@@ -76,18 +75,14 @@ impl Maker {
     }
 
     fn prepare(&self, set: Vec<String>) -> anyhow::Result<Prepared> {
-        let suite = SuiteArgs {
-            suite: self.file.clone(),
+        let overrides = Overrides {
             set: self.making.set.iter().cloned().chain(set).collect(),
-            scale: None,
             engines: vec![self.making.engine.clone()],
             trials: Some(self.trials),
-            duration: None,
             threads: self.making.threads.into_iter().collect(),
-            at: self.at.clone(),
-            no_ram_limit: false,
+            ..Overrides::default()
         };
-        prepare_text(&self.file, self.text.clone(), &suite, &self.runs, &Root::system())
+        prepare_text(&self.file, self.text.clone(), overrides, &self.at, &self.runs)
     }
 }
 
