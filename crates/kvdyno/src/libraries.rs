@@ -7,7 +7,7 @@
 use crate::workers::{self, Refused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::library::{self, Installed};
+use kvdyno_record::engine::library::{self, About, Installed};
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::protocol::WorkerDescription;
@@ -48,50 +48,54 @@ pub fn choose(path: PathBuf, wanted: &Wanted) -> anyhow::Result<Result<WorkerIde
 
 /// The worker with an installed library, whose file must be the one that was installed.
 pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdentity, Missing> {
-    let unusable = |error: anyhow::Error| Missing::Unusable(format!("{error:#}"));
     let file = std::path::absolute(&installed.path).unwrap_or_else(|_| installed.path.clone());
-    let found = checksum(&file).map_err(unusable)?;
-    let expected = &installed.sha256;
-    if !expected.is_empty() && *expected != found {
-        return Err(Missing::Unusable(format!(
-            "{} is not the file that was installed: its SHA-256 is {found}, {} beside it says \
-             {expected}; remove the folder and fetch it again",
-            file.display(),
-            library::ABOUT
-        )));
-    }
-    let description = workers::describe(&path, Some(&file)).map_err(unusable)?;
-    let library = Library {
-        version: installed.version.clone(),
-        build: installed.build.as_str().to_owned(),
-        sha256: found,
-        source: Some(installed.source.clone()).filter(|source| !source.is_empty()),
-        path: file,
-    };
-    identity(path, description, Some(library)).map_err(unusable)
+    let Installed { version, build, sha256, source, .. } = installed.clone();
+    let about = About { engine: String::new(), version, build, sha256, source };
+    with_library(path, file, about)
 }
 
 /// The worker with a library that the user names.
 pub fn of_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
-    let unusable = |error: anyhow::Error| Missing::Unusable(format!("{error:#}"));
-    let found = || -> anyhow::Result<(PathBuf, String)> {
-        // The whole path: workers are started elsewhere.
-        let whole = file.canonicalize().with_context(|| format!("{}", file.display()))?;
-        anyhow::ensure!(whole.is_file(), "{} is not a file", whole.display());
-        let sum = checksum(&whole)?;
-        Ok((whole, sum))
+    // The whole path: workers are started elsewhere.
+    let whole = file.canonicalize().with_context(|| format!("{}", file.display()));
+    let whole = whole.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
+    if !whole.is_file() {
+        return Err(Missing::Unusable(format!("{} is not a file", whole.display())));
+    }
+    // Whatever file it is now is the one that is meant.
+    let none = String::new;
+    let about = About { sha256: none(), version: none(), ..library::about(&whole) };
+    with_library(path, whole, about)
+}
+
+/// The worker at `path` with the library `file`. What `about` leaves empty is not known beforehand.
+fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIdentity, Missing> {
+    let made = || -> anyhow::Result<WorkerIdentity> {
+        let found = sha256(&file)
+            .with_context(|| format!("failed to read the library {}", file.display()))?;
+        let expected = &about.sha256;
+        // Before any of it is run.
+        anyhow::ensure!(
+            expected.is_empty() || *expected == found,
+            "{} is not the file that was installed: its SHA-256 is {found}, {} beside it says \
+             {expected}; remove the folder and fetch it again",
+            file.display(),
+            library::ABOUT
+        );
+        let description = workers::describe(&path, Some(&file))?;
+        let library = Library {
+            version: match about.version.is_empty() {
+                true => description.engine.version.clone(),
+                false => about.version,
+            },
+            build: about.build.as_str().to_owned(),
+            sha256: found,
+            source: Some(about.source).filter(|source| !source.is_empty()),
+            path: file,
+        };
+        identity(path, description, Some(library))
     };
-    let (whole, sum) = found().map_err(unusable)?;
-    let description = workers::describe(&path, Some(&whole)).map_err(unusable)?;
-    let about = library::about(&whole);
-    let library = Library {
-        version: description.engine.version.clone(),
-        build: about.build.as_str().to_owned(),
-        sha256: sum,
-        source: Some(about.source).filter(|source| !source.is_empty()),
-        path: whole,
-    };
-    identity(path, description, Some(library)).map_err(unusable)
+    made().map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
 /// The worker at `path` with the library that its run began with.
@@ -131,10 +135,6 @@ pub fn check_unchanged(library: &Library) -> Result<(), Changed> {
         Ok(is) => Err(Changed::Other { path, was: library.sha256.clone(), is }),
         Err(error) => Err(Changed::Gone(path, error.to_string())),
     }
-}
-
-fn checksum(file: &Path) -> anyhow::Result<String> {
-    sha256(file).with_context(|| format!("failed to read the library {}", file.display()))
 }
 
 fn identity(

@@ -6,6 +6,8 @@
 //! program.
 
 mod progress;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub use progress::Progress;
 
@@ -14,7 +16,7 @@ use kvdyno_record::text::{self, one_line, plain};
 use kvdyno_render::Tone;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// When to use colours.
@@ -58,18 +60,6 @@ impl Printer {
             quiet,
             live: live.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr())),
         }
-    }
-
-    /// Into memory, without colour: for tests.
-    pub fn captured() -> (Self, Captured) {
-        let captured = Captured::default();
-        let printer = Self {
-            out: Stream::new(false, Box::new(captured.out.clone())),
-            err: Stream::new(false, Box::new(captured.err.clone())),
-            quiet: false,
-            live: None,
-        };
-        (printer, captured)
     }
 
     /// Data: a block of text.
@@ -169,45 +159,6 @@ impl Printer {
             Some(live) => live.suspend(write),
             None => write(),
         }
-    }
-}
-
-/// What a captured printer was told.
-#[derive(Clone, Default)]
-pub struct Captured {
-    out: Shared,
-    err: Shared,
-}
-
-impl Captured {
-    /// All that went to standard output.
-    pub fn out(&self) -> String {
-        self.out.text()
-    }
-
-    /// All that went to standard error.
-    pub fn err(&self) -> String {
-        self.err.text()
-    }
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Shared {
-    fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

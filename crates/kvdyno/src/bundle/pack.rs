@@ -156,20 +156,13 @@ fn append(
     let folder = matches!(content, Content::Folder);
     header.set_entry_type(if folder { EntryType::Directory } else { EntryType::Regular });
     header.set_mode(if folder { 0o755 } else { 0o644 });
-    let size = match content {
-        Content::Folder => 0,
-        Content::File(path) => fs::metadata(path)?.len(),
-        Content::Bytes(bytes) => bytes.len() as u64,
+    let (size, source): (u64, Box<dyn Read + '_>) = match content {
+        Content::Folder => (0, Box::new(io::empty())),
+        Content::File(path) => (fs::metadata(path)?.len(), Box::new(File::open(path)?)),
+        Content::Bytes(bytes) => (bytes.len() as u64, Box::new(bytes.as_slice())),
     };
     header.set_size(size);
     header.set_cksum();
-    match content {
-        Content::Folder => archive.append(&header, io::empty())?,
-        Content::File(path) => {
-            let mut file = File::open(path)?;
-            archive.append(&header, &mut file)?;
-        }
-        Content::Bytes(bytes) => archive.append(&header, bytes.as_slice())?,
-    }
+    archive.append(&header, source)?;
     Ok(size)
 }

@@ -37,11 +37,8 @@ pub enum Refused {
         why: String,
     },
     /// It holds more than a bundle may.
-    #[error("it holds more than {entries} files and folders")]
-    TooMany {
-        /// The limit.
-        entries: u64,
-    },
+    #[error("it holds more than {0} files and folders")]
+    TooMany(u64),
     /// A file is not what the checksums say.
     #[error("`{name}` in it is not what its {SUMS} says: {why}")]
     Sums {
@@ -92,7 +89,7 @@ impl Taken<'_> {
             Refused::Entry { name, why }
         };
         if self.names.len() as u64 >= self.limits.entries {
-            return Err(Refused::TooMany { entries: self.limits.entries });
+            return Err(Refused::TooMany(self.limits.entries));
         }
         let kind = entry.header().entry_type();
         if let Some(why) = not_ours(kind) {

@@ -7,7 +7,7 @@ use kvdyno_analysis::hiccups::HiccupRow;
 use kvdyno_host::doctor::{self, Check, Severity};
 use kvdyno_host::{Root, hiccups};
 use kvdyno_record::exit::Exit;
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use std::path::Path;
 
 /// Examines the host and prints each check.

@@ -20,18 +20,17 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use kvdyno_record::exit::Exit;
 use reply::Reply;
 use site::Site;
 use std::convert::Infallible;
-use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
 
 /// How often a wish to end is looked for.
@@ -44,9 +43,14 @@ const READERS: usize = 2;
 /// Answers until it is asked to end.
 pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::listen()?;
-    let runtime = runtime().context("failed to start the server")?;
+    let mut runtime = Builder::new_current_thread();
+    let runtime = runtime.max_blocking_threads(READERS).enable_io().enable_time().build();
+    let runtime = runtime.context("failed to start the server")?;
     let listening = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)));
-    let listener = listening.map_err(|error| refused(args.port, &error))?;
+    let listener = listening.map_err(|error| {
+        Complaint::usage(format!("failed to listen on 127.0.0.1:{}: {error}", args.port))
+            .hint("`--port 0` takes any port that is free")
+    })?;
     let port = listener.local_addr()?.port();
     printer.data(&format!("http://127.0.0.1:{port}/"));
     printer.note(&format!("shows the runs in {}; Ctrl-C ends it", args.runs.runs.display()));
@@ -55,15 +59,6 @@ pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     // A record that is being read for nobody is not waited for.
     runtime.shutdown_background();
     Ok(Exit::Ok)
-}
-
-fn runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().max_blocking_threads(READERS).enable_io().enable_time().build()
-}
-
-fn refused(port: u16, error: &io::Error) -> Complaint {
-    let message = format!("failed to listen on 127.0.0.1:{port}: {error}");
-    Complaint::usage(message).hint("`--port 0` takes any port that is free")
 }
 
 async fn accept(listener: &TcpListener, site: &Arc<Site>, interrupt: &Interrupt) {
@@ -93,6 +88,7 @@ async fn answer(
     let asked = Asked::of(&request);
     let policy = Arc::clone(&site);
     let reply = tokio::task::spawn_blocking(move || site.reply(&asked)).await;
-    let reply = reply.unwrap_or_else(|_| Reply::failure("the answer could not be made"));
+    let failed = StatusCode::INTERNAL_SERVER_ERROR;
+    let reply = reply.unwrap_or_else(|_| Reply::text(failed, "the answer could not be made"));
     Ok(reply.into_response(&policy.policy))
 }

@@ -12,10 +12,9 @@ use kvdyno_host::place::left_by;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::text::one_line;
 use kvdyno_render::header;
-use kvdyno_render::screen::Line;
-use kvdyno_render::screen::{self, Ending};
+use kvdyno_render::screen::{self, Ending, Line};
 use kvdyno_render::tables::{self, Titled};
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite::closest;
 use std::path::Path;
@@ -117,6 +116,9 @@ fn print(
         table(titled, printer);
     }
     if view.findings {
+        // The screen has room for some of its reasons; here is all of it.
+        let words = wrap(&one_line(&summary.confidence.words()), 11);
+        printer.marked(Tone::Strong, "confidence ", &words);
         findings(summary, printer);
     }
     Ok(())

@@ -95,7 +95,7 @@ impl<'p> Progress<'p> {
             self.show(&state, &words);
         } else if state.spoken.elapsed() >= PLAIN_EVERY {
             state.spoken = Instant::now();
-            self.say(&state, &words);
+            self.printer.note(&self.line(&state, &words));
         }
     }
 
@@ -114,17 +114,10 @@ impl<'p> Progress<'p> {
         self.printer.note(&text);
     }
 
-    /// Takes the line away; also done when it is dropped.
-    pub fn finish(self) {}
-
     fn show(&self, state: &State, words: &str) {
         let Some(bar) = &self.bar else { return };
         bar.set_position(((state.finished as f64 + state.part) * STEPS_A_CASE as f64) as u64);
         bar.set_message(self.line(state, words));
-    }
-
-    fn say(&self, state: &State, words: &str) {
-        self.printer.note(&self.line(state, words));
     }
 
     fn line(&self, state: &State, words: &str) -> String {
@@ -189,7 +182,6 @@ mod tests {
         progress.phase("measure", 0, None, None);
         progress.phase("measure", 1_500_000, None, Some(750_000.0));
         progress.case_finished("0003_lmdb_t2_r1", "done", "readers 750 k/s");
-        progress.finish();
         let said = captured.err();
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 1, "{said}");

@@ -40,17 +40,20 @@ impl Site {
         }
         let Some((subject, form)) = route(&asked.path) else { return nothing() };
         let made = match &subject {
-            Subject::Runs => Ok(Some(self.list())).and_then(|data| self.formed(data, form)),
-            Subject::Report(name) => self.report(name).and_then(|data| self.formed(data, form)),
-            Subject::Live(name) => self.live(name).and_then(|data| self.formed(data, form)),
+            Subject::Runs => self.formed(Ok(Some(self.list())), form),
+            Subject::Report(name) => self.formed(self.report(name), form),
+            Subject::Live(name) => self.formed(self.live(name), form),
             Subject::Versus(base, new) => {
                 let all = asked.query.as_deref() == Some("all");
-                self.versus(base, new, all).and_then(|data| self.formed(data, form))
+                self.formed(self.versus(base, new, all), form)
             }
         };
         match made {
             Ok(reply) => reply.unwrap_or_else(nothing),
-            Err(error) => Reply::failure(&format!("this cannot be shown: {error:#}")),
+            Err(error) => {
+                let text = format!("this cannot be shown: {error:#}");
+                Reply::text(StatusCode::INTERNAL_SERVER_ERROR, &text)
+            }
         }
     }
 
@@ -97,11 +100,14 @@ impl Site {
         Ok(Some(VersusData::of(versus).between(base, new, all)))
     }
 
-    fn formed<T: Serialize>(&self, data: Option<T>, form: Form) -> Read<Reply> {
-        let Some(data) = data else { return Ok(None) };
+    fn formed<T: Serialize>(&self, data: Read<T>, form: Form) -> Read<Reply> {
+        let Some(data) = data? else { return Ok(None) };
         Ok(Some(match form {
-            Form::Page => Reply::page(html(&self.template, &data)?),
-            Form::Json => Reply::json(serde_json::to_vec(&data)?),
+            Form::Page => {
+                let page = html(&self.template, &data)?;
+                Reply::ok("text/html; charset=utf-8", page.into_bytes())
+            }
+            Form::Json => Reply::ok("application/json", serde_json::to_vec(&data)?),
         }))
     }
 }
