@@ -4,6 +4,7 @@
 //! Where libraries are kept is `kvdyno_engine::library`'s, how one is fetched the command's
 //! `engines get`, and what one can do only its worker knows, which is asked here.
 
+use crate::exit::Complaint;
 use crate::workers::{self, Refused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
@@ -83,11 +84,9 @@ fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIden
             library::ABOUT
         );
         let description = workers::describe(&path, Some(&file))?;
+        let version = Some(about.version).filter(|version| !version.is_empty());
         let library = Library {
-            version: match about.version.is_empty() {
-                true => description.engine.version.clone(),
-                false => about.version,
-            },
+            version: version.unwrap_or_else(|| description.engine.version.clone()),
             build: about.build.as_str().to_owned(),
             sha256: found,
             source: Some(about.source).filter(|source| !source.is_empty()),
@@ -108,33 +107,18 @@ pub fn again(path: PathBuf, library: Option<Library>) -> anyhow::Result<WorkerId
     identity(path, description, library)
 }
 
-/// A library is not what it was when its run began.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Changed {
-    /// It is gone.
-    #[error("the library {0} is gone, which the run began with: {1}")]
-    Gone(PathBuf, String),
-    /// It is another file.
-    #[error("the library {path} has changed since the run began: its SHA-256 was {was}, now {is}")]
-    Other {
-        /// Where it lies.
-        path: PathBuf,
-        /// When the run began.
-        was: String,
-        /// Now.
-        is: String,
-    },
-}
-
 /// That a library is the file that the run began with: its makers may be building it anew, and
-/// each worker loads it from its path for itself.
-pub fn check_unchanged(library: &Library) -> Result<(), Changed> {
-    let path = library.path.clone();
-    match sha256(&path) {
-        Ok(is) if is == library.sha256 => Ok(()),
-        Ok(is) => Err(Changed::Other { path, was: library.sha256.clone(), is }),
-        Err(error) => Err(Changed::Gone(path, error.to_string())),
-    }
+/// each worker loads it from its path for itself. Figures of two would stand under one name.
+pub fn check_unchanged(library: &Library) -> Result<(), Complaint> {
+    let (path, was) = (library.path.display(), &library.sha256);
+    let what = match sha256(&library.path) {
+        Ok(is) if is == *was => return Ok(()),
+        Ok(is) => format!(
+            "the library {path} has changed since the run began: its SHA-256 was {was}, now {is}"
+        ),
+        Err(error) => format!("the library {path} is gone, which the run began with: {error}"),
+    };
+    Err(Complaint::usage(what).hint("put it back, or begin a new run with `kvdyno run`"))
 }
 
 fn identity(

@@ -9,7 +9,7 @@ mod progress;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub use progress::Progress;
+pub(crate) use progress::Progress;
 
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use kvdyno_record::text::{self, one_line, plain};
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Color {
+pub(crate) enum Color {
     /// On a terminal, unless `NO_COLOR` is set.
     #[default]
     Auto,
@@ -42,7 +42,7 @@ fn code(tone: Tone) -> &'static str {
 }
 
 /// The way to the terminal.
-pub struct Printer {
+pub(crate) struct Printer {
     out: Stream,
     err: Stream,
     quiet: bool,
@@ -51,7 +51,7 @@ pub struct Printer {
 
 impl Printer {
     /// On the process's own streams. A quiet one shows no progress and no notes.
-    pub fn new(color: Color, quiet: bool) -> Self {
+    pub(crate) fn new(color: Color, quiet: bool) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let live = err.is_terminal() && !quiet;
         Self {
@@ -63,28 +63,28 @@ impl Printer {
     }
 
     /// Data: a block of text.
-    pub fn data(&self, text: &str) {
+    pub(crate) fn data(&self, text: &str) {
         self.write_out(&format!("{}\n", plain(text.trim_end_matches('\n'))));
     }
 
     /// A title above a block of data.
-    pub fn heading(&self, text: &str) {
+    pub(crate) fn heading(&self, text: &str) {
         self.write_out(&format!("{}\n", self.out.toned(Tone::Strong, &plain(text))));
     }
 
     /// A line or a block of data that begins with a coloured word.
-    pub fn marked(&self, tone: Tone, word: &str, text: &str) {
+    pub(crate) fn marked(&self, tone: Tone, word: &str, text: &str) {
         let word = self.out.toned(tone, &one_line(word));
         self.write_out(&format!("{word}{}\n", plain(text)));
     }
 
     /// Data for a machine, byte for byte.
-    pub fn verbatim(&self, bytes: &[u8]) {
+    pub(crate) fn verbatim(&self, bytes: &[u8]) {
         self.suspended(|| self.out.write(bytes));
     }
 
     /// Data as indented JSON.
-    pub fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
+    pub(crate) fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         // Control characters that JSON lets pass stand inside strings, where \u is as good.
         let harmless: String = text.chars().map(text::in_json).collect();
@@ -93,24 +93,24 @@ impl Printer {
     }
 
     /// Something worth knowing; left out by `--quiet`.
-    pub fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_err(&format!("{}\n", plain(text)));
         }
     }
 
     /// Something that may spoil the figures.
-    pub fn warning(&self, text: &str) {
+    pub(crate) fn warning(&self, text: &str) {
         self.labelled(Tone::Warning, "warning", text);
     }
 
     /// What would help.
-    pub fn hint(&self, text: &str) {
+    pub(crate) fn hint(&self, text: &str) {
         self.labelled(Tone::Strong, "hint", text);
     }
 
     /// Why the program ends: the error, what it was caused by, and the hint that goes with it.
-    pub fn error(&self, error: &anyhow::Error) {
+    pub(crate) fn error(&self, error: &anyhow::Error) {
         let mut said = error.to_string();
         self.labelled(Tone::Bad, "error", &said);
         for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -126,17 +126,17 @@ impl Printer {
     }
 
     /// A diagnostic that was laid out, and coloured, by someone else (a suite's, with its caret).
-    pub fn diagnostic(&self, rendered: &str) {
+    pub(crate) fn diagnostic(&self, rendered: &str) {
         self.write_err(&format!("{}\n", rendered.trim_end_matches('\n')));
     }
 
     /// Whether a diagnostic may bring its own colours.
-    pub fn colors_errors(&self) -> bool {
+    pub(crate) fn colors_errors(&self) -> bool {
         self.err.color
     }
 
     /// Shows how a run gets on: `cases` of them, `estimate` for all by the plan.
-    pub fn progress(&self, cases: usize, estimate: Duration) -> Progress<'_> {
+    pub(crate) fn progress(&self, cases: usize, estimate: Duration) -> Progress<'_> {
         Progress::new(self, cases, estimate)
     }
 

@@ -2,14 +2,13 @@
 //!
 //! It knows where to look and how to ask a program what it is. Running one is the runner's.
 
-use crate::exit::Complaint;
+use crate::exit::{Complaint, did_you_mean};
 use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Description;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
-use kvdyno_suite::closest;
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -114,11 +113,9 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
     path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
         let known: Vec<String> = find_all_in(folders).into_keys().collect();
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
-        let listed = names.join(", ");
-        let found = match closest(name, &names) {
-            _ if names.is_empty() => "no engine was found at all".to_owned(),
-            Some(meant) => format!("did you mean `{meant}`? found: {listed}"),
-            None => format!("found: {listed}"),
+        let found = match names.as_slice() {
+            [] => "no engine was found at all".to_owned(),
+            names => format!("{}found: {}", did_you_mean(name, names), names.join(", ")),
         };
         Complaint::usage(format!("there is no program `{PREFIX}{name}` for engine `{name}`")).hint(
             format!(

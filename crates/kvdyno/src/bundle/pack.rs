@@ -18,13 +18,13 @@ const PARTS: [&str; 7] =
 
 /// What came of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Packed {
+pub(crate) struct Packed {
     /// Files in it.
-    pub files: usize,
+    pub(crate) files: usize,
     /// Their size.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// The bundle's size.
-    pub packed_bytes: u64,
+    pub(crate) size_bytes: u64,
 }
 
 /// What a name in the bundle stands for.
@@ -35,7 +35,11 @@ enum Content {
 }
 
 /// Packs a run into the file `to`, with a `report` made of it: names and contents.
-pub fn pack(run: &RunFolder, report: Vec<(&str, Vec<u8>)>, to: &Path) -> anyhow::Result<Packed> {
+pub(crate) fn pack(
+    run: &RunFolder,
+    report: Vec<(&str, Vec<u8>)>,
+    to: &Path,
+) -> anyhow::Result<Packed> {
     let record = run.run()?;
     anyhow::ensure!(is_folder_name(&record.id), "the run's id is no folder's name");
     let mut contents = BTreeMap::new();
@@ -61,7 +65,7 @@ pub fn pack(run: &RunFolder, report: Vec<(&str, Vec<u8>)>, to: &Path) -> anyhow:
     source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
     write_atomic(to, &packed)?;
     let files = contents.values().filter(|content| !matches!(content, Content::Folder)).count();
-    Ok(Packed { files, bytes, packed_bytes: packed.len() as u64 })
+    Ok(Packed { files, bytes, size_bytes: packed.len() as u64 })
 }
 
 /// The compressor cannot say that its source failed: an error is kept here, and ends the source.

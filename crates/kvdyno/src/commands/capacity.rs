@@ -7,8 +7,7 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 
-/// Searches.
-pub fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let query = Query::new(&args.search)?;
     let role = query.role(args.role.as_deref())?;
     let per_s = |text: &str| units::parse_count(text.strip_suffix("/s").unwrap_or(text));

@@ -34,8 +34,7 @@ struct Check {
     answer: Answer,
 }
 
-/// Reads a record and prints what holds.
-pub fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     let checks = all(&folder);
     if args.json {
@@ -87,8 +86,10 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
 /// `all 36 hold`; `33 of 36 hold, 1 fails, 2 are not checkable`.
 fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     let all = ok + failed + not_checkable;
-    let some = |n: usize, one: &str, many: &str| {
-        (n > 0).then(|| format!(", {n} {}", if n == 1 { one } else { many })).unwrap_or_default()
+    let some = |n: usize, one: &str, many: &str| match n {
+        0 => String::new(),
+        1 => format!(", 1 {one}"),
+        n => format!(", {n} {many}"),
     };
     match all {
         1 if ok == 1 => "it holds".to_owned(),

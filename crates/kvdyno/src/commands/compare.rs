@@ -19,8 +19,7 @@ use std::path::Path;
 /// How far in the text stands after the word that a line begins with.
 const INDENT: usize = 10;
 
-/// Compares, prints, and says what came of the gate.
-pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let asked = Asked::of(&args.asked)?;
     let base = read(args, &args.base)?;
     let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;

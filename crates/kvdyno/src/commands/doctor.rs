@@ -10,8 +10,7 @@ use kvdyno_record::exit::Exit;
 use kvdyno_render::tone::Tone;
 use std::path::Path;
 
-/// Examines the host and prints each check.
-pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.place.as_deref().unwrap_or(Path::new("runs"));
     let mut checks = doctor::examine(crate::machine::read(&Root::system(), place), place);
     checks.push(listen(printer)?);

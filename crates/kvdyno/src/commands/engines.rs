@@ -27,8 +27,7 @@ struct Found {
     problem: Option<String>,
 }
 
-/// Prints all engines, or one.
-pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         Some(EnginesAction::Get(get)) => return get::run(get, printer),
         Some(EnginesAction::List { json }) => return list::run(*json, printer),

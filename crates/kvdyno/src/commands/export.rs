@@ -14,8 +14,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// Writes the figures.
-pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check(args)?;
     let name = RunName { run: args.first().to_owned(), runs: args.runs.clone() };
     let folder = runs::find(&name)?;

@@ -31,8 +31,7 @@ struct Entry {
     state: String,
 }
 
-/// Prints the runs.
-pub fn run(args: &ListArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ListArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let entries: Vec<Entry> = runs::folders(&args.runs.runs).iter().map(|p| entry(p)).collect();
     if args.json {
         printer.json(&entries)?;

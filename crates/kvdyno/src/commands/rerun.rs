@@ -28,8 +28,7 @@ use libraries::{Given, found_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Repeats a run, shows it, and holds it against the first.
-pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let found = runs::find(&args.name)?;
     let old = found.named().to_owned();
     let runs = &args.name.runs.runs;

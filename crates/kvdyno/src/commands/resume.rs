@@ -8,7 +8,7 @@ use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{Databases, Interrupt, RunEnvironment, Tiers, Volumes, images};
+use crate::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::place::left_by;
@@ -19,11 +19,10 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Goes on with a run.
-pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
         let message = format!("{} is a bundle, and stays as it is", folder.named().display());
@@ -64,7 +63,7 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let (databases, block_io) = (Databases::default(), run.block_io);
+    let (databases, block_io) = (BTreeMap::new(), run.block_io);
     let env = RunEnvironment {
         root,
         folder,
@@ -131,18 +130,6 @@ pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
     Ok(())
 }
 
-/// A library that the run began with, and that is another one now or is gone: figures of two would
-/// stand under one name.
-fn gone(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<libraries::Changed>() {
-        Ok(changed) => {
-            let hint = "put it back, or begin a new run with `kvdyno run`";
-            Complaint::usage(changed.to_string()).hint(hint).into()
-        }
-        Err(error) => error,
-    }
-}
-
 /// A worker for each engine of the plan. One that differs from the one the run began with is used,
 /// and said: each case records which it was.
 fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> {
@@ -151,7 +138,7 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
         if found.of(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
-            found.add(&case.engine, libraries::again(path, case.library).map_err(gone)?);
+            found.add(&case.engine, libraries::again(path, case.library)?);
         }
     }
     let mut told = BTreeSet::new();

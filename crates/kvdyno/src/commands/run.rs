@@ -7,9 +7,7 @@ use super::{plan, runs};
 use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{
-    Databases, Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images,
-};
+use crate::runner::{Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images};
 use crate::steps::passed;
 use anyhow::Context as _;
 use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
@@ -20,11 +18,11 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::{redact, without_secrets};
 use kvdyno_record::run::RunRecord;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Runs a suite.
-pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
@@ -91,7 +89,7 @@ pub(super) fn start(
     folder.write_run(&run)?;
     look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    let (workers, databases) = (prepared.workers.clone(), Databases::default());
+    let (workers, databases) = (prepared.workers.clone(), BTreeMap::new());
     let block_io = run.block_io;
     Ok(RunEnvironment {
         root,

@@ -40,8 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Records read at the same time: a run may be at work beside.
 const READERS: usize = 2;
 
-/// Answers until it is asked to end.
-pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::listen()?;
     let mut runtime = Builder::new_current_thread();
     let runtime = runtime.max_blocking_threads(READERS).enable_io().enable_time().build();

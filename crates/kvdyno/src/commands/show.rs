@@ -2,7 +2,7 @@
 
 use super::{report, runs};
 use crate::cli::{RunName, ShowArgs, ViewArgs};
-use crate::exit::Complaint;
+use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
 use kvdyno_analysis::answer::answers;
@@ -16,14 +16,12 @@ use kvdyno_render::screen::{self, Ending, Line};
 use kvdyno_render::tables::{self, Titled};
 use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::closest;
 use std::path::Path;
 
 /// The tables of a raw device.
 const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 
-/// Prints a run that is kept.
-pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check_tables(&args.view)?;
     show(&runs::find(&args.name)?, &args.view, printer)
 }
@@ -65,8 +63,7 @@ pub(super) fn check_tables(view: &ViewArgs) -> Result<(), Complaint> {
     let unknown = view.table.iter().find(|name| !tables::NAMES.contains(&name.as_str()));
     let Some(name) = unknown else { return Ok(()) };
     let what = format!("--table: there is no table `{name}`");
-    let near = closest(name, &tables::NAMES);
-    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
+    let near = did_you_mean(name, &tables::NAMES);
     let hint = format!("{near}tables: {}", tables::NAMES.join(", "));
     Err(Complaint::usage(what).hint(hint))
 }

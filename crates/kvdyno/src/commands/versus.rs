@@ -23,8 +23,7 @@ struct Build {
     label: String,
 }
 
-/// Runs both, and compares them.
-pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let builds = builds(args)?;
     let asked = Asked::of(&args.asked)?;
     let what = format!("two builds of {}", args.engine);

@@ -81,7 +81,7 @@ fn begin<'r>(
 ) -> Result<(Memory<'r>, Worker), String> {
     let worker = worker.ok_or("it has no worker")?;
     if let Some(library) = &worker.library {
-        libraries::check_unchanged(library).map_err(|changed| changed.to_string())?;
+        libraries::check_unchanged(library).map_err(|changed| changed.message)?;
     }
     let memory = Memory::of(setting)?;
     let failed = |error| format!("failed to start {}: {error}", worker.path.display());

@@ -33,7 +33,7 @@ pub(super) struct Site {
 }
 
 /// What a run's databases lie on.
-pub struct Volumes {
+pub(crate) struct Volumes {
     root: Root,
     /// Of filesystems on devices that were given to the run.
     label: String,
@@ -46,7 +46,7 @@ pub struct Volumes {
 }
 
 /// Fails where a volume of the plan could not be made on this machine. Touches nothing.
-pub fn check(plan: &Plan) -> Result<(), Complaint> {
+pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
         fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
     }
@@ -57,7 +57,7 @@ impl Volumes {
     /// Takes the directories and devices that a plan names beside the run's place, for this run.
     /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
     /// on it is the one that starts workers. `folder` is the run's.
-    pub fn take(
+    pub(crate) fn take(
         root: &Root,
         place: Claim,
         plan: &Plan,
@@ -101,12 +101,12 @@ impl Volumes {
     }
 
     /// The run's place.
-    pub fn place(&self) -> &Path {
+    pub(crate) fn place(&self) -> &Path {
         self.place.path()
     }
 
     /// What about the place and the volumes will distort figures, each as a sentence.
-    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.place).chain(self.named.values()).flat_map(Claim::warnings)
     }
 
@@ -238,7 +238,7 @@ impl Volumes {
     }
 
     /// Gives everything back as it was found.
-    pub fn release(self) -> Result<(), Complaint> {
+    pub(crate) fn release(self) -> Result<(), Complaint> {
         let Self { place, named, made, .. } = self;
         let mut first = Ok(());
         for fresh in made.into_values() {

@@ -112,7 +112,7 @@ struct Job<'a> {
 impl Job<'_> {
     fn text(&self, options: &str) -> String {
         let Self { name, rw, block, .. } = self;
-        let io = word(self.way);
+        let io = word(&self.way);
         let mut text =
             format!("\n[[drive.job]]\nname = \"{name}\"\nio = \"{io}\"\nrw = \"{rw}\"\n");
         if let Some(share) = &self.read_share {
@@ -165,7 +165,7 @@ fn free(args: &DriveArgs) -> Vec<Job<'_>> {
     let mut jobs = Vec::new();
     for &way in &args.io {
         let depths = if way == DriveWay::IoUring { &args.depth[..] } else { &[1] };
-        for rw in args.rw.iter().map(|rw| word(*rw)) {
+        for rw in args.rw.iter().map(word) {
             let share = args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw");
             for block in &args.block {
                 for &depth in depths {
@@ -221,12 +221,12 @@ fn name(rw: &str, block: &str, way: DriveWay, depth: u32) -> String {
     let block: String = short(block).chars().filter(letters).collect();
     match way {
         DriveWay::IoUring => format!("{rw}-{block}-qd{depth}"),
-        way => format!("{rw}-{block}-{}", word(way)),
+        way => format!("{rw}-{block}-{}", word(&way)),
     }
 }
 
 /// As it is typed, and stands in a suite.
-fn word(value: impl ValueEnum) -> String {
+fn word(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 

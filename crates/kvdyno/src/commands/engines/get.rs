@@ -25,7 +25,6 @@ const UNFINISHED: &str = ".fetch-";
 /// One that is older was left by a process that was killed.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Fetches each version that is not there yet.
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::of(&args.name)?;
     let newest = published.release.iter().take(1).map(|release| release.version.clone());

@@ -41,7 +41,6 @@ struct Release {
     version: String,
 }
 
-/// Prints them.
 pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::all()?;
     let workers = workers::find_all();
