@@ -24,9 +24,8 @@ pub(crate) use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
 use crate::exit::Complaint;
-use crate::printer::Color;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::units;
@@ -72,7 +71,7 @@ pub(crate) struct Cli {
         value_name = "auto|always|never",
         display_order = LAST
     )]
-    pub(crate) color: Color,
+    pub(crate) color: ColorChoice,
     /// No progress and no notes; warnings and errors stay
     #[arg(long, short, global = true, display_order = LAST)]
     pub(crate) quiet: bool,

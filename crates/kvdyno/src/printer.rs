@@ -11,6 +11,7 @@ pub(crate) mod testing;
 
 pub(crate) use progress::Progress;
 
+use clap::ColorChoice;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use kvdyno_record::text::{self, one_line, plain};
 use kvdyno_render::Tone;
@@ -18,18 +19,6 @@ use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
 
 /// The terminal's code for a tone.
 fn code(tone: Tone) -> &'static str {
@@ -51,7 +40,7 @@ pub(crate) struct Printer {
 
 impl Printer {
     /// On the process's own streams. A quiet one shows no progress and no notes.
-    pub(crate) fn new(color: Color, quiet: bool) -> Self {
+    pub(crate) fn new(color: ColorChoice, quiet: bool) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let live = err.is_terminal() && !quiet;
         Self {
@@ -188,12 +177,12 @@ impl Stream {
 }
 
 /// `--color` wins; then <https://no-color.org>; then whether a person is looking.
-fn wants_color(color: Color, terminal: bool) -> bool {
+fn wants_color(color: ColorChoice, terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
             terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
         }
     }
@@ -231,9 +220,9 @@ mod tests {
     fn colours_are_added_where_they_are_wanted() {
         let stream = Stream::new(true, Box::new(io::sink()));
         assert_eq!(stream.toned(Tone::Bad, "x"), "\x1b[31;1mx\x1b[0m");
-        assert!(wants_color(Color::Always, false));
-        assert!(!wants_color(Color::Never, true));
-        assert!(!wants_color(Color::Auto, false));
+        assert!(wants_color(ColorChoice::Always, false));
+        assert!(!wants_color(ColorChoice::Never, true));
+        assert!(!wants_color(ColorChoice::Auto, false));
     }
 
     #[test]

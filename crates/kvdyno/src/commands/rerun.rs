@@ -190,7 +190,8 @@ fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
     });
     let Some((of, name, what, path)) = volumes.chain(tiers).next() else { return Ok(()) };
     Err(Complaint::usage(format!(
-        "{of} `{name}` of the recorded run is the {what} {}, and a rerun takes no path from a record",
+        "{of} `{name}` of the recorded run is the {what} {}, and a rerun takes no path from a \
+         record",
         path.display()
     ))
     .hint("put paths of this machine into its suite.toml, and `kvdyno run` that"))

@@ -1,5 +1,5 @@
-//! `kvdyno run`: a suite from its text to its tables: prepare, check once, take what is needed, run,
-//! finish, show. The other commands that measure join this line where they differ no more.
+//! `kvdyno run`: a suite from its text to its tables: prepare, check once, take what is needed,
+//! run, finish, show. The other commands that measure join this line where they differ no more.
 
 use super::finish;
 use super::prepare::{Prepared, prepare, tell};

@@ -2,12 +2,12 @@
 
 use super::super::calibrate::newest;
 use super::super::{compare, resume, runs};
-use super::guard::Asked;
+use super::guard;
 use super::reply::{self, Reply};
 use super::route::{Form, Subject, route};
 use super::shelf::Shelf;
-use hyper::StatusCode;
 use hyper::header::HeaderValue;
+use hyper::{Request, StatusCode};
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::versus::{Figures, Noise, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
@@ -34,17 +34,17 @@ impl Site {
         Self { runs, port, shelf: Shelf::default(), template, policy }
     }
 
-    pub(super) fn reply(&self, asked: &Asked) -> Reply {
-        if let Some(refusal) = asked.refusal(self.port) {
+    pub(super) fn reply(&self, asked: &Request<()>) -> Reply {
+        if let Some(refusal) = guard::refusal(asked, self.port) {
             return refusal;
         }
-        let Some((subject, form)) = route(&asked.path) else { return nothing() };
+        let Some((subject, form)) = route(asked.uri().path()) else { return nothing() };
         let made = match &subject {
             Subject::Runs => self.formed(Ok(Some(self.list())), form),
             Subject::Report(name) => self.formed(self.report(name), form),
             Subject::Live(name) => self.formed(self.live(name), form),
             Subject::Versus(base, new) => {
-                let all = asked.query.as_deref() == Some("all");
+                let all = asked.uri().query() == Some("all");
                 self.formed(self.versus(base, new, all), form)
             }
         };
