@@ -125,15 +125,13 @@ fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Compl
     if create || !not_there() {
         return Ok(());
     }
-    let device = match &volume.device {
-        Ok(device) => format!(", {}", device.name),
-        Err(_) => String::new(),
-    };
-    let under = volume.directory.display();
+    let device = volume.device.as_ref().map(|device| format!(", {}", device.name));
     let message = format!(
-        "{} does not exist; made now, it would lie in {under} ({}{device})",
+        "{} does not exist; made now, it would lie in {} ({}{})",
         place.display(),
-        volume.kind()
+        volume.directory.display(),
+        volume.kind(),
+        device.unwrap_or_default()
     );
     Err(Complaint::usage(message).hint(
         "`--create-place` makes it; `findmnt` says whether the drive that is meant is mounted",
@@ -157,12 +155,9 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
         // No worker of this name: the report names those that could have been meant.
         let Ok(path) = workers::find(&wanted.engine) else { continue };
         let found = libraries::choose(path, &wanted)?.map(|identity| {
-            let found = Found {
-                description: identity.description.clone(),
-                library: identity.library.clone(),
-            };
+            let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&wanted.engine, identity);
-            found
+            Found { description, library }
         });
         engines.asked.insert(wanted, found);
     }
@@ -172,10 +167,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
 fn lies_on(place: &Path, volume: &Volume) -> String {
-    let device = match &volume.device {
-        Ok(device) => device.name.clone(),
-        Err(reason) => reason.clone(),
-    };
+    let device = volume.device.as_ref().map_or_else(String::as_str, |device| &device.name);
     let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let free = units::bytes(volume.free_bytes);
     format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
@@ -253,37 +245,32 @@ fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     if threads(case) <= most {
         return Ok(());
     }
-    let message = format!(
-        "{} asks for {} threads in one process, and this machine lets one have about {most} \
-         (vm.max_map_count is {maps})",
-        case.id,
-        units::grouped(threads(case))
-    );
-    let hint = "fewer threads; or `sysctl vm.max_map_count=1000000`";
-    Err(Complaint::usage(message).hint(hint))
+    let (id, threads) = (&case.id, units::grouped(threads(case)));
+    Err(Complaint::usage(format!(
+        "{id} asks for {threads} threads in one process, and this machine lets one have about \
+         {most} (vm.max_map_count is {maps})"
+    ))
+    .hint("fewer threads; or `sysctl vm.max_map_count=1000000`"))
 }
 
 /// A suite's file name and text: of a built-in one, or of a file.
-pub(crate) fn read(name: &str) -> anyhow::Result<(String, String)> {
+pub(crate) fn read(name: &str) -> Result<(String, String), Complaint> {
     if let Some((_, text)) = kvdyno_suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
-    match read_suite(Path::new(name)) {
-        Ok(text) => Ok((name.to_owned(), text)),
-        Err(error) => {
-            let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
-            let hint =
-                format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
-            let message = match kvdyno_suite::closest(name, &names) {
-                _ if error.kind() != ErrorKind::NotFound => {
-                    format!("failed to read the suite `{name}`: {error}")
-                }
-                Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
-                None => format!("there is no suite and no file `{name}`"),
-            };
-            Err(Complaint::usage(message).hint(hint).into())
-        }
-    }
+    let text = read_suite(Path::new(name)).map_err(|error| {
+        let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
+        let hint = format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
+        let message = match kvdyno_suite::closest(name, &names) {
+            _ if error.kind() != ErrorKind::NotFound => {
+                format!("failed to read the suite `{name}`: {error}")
+            }
+            Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
+            None => format!("there is no suite and no file `{name}`"),
+        };
+        Complaint::usage(message).hint(hint)
+    })?;
+    Ok((name.to_owned(), text))
 }
 
 /// A suite has some KiB; a list of a thousand engines has less than this.

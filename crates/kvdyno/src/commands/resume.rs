@@ -16,7 +16,7 @@ use kvdyno_host::{Place, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
 use std::collections::{BTreeMap, BTreeSet};
@@ -117,14 +117,12 @@ pub(super) fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.
 pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
-    for case in &plan.cases {
-        for (name, value) in &case.options.values {
-            if matches!(value, Value::Text(text) if is_struck_out(text)) {
-                let engine = &case.engine;
-                let what = format!("option `{name}` of {engine} held a password");
-                return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
-                    .hint("run the suite again with `kvdyno run`"));
-            }
+    let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
+    for Case { engine, options, .. } in &plan.cases {
+        if let Some((name, _)) = options.values.iter().find(|(_, value)| struck_out(value)) {
+            let what = format!("option `{name}` of {engine} held a password");
+            return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
+                .hint("run the suite again with `kvdyno run`"));
         }
     }
     Ok(())

@@ -67,25 +67,27 @@ pub(crate) fn find(name: &RunName) -> anyhow::Result<Found> {
         return Found::unpack(path);
     }
     let folders = folders(&name.runs.runs);
-    let newest_of = |matches: &dyn Fn(&str) -> bool| {
-        folders.iter().rev().filter(|path| matches(&id(path))).cloned().collect::<Vec<_>>()
-    };
-    let is_called = |path: &Path| called(path).is_some_and(|called| called == name.run);
+    let newest = |matches: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| matches(path));
     let found = if name.run == "latest" {
         // A calibration is about the machine: the run that is meant is the one before it.
-        let mut latest = newest_of(&|id| !is_calibration(suite(id))).into_iter();
-        latest.next().or_else(|| newest_of(&|_| true).into_iter().next())
-    } else if let Some(named) = folders.iter().rev().find(|path| is_called(path)) {
-        Some(named.clone())
+        newest(&|path| !is_calibration(suite(&id(path)))).or_else(|| newest(&|_| true))
+    } else if let Some(named) = newest(&|path| called(path).as_ref() == Some(&name.run)) {
+        Some(named)
     } else {
-        match newest_of(&|id| id.starts_with(&name.run)).as_slice() {
-            [] => newest_of(&|id| suite(id).starts_with(&name.run)).into_iter().next(),
-            [one] => Some(one.clone()),
-            several => return Err(ambiguous(&name.run, several).into()),
+        let begins = |path: &&PathBuf| id(path).starts_with(&name.run);
+        match folders.iter().filter(begins).collect::<Vec<_>>()[..] {
+            [] => newest(&|path| suite(&id(path)).starts_with(&name.run)),
+            [one] => Some(one),
+            ref several => {
+                let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
+                let what = format!("`{}` begins the ids of {} runs", name.run, ids.len());
+                let hint = format!("one of: {}", ids.join(", "));
+                return Err(Complaint::usage(what).hint(hint).into());
+            }
         }
     };
     match found {
-        Some(path) => Ok(RunFolder::open(path)?.into()),
+        Some(path) => Ok(RunFolder::open(path.clone())?.into()),
         None => Err(missing(name, &folders).into()),
     }
 }
@@ -165,12 +167,6 @@ fn suite(id: &str) -> &str {
 /// What its user calls a run.
 fn called(path: &Path) -> Option<String> {
     RunFolder { path: path.to_owned() }.run().ok()?.name
-}
-
-fn ambiguous(typed: &str, several: &[PathBuf]) -> Complaint {
-    let ids: Vec<String> = several.iter().map(|path| id(path)).collect();
-    Complaint::usage(format!("`{typed}` begins the ids of {} runs", ids.len()))
-        .hint(format!("one of: {}", ids.join(", ")))
 }
 
 fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {

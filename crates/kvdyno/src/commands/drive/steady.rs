@@ -5,6 +5,7 @@ use crate::printer::Printer;
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::plan::Case;
 use kvdyno_record::series::Slice;
 use kvdyno_record::units::percent;
 use kvdyno_render::table::{Side, Table};
@@ -83,9 +84,9 @@ fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
             Some(verdict) => (yes(&verdict), words(&verdict)),
             None => ("?", "too short: fewer than five slices".to_owned()),
         };
-        let threads = case.case.threads.unwrap_or(0).to_string();
-        let trial = case.case.trial.to_string();
-        table.row(&[case.case.label.clone(), threads, trial, word.to_owned(), why]);
+        let Case { label, threads, trial, .. } = &case.case;
+        let threads = threads.unwrap_or(0).to_string();
+        table.row(&[label.clone(), threads, trial.to_string(), word.to_owned(), why]);
     }
     Ok(table)
 }
