@@ -169,7 +169,6 @@ pub(crate) struct SuiteArgs {
 }
 
 impl SuiteArgs {
-    /// As suites take it.
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
         let duration = self.duration.clone();
@@ -197,7 +196,6 @@ pub(crate) struct BendArgs {
 }
 
 impl BendArgs {
-    /// As suites take it.
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;

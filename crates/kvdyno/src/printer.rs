@@ -30,7 +30,6 @@ fn code(tone: Tone) -> &'static str {
     }
 }
 
-/// The way to the terminal.
 pub(crate) struct Printer {
     out: Stream,
     err: Stream,
@@ -151,7 +150,6 @@ impl Printer {
     }
 }
 
-/// One of the two streams.
 struct Stream {
     color: bool,
     sink: Mutex<Option<Box<dyn Write + Send>>>,

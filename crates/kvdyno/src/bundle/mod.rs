@@ -23,16 +23,13 @@ pub(crate) use unpack::unpack;
 /// What a bundle's file name ends in.
 pub(crate) const ENDING: &str = ".tar.zst";
 
-/// The record's folder in a bundle.
 const RECORD: &str = "record";
 
-/// The checksums.
 const SUMS: &str = "SHA256SUMS";
 
 /// What a bundle may hold at most. Far more than a run comes to, far less than fills a disk unseen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Files and folders.
     pub(crate) entries: u64,
     /// Bytes when unpacked.
     pub(crate) bytes: u64,

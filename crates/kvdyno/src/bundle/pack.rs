@@ -16,18 +16,14 @@ use tar::{Builder, EntryType, Header};
 const PARTS: [&str; 7] =
     ["SHA256SUMS", "cases", "complete", "host", "plan.json", "run.json", "suite.toml"];
 
-/// What came of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Packed {
-    /// Files in it.
     pub(crate) files: usize,
     /// Their size.
     pub(crate) bytes: u64,
-    /// The bundle's size.
     pub(crate) size_bytes: u64,
 }
 
-/// What a name in the bundle stands for.
 enum Content {
     Folder,
     File(PathBuf),

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tar::{Archive, Entry, EntryType};
 
-/// Why a bundle is not opened.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Refused(String);
@@ -44,11 +43,9 @@ pub(crate) fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFo
     RunFolder::open(top.join(RECORD)).map_err(|_| Refused::no_record())
 }
 
-/// What has been unpacked so far.
 struct Taken<'i> {
     into: &'i Path,
     limits: Limits,
-    /// Files and folders.
     names: BTreeSet<PathBuf>,
     /// As the headers say.
     bytes: u64,
@@ -109,7 +106,6 @@ fn not_ours(kind: EntryType) -> Option<&'static str> {
     }
 }
 
-/// A file that is not there yet.
 fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), Refused> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(target).map_err(at(target))?;

@@ -14,7 +14,6 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_render::tone::Tone;
 use serde::Serialize;
 
-/// What came of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "result", content = "words")]
 enum Answer {
@@ -23,7 +22,6 @@ enum Answer {
     NotCheckable(String),
 }
 
-/// One check of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Check {
     /// What must hold.
@@ -46,7 +44,6 @@ pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::Invalid } else { Exit::Ok })
 }
 
-/// Every check of a run.
 fn all(folder: &RunFolder) -> Vec<Check> {
     let mut checks = whole::checks(folder);
     for case in folder.cases().unwrap_or_default() {
@@ -136,7 +133,6 @@ impl Check {
 }
 
 impl Answer {
-    /// Holds, or says why not.
     fn holds(holds: bool, otherwise: impl FnOnce() -> String) -> Self {
         if holds { Self::Ok } else { Self::Failed(otherwise()) }
     }

@@ -36,7 +36,6 @@ fn listen(printer: &Printer) -> anyhow::Result<Check> {
     Ok(doctor::hiccups(&gaps, heard.max_ns))
 }
 
-/// What all of it comes to.
 fn in_one_line(checks: &[Check]) -> String {
     let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
     let things = |n: usize| if n == 1 { "1 thing".to_owned() } else { format!("{n} things") };

@@ -18,7 +18,6 @@ use kvdyno_render::tone::Tone;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// One engine, and what it says or why it does not.
 #[derive(Serialize)]
 struct Found {
     name: String,

@@ -13,7 +13,6 @@ use kvdyno_render::table::{Side, Table};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// One run.
 #[derive(Default, Serialize)]
 struct Entry {
     id: String,

@@ -78,7 +78,6 @@ impl<'a> Query<'a> {
         Ok(Self { args, target, within, budget, maker, plan, phase })
     }
 
-    /// The range as typed.
     pub(super) fn between(
         &self,
         parse: impl Fn(&str) -> Result<u64, units::UnitError>,
@@ -110,7 +109,6 @@ impl<'a> Query<'a> {
         Ok((*role).to_owned())
     }
 
-    /// Searches.
     pub(super) fn run(
         self,
         axis: Axis,
@@ -291,7 +289,6 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
     }
 }
 
-/// A search at work.
 struct Searching {
     env: RunEnvironment,
     plan: Plan,

@@ -42,23 +42,18 @@ use volumes::Site;
 
 /// All that a run holds of its machine, until it is closed.
 pub(crate) struct RunEnvironment {
-    /// Where the host is read.
     pub(crate) root: Root,
-    /// Where the run is filed.
     pub(crate) folder: RunFolder,
-    /// That folder's lock.
-    pub(crate) lock: File,
-    /// Whether block I/O is watched in the kernel.
     pub(crate) block_io: Watch,
+    // Dropped in this order: what was taken goes back before the run is anybody's again.
     /// What there is of memory beside the RAM limits.
     pub(crate) tiers: Tiers,
-    /// Where the databases lie.
     pub(crate) volumes: Volumes,
+    /// That of the folder.
+    pub(crate) lock: File,
     /// What is loaded there and not spoiled, by id: the cases that have worked on it, in order.
     pub(crate) databases: BTreeMap<String, Vec<String>>,
-    /// Who does the work.
     pub(crate) workers: Workers,
-    /// Whether the user wants an end.
     pub(crate) interrupt: Interrupt,
 }
 
@@ -69,7 +64,6 @@ pub(crate) enum Ended {
     Complete,
     /// Some cases should be tried again (killed, not run): `kvdyno resume` does.
     Partial,
-    /// The user ended it.
     Interrupted,
 }
 
@@ -144,7 +138,6 @@ struct Pass<'r> {
     env: &'r mut RunEnvironment,
     plan: &'r Plan,
     progress: &'r Progress<'r>,
-    /// Other runs on this machine.
     beside: Beside,
     /// The outcome of each case's last try.
     done: BTreeMap<String, Outcome>,
@@ -265,7 +258,6 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// It is filed.
     fn told(&mut self, record: CaseRecord) {
         let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);

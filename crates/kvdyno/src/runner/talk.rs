@@ -42,7 +42,6 @@ pub(super) struct Talk<'r> {
     next_size: Instant,
     /// The phase announced or running, with its readings from before.
     current: Option<Begun>,
-    /// When the worker was asked to stop.
     stopping: Option<Instant>,
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,

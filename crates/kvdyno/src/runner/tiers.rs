@@ -107,7 +107,6 @@ pub(super) struct Swapped<'t> {
 }
 
 impl Swapped<'_> {
-    /// Switches it off; what it was.
     pub(super) fn off(self) -> Result<SwapRecord, String> {
         let undertaker = self.undertaker;
         let known = self.record.clone();

@@ -99,7 +99,6 @@ impl Volumes {
         Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
     }
 
-    /// The run's place.
     pub(crate) fn place(&self) -> &Path {
         self.place.path()
     }

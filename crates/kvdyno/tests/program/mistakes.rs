@@ -77,6 +77,14 @@ fn names_that_were_nearly_right_are_told() {
 }
 
 #[test]
+fn an_error_is_told_once_though_it_stands_in_what_it_caused() {
+    let scratch = Scratch::new();
+    let done = scratch.run(&["rerun", "gone.tar.zst"]);
+    done.assert_code(1).assert_says("failed to open the bundle `gone.tar.zst`");
+    assert_eq!(done.err.matches("No such file or directory").count(), 1, "{}", done.err);
+}
+
+#[test]
 fn a_file_that_is_no_suite_is_not_answered_with_a_page_for_each_line() {
     let scratch = Scratch::new();
     scratch.write("README.md", &"# What it is\n\nIt *is* what it is.\n".repeat(30));

@@ -15,7 +15,6 @@ const PARTS: &str = "submission and completion add up to the whole";
 /// The recorder's buckets are 0.78 % wide and the log's 0.1 %.
 const BUCKET: f64 = 0.01;
 
-/// What one telling says of an operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Telling {
     count: u64,

@@ -34,7 +34,6 @@ const UNKNOWN: [&str; 2] = [
     "device reads and writes: fio's report has no readings of the device around its job",
 ];
 
-/// The one phase of each job.
 const MEASURE: &str = "measure";
 
 /// Files the report below `runs`.

@@ -19,7 +19,6 @@ const SNIA_DEPTH: u32 = 32;
 /// Jobs that are no longer are shown in finer slices: five of them at least are looked at.
 const SHORT_NS: u64 = 60_000_000_000;
 
-/// The suite.
 pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
     let snia = args.preset == Some(DrivePreset::SniaIops);
     let (name, title) = title(args.preset);
@@ -86,7 +85,6 @@ fn threads(args: &DriveArgs, cpus: u32) -> Vec<u32> {
     doubled.take_while(|threads| *threads <= cpus.max(1)).collect()
 }
 
-/// How long each job is measured.
 fn duration(args: &DriveArgs) -> &str {
     let snia = args.preset == Some(DrivePreset::SniaIops);
     let given = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
@@ -97,7 +95,6 @@ fn duration(args: &DriveArgs) -> &str {
     })
 }
 
-/// A job in the making.
 #[derive(Clone)]
 struct Job<'a> {
     name: String,

@@ -12,7 +12,6 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// All of it, as JSON.
 #[derive(Serialize)]
 struct Listed {
     libraries: Vec<Row>,

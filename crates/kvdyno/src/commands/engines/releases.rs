@@ -29,7 +29,6 @@ struct Linux {
     classifier: String,
 }
 
-/// A release that is known beforehand.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Release {
@@ -43,7 +42,6 @@ pub(super) fn all() -> anyhow::Result<BTreeMap<String, Published>> {
     toml::from_str(KNOWN).context("the list of releases cannot be read")
 }
 
-/// One of them.
 pub(super) fn of(engine: &str) -> anyhow::Result<Published> {
     let mut all = all()?;
     if let Some(published) = all.remove(engine) {

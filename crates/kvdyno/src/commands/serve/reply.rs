@@ -5,7 +5,6 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,

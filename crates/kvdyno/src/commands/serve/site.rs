@@ -15,7 +15,6 @@ use kvdyno_render::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, Ve
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What is shown, and to whom.
 pub(super) struct Site {
     runs: PathBuf,
     port: u16,
@@ -25,7 +24,6 @@ pub(super) struct Site {
     pub(super) policy: HeaderValue,
 }
 
-/// What was read, or made of it; none: there is no such run.
 type Read<T> = anyhow::Result<Option<T>>;
 
 impl Site {
