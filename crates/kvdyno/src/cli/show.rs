@@ -2,6 +2,8 @@
 
 use super::{RunName, RunsArgs};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use kvdyno_render::tables;
 use std::path::PathBuf;
 
 /// What of a run is shown in place of its screen.
@@ -15,8 +17,9 @@ pub(crate) struct ViewArgs {
     /// Everything: the machine, all tables with how to read them, the findings
     #[arg(long, conflicts_with = "json")]
     pub(crate) full: bool,
-    /// Single tables: search, load, run, cost, time, io, baseline, drive, drive-times
-    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json")]
+    /// Single tables: search, load, run, cost, time, io, baseline, drive, drive-times, history
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json",
+          value_parser = PossibleValuesParser::new(tables::NAMES), hide_possible_values = true)]
     pub(crate) table: Vec<String>,
     /// More columns in the tables; alone: in all of them
     #[arg(long, conflicts_with = "json")]

@@ -19,7 +19,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
@@ -63,18 +63,8 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let (databases, block_io) = (BTreeMap::new(), run.block_io);
-    let env = RunEnvironment {
-        root,
-        folder,
-        lock,
-        block_io,
-        tiers,
-        volumes,
-        databases,
-        workers,
-        interrupt,
-    };
+    let taken = (tiers, volumes);
+    let env = RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt);
     if plan.search.is_some() {
         return search::resume(env, plan, args.view.json, printer);
     }

@@ -18,7 +18,6 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::{redact, without_secrets};
 use kvdyno_record::run::RunRecord;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -89,19 +88,8 @@ pub(super) fn start(
     folder.write_run(&run)?;
     look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    let (workers, databases) = (prepared.workers.clone(), BTreeMap::new());
-    let block_io = run.block_io;
-    Ok(RunEnvironment {
-        root,
-        folder,
-        lock,
-        block_io,
-        tiers,
-        volumes,
-        databases,
-        workers,
-        interrupt,
-    })
+    let (taken, workers) = ((tiers, volumes), prepared.workers.clone());
+    Ok(RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt))
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.

@@ -2,7 +2,7 @@
 
 use super::{report, runs};
 use crate::cli::{RunName, ShowArgs, ViewArgs};
-use crate::exit::{Complaint, did_you_mean};
+use crate::exit::Complaint;
 use crate::printer::Printer;
 use anyhow::Context as _;
 use kvdyno_analysis::answer::answers;
@@ -22,7 +22,6 @@ use std::path::Path;
 const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 
 pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    check_tables(&args.view)?;
     show(&runs::find(&args.name)?, &args.view, printer)
 }
 
@@ -56,16 +55,6 @@ fn ending(folder: &runs::Found) -> Ending {
     let shown = page.strip_prefix(&here).unwrap_or(&page).display().to_string();
     let report = if page.is_file() { shown } else { format!("kvdyno report{name} writes {shown}") };
     Ending { show: format!("kvdyno show{name}"), report }
-}
-
-/// A table that nobody has is a mistake before anything is run.
-pub(super) fn check_tables(view: &ViewArgs) -> Result<(), Complaint> {
-    let unknown = view.table.iter().find(|name| !tables::NAMES.contains(&name.as_str()));
-    let Some(name) = unknown else { return Ok(()) };
-    let what = format!("--table: there is no table `{name}`");
-    let near = did_you_mean(name, &tables::NAMES);
-    let hint = format!("{near}tables: {}", tables::NAMES.join(", "));
-    Err(Complaint::usage(what).hint(hint))
 }
 
 /// What a killed run left in its place: only the machine knows, not the record.

@@ -51,7 +51,7 @@ pub(super) fn run(
         }
     };
     // A worker that dies before it has read its job is seen at its end.
-    let _ = worker.give(&job(setting));
+    let _ = worker.say(&job(setting));
     let mut talk = Talk::new(setting, &memory, record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;

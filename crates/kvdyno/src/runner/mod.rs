@@ -68,6 +68,19 @@ pub(crate) enum Ended {
 }
 
 impl RunEnvironment {
+    /// Of a run that has taken what it needs, before its first case.
+    pub(crate) fn new(
+        folder: RunFolder,
+        lock: File,
+        block_io: Watch,
+        (tiers, volumes): (Tiers, Volumes),
+        workers: Workers,
+        interrupt: Interrupt,
+    ) -> Self {
+        let (root, databases) = (Root::system(), BTreeMap::new());
+        Self { root, folder, block_io, tiers, volumes, lock, databases, workers, interrupt }
+    }
+
     /// Runs every case of a plan that has no final outcome yet, in its order. The plan may be given
     /// more of them afterwards.
     pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {

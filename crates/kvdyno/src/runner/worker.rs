@@ -3,7 +3,7 @@
 use kvdyno_host::child::{Child, Exit};
 use kvdyno_host::group::Group;
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::protocol::{Control, Event, Job};
+use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::redact::redact;
 use serde::Serialize;
 use std::fs::File;
@@ -76,10 +76,6 @@ impl Worker {
         self.child.pid()
     }
 
-    pub(super) fn give(&mut self, job: &Job) -> io::Result<()> {
-        self.say(job)
-    }
-
     /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
     pub(super) fn control(&mut self, control: Control) {
         let _ = self.say(&control);
@@ -130,7 +126,8 @@ impl Worker {
         Ok(exit)
     }
 
-    fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// Hands it its job, or a word.
+    pub(super) fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)

@@ -71,6 +71,8 @@ fn names_that_were_nearly_right_are_told() {
     scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
     refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");
     scratch.run(&["suites", "show", "quik"]).assert_code(2).assert_says("did you mean `quick`?");
+    // Before anything is run.
+    scratch.run(&["run", "s.toml", "--table", "cots"]).assert_code(2).assert_says("'cost'");
     scratch.run(&["run", "s.toml"]).assert_ok();
     scratch.run(&["show", "lastest"]).assert_code(2).assert_says("did you mean `latest`?");
     scratch.run(&["show", "tset"]).assert_code(2).assert_says("did you mean `test`?");
