@@ -1,8 +1,10 @@
 //! How the program ends: complaints that carry an exit code.
 
+use kvdyno_host::PlaceError;
+use kvdyno_host::copy::CopyError;
 pub use kvdyno_record::exit::Exit;
 
-/// Something the user can put right: what is wrong, what would help, and how the program ends.
+/// Something the user can put right: what is wrong, and what would help.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Complaint {
@@ -10,14 +12,12 @@ pub struct Complaint {
     pub message: String,
     /// What would help.
     pub hint: Option<String>,
-    /// How the program ends.
-    pub exit: Exit,
 }
 
 impl Complaint {
     /// A mistake on the command line or in a suite.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, exit: Exit::Usage }
+        Self { message: message.into(), hint: None }
     }
 
     /// The same with what would help.
@@ -28,9 +28,31 @@ impl Complaint {
     }
 }
 
-/// How the program ends for an error: as the complaint in its chain says, or as a failure.
+/// `did you mean `x`? `, where what was typed is nearly a name that is known.
+pub(crate) fn did_you_mean(typed: &str, known: &[&str]) -> String {
+    let meant = kvdyno_suite::closest(typed, known);
+    meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
+}
+
+/// Places and copies are named by the user: what is wrong with them is theirs to put right.
+impl From<PlaceError> for Complaint {
+    fn from(error: PlaceError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<CopyError> for Complaint {
+    fn from(error: CopyError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+/// How the program ends for an error: with a usage code where the user can put it right.
 pub fn of_error(error: &anyhow::Error) -> Exit {
-    complaint(error).map_or(Exit::Failure, |complaint| complaint.exit)
+    let users = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<Complaint>() || cause.is::<PlaceError>()
+    };
+    if error.chain().any(users) { Exit::Usage } else { Exit::Failure }
 }
 
 /// The complaint in an error's chain.

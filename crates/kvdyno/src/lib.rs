@@ -3,18 +3,19 @@
 //! It is not a harness: no operation is timed in this process. Workers do that
 //! (`kvdyno-worker`), one process a case.
 
-pub mod bundle;
-pub mod cli;
-pub mod commands;
+mod bundle;
+mod cli;
+mod commands;
 pub mod exit;
 pub mod libraries;
-pub mod machine;
-pub mod printer;
+mod machine;
+mod printer;
 pub mod runner;
-pub mod steps;
+mod steps;
 pub mod workers;
 
-use clap::Parser as _;
+use anyhow::Context as _;
+use clap::{CommandFactory as _, Parser as _};
 use cli::{Cli, Command};
 pub use exit::Exit;
 use printer::Printer;
@@ -51,10 +52,24 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Engines(args) => commands::engines::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),
-        Command::Schema(args) => commands::schema::run(args, printer),
-        Command::Undertaker => commands::undertaker::run(),
-        Command::Completions(args) => commands::completions::run(args, printer),
+        Command::Schema => printer.json(&kvdyno_suite::schema()).map(|()| Exit::Ok),
+        Command::Undertaker => undertaker(),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "kvdyno", &mut script);
+            printer.verbatim(&script);
+            Ok(Exit::Ok)
+        }
     }
+}
+
+/// Attends to the run that started it until that is over, or dead.
+fn undertaker() -> anyhow::Result<Exit> {
+    // Signals that end a run are counted, and do not end this: it has to come after.
+    let _interrupt = runner::Interrupt::listen()?;
+    kvdyno_host::undertaker::attend(&kvdyno_host::Root::system())
+        .context("only a run starts its undertaker")?;
+    Ok(Exit::Ok)
 }
 
 /// Says why the program ends. A suite's mistakes are shown under their lines.

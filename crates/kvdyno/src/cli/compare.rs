@@ -1,30 +1,29 @@
-//! `compare` and `calibrate`: what can be typed.
+//! `compare`: what can be typed.
 
-use super::{PlaceArgs, RunsArgs, SuiteName};
-use clap::{Args, ValueHint};
+use super::RunsArgs;
+use clap::Args;
 use std::path::PathBuf;
 
 /// What is compared, the gate, and how the answer is shown.
 #[derive(Clone, Debug, Default, Args)]
-pub struct ComparisonArgs {
+pub(crate) struct ComparisonArgs {
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub figures: Vec<String>,
+    pub(crate) figures: Vec<String>,
     /// All figures, and each operation by itself
     #[arg(long, conflicts_with = "figures")]
-    pub all: bool,
+    pub(crate) all: bool,
     /// End with 5 when a figure regressed by more than this, as `5%`
     #[arg(long, value_name = "SHARE")]
-    pub gate: Option<String>,
+    pub(crate) gate: Option<String>,
     /// The comparison as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
 }
 
-/// `kvdyno compare`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,68 +43,17 @@ it). Fewer than four trials a side claim nothing.
 Exit codes of the gate:
   5 a figure shown regressed past it
   4 none is known to have, but a figure or case could not be judged; or the figures are invalid")]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// What to compare with: a run's folder, the beginning of its id or suite, or `latest`
-    pub base: String,
+    pub(crate) base: String,
     /// What to compare; left out with --engines
     #[arg(required_unless_present = "engines", conflicts_with = "engines")]
-    pub new: Option<String>,
+    pub(crate) new: Option<String>,
     /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
-    pub engines: Vec<String>,
-    /// What is compared, and how it is shown.
+    pub(crate) engines: Vec<String>,
     #[command(flatten)]
-    pub asked: ComparisonArgs,
-    /// Where runs are kept.
+    pub(crate) asked: ComparisonArgs,
     #[command(flatten)]
-    pub runs: RunsArgs,
-}
-
-/// `kvdyno calibrate`.
-#[derive(Clone, Debug, Default, Args)]
-#[command(after_help = "\
-Examples:
-  kvdyno calibrate                             a minute or two: LMDB against itself
-  kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
-  kvdyno calibrate --engine null               the machine and the harness alone, no drive
-  kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
-
-One engine runs under two labels, interleaved in a random order like any two engines. What the two
-differ by is noise. The run is kept as any other, and `kvdyno compare` takes the newest complete one
-of its host: differences below what it resolves are not claimed.")]
-pub struct CalibrateArgs {
-    /// The engine; LMDB where it is found, else null
-    #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// The suite: built-in, or the path of a TOML file
-    #[arg(
-        long,
-        value_name = "SUITE",
-        default_value = "calibrate",
-        value_parser = SuiteName,
-        hide_possible_values = true,
-        value_hint = ValueHint::FilePath
-    )]
-    pub suite: String,
-    /// Trials under each label
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
-    pub trials: Option<u32>,
-    /// Change one value of the suite, as `data.records=8M`; may be repeated
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Where the databases lie.
-    #[command(flatten)]
-    pub at: PlaceArgs,
-    /// Do not limit RAM, whatever the suite says
-    #[arg(long)]
-    pub no_ram_limit: bool,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub runs: RunsArgs,
-    /// All figures
-    #[arg(long, conflicts_with = "json")]
-    pub all: bool,
-    /// What is resolved as JSON
-    #[arg(long)]
-    pub json: bool,
+    pub(crate) runs: RunsArgs,
 }

@@ -1,10 +1,9 @@
-//! `versus`: what can be typed.
+//! `versus` and `calibrate`: what can be typed. Both have two stand beside each other in a suite.
 
-use super::{ComparisonArgs, NamedArgs, PlaceArgs, RunsArgs, SuiteName};
+use super::{BendArgs, ComparisonArgs, KeepArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
-/// `kvdyno versus`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,51 +26,64 @@ do take a suite whose data is larger than its RAM limit (--suite quick).
 Exit codes of the gate:
   5 a figure shown regressed past it
   4 none is known to have, but a figure or case could not be judged; or the figures are invalid")]
-pub struct VersusArgs {
+pub(crate) struct VersusArgs {
     /// The engine: one that is loaded as a library
     #[arg(long, value_name = "NAME", default_value = "rocksdb")]
-    pub engine: String,
+    pub(crate) engine: String,
     /// The file of a build; twice, or once beside --version
     #[arg(long = "library", value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub libraries: Vec<PathBuf>,
+    pub(crate) libraries: Vec<PathBuf>,
     /// An installed version; twice, or once beside --library
     #[arg(long = "version", value_name = "VERSION")]
-    pub versions: Vec<String>,
-    /// The suite: built-in, or the path of a TOML file
+    pub(crate) versions: Vec<String>,
+    #[command(flatten)]
+    pub(crate) pair: PairArgs,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) asked: ComparisonArgs,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno calibrate                             a minute or two: LMDB against itself
+  kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
+  kvdyno calibrate --engine null               the machine and the harness alone, no drive
+  kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
+
+One engine runs under two labels, interleaved in a random order like any two engines. What the two
+differ by is noise. The run is kept as any other, and `kvdyno compare` takes the newest complete one
+of its host: differences below what it resolves are not claimed.")]
+pub(crate) struct CalibrateArgs {
+    /// The engine; LMDB where it is found, else null
+    #[arg(long, value_name = "NAME")]
+    pub(crate) engine: Option<String>,
+    #[command(flatten)]
+    pub(crate) pair: PairArgs,
+    /// All figures
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) all: bool,
+    /// What is resolved as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A suite that two stand beside each other in.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PairArgs {
+    /// The suite: built-in, or the path of a TOML file [default: named as this command]
     #[arg(
         long,
         value_name = "SUITE",
-        default_value = "versus",
         value_parser = SuiteName,
         hide_possible_values = true,
         value_hint = ValueHint::FilePath
     )]
-    pub suite: String,
-    /// Trials of each build: six or more resolve small differences
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..))]
-    pub trials: Option<u32>,
-    /// What the run is called.
+    pub(crate) suite: Option<String>,
     #[command(flatten)]
-    pub named: NamedArgs,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub plan: bool,
-    /// What is compared, and how it is shown.
+    pub(crate) bend: BendArgs,
     #[command(flatten)]
-    pub asked: ComparisonArgs,
-    /// Change one value of the suite, as `data.records=8M`; may be repeated
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Scale records, RAM and operation counts, as `1/10`
-    #[arg(long, value_name = "RATIO")]
-    pub scale: Option<String>,
-    /// Where databases lie.
-    #[command(flatten)]
-    pub at: PlaceArgs,
-    /// Do not limit RAM, whatever the suite says
-    #[arg(long)]
-    pub no_ram_limit: bool,
-    /// Where runs are kept.
-    #[command(flatten)]
-    pub runs: RunsArgs,
+    pub(crate) keep: KeepArgs,
 }

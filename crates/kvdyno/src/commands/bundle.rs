@@ -14,8 +14,7 @@ use kvdyno_render::markdown;
 use kvdyno_render::page::{PageData, TEMPLATE, html};
 use std::path::PathBuf;
 
-/// Packs a run, and prints where.
-pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
         let message = format!("{} is a bundle already", folder.named().display());
@@ -33,8 +32,7 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
         let hint = "`kvdyno check` says what contradicts what; a bundle would pass it on as whole";
         return Err(Complaint::usage(message).hint(hint).into());
     }
-    let reading = || format!("failed to read the run in `{}`", folder.path.display());
-    let summary = Summary::read(&folder).with_context(reading)?;
+    let summary = Summary::read(&folder).with_context(runs::unread(&folder))?;
     let path =
         args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}{ENDING}", summary.run.id)));
     let packed = bundle::pack(&folder, report(&folder, &summary)?, &path)
@@ -45,7 +43,7 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
          about the machine",
         packed.files,
         units::bytes(packed.bytes),
-        units::bytes(packed.packed_bytes)
+        units::bytes(packed.size_bytes)
     ));
     Ok(Exit::Ok)
 }

@@ -1,20 +1,14 @@
 //! `kvdyno calibrate`: one engine against itself, to learn what differences this machine can tell
 //! from noise.
 
-use super::prepare::{self, Prepared, prepare_text};
-use super::{run, runs};
-use crate::cli::{CalibrateArgs, SuiteArgs};
-use crate::exit::Complaint;
+use super::pair;
+use super::runs::{self, CALIBRATE};
+use crate::cli::CalibrateArgs;
 use crate::printer::Printer;
-use crate::runner::Ended;
 use crate::workers;
-use anyhow::Context as _;
 use kvdyno_analysis::findings::Severity;
-use kvdyno_analysis::stats::MIN_TRIALS;
 use kvdyno_analysis::summary::verdict;
 use kvdyno_analysis::versus::{Calibration, Record, twins};
-use kvdyno_host::Root;
-use kvdyno_record::blockio::Watch;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::host::Host;
@@ -23,20 +17,13 @@ use kvdyno_render::wrap::wrap;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Runs the suite with the engine's twins, keeps the record, and says what it resolves.
-pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let prepared = prepared(args)?;
-    let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
-    if trials < MIN_TRIALS {
-        let what = format!("the suite has {trials} trials, and {MIN_TRIALS} are the least");
-        return Err(Complaint::usage(what).hint("`--trials 10`").into());
-    }
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
-    if ended == Ended::Interrupted {
+pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let is_found = |name: &str| workers::find(name).is_ok();
+    let twins = |own: &[Table]| twins_of(own, args.engine.as_deref(), is_found);
+    let prepared = pair::prepared(&args.pair, CALIBRATE, WHAT, twins)?;
+    let Some((folder, record)) = pair::run(&prepared, &args.pair, printer)? else {
         return Ok(Exit::Interrupted);
-    }
-    let record = Record::read(&folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    };
     let exit = verdict(&record.summary);
     for finding in record.summary.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
@@ -55,7 +42,7 @@ pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// The newest complete calibration of a host among the runs.
-pub fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
+pub(crate) fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
     runs::folders(runs).into_iter().rev().find_map(|path| {
         let folder = RunFolder::open(path).ok()?;
         // The small files first: most runs are none.
@@ -87,80 +74,38 @@ fn print(known: &Calibration, all: bool, printer: &Printer) {
     );
 }
 
-fn prepared(args: &CalibrateArgs) -> anyhow::Result<Prepared> {
-    let (file, text) = prepare::read(&args.suite)?;
-    let name = args.engine.clone();
-    let text = with_twins(&file, &text, name.as_deref(), |name| workers::find(name).is_ok())?;
-    let suite = SuiteArgs {
-        suite: args.suite.clone(),
-        set: args.set.clone(),
-        trials: args.trials,
-        at: args.at.clone(),
-        no_ram_limit: args.no_ram_limit,
-        ..SuiteArgs::default()
-    };
-    let file = format!("{file} (engines replaced by twins)");
-    prepare_text(&file, text, &suite, &args.runs.runs, &Root::system())
-}
-
-/// The suite with one engine twice in place of its own: the one asked for, else the first it has
-/// that is found and stores anything, else the null engine.
-fn with_twins(
-    file: &str,
-    text: &str,
-    asked: Option<&str>,
-    is_found: impl Fn(&str) -> bool,
-) -> anyhow::Result<String> {
-    let mut suite: Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| Complaint::usage(format!("{file}: {error}")))?;
-    let engines: Vec<Table> = match suite.get("engine").and_then(Value::as_array) {
-        Some(engines) => engines.iter().filter_map(Value::as_table).cloned().collect(),
-        None => Vec::new(),
-    };
-    let word =
-        |engine: &Table, key: &str| engine.get(key).and_then(Value::as_str).map(str::to_owned);
+/// One engine twice: the one asked for, else the first of the suite that is found and stores
+/// anything, else the null engine.
+fn twins_of(own: &[Table], asked: Option<&str>, is_found: impl Fn(&str) -> bool) -> [Table; 2] {
+    let word = |engine: &Table, key: &str| Some(engine.get(key)?.as_str()?.to_owned());
     let is_called = |engine: &&Table, name: &str| {
         [word(engine, "label"), word(engine, "name")].contains(&Some(name.to_owned()))
     };
-    let chosen = match asked {
-        Some(name) => engines.iter().find(|engine| is_called(engine, name)),
-        None => engines.iter().find(|engine| {
-            word(engine, "name").is_some_and(|name| name != "null" && is_found(&name))
-        }),
+    let stores = |engine: &&Table| {
+        word(engine, "name").is_some_and(|name| name != "null" && is_found(&name))
     };
-    let name = asked.unwrap_or("null").to_owned();
-    let plain = || Table::from_iter([("name".to_owned(), Value::String(name.clone()))]);
+    let chosen = match asked {
+        Some(name) => own.iter().find(|engine| is_called(engine, name)),
+        None => own.iter().find(stores),
+    };
+    let name = asked.unwrap_or("null");
+    let plain = || Table::from_iter([("name".to_owned(), Value::from(name))]);
     let chosen = chosen.cloned().unwrap_or_else(plain);
-    let stem = word(&chosen, "label").or_else(|| word(&chosen, "name")).unwrap_or(name);
+    let stem = word(&chosen, "label").or_else(|| word(&chosen, "name"));
+    let stem = stem.unwrap_or_else(|| name.to_owned());
     let stem = stem.trim_end_matches("-a").trim_end_matches("-b");
-    let twin = |letter: char| {
+    ["a", "b"].map(|letter| {
         let mut twin = chosen.clone();
         twin.insert("label".to_owned(), Value::String(format!("{stem}-{letter}")));
-        Value::Table(twin)
-    };
-    suite.insert("engine".to_owned(), Value::Array(vec![twin('a'), twin('b')]));
-    // The drive has no twin.
-    suite.remove("drive");
-    let its_name = suite.get_mut("suite").and_then(|table| table.get_mut("name"));
-    if let Some(Value::String(its_name)) = its_name
-        && !is_calibration(its_name)
-    {
-        *its_name = format!("{NAME}-{its_name}");
-    }
-    Ok(format!("# Made of {file} by `kvdyno calibrate`: one engine under two labels.\n{suite}"))
+        twin
+    })
 }
 
-/// The built-in suite, and what the names of others that calibrate begin with.
-const NAME: &str = "calibrate";
-
-/// Whether a suite is one of this command's, by its name.
-pub(super) fn is_calibration(suite: &str) -> bool {
-    suite.strip_prefix(NAME).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-}
+const WHAT: &str = "one engine under two labels";
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair::with_two;
     use super::*;
 
     const SUITE: &str = "\
@@ -172,7 +117,8 @@ mod tests {
         [[phase]]\nkind = \"load\"\n";
 
     fn engines(asked: Option<&str>, found: &[&str]) -> Vec<String> {
-        let text = with_twins("mine.toml", SUITE, asked, |name| found.contains(&name)).unwrap();
+        let twins = |own: &[Table]| twins_of(own, asked, |name| found.contains(&name));
+        let text = with_two("mine.toml", SUITE, CALIBRATE, WHAT, twins).unwrap();
         let suite: Table = text.parse().unwrap();
         assert_eq!(suite["suite"]["name"].as_str(), Some("calibrate-mine"));
         assert_eq!(suite["phase"].as_array().map(Vec::len), Some(1));
@@ -198,7 +144,8 @@ mod tests {
 
     #[test]
     fn a_suite_that_is_no_toml_is_a_mistake() {
-        let error = with_twins("mine.toml", "[suite", None, |_| true).unwrap_err();
-        assert_eq!(crate::exit::of_error(&error), Exit::Usage);
+        let twins = |own: &[Table]| twins_of(own, None, |_| true);
+        let error = with_two("mine.toml", "[suite", CALIBRATE, WHAT, twins).unwrap_err();
+        assert!(error.message.starts_with("mine.toml: "), "{error}");
     }
 }

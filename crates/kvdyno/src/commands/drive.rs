@@ -5,24 +5,22 @@ mod import;
 mod steady;
 mod text;
 
-use super::finish::{self, Shown};
 use super::prepare::prepare_text;
-use super::run;
-use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, PlaceArgs, SuiteArgs};
+use super::{finish, run};
+use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay, PlaceArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::runner::Ended;
-use kvdyno_host::Root;
 use kvdyno_host::raw::Consent;
 use kvdyno_record::exit::Exit;
+use kvdyno_suite::Overrides;
 use std::thread::available_parallelism;
 
-/// Measures a drive.
-pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let shown = Shown { json: args.json, view: args.view.clone() };
+pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let runs = &args.keep.runs.runs;
     if let Some(file) = &args.import_fio {
-        let folder = import::import(file, &args.runs.runs, &args.named)?;
-        return finish::show(&folder, Ended::Complete, &shown, printer);
+        let folder = import::import(file, runs, &args.keep.named)?;
+        return finish::show(folder, Ended::Complete, &args.view, printer);
     }
     check(args)?;
     let cpus = available_parallelism().map_or(1, |cpus| cpus.get() as u32);
@@ -37,18 +35,16 @@ pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
             .into());
     }
     let at = PlaceArgs { place: args.place.clone(), create_place: args.create_place };
-    let suite = SuiteArgs { at, ..SuiteArgs::default() };
     let file = "drive.toml (written by kvdyno drive)";
-    let mut prepared = prepare_text(file, text, &suite, &args.runs.runs, &Root::system())?;
+    let mut prepared = prepare_text(file, text, Overrides::default(), &at, runs)?;
     prepared.consent = match &args.destroy_data_on {
         Some(device) => Consent::Destroy(device.clone()),
         None if args.read_only => Consent::Read,
         None => Consent::None,
     };
-    prepared.named.clone_from(&args.named);
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.watched.watch(), printer)?;
-    let exit = finish::show(&folder, ended, &shown, printer)?;
-    if !args.json {
+    let (folder, ended) = run::kept(&prepared, &args.keep, printer)?;
+    let exit = finish::show(folder.clone(), ended, &args.view, printer)?;
+    if !args.view.json {
         steady::tell(&folder, args.preset == Some(DrivePreset::SniaIops), printer)?;
     }
     Ok(exit)

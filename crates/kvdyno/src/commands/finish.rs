@@ -1,118 +1,74 @@
-//! What `run` and `resume` share: the cases that are still to be done, the end of the record, and
-//! the tables.
+//! What all commands that measure end with: the cases that are still to be done, the end of the
+//! record, and the tables.
 
-use crate::cli::{RunName, RunsArgs, ShowArgs, ViewArgs};
+use super::show;
+use crate::cli::ViewArgs;
 use crate::machine;
-use crate::printer::{Printer, Progress};
-use crate::runner::{Bench, Databases, Ended, Interrupt, Run, Tiers, Volumes};
+use crate::printer::Printer;
+use crate::runner::{Ended, RunEnvironment};
 use crate::steps::passed;
-use crate::workers::Workers;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_host::{Beside, Root, Volume, evidence, meter};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
-use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// How a run is to be shown.
-pub struct Shown {
-    /// The summary as JSON in place of the screen.
-    pub json: bool,
-    /// What is shown in place of the screen.
-    pub view: ViewArgs,
+pub(crate) fn run(
+    mut env: RunEnvironment,
+    plan: &Plan,
+    printer: &Printer,
+) -> anyhow::Result<(RunFolder, Ended)> {
+    begin(printer);
+    let estimate = Duration::from_nanos(plan.estimate.wall_ns);
+    let progress = printer.progress(plan.cases.len(), estimate);
+    let ended = env.cases(plan, &progress);
+    drop(progress);
+    close(env, ended, printer)
 }
 
-/// A run at work: all that it holds until it is closed.
-pub struct AtWork {
-    /// Where it is filed.
-    pub folder: RunFolder,
-    /// What it has of memory beside its RAM limits.
-    pub tiers: Tiers,
-    /// Where its databases lie.
-    pub volumes: Volumes,
-    /// Who does its work.
-    pub workers: Workers,
-    /// Whether the user wants an end.
-    pub interrupt: Interrupt,
-    /// Its folder's lock.
-    pub alone: File,
-    /// What is loaded.
-    pub databases: Databases,
+/// Looks who else is at work here.
+pub(crate) fn begin(printer: &Printer) {
+    for pid in Beside::look().others() {
+        printer.warning(&format!(
+            "another run is at work on this machine (process {pid}): each is measured beside the \
+             other"
+        ));
+    }
 }
 
-impl AtWork {
-    /// Does all of a plan, ends its record as far as it goes, and says how far.
-    pub fn run(mut self, plan: &Plan, printer: &Printer) -> anyhow::Result<Ended> {
-        self.begin(printer);
-        let estimate = Duration::from_nanos(plan.estimate.wall_ns);
-        let progress = printer.progress(plan.cases.len(), estimate);
-        let ended = self.cases(plan, &progress);
-        progress.finish();
-        self.close(ended, printer)
+/// Gives everything back, and ends the record as far as the run went.
+pub(crate) fn close(
+    env: RunEnvironment,
+    ended: anyhow::Result<Ended>,
+    printer: &Printer,
+) -> anyhow::Result<(RunFolder, Ended)> {
+    let RunEnvironment { root, folder, lock, tiers, volumes, .. } = env;
+    drop(tiers);
+    let place = volumes.place().to_owned();
+    // Databases that cannot be removed are no reason to lose what was measured.
+    if let Err(error) = volumes.release() {
+        printer.warning(&format!("the place was not given back: {error}"));
     }
-
-    /// Looks who else is at work here.
-    pub fn begin(&self, printer: &Printer) {
-        for pid in Beside::look().others() {
-            printer.warning(&format!(
-                "another run is at work on this machine (process {pid}): each is measured beside \
-                 the other"
-            ));
-        }
-    }
-
-    /// Does the pending cases of a plan, which may be given more of them afterwards.
-    pub fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
-        let root = Root::system();
-        let block_io = self.folder.run()?.block_io;
-        let bench = Bench { root: &root, block_io, tiers: &self.tiers };
-        Run {
-            folder: &self.folder,
-            plan,
-            volumes: &mut self.volumes,
-            bench: &bench,
-            databases: &mut self.databases,
-            beside: &mut Beside::look(),
-            workers: &self.workers,
-            interrupt: &self.interrupt,
-            progress,
-        }
-        .run()
-    }
-
-    /// Gives everything back, and ends the record as far as the run went.
-    pub fn close(self, ended: anyhow::Result<Ended>, printer: &Printer) -> anyhow::Result<Ended> {
-        let Self { folder, tiers, volumes, alone, .. } = self;
-        drop(tiers);
-        let root = Root::system();
-        let place = volumes.place().to_owned();
-        // Databases that cannot be removed are no reason to lose what was measured.
-        if let Err(error) = volumes.release() {
-            printer.warning(&format!("the place was not given back: {error}"));
-        }
-        passed("released");
-        let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
-        drop(alone);
-        let ended = ended?;
-        filed?;
-        tell(&folder, ended, printer);
-        Ok(ended)
-    }
+    passed("released");
+    let filed = end(&folder, &root, &place, *ended.as_ref().unwrap_or(&Ended::Partial));
+    drop(lock);
+    let ended = ended?;
+    filed?;
+    tell(&folder, ended, printer);
+    Ok((folder, ended))
 }
 
 /// Shows a run that was just done, and says how the program ends.
-pub fn show(
-    folder: &RunFolder,
+pub(crate) fn show(
+    folder: RunFolder,
     ended: Ended,
-    shown: &Shown,
+    view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
-    let name = RunName { run: folder.path.display().to_string(), runs: RunsArgs::default() };
-    let shown = ShowArgs { name, json: shown.json, view: shown.view.clone() };
-    let verdict = super::show::run(&shown, printer)?;
+    let verdict = show::show(&folder.into(), view, printer)?;
     // A case that does not fit its RAM or its time is an answer, not a failure: the verdict knows.
     Ok(if ended == Ended::Interrupted { Exit::Interrupted } else { verdict })
 }

@@ -1,10 +1,9 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
-use super::prepare::{Prepared, check_space, check_threads, prepare, refused, tell};
+use super::prepare::{Prepared, prepare, tell};
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::{check_tiers, check_volumes};
 use kvdyno_host::{Place, Root};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -13,28 +12,31 @@ use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
-/// Prints the cases, the time, the bytes and the space; refuses if the space is not there.
-pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let root = Root::system();
-    let prepared = prepare(&args.suite, Path::new("runs"), &root)?;
+pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    only(&prepare(&args.suite, Path::new("runs"))?, args.json, printer)
+}
+
+/// Says what would be done, and then whether a run would be refused here: the plan is told all the
+/// same, as another machine may have what this one lacks.
+pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(place) = &prepared.place {
         // As a run would; whether there is room is said last.
-        Place::examine(&root, place, 0, None).map_err(|error| refused(&error))?;
+        Place::examine(&Root::system(), place, 0, None)?;
     }
-    if args.json {
+    if json {
         printer.json(&prepared.plan)?;
     } else {
-        show(&prepared, printer);
+        show(prepared, printer);
     }
-    check_space(&prepared)?;
-    check_threads(&root, &prepared.plan)?;
-    check_volumes(&prepared.plan).map_err(|error| would_be_refused(&error))?;
-    check_tiers(&root, &prepared.plan).map_err(|error| would_be_refused(&error))?;
+    prepared.check().map_err(|Complaint { message, hint }| {
+        let message = format!("a run would be refused: {message}");
+        Complaint { message, hint }
+    })?;
     Ok(Exit::Ok)
 }
 
-/// What would be done: outline, cases, and what the estimate rests on.
-pub(super) fn show(prepared: &Prepared, printer: &Printer) {
+/// Outline, cases, and what the estimate rests on.
+fn show(prepared: &Prepared, printer: &Printer) {
     printer.heading(&prepared.plan.title);
     tell(prepared, |text| printer.data(text), |text| printer.warning(text));
     printer.data(&table(&prepared.plan));
@@ -42,11 +44,6 @@ pub(super) fn show(prepared: &Prepared, printer: &Printer) {
     let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
     let assumptions = assumptions.join("\n  - ");
     printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
-}
-
-/// What this machine lacks: the plan is told all the same, as another one may have it.
-fn would_be_refused(error: &impl std::fmt::Display) -> Complaint {
-    Complaint::usage(format!("a run would be refused: {error}"))
 }
 
 fn table(plan: &Plan) -> String {

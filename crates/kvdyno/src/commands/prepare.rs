@@ -1,14 +1,15 @@
 //! What `run` and `plan` begin with: a suite's text, the workers it needs, the place's room, and
 //! from these the plan. Nothing is touched.
 
-use crate::cli::{NamedArgs, PlaceArgs, SuiteArgs};
+use crate::cli::{PlaceArgs, SuiteArgs};
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
+use crate::runner::{check_tiers, check_volumes};
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{PlaceError, Root, Volume, place};
+use kvdyno_host::{Root, Volume, place};
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
@@ -19,94 +20,101 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// A suite that is ready to be run.
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// Its text, as it was read.
-    pub text: String,
+    pub(crate) text: String,
     /// What it comes to here.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// The directory its databases are to lie in, where it names one.
-    pub place: Option<PathBuf>,
+    pub(crate) place: Option<PathBuf>,
     /// For each engine and library, and the null engine's where it was found.
-    pub workers: Workers,
-    /// Free on the place's volume.
-    pub free_bytes: u64,
-    /// Where the databases are to lie, in words: path, filesystem, device.
-    pub lies_on: String,
+    pub(crate) workers: Workers,
+    /// What the databases are to lie on.
+    pub(crate) volume: Volume,
+    /// Where, in words: path, filesystem, device.
+    pub(crate) lies_on: String,
     /// This machine, with what lies under the place.
-    pub host: Host,
+    pub(crate) host: Host,
     /// What may be done to the place where it is a block device.
-    pub consent: Consent,
+    pub(crate) consent: Consent,
     /// Block devices whose data may be lost, for volumes.
-    pub given_up: Vec<PathBuf>,
-    /// What the run is called.
-    pub named: NamedArgs,
+    pub(crate) destroy_allowed: Vec<PathBuf>,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
 /// directory; it need not exist.
-pub fn prepare(args: &SuiteArgs, default_place: &Path, root: &Root) -> anyhow::Result<Prepared> {
+pub(crate) fn prepare(args: &SuiteArgs, default_place: &Path) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
-    prepare_text(&file, text, args, default_place, root)
+    prepare_text(&file, text, args.overrides()?, &args.bend.at, default_place)
 }
 
 /// The same for a suite whose text is at hand; `file` is what mistakes call it.
-pub fn prepare_text(
+pub(crate) fn prepare_text(
     file: &str,
     text: String,
-    args: &SuiteArgs,
+    overrides: Overrides,
+    at: &PlaceArgs,
     default_place: &Path,
-    root: &Root,
 ) -> anyhow::Result<Prepared> {
-    let suite = Suite::parse(file, &text, &overrides(args)?)?;
-    let (engines, mut workers) = look_for(suite.wanted())?;
-    let place = suite.place().map(Path::to_owned);
-    let at = place.as_deref().unwrap_or(default_place);
-    let (volume, host) = look(at, root)?;
-    if let Some(place) = &place {
-        check_exists(place, args.at.create_place, &volume)?;
-    }
-    let sizing = SizingHost {
-        memory_bytes: host.machine.memory_bytes,
-        memory_available_bytes: host.machine.memory_available_bytes,
-        free_bytes: volume.free_bytes,
-        cpus: host.machine.cpus,
-        device: raw::is_device(at),
-    };
-    let plan = kvdyno_suite::expand(&suite, &engines, &sizing)?;
-    add_null(&mut workers)?;
-    let lies_on = lies_on(at, &volume);
-    let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    let (given_up, named) = (Vec::new(), NamedArgs::default());
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up, named })
+    let installed = workers::find_all().into_keys().collect();
+    let overrides = Overrides { place: at.place.clone(), installed, ..overrides };
+    let suite = Suite::parse(file, &text, &overrides)?;
+    let (engines, workers) = look_for(suite.wanted())?;
+    let at = PlaceArgs { place: suite.place().map(Path::to_owned), ..at.clone() };
+    prepared(text, workers, at, default_place, |volume, host, at| {
+        let sizing = SizingHost {
+            memory_bytes: host.machine.memory_bytes,
+            memory_available_bytes: host.machine.memory_available_bytes,
+            free_bytes: volume.free_bytes,
+            cpus: host.machine.cpus,
+            device: raw::is_device(at),
+        };
+        Ok(kvdyno_suite::expand(&suite, &engines, &sizing)?)
+    })
 }
 
-/// The same for a plan that is there already, with its suite's text: nothing is sized anew.
-pub fn prepare_plan(
+/// Looks at the place and the machine; `plan` is what is to be done there.
+pub(crate) fn prepared(
     text: String,
-    plan: Plan,
     mut workers: Workers,
     PlaceArgs { place, create_place }: PlaceArgs,
     default_place: &Path,
-    root: &Root,
+    plan: impl FnOnce(&Volume, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
+    let root = Root::system();
     let at = place.as_deref().unwrap_or(default_place);
-    let (volume, host) = look(at, root)?;
+    let volume = Volume::at(&root, at)
+        .with_context(|| format!("failed to look at the place {}", at.display()))?;
+    place::check_keeps_files(at, &volume)?;
+    let host = machine::read(&root, at);
     if let Some(place) = &place {
         check_exists(place, create_place, &volume)?;
     }
+    let plan = plan(&volume, &host, at)?;
     add_null(&mut workers)?;
     let lies_on = lies_on(at, &volume);
-    let (free_bytes, consent) = (volume.free_bytes, Consent::None);
-    let (given_up, named) = (Vec::new(), NamedArgs::default());
-    Ok(Prepared { text, plan, place, workers, free_bytes, lies_on, host, consent, given_up, named })
+    let (consent, destroy_allowed) = (Consent::None, Vec::new());
+    Ok(Prepared { text, plan, place, workers, volume, lies_on, host, consent, destroy_allowed })
 }
 
-/// What the databases would lie on, and the machine.
-fn look(at: &Path, root: &Root) -> anyhow::Result<(Volume, Host)> {
-    let volume = Volume::at(root, at)
-        .with_context(|| format!("failed to look at the place {}", at.display()))?;
-    place::check_keeps_files(at, &volume).map_err(|error| refused(&error))?;
-    Ok((volume, machine::read(root, at)))
+impl Prepared {
+    /// Refuses what cannot be done here, before anything is touched.
+    pub(crate) fn check(&self) -> Result<(), Complaint> {
+        // On a device there is no filesystem to leave room on; the plan is sized by it.
+        if !self.place.as_deref().is_some_and(raw::is_device) {
+            kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
+                Complaint::usage(error.to_string()).hint(error.hints().join("; "))
+            })?;
+        }
+        check_machine(&Root::system(), &self.plan)
+    }
+}
+
+/// Refuses a plan of which this machine lacks something.
+pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+    check_threads(root, plan)?;
+    check_volumes(plan)?;
+    check_tiers(root, plan)
 }
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
@@ -117,15 +125,13 @@ fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Compl
     if create || !not_there() {
         return Ok(());
     }
-    let device = match &volume.device {
-        Ok(device) => format!(", {}", device.name),
-        Err(_) => String::new(),
-    };
-    let under = volume.directory.display();
+    let device = volume.device.as_ref().map(|device| format!(", {}", device.name));
     let message = format!(
-        "{} does not exist; made now, it would lie in {under} ({}{device})",
+        "{} does not exist; made now, it would lie in {} ({}{})",
         place.display(),
-        volume.kind()
+        volume.directory.display(),
+        volume.kind(),
+        device.unwrap_or_default()
     );
     Err(Complaint::usage(message).hint(
         "`--create-place` makes it; `findmnt` says whether the drive that is meant is mounted",
@@ -149,12 +155,9 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
         // No worker of this name: the report names those that could have been meant.
         let Ok(path) = workers::find(&wanted.engine) else { continue };
         let found = libraries::choose(path, &wanted)?.map(|identity| {
-            let found = Found {
-                description: identity.description.clone(),
-                library: identity.library.clone(),
-            };
+            let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&wanted.engine, identity);
-            found
+            Found { description, library }
         });
         engines.asked.insert(wanted, found);
     }
@@ -164,25 +167,17 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
 fn lies_on(place: &Path, volume: &Volume) -> String {
-    let device = match &volume.device {
-        Ok(device) => device.name.clone(),
-        Err(reason) => reason.clone(),
-    };
+    let device = volume.device.as_ref().map_or_else(String::as_str, |device| &device.name);
     let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let free = units::bytes(volume.free_bytes);
     format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
-}
-
-/// A place is named by the user: what is wrong with it is theirs to put right.
-pub fn refused(error: &PlaceError) -> Complaint {
-    Complaint::usage(error.to_string())
 }
 
 /// Records below this are in nobody's way.
 const LARGE_RECORD: u64 = 64 << 20;
 
 /// Says what a plan does and needs, and what will probably not work out.
-pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
+pub(crate) fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
     let plan = &prepared.plan;
     say(&outline(plan));
     say(&format!("  place {}", prepared.lies_on));
@@ -201,7 +196,7 @@ pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
 
 /// That the RAM limit of a plan cannot be held on this machine, and what that comes to. To be said
 /// before hours are spent on figures of memory.
-pub fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
+pub(crate) fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
     let limit = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min()?;
     if host.ram_limit.available {
         return None;
@@ -241,7 +236,7 @@ const MAPS_USUAL: u64 = 65_530;
 
 /// Refuses a plan with more threads in a worker than this machine lets a process have: it would be
 /// aborted in the middle of its case.
-pub fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     let maps = root.number::<u64>("/proc/sys/vm/max_map_count").unwrap_or(MAPS_USUAL);
     let system = root.number::<u64>("/proc/sys/kernel/threads-max").unwrap_or(u64::MAX);
     let most = (maps / MAPS_PER_THREAD).min(system / 2);
@@ -250,47 +245,32 @@ pub fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     if threads(case) <= most {
         return Ok(());
     }
-    let message = format!(
-        "{} asks for {} threads in one process, and this machine lets one have about {most} \
-         (vm.max_map_count is {maps})",
-        case.id,
-        units::grouped(threads(case))
-    );
-    let hint = "fewer threads; or `sysctl vm.max_map_count=1000000`";
-    Err(Complaint::usage(message).hint(hint))
-}
-
-/// Refuses a plan that the volume has no room for.
-pub fn check_space(prepared: &Prepared) -> Result<(), Complaint> {
-    if prepared.place.as_deref().is_some_and(raw::is_device) {
-        // There is no filesystem to leave room on; the plan is sized by the device.
-        return Ok(());
-    }
-    kvdyno_suite::check_space(&prepared.plan, prepared.free_bytes)
-        .map_err(|error| Complaint::usage(error.to_string()).hint(error.hints().join("; ")))
+    let (id, threads) = (&case.id, units::grouped(threads(case)));
+    Err(Complaint::usage(format!(
+        "{id} asks for {threads} threads in one process, and this machine lets one have about \
+         {most} (vm.max_map_count is {maps})"
+    ))
+    .hint("fewer threads; or `sysctl vm.max_map_count=1000000`"))
 }
 
 /// A suite's file name and text: of a built-in one, or of a file.
-pub fn read(name: &str) -> anyhow::Result<(String, String)> {
+pub(crate) fn read(name: &str) -> Result<(String, String), Complaint> {
     if let Some((_, text)) = kvdyno_suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
-    match read_suite(Path::new(name)) {
-        Ok(text) => Ok((name.to_owned(), text)),
-        Err(error) => {
-            let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
-            let hint =
-                format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
-            let message = match kvdyno_suite::closest(name, &names) {
-                _ if error.kind() != ErrorKind::NotFound => {
-                    format!("failed to read the suite `{name}`: {error}")
-                }
-                Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
-                None => format!("there is no suite and no file `{name}`"),
-            };
-            Err(Complaint::usage(message).hint(hint).into())
-        }
-    }
+    let text = read_suite(Path::new(name)).map_err(|error| {
+        let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
+        let hint = format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
+        let message = match kvdyno_suite::closest(name, &names) {
+            _ if error.kind() != ErrorKind::NotFound => {
+                format!("failed to read the suite `{name}`: {error}")
+            }
+            Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
+            None => format!("there is no suite and no file `{name}`"),
+        };
+        Complaint::usage(message).hint(hint)
+    })?;
+    Ok((name.to_owned(), text))
 }
 
 /// A suite has some KiB; a list of a thousand engines has less than this.
@@ -310,19 +290,4 @@ fn read_suite(path: &Path) -> std::io::Result<String> {
         return Err(Error::other("it is larger than 4 MiB, and no suite is"));
     }
     Ok(text)
-}
-
-fn overrides(args: &SuiteArgs) -> anyhow::Result<Overrides> {
-    let scale = args.scale.as_deref().map(units::parse_ratio).transpose();
-    Ok(Overrides {
-        set: args.set.clone(),
-        threads: args.threads.clone(),
-        trials: args.trials,
-        place: args.at.place.clone(),
-        engines: args.engines.clone(),
-        installed: workers::find_all().into_keys().collect(),
-        duration: args.duration.clone(),
-        no_ram_limit: args.no_ram_limit,
-        scale: scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?,
-    })
 }

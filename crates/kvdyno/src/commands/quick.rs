@@ -2,18 +2,17 @@
 
 mod text;
 
-use super::finish::{self, Shown};
-use super::prepare::{Prepared, check_space, prepare_text};
+use super::prepare::{Prepared, prepare_text};
 use super::{plan, run};
-use crate::cli::{QuickArgs, SuiteArgs};
+use crate::cli::QuickArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::workers;
 use anyhow::Context as _;
-use kvdyno_host::Root;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::write_atomic;
 use kvdyno_record::units;
+use kvdyno_suite::Overrides;
 use std::path::Path;
 use text::Beside;
 
@@ -23,8 +22,13 @@ const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 /// Under a smaller RAM limit that nobody asked for engines would only fail.
 const LIMIT_LEAST: u64 = 64 << 20;
 
-/// Answers a question.
-pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if !args.set.is_empty() {
+        let what = "--set changes a suite's values, and a question is not a suite yet";
+        let hint =
+            "`--save-suite mine.toml --plan` writes it; then `kvdyno run mine.toml --set ...`";
+        return Err(Complaint::usage(what).hint(hint).into());
+    }
     let engines = engines(args)?;
     let found = |name: &str| !engines.iter().any(|e| e == name) && workers::find(name).is_ok();
     let beside = Beside { null: found("null"), drive: found("drive") };
@@ -56,24 +60,19 @@ pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
         save(path, &text, printer)?;
     }
     if args.plan {
-        plan::show(&prepared, printer);
-        check_space(&prepared)?;
-        return Ok(Exit::Ok);
+        return plan::only(&prepared, args.view.json, printer);
     }
-    prepared.named.clone_from(&args.named);
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-    let shown = Shown { json: args.json, view: args.view.clone() };
-    finish::show(&folder, ended, &shown, printer)
+    run::to_tables(&prepared, &args.keep, &args.view, printer)
 }
 
 /// What the text comes to here.
 fn prepared(args: &QuickArgs, text: &str) -> anyhow::Result<Prepared> {
-    let suite = SuiteArgs { at: args.at.clone(), ..SuiteArgs::default() };
     let file = match &args.save_suite {
         Some(path) => path.display().to_string(),
         None => "the suite that `kvdyno quick` wrote".to_owned(),
     };
-    prepare_text(&file, text.to_owned(), &suite, &args.runs.runs, &Root::system())
+    let runs = &args.keep.runs.runs;
+    prepare_text(&file, text.to_owned(), Overrides::default(), &args.at, runs)
 }
 
 /// Those typed; else the usual ones that are here.

@@ -12,11 +12,9 @@ use kvdyno_render::page::{PageData, TEMPLATE, html};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Writes the page.
-pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
-    let data = PageData::read(&folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    let data = PageData::read(&folder).with_context(runs::unread(&folder))?;
     let path = args.output.clone().unwrap_or_else(|| beside(folder.named()));
     write(&data, &path, printer)?;
     runs::warn_if_altered(&data.summary, printer);

@@ -1,30 +1,28 @@
 //! `kvdyno resume`: finishes a run that was interrupted or whose workers were killed.
 
-use super::finish::{self, AtWork, Shown};
-use super::prepare::{add_null, limit_not_held, refused};
-use super::run::{look_first, no_tier, no_volume};
-use super::{runs, search};
+use super::prepare::{add_null, check_machine, limit_not_held};
+use super::run::look_first;
+use super::{finish, runs, search};
 use crate::cli::ResumeArgs;
 use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{Databases, Interrupt, Tiers, Volumes};
+use crate::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::place::left_by;
-use kvdyno_host::{Place, Root, meter, raw};
+use kvdyno_host::{Place, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Goes on with a run.
-pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
         let message = format!("{} is a bundle, and stays as it is", folder.named().display());
@@ -38,19 +36,16 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let plan = folder.plan()?;
     check_secrets(&plan)?;
     let root = Root::system();
+    check_machine(&root, &plan)?;
     let mut run = folder.run()?;
     let interrupt = Interrupt::listen()?;
-    let left_behind = left_by(Path::new(&run.place), &run.id);
-    let place = Place::examine(&root, Path::new(&run.place), 0, Some(&run.id))
-        .map_err(|error| refused(&error))?;
-    let claim = place.claim(&run.id).map_err(|error| refused(&error))?;
-    let alone = runs::take(&folder)?;
-    let given_up = &args.destroy_data_on;
     let place = Path::new(&run.place);
-    let images = if raw::is_device(place) { &folder.path } else { place };
-    let tiers = Tiers::take(&root, &plan, images, given_up).map_err(|error| no_tier(&error))?;
-    let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, given_up)
-        .map_err(|error| no_volume(&error))?;
+    let left_behind = left_by(place, &run.id);
+    let claim = Place::examine(&root, place, 0, Some(&run.id))?.claim(&run.id)?;
+    let lock = runs::take(&folder)?;
+    let destroy_allowed = &args.destroy_data_on;
+    let tiers = Tiers::take(&root, &plan, images(place, &folder.path), destroy_allowed)?;
+    let volumes = Volumes::take(&root, claim, &plan, &folder.path, &run.id, destroy_allowed)?;
     let workers = workers_of(&folder, printer)?;
     run.resumed_unix_ns.push(meter::unix_ns());
     run.ended_unix_ns = None;
@@ -68,15 +63,13 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let shown = Shown { json: args.json, view: args.view.clone() };
-    let databases = Databases::default();
-    let work = AtWork { folder, tiers, volumes, workers, interrupt, alone, databases };
+    let taken = (tiers, volumes);
+    let env = RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt);
     if plan.search.is_some() {
-        return search::resume(work, plan, args.json, printer);
+        return search::resume(env, plan, args.view.json, printer);
     }
-    let folder = work.folder.clone();
-    let ended = work.run(&plan, printer)?;
-    finish::show(&folder, ended, &shown, printer)
+    let (folder, ended) = finish::run(env, &plan, printer)?;
+    finish::show(folder, ended, &args.view, printer)
 }
 
 /// What a resumed run is going to do, in lines.
@@ -114,29 +107,15 @@ pub(super) fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.
 pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
-    for case in &plan.cases {
-        for (name, value) in &case.options.values {
-            if matches!(value, Value::Text(text) if is_struck_out(text)) {
-                let engine = &case.engine;
-                let what = format!("option `{name}` of {engine} held a password");
-                return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
-                    .hint("run the suite again with `kvdyno run`"));
-            }
+    let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
+    for Case { engine, options, .. } in &plan.cases {
+        if let Some((name, _)) = options.values.iter().find(|(_, value)| struck_out(value)) {
+            let what = format!("option `{name}` of {engine} held a password");
+            return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
+                .hint("run the suite again with `kvdyno run`"));
         }
     }
     Ok(())
-}
-
-/// A library that the run began with, and that is another one now or is gone: figures of two would
-/// stand under one name.
-fn gone(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<libraries::Changed>() {
-        Ok(changed) => {
-            let hint = "put it back, or begin a new run with `kvdyno run`";
-            Complaint::usage(changed.to_string()).hint(hint).into()
-        }
-        Err(error) => error,
-    }
 }
 
 /// A worker for each engine of the plan. One that differs from the one the run began with is used,
@@ -147,7 +126,7 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
         if found.of(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
-            found.add(&case.engine, libraries::again(path, case.library).map_err(gone)?);
+            found.add(&case.engine, libraries::again(path, case.library)?);
         }
     }
     let mut told = BTreeSet::new();

@@ -1,128 +1,95 @@
-//! `kvdyno run`: a suite from its text to its tables.
+//! `kvdyno run`: a suite from its text to its tables: prepare, check once, take what is needed,
+//! run, finish, show. The other commands that measure join this line where they differ no more.
 
-use super::finish::{self, AtWork, Shown};
-use super::prepare::{Prepared, check_space, check_threads, prepare, refused, tell};
+use super::finish;
+use super::prepare::{Prepared, prepare, tell};
 use super::{plan, runs};
-use crate::cli::{PlanArgs, RunArgs};
-use crate::exit::Complaint;
+use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{
-    Databases, Ended, Interrupt, TierError, Tiers, VolumeError, Volumes, check_tiers,
-    check_volumes, harness_ns_per_op,
-};
+use crate::runner::{Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images};
 use crate::steps::passed;
 use anyhow::Context as _;
 use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
-use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RunFolder, write_atomic};
+use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::redact::{redact, without_secrets};
 use kvdyno_record::run::RunRecord;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Runs a suite.
-pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
     if args.plan {
-        return plan::run(&PlanArgs { suite: args.suite.clone(), json: args.json }, printer);
+        return plan::only(&prepared, args.view.json, printer);
     }
-    let mut prepared = prepare(&args.suite, &args.runs.runs, &Root::system())?;
-    prepared.given_up.clone_from(&args.destroy_data_on);
-    prepared.named.clone_from(&args.named);
-    let (folder, ended) = keep(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-    let shown = Shown { json: args.json, view: args.view.clone() };
-    finish::show(&folder, ended, &shown, printer)
+    prepared.destroy_allowed.clone_from(&args.destroy_data_on);
+    to_tables(&prepared, &args.keep, &args.view, printer)
 }
 
-/// Runs what is prepared into a new folder below `runs`, as far as it comes.
-pub(super) fn keep(
+/// Runs what is prepared, and shows it.
+pub(super) fn to_tables(
     prepared: &Prepared,
-    runs: &Path,
-    block_io: Watch,
+    keep: &KeepArgs,
+    view: &ViewArgs,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let (folder, ended) = kept(prepared, keep, printer)?;
+    finish::show(folder, ended, view, printer)
+}
+
+/// Runs what is prepared into a new folder, as far as it comes.
+pub(super) fn kept(
+    prepared: &Prepared,
+    keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
-    check(prepared)?;
+    prepared.check()?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
-    let work = start(prepared, runs, block_io, printer)?;
-    let folder = work.folder.clone();
     // The plan as it is: the filed one has its secrets struck out.
-    let ended = work.run(&prepared.plan, printer)?;
-    Ok((folder, ended))
+    finish::run(start(prepared, keep, printer)?, &prepared.plan, printer)
 }
 
-/// Takes the place, makes the run's folder below `runs`, and files what is known beforehand.
+/// Takes the place, makes the run's folder, and files what is known beforehand.
 pub(super) fn start(
     prepared: &Prepared,
-    runs: &Path,
-    block_io: Watch,
+    keep: &KeepArgs,
     printer: &Printer,
-) -> anyhow::Result<AtWork> {
-    let root = Root::system();
-    check(prepared)?;
-    let given_up = &prepared.given_up;
-    let id = run_id(&prepared.plan.suite);
+) -> anyhow::Result<RunEnvironment> {
+    let Prepared { plan, destroy_allowed, .. } = prepared;
+    let (root, runs) = (Root::system(), &keep.runs.runs);
+    let id = run_id(&plan.suite);
     let path = runs.join(&id);
     let place = prepared.place.clone().unwrap_or_else(|| path.join("volume"));
-    let images = if raw::is_device(&place) { runs } else { &place };
-    let tiers = Tiers::take(&root, &prepared.plan, images, given_up);
-    let tiers = tiers.map_err(|error| no_tier(&error))?;
+    let tiers = Tiers::take(&root, plan, images(&place, runs), destroy_allowed)?;
     let interrupt = Interrupt::listen()?;
-    let first_record = record(prepared, &id, &place, &root, block_io);
+    let mut run = record(&plan.suite, &id, &keep.named, &place, prepared.host.clone());
+    run.block_io = keep.io.watch();
     // A place that cannot be had is refused before a run is begun.
-    let (folder, alone, claim) = if raw::is_device(&place) {
-        let claim = Claim::device(&root, &place, &prepared.consent, None).map_err(|e| refused(&e))?;
-        let (folder, alone) = create(&path, runs, prepared, &first_record)?;
-        (folder, alone, claim)
+    let (folder, lock, claim) = if raw::is_device(&place) {
+        let claim = Claim::device(&root, &place, &prepared.consent, None)?;
+        let (folder, lock) = create(&path, runs, prepared, &run)?;
+        (folder, lock, claim)
     } else {
-        let needed_bytes = prepared.plan.estimate.space_bytes;
-        let place =
-            Place::examine(&root, &place, needed_bytes, None).map_err(|error| refused(&error))?;
-        let (folder, alone) = create(&path, runs, prepared, &first_record)?;
-        let claim = place.claim(&id).map_err(|error| {
-            give_up(&folder);
-            refused(&error)
-        })?;
-        (folder, alone, claim)
+        let place = Place::examine(&root, &place, plan.estimate.space_bytes, None)?;
+        let (folder, lock) = create(&path, runs, prepared, &run)?;
+        let claim = place.claim(&id).inspect_err(|_| remove(&folder))?;
+        (folder, lock, claim)
     };
-    let volumes = Volumes::take(&root, claim, &prepared.plan, &folder.path, &id, given_up)
-        .map_err(|error| {
-            give_up(&folder);
-            no_volume(&error)
-        })?;
+    let volumes = Volumes::take(&root, claim, plan, &folder.path, &id, destroy_allowed)
+        .inspect_err(|_| remove(&folder))?;
     volumes.warnings().for_each(|warning| printer.warning(warning));
     passed("claimed");
-    let mut run = RunRecord {
-        place: volumes.place().display().to_string(),
-        host_before: machine::read(&root, volumes.place()),
-        ..first_record
-    };
+    run.place = volumes.place().display().to_string();
+    run.host_before = machine::read(&root, volumes.place());
     folder.write_run(&run)?;
-    look_first(&folder, &mut run, &prepared.plan, prepared.workers.plain("null"), &root, printer)?;
+    look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    let (workers, databases) = (prepared.workers.clone(), Databases::default());
-    Ok(AtWork { folder, tiers, volumes, workers, interrupt, alone, databases })
-}
-
-/// Refuses what cannot be done here, before anything is touched.
-pub(super) fn check(prepared: &Prepared) -> anyhow::Result<()> {
-    check_space(prepared)?;
-    check_threads(&Root::system(), &prepared.plan)?;
-    check_volumes(&prepared.plan).map_err(|error| no_volume(&error))?;
-    check_tiers(&Root::system(), &prepared.plan).map_err(|error| no_tier(&error))?;
-    Ok(())
-}
-
-/// Volumes are named by the user, as places are.
-pub(super) fn no_volume(error: &VolumeError) -> Complaint {
-    Complaint::usage(error.to_string())
-}
-
-/// So are memory tiers.
-pub(super) fn no_tier(error: &TierError) -> Complaint {
-    Complaint::usage(error.to_string())
+    let (taken, workers) = ((tiers, volumes), prepared.workers.clone());
+    Ok(RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt))
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.
@@ -148,25 +115,18 @@ fn create(
     let hidden = path.with_file_name(format!(".{}", record.id));
     let folder = RunFolder::create(hidden).context("failed to make the run's folder")?;
     passed("folder");
-    let filed = file(&folder, &path, prepared, record);
-    filed.inspect_err(|_| give_up(&folder))
-}
-
-fn file(
-    folder: &RunFolder,
-    path: &Path,
-    prepared: &Prepared,
-    record: &RunRecord,
-) -> anyhow::Result<(RunFolder, File)> {
-    let alone = runs::take(folder)?;
-    write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
-    folder.write_plan(&without_secrets(&prepared.plan)?)?;
-    folder.write_run(record)?;
-    passed("filed");
-    std::fs::rename(&folder.path, path)
-        .with_context(|| format!("failed to make the run's folder {}", path.display()))?;
-    passed("named");
-    Ok((RunFolder::open(path.to_owned())?, alone))
+    let filed = || -> anyhow::Result<(RunFolder, File)> {
+        let lock = runs::take(&folder)?;
+        write_atomic(&folder.path.join("suite.toml"), redact(&prepared.text).as_bytes())?;
+        folder.write_plan(&without_secrets(&prepared.plan)?)?;
+        folder.write_run(record)?;
+        passed("filed");
+        std::fs::rename(&folder.path, &path)
+            .with_context(|| format!("failed to make the run's folder {}", path.display()))?;
+        passed("named");
+        Ok((RunFolder::open(path)?, lock))
+    };
+    filed().inspect_err(|_| remove(&folder))
 }
 
 /// Takes away what a program that was killed while it made a run's folder left of it.
@@ -176,37 +136,41 @@ fn sweep(runs: &Path) {
         let ours = name.starts_with(".2") && name.contains("Z_");
         let folder = RunFolder { path: entry.path() };
         if ours && folder.host().is_dir() && !runs::is_at_work(&folder) {
-            let _ = std::fs::remove_dir_all(&folder.path);
+            remove(&folder);
         }
     }
 }
 
 /// Takes back a folder that holds nothing but what [`create`] put into it.
-fn give_up(folder: &RunFolder) {
+fn remove(folder: &RunFolder) {
     let _ = std::fs::remove_dir_all(&folder.path);
 }
 
 /// What is known of a run before it begins.
-fn record(prepared: &Prepared, id: &str, place: &Path, root: &Root, block_io: Watch) -> RunRecord {
+pub(super) fn record(
+    suite: &str,
+    id: &str,
+    named: &NamedArgs,
+    place: &Path,
+    host_before: Host,
+) -> RunRecord {
+    let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     RunRecord {
         format: kvdyno_record::FORMAT.to_owned(),
         id: id.to_owned(),
-        suite: prepared.plan.suite.clone(),
-        name: prepared.named.name.clone(),
-        note: prepared.named.note.clone(),
+        suite: suite.to_owned(),
+        name: named.name.clone(),
+        note: named.note.clone(),
         program: kvdyno_record::VERSION.to_owned(),
         command: std::env::args().map(|word| redact(&word)).collect(),
         started_unix_ns: meter::unix_ns(),
         ended_unix_ns: None,
         resumed_unix_ns: Vec::new(),
-        place: std::path::absolute(place)
-            .unwrap_or_else(|_| place.to_owned())
-            .display()
-            .to_string(),
-        host_before: machine::read(root, place),
+        place: place.display().to_string(),
+        host_before,
         host_after: None,
         harness_ns_per_op: None,
-        block_io,
+        block_io: kvdyno_record::blockio::Watch::Off,
         hiccups: None,
     }
 }

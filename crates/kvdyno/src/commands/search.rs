@@ -8,13 +8,12 @@
 
 mod points;
 
-use super::finish::AtWork;
-use super::prepare::{self, Prepared, check_space, limit_not_held};
-use super::run;
+use super::prepare::{self, Prepared, limit_not_held};
+use super::{finish, run, runs};
 use crate::cli::{PlaceArgs, SearchArgs};
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::Ended;
+use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::findings::Severity;
@@ -45,7 +44,7 @@ pub(super) struct Query<'a> {
     /// The suite as it stands, for its data and its roles.
     pub(super) plan: Plan,
     /// The last measured phase.
-    pub(super) phase: String,
+    phase: String,
 }
 
 impl<'a> Query<'a> {
@@ -69,7 +68,7 @@ impl<'a> Query<'a> {
             making,
             trials: args.trials,
             at: args.at.clone(),
-            runs: args.runs.runs.clone(),
+            runs: args.keep.runs.runs.clone(),
         };
         let plan = maker.settle()?;
         let (phase, drive) = last_measured(&plan)?;
@@ -79,7 +78,6 @@ impl<'a> Query<'a> {
         Ok(Self { args, target, within, budget, maker, plan, phase })
     }
 
-    /// The range as typed.
     pub(super) fn between(
         &self,
         parse: impl Fn(&str) -> Result<u64, units::UnitError>,
@@ -97,19 +95,20 @@ impl<'a> Query<'a> {
         Ok(Some(Between { low, high }))
     }
 
-    /// The roles of the phase that is judged.
-    pub(super) fn roles(&self) -> anyhow::Result<Vec<String>> {
-        let (_, drive) = last_measured(&self.plan)?;
-        Ok(drive.roles.iter().map(|role| role.name.clone()).collect())
+    /// The role whose rate is searched: the one of this name, or the first of the phase that is
+    /// judged. Refuses a target that says how much it does.
+    pub(super) fn role(&self, typed: Option<&str>) -> Result<String, Complaint> {
+        let (phase, drive) = last_measured(&self.plan)?;
+        let names: Vec<&str> = drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let role = names.iter().find(|name| typed.is_none_or(|typed| typed == **name));
+        let role = role.ok_or_else(|| {
+            let what = format!("--role {}: no such role", typed.unwrap_or_default());
+            Complaint::usage(what).hint(format!("roles of `{phase}`: {}", names.join(", ")))
+        })?;
+        self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?;
+        Ok((*role).to_owned())
     }
 
-    /// Refuses a target that says how much a role does whose rate is searched.
-    pub(super) fn check_offered(&self, role: &str) -> anyhow::Result<()> {
-        let (_, drive) = last_measured(&self.plan)?;
-        Ok(self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?)
-    }
-
-    /// Searches.
     pub(super) fn run(
         self,
         axis: Axis,
@@ -126,38 +125,36 @@ impl<'a> Query<'a> {
             trials: args.trials,
             making: maker.making.clone(),
         };
-        let first = first(&search)?;
+        let first = first(&search);
         let mut prepared = maker.point(&search, &plan, first)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
-        prepared.given_up.clone_from(&args.destroy_data_on);
-        prepared.named.clone_from(&args.named);
+        prepared.destroy_allowed.clone_from(&args.destroy_data_on);
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
         tell(&prepared, &search, printer);
+        prepared.check()?;
         if args.plan {
-            check_space(&prepared)?;
             return Ok(Exit::Ok);
         }
-        let work = run::start(&prepared, &args.runs.runs, args.io.watch(), printer)?;
-        let Prepared { plan, .. } = prepared;
-        Searching { work, plan, maker, budget }.finish(args.json, printer)
+        let env = run::start(&prepared, &args.keep, printer)?;
+        Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }
 
 /// Goes on with the search of a run.
 pub(super) fn resume(
-    work: AtWork,
+    env: RunEnvironment,
     plan: Plan,
     json: bool,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let search = plan.search.clone().context("the run is not a search")?;
     printer.note(&format!("then the search of `{}` goes on from its record", search.target));
-    let file = work.folder.path.join("suite.toml");
+    let file = env.folder.path.join("suite.toml");
     let text = std::fs::read_to_string(&file)
         .with_context(|| format!("failed to read {}", file.display()))?;
-    let place = work.volumes.place().to_owned();
+    let place = env.volumes.place().to_owned();
     let maker = Maker {
         file: file.display().to_string(),
         text,
@@ -167,7 +164,7 @@ pub(super) fn resume(
         // It was made for the run, and is removed when nobody is in it.
         at: PlaceArgs { place: Some(place), create_place: true },
     };
-    Searching { work, plan, maker, budget: None }.finish(json, printer)
+    Searching { env, plan, maker, budget: None }.finish(json, printer)
 }
 
 fn wrong_target(error: &search::TargetError) -> Complaint {
@@ -184,33 +181,38 @@ fn last_measured(plan: &Plan) -> Result<(&str, &Drive), Complaint> {
     measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
 }
 
-fn first(search: &Search) -> anyhow::Result<Next> {
-    Ok(match (&search.axis, search.between) {
-        (Axis::Rate { .. }, None) => Next::Fastest,
+/// Most RAM is tried first, and the lowest rate; without bounds of a rate as fast as it goes.
+fn first(search: &Search) -> Next {
+    match (&search.axis, search.between) {
+        (_, None) => Next::Fastest,
         (Axis::Rate { .. }, Some(between)) => Next::At(between.low),
         (Axis::Ram, Some(between)) => Next::At(between.high),
-        (Axis::Ram, None) => anyhow::bail!("a search of RAM needs bounds"),
-    })
+    }
 }
 
 /// A point is one setting: several cannot be held against a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
     let judged = plan.cases.iter().filter(|case| drive(case, search).is_some());
-    let mut keys: Vec<(&str, String)> = Vec::new();
+    let mut settings: Vec<(&str, String)> = Vec::new();
     for case in judged {
-        if keys.iter().all(|(key, _)| *key != case.key) {
+        if settings.iter().all(|(key, _)| *key != case.key) {
             let volume = case.volume.as_ref().map(|volume| format!(" on {}", volume.name));
             let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM {}", units::bytes(bytes)));
-            let (volume, ram) = (volume.unwrap_or_default(), ram.unwrap_or_default());
-            let (records, values) = (case.data.records, case.shape.value_bytes_mean);
-            let data = format!(" {} x {values} B", units::count(records));
-            keys.push((&case.key, format!("{}{data}{volume}{ram}", case.label)));
+            let words = format!(
+                "{} {} x {} B{}{}",
+                case.label,
+                units::count(case.data.records),
+                case.shape.value_bytes_mean,
+                volume.unwrap_or_default(),
+                ram.unwrap_or_default()
+            );
+            settings.push((&case.key, words));
         }
     }
-    if keys.len() < 2 {
+    if settings.len() < 2 {
         return Ok(());
     }
-    let settings: Vec<String> = keys.into_iter().map(|(_, words)| words).collect();
+    let settings: Vec<String> = settings.into_iter().map(|(_, words)| words).collect();
     let message =
         format!("the suite measures several settings, and a search one: {}", settings.join("; "));
     Err(Complaint::usage(message).hint(
@@ -287,9 +289,8 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
     }
 }
 
-/// A search at work.
 struct Searching {
-    work: AtWork,
+    env: RunEnvironment,
     plan: Plan,
     maker: Maker,
     /// No further point is begun that would end later.
@@ -299,10 +300,9 @@ struct Searching {
 impl Searching {
     /// Searches as far as it comes, and says what was found.
     fn finish(mut self, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-        self.work.begin(printer);
+        finish::begin(printer);
         let ended = self.points(printer);
-        let folder = self.work.folder.clone();
-        let ended = self.work.close(ended, printer)?;
+        let (folder, ended) = finish::close(self.env, ended, printer)?;
         show(&folder, ended, json, printer)
     }
 
@@ -314,20 +314,20 @@ impl Searching {
         let (mut left, trials) = (points_most(&search).saturating_sub(1), search.trials as usize);
         loop {
             let cases = self.plan.cases.len() + trials * left as usize;
-            let (whole, one) = expected_ns(&self.plan, &search, left, &self.work.workers);
+            let (whole, one) = expected_ns(&self.plan, &search, left, &self.env.workers);
             progress.expect(cases, Duration::from_nanos(whole));
             let point_begun = Instant::now();
-            let ended = self.work.cases(&self.plan, &progress)?;
+            let ended = self.env.cases(&self.plan, &progress)?;
             if asked.is_some() {
                 longest = longest.max(point_begun.elapsed());
             }
-            let answer = search::answer(&Evidence::read(&self.work.folder)?)?;
+            let answer = search::answer(&Evidence::read(&self.env.folder)?)?;
             let answer = answer.context("the target in plan.json cannot be understood")?;
             say_newest(&answer, &self.plan, printer);
             let Some(next) = answer.next.filter(|_| ended == Ended::Complete) else {
                 return Ok(ended);
             };
-            if self.work.interrupt.asked() {
+            if self.env.interrupt.asked() {
                 return Ok(Ended::Interrupted);
             }
             if asked == Some(next) {
@@ -344,8 +344,8 @@ impl Searching {
             let point = self.maker.point(&search, &self.plan, next)?;
             append(&mut self.plan, &point.plan, next);
             left = answer.left.saturating_sub(1);
-            self.plan.estimate = points::estimate(&self.plan, &self.work.workers);
-            self.work.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
+            self.plan.estimate = points::estimate(&self.plan, &self.env.workers);
+            self.env.folder.write_plan(&kvdyno_record::redact::without_secrets(&self.plan)?)?;
         }
     }
 }
@@ -370,8 +370,7 @@ struct Output<'a> {
 
 /// What was found, as `size` and `capacity` end, and how the program does.
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
-    let summary = Summary::read(folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    let summary = Summary::read(folder).with_context(runs::unread(folder))?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
     for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
         printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));

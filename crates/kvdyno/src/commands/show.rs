@@ -12,27 +12,30 @@ use kvdyno_host::place::left_by;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::text::one_line;
 use kvdyno_render::header;
-use kvdyno_render::screen::Line;
-use kvdyno_render::screen::{self, Ending};
+use kvdyno_render::screen::{self, Ending, Line};
 use kvdyno_render::tables::{self, Titled};
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::closest;
 use std::path::Path;
 
 /// The tables of a raw device.
 const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 
-/// Prints a run that is kept.
-pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    check_tables(&args.view)?;
-    let folder = runs::find(&args.name)?;
-    let summary = Summary::read(&folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
-    if args.json {
+pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    show(&runs::find(&args.name)?, &args.view, printer)
+}
+
+/// Prints a run that is at hand, and says how the program ends.
+pub(super) fn show(
+    folder: &runs::Found,
+    view: &ViewArgs,
+    printer: &Printer,
+) -> anyhow::Result<Exit> {
+    let summary = Summary::read(folder).with_context(runs::unread(folder))?;
+    if view.json {
         printer.json(&summary)?;
     } else {
-        print(&summary, &args.view, &ending(&folder), printer)?;
+        print(&summary, view, &ending(folder), printer)?;
         tell_left_behind(&summary, printer);
     }
     Ok(verdict(&summary))
@@ -54,17 +57,6 @@ fn ending(folder: &runs::Found) -> Ending {
     Ending { show: format!("kvdyno show{name}"), report }
 }
 
-/// A table that nobody has is a mistake before anything is run.
-pub(super) fn check_tables(view: &ViewArgs) -> Result<(), Complaint> {
-    let unknown = view.table.iter().find(|name| !tables::NAMES.contains(&name.as_str()));
-    let Some(name) = unknown else { return Ok(()) };
-    let what = format!("--table: there is no table `{name}`");
-    let near = closest(name, &tables::NAMES);
-    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    let hint = format!("{near}tables: {}", tables::NAMES.join(", "));
-    Err(Complaint::usage(what).hint(hint))
-}
-
 /// What a killed run left in its place: only the machine knows, not the record.
 fn tell_left_behind(summary: &Summary, printer: &Printer) {
     let run = &summary.run;
@@ -77,8 +69,8 @@ fn tell_left_behind(summary: &Summary, printer: &Printer) {
     printer.hint(&format!("`kvdyno resume {}` removes them and does what is left", run.id));
 }
 
-/// Prints a summary: its screen, or what `view` asks for. `kvdyno run` ends with this, too.
-pub fn print(
+/// Prints a summary: its screen, or what `view` asks for.
+fn print(
     summary: &Summary,
     view: &ViewArgs,
     ending: &Ending,
@@ -110,6 +102,9 @@ pub fn print(
         table(titled, printer);
     }
     if view.findings {
+        // The screen has room for some of its reasons; here is all of it.
+        let words = wrap(&one_line(&summary.confidence.words()), 11);
+        printer.marked(Tone::Strong, "confidence ", &words);
         findings(summary, printer);
     }
     Ok(())

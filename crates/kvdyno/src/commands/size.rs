@@ -1,7 +1,7 @@
 //! `kvdyno size`: the least memory with which an engine meets a target.
 
 use super::search::Query;
-use crate::cli::SizeArgs;
+use crate::cli::SearchArgs;
 use crate::exit::Complaint;
 use crate::machine;
 use crate::printer::Printer;
@@ -18,15 +18,14 @@ const LEAST_BYTES: u64 = 32 << 20;
 /// Bounds that nobody typed are whole ones.
 const GRAIN_BYTES: u64 = 16 << 20;
 
-/// Searches.
-pub fn run(args: &SizeArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let place = args.search.at.place.as_deref().unwrap_or(Path::new("."));
+pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let place = args.at.place.as_deref().unwrap_or(Path::new("."));
     let host = machine::read(&Root::system(), place);
     if !host.ram_limit.available {
         let why = format!("RAM cannot be limited here: {}", host.ram_limit.detail);
         return Err(Complaint::usage(why).hint("`kvdyno doctor` says what would help").into());
     }
-    let query = Query::new(&args.search)?;
+    let query = Query::new(args)?;
     let between = query.between(units::parse_bytes)?;
     let between = between.unwrap_or_else(|| bounds(&query.plan, &host));
     if between.high > host.machine.memory_available_bytes {

@@ -2,18 +2,12 @@
 //!
 //! It makes a suite of the two builds, has it run as any other, and asks `compare` for the rest.
 
-use super::compare::{self, Asked};
-use super::prepare::{self, Prepared, check_space, prepare_text};
-use super::{plan, run};
-use crate::cli::{SuiteArgs, VersusArgs};
+use super::{compare, pair, plan};
+use crate::cli::VersusArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use crate::runner::Ended;
-use anyhow::Context as _;
 use kvdyno_analysis::summary::verdict;
-use kvdyno_analysis::versus::{Record, Sides};
-use kvdyno_host::Root;
-use kvdyno_record::blockio::Watch;
+use kvdyno_analysis::versus::Sides;
 use kvdyno_record::exit::Exit;
 use toml::{Table, Value};
 
@@ -28,26 +22,22 @@ struct Build {
     label: String,
 }
 
-/// Runs both, and compares them.
-pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let builds = builds(args)?;
-    let asked = Asked::of(&args.asked)?;
-    let mut prepared = prepared(args, &builds)?;
+    let question = compare::question(&args.asked)?;
+    let what = format!("two builds of {}", args.engine);
+    let two = |own: &[Table]| with_builds(own, &args.engine, &builds);
+    let prepared = pair::prepared(&args.pair, "versus", &what, two)?;
     if args.plan {
-        plan::show(&prepared, printer);
-        check_space(&prepared)?;
-        return Ok(Exit::Ok);
+        return plan::only(&prepared, false, printer);
     }
-    prepared.named.clone_from(&args.named);
-    let (folder, ended) = run::keep(&prepared, &args.runs.runs, Watch::Off, printer)?;
-    if ended == Ended::Interrupted {
+    let Some((folder, record)) = pair::run(&prepared, &args.pair, printer)? else {
         return Ok(Exit::Interrupted);
-    }
-    let record = Record::read(&folder)
-        .with_context(|| format!("failed to read the run in `{}`", folder.path.display()))?;
+    };
     let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
-    let compared = compare::answer(&sides, asked, &args.runs.runs, printer)?;
+    let runs = &args.pair.keep.runs.runs;
+    let compared = compare::answer(&sides, question, &args.asked, runs, printer)?;
     // What failed goes before what little could be compared.
     let exit = match verdict(&record.summary) {
         Exit::EngineFailed => Exit::EngineFailed,
@@ -87,64 +77,26 @@ fn builds(args: &VersusArgs) -> Result<[Build; 2], Complaint> {
     Ok([base, new])
 }
 
-fn prepared(args: &VersusArgs, builds: &[Build; 2]) -> anyhow::Result<Prepared> {
-    let (file, text) = prepare::read(&args.suite)?;
-    let text = with_builds(&file, &text, &args.engine, builds)?;
-    let suite = SuiteArgs {
-        suite: args.suite.clone(),
-        set: args.set.clone(),
-        scale: args.scale.clone(),
-        trials: args.trials,
-        at: args.at.clone(),
-        no_ram_limit: args.no_ram_limit,
-        ..SuiteArgs::default()
-    };
-    let file = format!("{file} (its engines replaced by the two builds)");
-    prepare_text(&file, text, &suite, &args.runs.runs, &Root::system())
-}
-
-/// The suite with the two builds in place of its engines. Options and durability are those of the
-/// suite's own engine of that name, if it has one.
-fn with_builds(
-    file: &str,
-    text: &str,
-    engine: &str,
-    builds: &[Build; 2],
-) -> anyhow::Result<String> {
-    let mut suite: Table = text
-        .parse()
-        .map_err(|error: toml::de::Error| Complaint::usage(format!("{file}: {error}")))?;
-    let engines = suite.get("engine").and_then(Value::as_array);
-    let tables = engines.into_iter().flatten().filter_map(Value::as_table);
-    let mut own =
-        tables.filter(|table| table.get("name").and_then(Value::as_str) == Some(engine)).cloned();
-    let mut plain = own.next().unwrap_or_default();
+/// The two builds, with the options and the durability of the suite's own engine of that name, if
+/// it has one.
+fn with_builds(own: &[Table], engine: &str, builds: &[Build; 2]) -> [Table; 2] {
+    let same = |table: &&Table| table.get("name").and_then(Value::as_str) == Some(engine);
+    let mut plain = own.iter().find(same).cloned().unwrap_or_default();
     for which in ["label", "version", "versions", "library"] {
         plain.remove(which);
     }
     plain.insert("name".to_owned(), engine.into());
-    let both = builds.iter().map(|build| {
+    builds.each_ref().map(|build| {
         let mut table = plain.clone();
         table.insert("label".to_owned(), build.label.as_str().into());
         table.insert(build.key.to_owned(), build.value.as_str().into());
-        Value::Table(table)
-    });
-    let both = both.collect();
-    suite.insert("engine".to_owned(), Value::Array(both));
-    // What limits both alike tells nothing of either.
-    suite.remove("drive");
-    let its_name = suite.get_mut("suite").and_then(|table| table.get_mut("name"));
-    if let Some(Value::String(its_name)) = its_name.filter(|name| name.as_str() != Some(NAME)) {
-        *its_name = format!("{NAME}-{its_name}");
-    }
-    Ok(format!("# Made of {file} by `kvdyno versus`: two builds of {engine}.\n{suite}"))
+        table
+    })
 }
-
-/// The built-in suite, and what the names of others begin with.
-const NAME: &str = "versus";
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair::with_two;
     use super::*;
 
     const SUITE: &str = "\
@@ -187,7 +139,8 @@ mod tests {
     #[test]
     fn both_have_the_options_of_the_suites_own_engine() {
         let both = builds(&args(&["11.8.1"], &["b.so"])).unwrap();
-        let text = with_builds("mine.toml", SUITE, "rocksdb", &both).unwrap();
+        let two = |own: &[Table]| with_builds(own, "rocksdb", &both);
+        let text = with_two("mine.toml", SUITE, "versus", "two builds", two).unwrap();
         let suite: Table = text.parse().unwrap();
         assert_eq!(suite["suite"]["name"].as_str(), Some("versus-mine"));
         assert!(!suite.contains_key("drive"), "{suite}");

@@ -1,6 +1,7 @@
 //! Block I/O watched around the phases of a case, where the run asks for it: readings on the case's
 //! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
 
+use super::append;
 use super::case::Setting;
 use kvdyno_blockio::BlockWatch;
 use kvdyno_host::{Unavailable, meter, process};
@@ -9,13 +10,14 @@ use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::write_json;
 use kvdyno_record::usage::DeviceUsage;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 /// Fewer may have come between two readings.
 const REQUESTS_MISSED: u64 = 100;
 
 /// The watch of one case.
+#[derive(Default)]
 pub(super) struct BlockIoOfCase {
     /// Until the case ends, or a reading fails.
     watch: Option<BlockWatch>,
@@ -27,34 +29,26 @@ pub(super) struct BlockIoOfCase {
 impl BlockIoOfCase {
     /// Begins it; what stands in the way is added to `not_measured`.
     pub(super) fn start(setting: &Setting<'_>, not_measured: &mut Vec<String>) -> Self {
-        let none = Self {
-            watch: None,
-            lines: None,
-            before: BlockIo::default(),
-            file: BlockIoFile::default(),
-        };
-        let asked = setting.bench.block_io;
+        let mut started = Self::default();
+        let asked = setting.env.block_io;
         if asked == Watch::Off {
-            return none;
+            return started;
         }
         match open(setting, asked == Watch::Log) {
             Ok((watch, lines)) => {
-                let file =
-                    BlockIoFile { devices: watch.devices().to_vec(), ..BlockIoFile::default() };
-                Self { watch: Some(watch), lines: Some(lines), file, ..none }
+                started.file.devices = watch.devices().to_vec();
+                (started.watch, started.lines) = (Some(watch), Some(lines));
             }
-            Err(why) => {
-                not_measured.push(format!("block I/O latency: {why}"));
-                none
-            }
+            Err(why) => not_measured.push(format!("block I/O latency: {why}")),
         }
+        started
     }
 
     /// These processes, and what they have started, are the case's.
     pub(super) fn of_processes(&mut self, setting: &Setting<'_>, pids: &[u32]) {
         if let Some(watch) = &mut self.watch {
             for pid in pids {
-                watch.add_ours(&process::with_descendants(setting.bench.root, *pid));
+                watch.add_ours(&process::with_descendants(&setting.env.root, *pid));
             }
         }
     }
@@ -64,15 +58,12 @@ impl BlockIoOfCase {
         self.before = self.read().unwrap_or_default();
     }
 
-    /// One line of `blockio.ndjson`. That a reading is lost must not end a case.
+    /// One line of `blockio.ndjson`.
     pub(super) fn line(&mut self, phase: &str) {
         let Some(io) = self.read() else { return };
-        let Some(lines) = &mut self.lines else { return };
+        let Some(lines) = &self.lines else { return };
         let reading = BlockIoReading { phase: phase.to_owned(), at_unix_ns: meter::unix_ns(), io };
-        if let Ok(mut line) = serde_json::to_vec(&reading) {
-            line.push(b'\n');
-            let _ = lines.write_all(&line);
-        }
+        append(lines, &reading);
     }
 
     /// A phase has ended: what it did.
@@ -118,13 +109,12 @@ impl BlockIoOfCase {
 }
 
 fn open(setting: &Setting<'_>, log: bool) -> Result<(BlockWatch, File), Unavailable> {
-    let bench = setting.bench;
     let device = setting.site.device.as_ref().ok_or_else(|| {
         Unavailable::new("the volume has no device", "use a place on a device of this machine")
     })?;
     let folder = &setting.folder.path;
     let log = log.then(|| folder.join("blockio.csv"));
-    let watch = BlockWatch::start(bench.root, device, log.as_deref())?;
+    let watch = BlockWatch::start(&setting.env.root, device, log.as_deref())?;
     let lines = File::create_new(folder.join("blockio.ndjson"))
         .map_err(|error| Unavailable::new(format!("blockio.ndjson: {error}"), "see the folder"))?;
     Ok((watch, lines))

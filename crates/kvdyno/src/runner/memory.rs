@@ -46,7 +46,8 @@ impl<'r> Memory<'r> {
             record.not_enforced.push("no swap: the RAM limit that it is below is not held".into());
             return Ok(record);
         };
-        self.swap = setting.bench.tiers.swap(setting.bench.root, &tier.memory, &setting.images)?;
+        self.swap =
+            setting.env.tiers.swap(&setting.env.root, &tier.memory, setting.env.images())?;
         let allowed = group.allow_swap(bytes, swappiness).map_err(|error| error.to_string())?;
         record.swap = self.swap.as_ref().map(|swap| swap.record.clone());
         record.swappiness = allowed.swappiness;
@@ -108,7 +109,7 @@ fn limited(setting: &Setting<'_>) -> (Option<Group>, RamLimit) {
         return (None, RamLimit::default());
     };
     let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
-    match Group::create(setting.bench.root, &setting.case.id, bytes) {
+    match Group::create(&setting.env.root, &setting.case.id, bytes) {
         Ok(group) => {
             let enforced_by = Some(group.enforced_by());
             (Some(group), RamLimit { enforced_by, ..limit })

@@ -4,8 +4,7 @@
 //! itself and those that needed its database; the run goes on.
 
 mod blockio;
-mod case;
-mod databases;
+pub(crate) mod case;
 pub mod harness;
 mod interrupt;
 mod memory;
@@ -16,93 +15,98 @@ mod tiers;
 mod volumes;
 mod worker;
 
-pub use databases::Databases;
-pub use harness::harness_ns_per_op;
-pub use interrupt::Interrupt;
-pub use tiers::{TierError, Tiers, check as check_tiers};
-pub use volumes::{VolumeError, Volumes, check as check_volumes};
+pub(crate) use harness::harness_ns_per_op;
+pub(crate) use interrupt::Interrupt;
+pub(crate) use tiers::{Tiers, check as check_tiers};
+pub(crate) use volumes::{Volumes, check as check_volumes};
 
+use crate::exit::Complaint;
 use crate::printer::Progress;
 use crate::steps::passed;
 use crate::workers::Workers;
-use kvdyno_host::{Beside, Root, raw, size};
+use anyhow::Context as _;
+use kvdyno_host::raw::{self, Consent};
+use kvdyno_host::{Beside, Root, size};
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::{Phase, Work};
+use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use volumes::Site;
 
-/// The machine as a run uses it.
-pub struct Bench<'r> {
-    /// Where the host is read.
-    pub root: &'r Root,
-    /// Whether block I/O is watched in the kernel.
-    pub block_io: Watch,
+/// All that a run holds of its machine, until it is closed.
+pub(crate) struct RunEnvironment {
+    pub(crate) root: Root,
+    pub(crate) folder: RunFolder,
+    pub(crate) block_io: Watch,
+    // Dropped in this order: what was taken goes back before the run is anybody's again.
     /// What there is of memory beside the RAM limits.
-    pub tiers: &'r Tiers,
-}
-
-/// A run at work.
-pub struct Run<'r> {
-    /// Where it is filed.
-    pub folder: &'r RunFolder,
-    /// What is to be done.
-    pub plan: &'r Plan,
-    /// Where the databases lie.
-    pub volumes: &'r mut Volumes,
-    /// On what machine.
-    pub bench: &'r Bench<'r>,
-    /// What is loaded there.
-    pub databases: &'r mut Databases,
-    /// Other runs on it.
-    pub beside: &'r mut Beside,
-    /// By whom.
-    pub workers: &'r Workers,
-    /// Whether the user wants an end.
-    pub interrupt: &'r Interrupt,
-    /// Told how it gets on.
-    pub progress: &'r Progress<'r>,
+    pub(crate) tiers: Tiers,
+    pub(crate) volumes: Volumes,
+    /// That of the folder.
+    pub(crate) lock: File,
+    /// What is loaded there and not spoiled, by id: the cases that have worked on it, in order.
+    pub(crate) databases: BTreeMap<String, Vec<String>>,
+    pub(crate) workers: Workers,
+    pub(crate) interrupt: Interrupt,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// Every case came to an end of its own.
     Complete,
     /// Some cases should be tried again (killed, not run): `kvdyno resume` does.
     Partial,
-    /// The user ended it.
     Interrupted,
 }
 
-impl Run<'_> {
-    /// Runs every case that has no final outcome yet, in the plan's order.
-    pub fn run(&mut self) -> anyhow::Result<Ended> {
+impl RunEnvironment {
+    /// Of a run that has taken what it needs, before its first case.
+    pub(crate) fn new(
+        folder: RunFolder,
+        lock: File,
+        block_io: Watch,
+        (tiers, volumes): (Tiers, Volumes),
+        workers: Workers,
+        interrupt: Interrupt,
+    ) -> Self {
+        let (root, databases) = (Root::system(), BTreeMap::new());
+        Self { root, folder, block_io, tiers, volumes, lock, databases, workers, interrupt }
+    }
+
+    /// Runs every case of a plan that has no final outcome yet, in its order. The plan may be given
+    /// more of them afterwards.
+    pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
         // There may be room by now; one that finds none again is left alone from there on.
         done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
-        let plan = self.plan;
+        let mut pass = Pass { env: self, plan, progress, beside: Beside::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
-            let pending = !case.is_settled(&done);
-            if pending && !self.interrupt.asked() {
-                self.progress.case_started(number + 1, &case.id);
-                self.step(case, &mut done)?;
+            let pending = !case.is_settled(&pass.done);
+            if pending && !pass.env.interrupt.asked() {
+                progress.case_started(number + 1, &case.id);
+                pass.step(case)?;
             }
-            let needed_later = plan.cases[number + 1..]
-                .iter()
-                .any(|later| later.database.id == case.database.id && !later.is_settled(&done));
+            let needed = |later: &Case| {
+                later.database.id == case.database.id && !later.is_settled(&pass.done)
+            };
             // A search may add points that read what it has loaded.
-            let needed_later = needed_later || plan.search.is_some() && !case.database.last_use;
-            if !needed_later || self.interrupt.asked() {
+            let needed_later = plan.cases[number + 1..].iter().any(needed)
+                || plan.search.is_some() && !case.database.last_use;
+            if !needed_later || pass.env.interrupt.asked() {
+                pass.env.databases.remove(&case.database.id);
                 // What cannot be removed now is tried again, and told of, when the place is left.
-                let _ = self.drop_database(case);
+                let _ = pass.env.volumes.remove(case);
             }
         }
-        let all_settled = plan.cases.iter().all(|case| case.is_settled(&done));
+        let all_settled = plan.cases.iter().all(|case| case.is_settled(&pass.done));
         Ok(match (all_settled, self.interrupt.asked()) {
             (true, _) => Ended::Complete,
             (false, true) => Ended::Interrupted,
@@ -112,105 +116,134 @@ impl Run<'_> {
 
     /// The outcome of every case that has a record; of several attempts, the last.
     fn outcomes(&self) -> anyhow::Result<BTreeMap<String, Outcome>> {
-        let records = self.folder.case_records()?;
-        let latest =
-            records.into_iter().map(|(_, record)| (record.case.id, record.attempt, record.outcome));
-        let mut outcomes: BTreeMap<String, (u32, Outcome)> = BTreeMap::new();
-        for (id, attempt, outcome) in latest {
-            let newest = outcomes.get(&id).is_none_or(|(known, _)| attempt > *known);
-            if newest {
-                outcomes.insert(id, (attempt, outcome));
-            }
-        }
-        Ok(outcomes.into_iter().map(|(id, (_, outcome))| (id, outcome)).collect())
-    }
-
-    /// One pending case, with the load it needs if that has to be done again.
-    fn step(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
-        // Without a worker nothing is loaded again: what the load was measured at is kept.
-        let has_worker = self.workers.of(case).is_some();
-        let needs_load = !case.makes_database() && !self.databases.is_loaded(&case.database.id);
-        if has_worker && needs_load {
-            let Some(loader) =
-                self.plan.cases.iter().find(|other| other.id == case.database.made_by)
-            else {
-                return self.file_not_run(case, "the plan has no case that loads it", done);
-            };
-            let full = matches!(done.get(&loader.id), Some(Outcome::DiskFull { .. }));
-            if !full && !done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
-                self.execute(loader, done)?;
-            }
-            if !self.databases.is_loaded(&case.database.id) {
-                let word = done.get(&loader.id).map_or("not run", Outcome::word);
-                let message = format!("its database could not be loaded: {} {word}", loader.id);
-                return self.file_not_run(case, &message, done);
-            }
-        }
-        self.execute(case, done)
-    }
-
-    fn execute(&mut self, case: &Case, done: &mut BTreeMap<String, Outcome>) -> anyhow::Result<()> {
-        let (folder, attempt) = self.new_folder(case)?;
-        passed(&format!("begun {}", case.id));
-        let Some(identity) = self.workers.of(case) else {
-            let message = format!("no worker `kvdyno-{}` was found", case.engine);
-            self.file(case::not_run(case, &folder, attempt, None, message)?, done);
-            return Ok(());
-        };
-        let site = match self.site(case) {
-            Ok(site) => site,
-            Err(error) => {
-                let identity = Some(identity.clone());
-                let record = case::not_run(case, &folder, attempt, identity, error.to_string())?;
-                self.file(record, done);
-                return Ok(());
-            }
-        };
-        let copies = case.database.copy.is_some();
-        let used_by = self.databases.used_by(&case.database.id);
-        let setting = case::Setting {
-            bench: self.bench,
-            case,
-            folder: &folder,
-            identity,
-            site,
-            images: self.images(),
-            attempt,
-            database_used_by: if copies { Vec::new() } else { used_by },
-            progress: self.progress,
-            interrupt: self.interrupt,
-        };
-        let record = case::run(&setting, self.beside)?;
-        if copies {
-            // What cannot be removed now is tried again before the next copy.
-            let _ = self.volumes.remove_copy(case);
-        } else {
-            self.databases.used(case, leaves_a_database(case, &record.outcome));
-        }
-        self.file(record, done);
-        Ok(())
+        let mut records = self.folder.case_records()?;
+        records.sort_by_key(|(_, record)| record.attempt);
+        Ok(records.into_iter().map(|(_, record)| (record.case.id, record.outcome)).collect())
     }
 
     /// Where images of swap lie: in the place, or beside the records where that is a device.
-    fn images(&self) -> PathBuf {
-        let place = self.volumes.place();
-        if raw::is_device(place) { self.folder.path.clone() } else { place.to_owned() }
+    fn images(&self) -> &Path {
+        images(self.volumes.place(), &self.folder.path)
+    }
+}
+
+/// Where images of swap lie: in the place of a run, or where that is a device in another folder.
+pub(crate) fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
+    if raw::is_device(place) { otherwise } else { place }
+}
+
+/// One line of a file of readings. That one is lost must not end a case.
+fn append(mut file: &File, reading: &impl Serialize) {
+    if let Ok(mut line) = serde_json::to_vec(reading) {
+        line.push(b'\n');
+        let _ = file.write_all(&line);
+    }
+}
+
+/// What may be done to a block device that a suite names.
+fn consent(destroy_allowed: &[PathBuf], device: &Path) -> Consent {
+    let allowed = destroy_allowed.iter().find(|allowed| *allowed == device).cloned();
+    allowed.map_or(Consent::None, Consent::Destroy)
+}
+
+/// One way through the cases of a plan.
+struct Pass<'r> {
+    env: &'r mut RunEnvironment,
+    plan: &'r Plan,
+    progress: &'r Progress<'r>,
+    beside: Beside,
+    /// The outcome of each case's last try.
+    done: BTreeMap<String, Outcome>,
+}
+
+impl Pass<'_> {
+    /// One pending case, with the load it needs if that has to be done again.
+    fn step(&mut self, case: &Case) -> anyhow::Result<()> {
+        // Without a worker nothing is loaded again: what the load was measured at is kept.
+        let has_worker = self.env.workers.of(case).is_some();
+        let needs_load =
+            !case.makes_database() && !self.env.databases.contains_key(&case.database.id);
+        if has_worker && needs_load {
+            let mut cases = self.plan.cases.iter();
+            let Some(loader) = cases.find(|other| other.id == case.database.made_by) else {
+                return self.file_not_run(case, "the plan has no case that loads it");
+            };
+            let full = matches!(self.done.get(&loader.id), Some(Outcome::DiskFull { .. }));
+            if !full && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
+                self.execute(loader)?;
+            }
+            if !self.env.databases.contains_key(&case.database.id) {
+                let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
+                let message = format!("its database could not be loaded: {} {word}", loader.id);
+                return self.file_not_run(case, &message);
+            }
+        }
+        self.execute(case)
+    }
+
+    fn execute(&mut self, case: &Case) -> anyhow::Result<()> {
+        let (folder, attempt) = self.new_folder(case)?;
+        passed(&format!("begun {}", case.id));
+        let blank = case::blank(case, attempt, self.env.workers.of(case).cloned());
+        let record = match self.site(case) {
+            Ok(site) => self.measure(case, &folder, site, blank)?,
+            Err(error) => {
+                let outcome = Outcome::NotRun { message: error.message };
+                case::file(&folder, &CaseRecord { outcome, ..blank })?
+            }
+        };
+        self.told(record);
+        Ok(())
+    }
+
+    fn measure(
+        &mut self,
+        case: &Case,
+        folder: &CaseFolder,
+        site: Site,
+        record: CaseRecord,
+    ) -> anyhow::Result<CaseRecord> {
+        let copies = case.database.copy.is_some();
+        let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
+        let setting = case::Setting {
+            env: self.env,
+            case,
+            folder,
+            site,
+            database_used_by: if copies { Vec::new() } else { used_by },
+            progress: self.progress,
+        };
+        let record = case::run(&setting, record, &mut self.beside)?;
+        if copies {
+            // What cannot be removed now is tried again before the next copy.
+            let _ = self.env.volumes.remove_copy(case);
+        } else if leaves_a_database(case, &record.outcome) {
+            let used_by = self.env.databases.entry(case.database.id.clone()).or_default();
+            used_by.push(case.id.clone());
+        } else {
+            self.env.databases.remove(&case.database.id);
+        }
+        Ok(record)
     }
 
     /// Where a case's database lies, or its copy of one. A load begins with an empty one.
-    fn site(&mut self, case: &Case) -> Result<Site, VolumeError> {
-        if case.makes_database() {
-            self.databases.forget(&case.database.id);
+    fn site(&mut self, case: &Case) -> Result<Site, Complaint> {
+        if self.env.workers.of(case).is_none() {
+            let message = format!("no worker `kvdyno-{}` was found", case.engine);
+            return Err(Complaint::usage(message));
         }
-        let site = self.volumes.site(case)?;
+        if case.makes_database() {
+            self.env.databases.remove(&case.database.id);
+        }
+        let site = self.env.volumes.site(case)?;
         let Some(by) = case.database.copy else { return Ok(site) };
         let total = size::measure(&site.path).ok().map(|size| size.allocated_bytes);
-        let (progress, interrupt) = (self.progress, self.interrupt);
+        let (progress, interrupt) = (self.progress, &self.env.interrupt);
         let mut go_on = |bytes| {
             progress.phase("copy", bytes, total, None);
             !interrupt.asked()
         };
-        self.volumes.copy(case, by, site, &mut go_on)
+        self.env.volumes.copy(case, by, site, &mut go_on)
     }
 
     /// An attempt that was cut off left a folder without a record: it stays as evidence, and the
@@ -218,41 +251,31 @@ impl Run<'_> {
     fn new_folder(&self, case: &Case) -> anyhow::Result<(CaseFolder, u32)> {
         let mut attempt = 1;
         loop {
-            let folder = self.folder.case(case, attempt);
+            let folder = self.env.folder.case(case, attempt);
             match std::fs::create_dir(&folder.path) {
-                Ok(()) => return Ok((folder, attempt)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => attempt += 1,
-                Err(error) => {
-                    let doing = format!("failed to make {}", folder.path.display());
-                    return Err(anyhow::Error::new(error).context(doing));
+                made => {
+                    made.with_context(|| format!("failed to make {}", folder.path.display()))?;
+                    return Ok((folder, attempt));
                 }
             }
         }
     }
 
-    fn file_not_run(
-        &mut self,
-        case: &Case,
-        message: &str,
-        done: &mut BTreeMap<String, Outcome>,
-    ) -> anyhow::Result<()> {
+    fn file_not_run(&mut self, case: &Case, message: &str) -> anyhow::Result<()> {
         let (folder, attempt) = self.new_folder(case)?;
-        let identity = self.workers.of(case).cloned();
-        let record = case::not_run(case, &folder, attempt, identity, message.to_owned())?;
-        self.file(record, done);
+        let blank = case::blank(case, attempt, self.env.workers.of(case).cloned());
+        let outcome = Outcome::NotRun { message: message.to_owned() };
+        let record = case::file(&folder, &CaseRecord { outcome, ..blank })?;
+        self.told(record);
         Ok(())
     }
 
-    fn file(&self, record: CaseRecord, done: &mut BTreeMap<String, Outcome>) {
+    fn told(&mut self, record: CaseRecord) {
         let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);
         passed(&format!("filed {}", record.case.id));
-        done.insert(record.case.id, record.outcome);
-    }
-
-    fn drop_database(&mut self, case: &Case) -> Result<(), VolumeError> {
-        self.databases.forget(&case.database.id);
-        self.volumes.remove(case)
+        self.done.insert(record.case.id, record.outcome);
     }
 }
 

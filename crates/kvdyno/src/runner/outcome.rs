@@ -1,13 +1,11 @@
 //! What a case came to: the one place where a worker's end is judged.
 
-use super::case::exit_words;
 use kvdyno_host::child::Exit;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload;
 
-/// How the conversation with a worker went.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
     /// What it, or the program, complained of.
@@ -17,16 +15,12 @@ pub(super) struct Ending {
     pub(super) killed_by_us: bool,
     /// Its last line was that it is done.
     pub(super) said_done: bool,
-    /// Where it was.
     pub(super) phase: String,
 }
 
-/// Why a worker was not left alone to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Its time budget.
     Overrun,
-    /// The user.
     Interrupted,
 }
 
@@ -74,6 +68,15 @@ pub(super) fn judge(
             class: ErrorClass::Other,
             message: format!("the worker {} in `{phase}` without a word", exit_words(exit)),
         },
+    }
+}
+
+/// How a worker process ended, in words.
+fn exit_words(exit: &Exit) -> String {
+    match (exit.code, exit.signal) {
+        (_, Some(signal)) => format!("died of signal {signal}"),
+        (Some(code), None) => format!("ended with code {code}"),
+        (None, None) => "ended".to_owned(),
     }
 }
 

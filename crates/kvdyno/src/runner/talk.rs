@@ -1,6 +1,7 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
+use super::append;
 use super::blockio::BlockIoOfCase;
 use super::case::Setting;
 use super::memory::Memory;
@@ -9,14 +10,13 @@ use super::worker::{Heard, Worker};
 use kvdyno_host::cache::{self, Reach};
 use kvdyno_host::looks::Watch;
 use kvdyno_host::{Meter, process, size};
-use kvdyno_record::case::{Clock, CounterFile, CounterPair, PhaseRecord};
+use kvdyno_record::case::{CaseRecord, Clock, CounterFile, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::series::MachineReading;
 use kvdyno_record::usage::{ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::Work;
 use std::fs::File;
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 /// A worker that was asked to stop gets this long to write down what it has.
@@ -42,24 +42,10 @@ pub(super) struct Talk<'r> {
     next_size: Instant,
     /// The phase announced or running, with its readings from before.
     current: Option<Begun>,
-    /// When the worker was asked to stop.
     stopping: Option<Instant>,
-    failure: Option<(ErrorClass, String)>,
-    overrun: bool,
-    killed_by_us: bool,
-    said_done: bool,
-    pub(super) learned: Learned,
-}
-
-/// What goes into the record.
-#[derive(Default)]
-pub(super) struct Learned {
-    pub(super) phases: Vec<PhaseRecord>,
+    pub(super) ending: Ending,
+    pub(super) record: CaseRecord,
     pub(super) counters: CounterFile,
-    pub(super) opens_ns: Vec<u64>,
-    pub(super) close_ns: Option<u64>,
-    pub(super) clock: Option<Clock>,
-    pub(super) not_measured: Vec<String>,
 }
 
 /// A phase that has been let go.
@@ -76,17 +62,18 @@ impl<'r> Talk<'r> {
     pub(super) fn new(
         setting: &'r Setting<'r>,
         memory: &'r Memory<'r>,
+        mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
         let meter = Meter {
-            root: setting.bench.root,
+            root: &setting.env.root,
             processes: Vec::new(),
             device: setting.site.device.as_ref(),
             group: memory.group(),
             swap: memory.swap(),
         };
-        let mut not_measured = setting.site.not_measured.clone();
-        let block_io = BlockIoOfCase::start(setting, &mut not_measured);
+        record.not_measured.clone_from(&setting.site.not_measured);
+        let block_io = BlockIoOfCase::start(setting, &mut record.not_measured);
         Ok(Self {
             setting,
             meter,
@@ -99,11 +86,9 @@ impl<'r> Talk<'r> {
             next_size: started,
             current: None,
             stopping: None,
-            failure: None,
-            overrun: false,
-            killed_by_us: false,
-            said_done: false,
-            learned: Learned { not_measured, ..Learned::default() },
+            ending: Ending::default(),
+            record,
+            counters: CounterFile::default(),
         })
     }
 
@@ -124,9 +109,14 @@ impl<'r> Talk<'r> {
         if self.looks.denied() {
             let sentence =
                 "what the threads waited for: permission denied for /proc/PID/task/TID/syscall";
-            self.learned.not_measured.push(sentence.to_owned());
+            self.record.not_measured.push(sentence.to_owned());
         }
-        self.block_io.end(&self.setting.folder.path, &mut self.learned.not_measured);
+        self.block_io.end(&self.setting.folder.path, &mut self.record.not_measured);
+        let stopped = self.setting.env.interrupt.asked() && !self.said_done_in_full();
+        if stopped && self.ending.cut.is_none() {
+            self.ending.cut = Some(Cut::Interrupted);
+        }
+        self.ending.phase = self.phase_name();
     }
 
     /// It has closed its end. One that lives on all the same is not waited for forever.
@@ -135,10 +125,8 @@ impl<'r> Talk<'r> {
         let begun = Instant::now();
         while !worker.has_ended() {
             self.look(worker);
-            if begun.elapsed() > PATIENCE && !self.killed_by_us {
-                let message = "the worker closed its output and did not end".to_owned();
-                self.fail(ErrorClass::Other, message);
-                self.kill(worker);
+            if begun.elapsed() > PATIENCE && !self.ending.killed_by_us {
+                self.refuse("the worker closed its output and did not end".to_owned(), worker);
             }
         }
     }
@@ -149,42 +137,19 @@ impl<'r> Talk<'r> {
         self.kill(worker);
     }
 
-    pub(super) fn ending(&self) -> Ending {
-        Ending {
-            failure: self.failure.clone(),
-            cut: self.cut(),
-            killed_by_us: self.killed_by_us,
-            said_done: self.said_done,
-            phase: self.phase_name(),
-        }
-    }
-
-    fn cut(&self) -> Option<Cut> {
-        if self.overrun {
-            Some(Cut::Overrun)
-        } else {
-            let cut_short = self.setting.interrupt.asked() && !self.said_done_in_full();
-            cut_short.then_some(Cut::Interrupted)
-        }
-    }
-
     fn said_done_in_full(&self) -> bool {
-        let all = self.learned.phases.len() == self.setting.case.phases.len();
-        self.said_done && all && self.learned.phases.iter().all(|phase| !phase.stopped)
+        let all = self.record.phases.len() == self.setting.case.phases.len();
+        self.ending.said_done && all && self.record.phases.iter().all(|phase| !phase.stopped)
     }
 
     fn phase_name(&self) -> String {
         let phases = &self.setting.case.phases;
-        self.current.as_ref().map_or_else(
-            || {
-                if self.learned.phases.is_empty() {
-                    "opening".to_owned()
-                } else {
-                    "closing".to_owned()
-                }
-            },
-            |begun| phases.get(begun.index).map(|phase| phase.name.clone()).unwrap_or_default(),
-        )
+        match &self.current {
+            Some(begun) => phases.get(begun.index).map(|phase| phase.name.clone()),
+            None if self.record.phases.is_empty() => Some("opening".to_owned()),
+            None => Some("closing".to_owned()),
+        }
+        .unwrap_or_default()
     }
 
     /// What has to happen by the clock: readings, the budget, the user's wish for an end.
@@ -200,16 +165,16 @@ impl<'r> Talk<'r> {
             self.read_machine(worker.pid(), now);
         }
         let budget = Duration::from_nanos(self.setting.case.budget_ns);
-        if !self.overrun && self.started.elapsed() > budget {
-            self.overrun = true;
+        if self.ending.cut.is_none() && self.started.elapsed() > budget {
+            self.ending.cut = Some(Cut::Overrun);
             self.kill(worker);
         }
-        let interrupt = self.setting.interrupt;
+        let interrupt = &self.setting.env.interrupt;
         if interrupt.asked() && self.stopping.is_none() {
             self.stop(worker);
         }
         let out_of_patience = self.stopping.is_some_and(|since| since.elapsed() > PATIENCE);
-        if (interrupt.insisted() || out_of_patience) && !self.killed_by_us {
+        if (interrupt.insisted() || out_of_patience) && !self.ending.killed_by_us {
             self.kill(worker);
         }
     }
@@ -220,12 +185,12 @@ impl<'r> Talk<'r> {
     }
 
     fn kill(&mut self, worker: &Worker) {
-        self.killed_by_us = true;
+        self.ending.killed_by_us = true;
         worker.kill();
     }
 
     fn fail(&mut self, class: ErrorClass, message: String) {
-        self.failure.get_or_insert((class, message));
+        self.ending.failure.get_or_insert((class, message));
     }
 
     fn event(&mut self, event: Event, worker: &mut Worker) {
@@ -237,11 +202,11 @@ impl<'r> Talk<'r> {
         }
         match event {
             Event::Hello { clock, clock_hz, clock_note, .. } => {
-                self.learned.clock =
+                self.record.clock =
                     Some(Clock { kind: clock, hz: clock_hz, note: clock_note, drift_ppm: None });
             }
             Event::Opened { took_ns, processes } => {
-                self.learned.opens_ns.push(took_ns);
+                self.record.opens_ns.push(took_ns);
                 self.meter.processes = processes;
                 self.watch_processes(worker.pid());
             }
@@ -256,12 +221,12 @@ impl<'r> Talk<'r> {
                 worker.control(Control::Go);
             }
             Event::Closed { took_ns } => {
-                self.learned.close_ns = Some(took_ns);
+                self.record.close_ns = Some(took_ns);
                 self.closed(worker);
             }
             Event::Done { drift_ppm } => {
-                self.said_done = true;
-                if let Some(clock) = &mut self.learned.clock {
+                self.ending.said_done = true;
+                if let Some(clock) = &mut self.record.clock {
                     clock.drift_ppm = drift_ppm;
                 }
             }
@@ -277,13 +242,9 @@ impl<'r> Talk<'r> {
         counters: Counters,
         worker: &mut Worker,
     ) {
-        let Some(phase) = self.setting.case.phases.get(index) else {
-            self.fail(ErrorClass::Other, format!("the worker announced a phase {index}"));
-            self.kill(worker);
-            return;
-        };
-        self.learned.counters.phases.entry(phase.name.clone()).or_default().before = counters;
-        if outcome::is_void(self.setting.case, &self.learned.phases) {
+        let Some(phase) = self.setting.case.phases.get(index) else { return };
+        self.counters.phases.entry(phase.name.clone()).or_default().before = counters;
+        if outcome::is_void(self.setting.case, &self.record.phases) {
             self.stop(worker);
             return;
         }
@@ -311,29 +272,19 @@ impl<'r> Talk<'r> {
     }
 
     fn evict(&mut self) -> String {
-        let Setting { bench, site, .. } = self.setting;
-        match cache::evict(bench.root, &site.path, Reach::Files) {
-            Ok(eviction) => {
-                match &eviction.left {
-                    Ok(left) if !eviction.is_cold() => {
-                        let percent = 100.0 * cache::share(left);
-                        self.learned.not_measured.push(format!(
-                            "after eviction {percent:.0} % of the database was still cached"
-                        ));
-                    }
-                    Ok(_) => {}
-                    Err(error) => {
-                        let sentence = format!("cached after eviction: {error}");
-                        self.learned.not_measured.push(sentence);
-                    }
-                }
-                eviction.words
+        let Setting { env, site, .. } = self.setting;
+        let eviction = cache::evict(&env.root, &site.path, Reach::Files);
+        let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
+            Ok((false, Ok(left))) => {
+                let percent = 100.0 * cache::share(left);
+                Some(format!("after eviction {percent:.0} % of the database was still cached"))
             }
-            Err(error) => {
-                self.learned.not_measured.push(format!("the page cache was not emptied: {error}"));
-                format!("failed: {error}")
-            }
-        }
+            Ok((true, Ok(_))) => None,
+            Ok((_, Err(error))) => Some(format!("cached after eviction: {error}")),
+            Err(error) => Some(format!("the page cache was not emptied: {error}")),
+        };
+        self.record.not_measured.extend(missed);
+        eviction.map_or_else(|error| format!("failed: {error}"), |eviction| eviction.words)
     }
 
     fn residency(&self) -> Option<Residency> {
@@ -405,10 +356,8 @@ impl<'r> Talk<'r> {
             if self.meter.processes.is_empty() { Some(usage_before) } else { begun.before.process };
         let before = Snapshot { process, ..begun.before };
         let synced = (phase.work != Work::Evict).then(|| self.sync(usage)).flatten();
-        let pair: &mut CounterPair =
-            self.learned.counters.phases.entry(phase.name.clone()).or_default();
-        pair.after = counters;
-        self.learned.phases.push(PhaseRecord {
+        self.counters.phases.entry(phase.name.clone()).or_default().after = counters;
+        self.record.phases.push(PhaseRecord {
             name: phase.name.clone(),
             kind: phase.work.kind().to_owned(),
             started_unix_ns,
@@ -425,8 +374,8 @@ impl<'r> Talk<'r> {
             resident_after,
             database: size::measure(&self.setting.site.path).ok(),
         });
-        let missed = self.learned.phases.last().and_then(|phase| self.block_io.missed(phase));
-        self.learned.not_measured.extend(missed);
+        let missed = self.record.phases.last().and_then(|phase| self.block_io.missed(phase));
+        self.record.not_measured.extend(missed);
     }
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.
@@ -434,18 +383,18 @@ impl<'r> Talk<'r> {
         match cache::sync_volume(&self.setting.site.path) {
             Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
             Err(error) => {
-                self.learned.not_measured.push(format!("what was written after a phase: {error}"));
+                self.record.not_measured.push(format!("what was written after a phase: {error}"));
                 None
             }
         }
     }
 
-    /// One line of `machine.ndjson`. That a reading is lost must not end a case.
+    /// One line of `machine.ndjson`.
     fn read_machine(&mut self, pid: u32, now: Instant) {
-        let own = [pid];
-        let pids =
-            if self.meter.processes.is_empty() { &own[..] } else { &self.meter.processes[..] };
-        let meter = Meter { processes: pids.to_vec(), ..self.meter.clone() };
+        let mut meter = self.meter.clone();
+        if meter.processes.is_empty() {
+            meter.processes.push(pid);
+        }
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
             size::measure(&self.setting.site.path).ok()
@@ -453,13 +402,10 @@ impl<'r> Talk<'r> {
         let reading = MachineReading {
             phase: self.phase_name(),
             reading: Snapshot { looks: self.looks.counts(), ..meter.snapshot() },
-            rss_bytes: process::rss_bytes(self.meter.root, pids),
+            rss_bytes: process::rss_bytes(meter.root, &meter.processes),
             database: database.flatten(),
         };
-        if let Ok(mut line) = serde_json::to_vec(&reading) {
-            line.push(b'\n');
-            let _ = self.machine.write_all(&line);
-        }
+        append(&self.machine, &reading);
         self.block_io.line(&reading.phase);
     }
 

@@ -1,81 +1,68 @@
 //! What a run has of memory beside its RAM limits: the memory tiers that its suite names, and the
 //! process that takes away what would outlive us. Swap is made for one case at a time.
 
+use super::consent;
+use crate::exit::Complaint;
 use kvdyno_host::device::Device;
-use kvdyno_host::raw::Consent;
 use kvdyno_host::swap::{self, Wanted};
-use kvdyno_host::{Claim, PlaceError, Root, Unavailable, Undertaker, leftovers, node};
+use kvdyno_host::{Claim, Root, Unavailable, Undertaker, leftovers, node};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::tier::{Memory, SwapRecord};
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a memory tier cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum TierError {
-    /// This host does not have it.
-    #[error("memory tier `{name}`: {source}")]
-    Unavailable {
-        /// The suite's name of it.
-        name: String,
-        /// Why not, and what would help.
-        source: Unavailable,
-    },
-    /// The device that it is to be on.
-    #[error(transparent)]
-    Device(#[from] PlaceError),
-    /// Nobody would take away what a kill leaves.
-    #[error("failed to start the process that cleans up behind this one: {0}")]
-    Undertaker(io::Error),
-}
-
 /// What a run has of memory tiers.
-pub struct Tiers {
+pub(crate) struct Tiers {
     undertaker: Option<Undertaker>,
     /// Devices that the suite names, by their paths.
     devices: BTreeMap<PathBuf, Claim>,
 }
 
 /// Fails where a memory tier of the plan could not be had on this machine. Touches nothing.
-pub fn check(root: &Root, plan: &Plan) -> Result<(), TierError> {
-    for tier in plan.cases.iter().filter_map(|case| case.tier.as_ref()) {
-        let here = match &tier.memory {
-            Memory::Node { node } => node::check(root, *node),
-            memory => swap::check(root, memory),
-        };
-        here.map_err(|source| TierError::Unavailable { name: tier.name.clone(), source })?;
-    }
-    Ok(())
+pub(crate) fn check(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+    each_tier(plan, |memory| match memory {
+        Memory::Node { node } => node::check(root, *node),
+        memory => swap::check(root, memory),
+    })
+}
+
+fn each_tier(
+    plan: &Plan,
+    check: impl Fn(&Memory) -> Result<(), Unavailable>,
+) -> Result<(), Complaint> {
+    plan.cases.iter().filter_map(|case| case.tier.as_ref()).try_for_each(|tier| {
+        let named = |why| Complaint::usage(format!("memory tier `{}`: {why}", tier.name));
+        check(&tier.memory).map_err(named)
+    })
 }
 
 impl Tiers {
     /// Takes the devices that a plan names for swap, for this run; images will lie in `images`. To
     /// be called before any volume is mounted: who is started here is not to keep it.
-    pub fn take(
+    pub(crate) fn take(
         root: &Root,
         plan: &Plan,
         images: &Path,
-        given_up: &[PathBuf],
-    ) -> Result<Self, TierError> {
-        check(root, plan)?;
-        for tier in plan.cases.iter().filter_map(|case| case.tier.as_ref()) {
-            let here = swap::check_folder(root, &tier.memory, images);
-            here.map_err(|source| TierError::Unavailable { name: tier.name.clone(), source })?;
-        }
+        destroy_allowed: &[PathBuf],
+    ) -> Result<Self, Complaint> {
+        each_tier(plan, |memory| swap::check_folder(root, memory, images))?;
         // What a killed run could not take away itself: it may be on one of the devices.
         leftovers::sweep(root);
         let mut devices = BTreeMap::new();
         for path in plan.cases.iter().filter_map(device) {
             if !devices.contains_key(path) {
-                let given = given_up.contains(path);
-                let consent = if given { Consent::Destroy(path.clone()) } else { Consent::None };
+                let consent = consent(destroy_allowed, path);
                 devices.insert(path.clone(), Claim::device(root, path, &consent, None)?);
             }
         }
         let outlives = |case: &Case| case.ram_limit_bytes.is_some() || case.tier.is_some();
         let undertaker = plan.cases.iter().any(outlives).then(Undertaker::start).transpose();
-        Ok(Self { undertaker: undertaker.map_err(TierError::Undertaker)?, devices })
+        // Nobody would take away what a kill leaves.
+        let undertaker = undertaker.map_err(|error| {
+            let what = "failed to start the process that cleans up behind this one";
+            Complaint::usage(format!("{what}: {error}"))
+        })?;
+        Ok(Self { undertaker, devices })
     }
 
     /// Switches on the swap of a case, an image of it in `folder`; `None` where its tier has none.
@@ -120,7 +107,6 @@ pub(super) struct Swapped<'t> {
 }
 
 impl Swapped<'_> {
-    /// Switches it off; what it was.
     pub(super) fn off(self) -> Result<SwapRecord, String> {
         let undertaker = self.undertaker;
         let known = self.record.clone();

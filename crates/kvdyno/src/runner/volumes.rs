@@ -1,12 +1,13 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
-use kvdyno_host::copy::{self, CopyError};
+use super::consent;
+use crate::exit::Complaint;
+use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
-use kvdyno_host::raw::Consent;
 use kvdyno_host::raw::label;
-use kvdyno_host::{Claim, Fresh, FreshError, Place, PlaceError, Root, Volume, Wanted};
+use kvdyno_host::{Claim, Fresh, FreshError, Place, Root, Volume, Wanted};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -15,39 +16,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Why a volume cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum VolumeError {
-    /// The place or a directory or a device.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// What is to be made.
-    #[error("volume `{name}`: {source}")]
-    Fresh {
-        /// The suite's name of it.
-        name: String,
-        /// Why not.
-        source: FreshError,
-    },
-    /// Mounting where others do not see it.
-    #[error(
-        "failed to make a mount namespace: {0}; run as root, outside of a container that \
-        forbids it, or name directories that are there"
-    )]
-    Namespace(io::Error),
-    /// Copying a database.
-    #[error(transparent)]
-    Copy(#[from] CopyError),
-    /// Looking at it, or at a copy on it.
-    #[error("failed to look at {}: {source}", path.display())]
-    Look {
-        /// What.
-        path: PathBuf,
-        /// In the system's words.
-        source: io::Error,
-    },
-}
 
 /// Where one database lies.
 #[derive(Clone, Debug)]
@@ -65,7 +33,7 @@ pub(super) struct Site {
 }
 
 /// What a run's databases lie on.
-pub struct Volumes {
+pub(crate) struct Volumes {
     root: Root,
     /// Of filesystems on devices that were given to the run.
     label: String,
@@ -78,10 +46,9 @@ pub struct Volumes {
 }
 
 /// Fails where a volume of the plan could not be made on this machine. Touches nothing.
-pub fn check(plan: &Plan) -> Result<(), VolumeError> {
+pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
-        fresh::check(&volume.medium)
-            .map_err(|source| VolumeError::Fresh { name: volume.name.clone(), source })?;
+        fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
     }
     Ok(())
 }
@@ -90,15 +57,14 @@ impl Volumes {
     /// Takes the directories and devices that a plan names beside the run's place, for this run.
     /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
     /// on it is the one that starts workers. `folder` is the run's.
-    pub fn take(
+    pub(crate) fn take(
         root: &Root,
         place: Claim,
         plan: &Plan,
         folder: &Path,
         run: &str,
-        given_up: &[PathBuf],
-    ) -> Result<Self, VolumeError> {
-        check(plan)?;
+        destroy_allowed: &[PathBuf],
+    ) -> Result<Self, Complaint> {
         let label = label::of_run(run);
         let mut named = BTreeMap::new();
         let mut mounts = false;
@@ -107,72 +73,68 @@ impl Volumes {
             let claim = match &volume.medium {
                 Medium::Directory { path } if !named.contains_key(path) => {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
-                    let resuming = Some(run);
-                    let place = Place::examine(root, path, needed.unwrap_or(0), resuming)?;
-                    Some((path, place.claim(run)?))
+                    let place = Place::examine(root, path, needed.unwrap_or(0), Some(run))?;
+                    Some((path.clone(), place.claim(run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
-                    let consent = if given_up.contains(path) {
-                        Consent::Destroy(path.clone())
-                    } else {
-                        Consent::None
-                    };
-                    Some((path, Claim::device(root, path, &consent, Some(&label))?))
+                    let consent = consent(destroy_allowed, path);
+                    Some((path.clone(), Claim::device(root, path, &consent, Some(&label))?))
                 }
                 _ => None,
             };
-            named.extend(claim.map(|(path, claim)| (path.clone(), claim)));
+            named.extend(claim);
             mounts |= is_mounted(&volume.medium);
         }
         if mounts {
             let needed: Vec<&Path> = named.keys().map(PathBuf::as_path).collect();
             let needed = [&needed[..], &[place.path(), folder]].concat();
-            namespace::enter(&needed).map_err(VolumeError::Namespace)?;
+            // Mounting where others do not see it.
+            namespace::enter(&needed).map_err(|error| {
+                Complaint::usage(format!(
+                    "failed to make a mount namespace: {error}; run as root, outside of a \
+                     container that forbids it, or name directories that are there"
+                ))
+            })?;
         }
         Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
     }
 
-    /// The run's place.
-    pub fn place(&self) -> &Path {
+    pub(crate) fn place(&self) -> &Path {
         self.place.path()
     }
 
     /// What about the place and the volumes will distort figures, each as a sentence.
-    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.place).chain(self.named.values()).flat_map(Claim::warnings)
     }
 
     /// Where a case's database lies: made afresh for one that loads, there already for others.
-    pub(super) fn site(&mut self, case: &Case) -> Result<Site, VolumeError> {
+    pub(super) fn site(&mut self, case: &Case) -> Result<Site, Complaint> {
         if case.makes_database() {
             self.remove(case)?;
             self.make(case)?;
         }
         let (root, id) = (self.root.clone(), &case.database.id);
-        let root = &root;
         if let Some(fresh) = self.made.get(id) {
-            let path = match fresh.place() {
-                engine::Place::Directory(path) | engine::Place::Device(path) => path.clone(),
-                // Nothing of the kind is made here.
-                engine::Place::Server(_) => PathBuf::new(),
+            let (engine::Place::Directory(path) | engine::Place::Device(path)) = fresh.place()
+            else {
+                return Err(not_taken(Path::new(id)));
             };
-            let mut site = look(root, path)?;
+            let (mut site, _) = look(&root, path.clone())?;
             site.not_measured.extend(cached_twice(fresh.record()));
             return Ok(Site { volume: Some(fresh.record().clone()), ..site });
         }
         let claim = self.claim(case);
-        claim.check(root)?;
-        let site = look(root, claim.database(id)?)?;
-        let Some(volume) = &case.volume else { return Ok(site) };
-        let seen = seen(root, &site.path)?;
-        let record = VolumeRecord {
+        claim.check(&root)?;
+        let (site, seen) = look(&root, claim.database(id)?)?;
+        let volume = case.volume.as_ref().map(|volume| VolumeRecord {
             name: volume.name.clone(),
             device: site.device.as_ref().map(|device| device.name.clone()),
             filesystem: Some(seen.filesystem()),
-            drive: seen.drive(root),
+            drive: seen.drive(&root),
             ..VolumeRecord::default()
-        };
-        Ok(Site { volume: Some(record), ..site })
+        });
+        Ok(Site { volume, ..site })
     }
 
     /// Where the copy lies that a case works on: made from its database, of which this is the site.
@@ -183,27 +145,22 @@ impl Volumes {
         by: Copying,
         original: Site,
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Site, VolumeError> {
+    ) -> Result<Site, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
-        match copy::database(&self.root, &original.path, &path, by, go_on) {
-            Ok((record, warm)) => {
-                let mut site = Site { path, copy: Some(record), ..original };
-                site.not_measured.extend(warm);
-                Ok(site)
-            }
-            Err(error) => {
-                let _ = self.remove_copy(case);
-                Err(error.into())
-            }
-        }
+        let copied = copy::database(&self.root, &original.path, &path, by, go_on);
+        let (record, warm) = copied.inspect_err(|_| {
+            let _ = self.remove_copy(case);
+        })?;
+        let mut site = Site { path, copy: Some(record), ..original };
+        site.not_measured.extend(warm);
+        Ok(site)
     }
 
-    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, VolumeError> {
+    fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, Complaint> {
         match self.made.get(&case.database.id).and_then(Fresh::copy) {
             Some(path) => {
-                let look = |source| VolumeError::Look { path: path.clone(), source };
-                fs::create_dir(&path).map_err(look)?;
+                fs::create_dir(&path).map_err(not_looked_at(&path))?;
                 Ok(path)
             }
             None => Ok(self.claim(case).database(&case.id)?),
@@ -211,13 +168,13 @@ impl Volumes {
     }
 
     /// Takes the copy away that a case worked on, where there is one.
-    pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), VolumeError> {
+    pub(super) fn remove_copy(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(path) = self.made.get(&case.database.id).and_then(Fresh::copy) else {
             return Ok(self.claim(case).remove_database(&case.id)?);
         };
         match fs::remove_dir_all(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(VolumeError::Look { path, source })
+                Err(not_looked_at(&path)(source))
             }
             _ => Ok(()),
         }
@@ -235,7 +192,7 @@ impl Volumes {
         }
     }
 
-    fn make(&mut self, case: &Case) -> Result<(), VolumeError> {
+    fn make(&mut self, case: &Case) -> Result<(), Complaint> {
         let Some(volume) = &case.volume else { return Ok(()) };
         let (root, id, name) = (&self.root, &case.database.id, &volume.name);
         let made = match &volume.medium {
@@ -254,47 +211,48 @@ impl Volumes {
                 Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
             }
         };
-        let made = made.map_err(|source| VolumeError::Fresh { name: name.clone(), source });
-        match made {
-            Ok(fresh) => {
-                self.made.insert(id.clone(), fresh);
-                Ok(())
-            }
-            Err(error) => {
-                let _ = self.place.remove_database(id);
-                Err(error)
-            }
-        }
+        let made = made.map_err(of_volume(name)).inspect_err(|_| {
+            let _ = self.place.remove_database(id);
+        })?;
+        self.made.insert(id.clone(), made);
+        Ok(())
     }
 
     /// Takes a case's database away, and what was made for it.
-    pub(super) fn remove(&mut self, case: &Case) -> Result<(), VolumeError> {
+    pub(super) fn remove(&mut self, case: &Case) -> Result<(), Complaint> {
         let id = &case.database.id;
         let name = case.volume.as_ref().map_or("", |volume| &volume.name);
         let gone = self.made.remove(id).map_or(Ok(()), Fresh::remove);
         self.claim(case).remove_database(id)?;
-        gone.map_err(|source| VolumeError::Fresh { name: name.to_owned(), source })
+        gone.map_err(of_volume(name))
     }
 
     /// Gives everything back as it was found.
-    pub fn release(self) -> Result<(), VolumeError> {
+    pub(crate) fn release(self) -> Result<(), Complaint> {
         let Self { place, named, made, .. } = self;
         let mut first = Ok(());
         for fresh in made.into_values() {
             let name = fresh.record().name.clone();
-            let gone = fresh.remove();
-            first = first.and(gone.map_err(|source| VolumeError::Fresh { name, source }));
+            first = first.and(fresh.remove().map_err(of_volume(&name)));
         }
         for claim in named.into_values().chain([place]) {
-            first = first.and(claim.release().map_err(VolumeError::from));
+            first = first.and(claim.release().map_err(Complaint::from));
         }
         first
     }
 }
 
-fn not_taken(path: &Path) -> VolumeError {
-    let source = io::Error::other("it was not taken for this run");
-    VolumeError::Look { path: path.to_owned(), source }
+/// Why what the suite calls so cannot be made or taken away.
+fn of_volume(name: &str) -> impl Fn(FreshError) -> Complaint {
+    move |error| Complaint::usage(format!("volume `{name}`: {error}"))
+}
+
+fn not_looked_at(path: &Path) -> impl Fn(io::Error) -> Complaint {
+    move |error| Complaint::usage(format!("failed to look at {}: {error}", path.display()))
+}
+
+fn not_taken(path: &Path) -> Complaint {
+    not_looked_at(path)(io::Error::other("it was not taken for this run"))
 }
 
 fn is_mounted(medium: &Medium) -> bool {
@@ -304,16 +262,13 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn seen(root: &Root, path: &Path) -> Result<Volume, VolumeError> {
-    Volume::at(root, path).map_err(|source| VolumeError::Look { path: path.to_owned(), source })
-}
-
-fn look(root: &Root, path: PathBuf) -> Result<Site, VolumeError> {
-    let (device, not_measured) = match seen(root, &path)?.device {
-        Ok(device) => (Some(device), Vec::new()),
+fn look(root: &Root, path: PathBuf) -> Result<(Site, Volume), Complaint> {
+    let seen = Volume::at(root, &path).map_err(not_looked_at(&path))?;
+    let (device, not_measured) = match &seen.device {
+        Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok(Site { path, device, not_measured, volume: None, copy: None })
+    Ok((Site { path, device, not_measured, volume: None, copy: None }, seen))
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.

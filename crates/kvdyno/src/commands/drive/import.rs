@@ -2,13 +2,13 @@
 //! job, with the same tables as any.
 
 use crate::cli::NamedArgs;
-use crate::commands::run::run_id;
+use crate::commands::run::{record, run_id};
 use crate::exit::Complaint;
 use crate::machine;
+use crate::runner::case::blank;
 use anyhow::Context as _;
 use kvdyno_host::Root;
-use kvdyno_record::blockio::Watch;
-use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RamLimit, WorkerIdentity};
+use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, WorkerIdentity};
 use kvdyno_record::engine::{
     Capabilities, DataShape, Description, Durability, Options, Planning, Value,
 };
@@ -33,6 +33,8 @@ const UNKNOWN: [&str; 2] = [
      the one that was measured",
     "device reads and writes: fio's report has no readings of the device around its job",
 ];
+
+const MEASURE: &str = "measure";
 
 /// Files the report below `runs`.
 pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunFolder> {
@@ -77,23 +79,12 @@ pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Res
     }
     let ended = report.timestamp_ms * 1_000_000;
     let place = report.jobs.first().and_then(|job| job.option("filename")).unwrap_or("unknown");
+    let host = machine::read(&Root::system(), runs);
     folder.write_run(&RunRecord {
-        format: kvdyno_record::FORMAT.to_owned(),
-        id,
-        suite: plan.suite.clone(),
-        name: named.name.clone(),
-        note: named.note.clone(),
-        program: kvdyno_record::VERSION.to_owned(),
-        command: std::env::args().map(|word| kvdyno_record::redact::redact(&word)).collect(),
         started_unix_ns: ended.saturating_sub(report.jobs.iter().map(Job::window_ns).sum()),
         ended_unix_ns: Some(ended),
-        resumed_unix_ns: Vec::new(),
         place: place.to_owned(),
-        host_before: machine::read(&Root::system(), runs),
-        host_after: None,
-        harness_ns_per_op: None,
-        block_io: Watch::Off,
-        hiccups: None,
+        ..record(&plan.suite, &id, named, runs, host)
     })?;
     folder.seal()?;
     Ok(folder)
@@ -107,7 +98,7 @@ fn check(job: &Job) -> Result<(), String> {
     if job.read.total_ios + job.write.total_ios == 0 {
         return Err("it did nothing".to_owned());
     }
-    if job.histograms("measure", "reads").is_empty() {
+    if job.histograms(MEASURE, "reads").is_empty() {
         return Err("it has no bins of latency; --output-format=json+ writes them".to_owned());
     }
     Ok(())
@@ -115,13 +106,13 @@ fn check(job: &Job) -> Result<(), String> {
 
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
-    let capabilities = Capabilities::of_bare_drive([(Durability::Async, "as fio's options say")]);
+    let durability = [(Durability::Async, "as fio's options say")];
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),
         version,
         build: BTreeMap::new(),
-        capabilities,
+        capabilities: Capabilities::of_bare_drive(durability),
         options: Vec::new(),
         planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
     };
@@ -140,15 +131,8 @@ fn number(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
     let text = text.trim_end_matches('b').trim_end_matches('i');
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+    let power = ["", "k", "m", "g", "t"].iter().position(|unit| *unit == &text[digits.len()..])?;
+    digits.parse::<u64>().ok()?.checked_mul(1 << (10 * power))
 }
 
 /// A job as the plan would have it.
@@ -220,7 +204,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         Role { name: role_name(job).to_owned(), threads, mix: mix.collect(), rate: None, depth };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
     let work = Work::Measure(Drive { roles: vec![role], ends });
-    Phase { name: "measure".to_owned(), work }
+    Phase { name: MEASURE.to_owned(), work }
 }
 
 fn role_name(job: &Job) -> &'static str {
@@ -232,12 +216,7 @@ fn role_name(job: &Job) -> &'static str {
 }
 
 /// What is known of the job's one phase.
-fn phase_of(
-    job: &Job,
-    role: &str,
-    threads: u32,
-    (started_unix_ns, ended): (u64, u64),
-) -> PhaseRecord {
+fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) -> PhaseRecord {
     let snapshot = |process, at_unix_ns| Snapshot {
         at_unix_ns,
         process: Some(process),
@@ -248,15 +227,15 @@ fn phase_of(
         looks: None,
     };
     PhaseRecord {
-        name: "measure".to_owned(),
-        kind: "measure".to_owned(),
+        name: MEASURE.to_owned(),
+        kind: MEASURE.to_owned(),
         started_unix_ns,
         wall_ns: job.window_ns(),
         stopped: false,
         before: snapshot(ProcessUsage::default(), started_unix_ns),
-        after: snapshot(job.usage(), ended),
+        after: snapshot(job.usage(), ended_unix_ns),
         synced: None,
-        roles: vec![job.role(role, threads)],
+        roles: vec![job.role(role_name(job), case.threads.unwrap_or(1))],
         verified: None,
         settled: None,
         evicted: None,
@@ -275,46 +254,29 @@ fn file_case(
 ) -> anyhow::Result<()> {
     let at: CaseFolder = folder.case(case, 1);
     std::fs::create_dir(&at.path)?;
-    let threads = case.threads.unwrap_or(1);
-    let role = role_name(job);
-    let ended = report.timestamp_ms * 1_000_000;
-    let window_ns = job.window_ns();
-    let started_unix_ns = ended.saturating_sub(window_ns);
+    let (role, wall_ns) = (role_name(job), job.window_ns());
+    let ended_unix_ns = report.timestamp_ms * 1_000_000;
+    let started_unix_ns = ended_unix_ns.saturating_sub(wall_ns);
     let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
     let mut latency = hlog::Writer::create(&at.path.join("latency.hlog"), base)?;
-    let histograms = job.histograms("measure", role);
+    let histograms = job.histograms(MEASURE, role);
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
-    latency.write(Duration::ZERO, Duration::from_nanos(window_ns), histograms)?;
-    let series = serde_json::to_string(&job.slice("measure", role))? + "\n";
-    write_atomic(&at.path.join("series.ndjson"), series.as_bytes())?;
-    for name in ["machine.ndjson", "events.ndjson"] {
-        write_atomic(&at.path.join(name), b"")?;
+    latency.write(Duration::ZERO, Duration::from_nanos(wall_ns), histograms)?;
+    let series = serde_json::to_string(&job.slice(MEASURE, role))? + "\n";
+    let files = [("series.ndjson", series.as_str()), ("machine.ndjson", ""), ("events.ndjson", "")];
+    for (name, text) in files {
+        write_atomic(&at.path.join(name), text.as_bytes())?;
     }
-    let phase = phase_of(job, role, threads, (started_unix_ns, ended));
-    let bound = format!(
-        "latencies: by the middles of fio's bins, at most {} off",
-        units::percent(1.0 / 128.0)
-    );
+    let off = units::percent(1.0 / 128.0);
+    let bound = format!("latencies: by the middles of fio's bins, at most {off} off");
     let unknown = UNKNOWN.iter().map(ToString::to_string);
     at.write_record(&CaseRecord {
-        format: kvdyno_record::FORMAT.to_owned(),
-        case: case.clone(),
-        attempt: 1,
         outcome: Outcome::Done,
-        worker: Some(identity),
-        ram_limit: RamLimit::default(),
-        volume: None,
-        beside: Vec::new(),
         started_unix_ns,
-        wall_ns: window_ns,
-        process: None,
-        opens_ns: Vec::new(),
-        close_ns: None,
-        clock: None,
-        phases: vec![phase],
-        database_used_by: Vec::new(),
-        database_copy: None,
+        wall_ns,
+        phases: vec![phase_of(job, case, started_unix_ns, ended_unix_ns)],
         not_measured: unknown.chain([bound]).collect(),
+        ..blank(case, 1, Some(identity))
     })?;
     Ok(())
 }
