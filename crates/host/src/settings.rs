@@ -6,8 +6,6 @@ pub use kvdyno_record::host::settings::{
     NO_LIMIT, VOLUME_USED,
 };
 use std::collections::BTreeMap;
-use std::fmt::Display;
-use std::path::PathBuf;
 
 /// Read as they are, where they are there.
 const PATHS: [&str; 34] = [
@@ -73,21 +71,19 @@ pub(super) fn read(root: &Root) -> BTreeMap<String, String> {
 
 /// Limits that others have set on us.
 fn limits_above(root: &Root) -> impl Iterator<Item = (String, String)> {
-    let all = [
-        (MEMORY_ABOVE, "memory", told(group::memory_above(root))),
-        (CPUS_ABOVE, "cpu", told(group::cpus_above(root))),
-        (IO_ABOVE, "blkio", told(group::io_above(root))),
-    ];
-    all.into_iter().filter_map(|(name, controller, limits)| {
+    let memory = group::memory_above(root);
+    let memory = memory.map(|(group, bytes)| format!("{bytes} on {}", group.display()));
+    let cpus = group::cpus_above(root);
+    let cpus = cpus.map(|(group, cpus)| format!("{cpus} on {}", group.display()));
+    let io = group::io_above(root).into_iter();
+    let io = io.map(|(group, limits)| format!("{limits} on {}", group.display()));
+    let io = io.reduce(|all, one| format!("{all}; {one}"));
+    let all =
+        [(MEMORY_ABOVE, "memory", memory), (CPUS_ABOVE, "cpu", cpus), (IO_ABOVE, "blkio", io)];
+    all.into_iter().filter_map(|(name, controller, limit)| {
         let none = || group::is_seen(root, controller).then(|| NO_LIMIT.to_owned());
-        Some((name.to_owned(), limits.or_else(none)?))
+        Some((name.to_owned(), limit.or_else(none)?))
     })
-}
-
-/// `1.5 on /sys/fs/cgroup/docker`.
-fn told<T: Display>(limits: impl IntoIterator<Item = (PathBuf, T)>) -> Option<String> {
-    let each = limits.into_iter().map(|(group, limit)| format!("{limit} on {}", group.display()));
-    each.reduce(|all, one| format!("{all}; {one}"))
 }
 
 /// Files whose names depend on the machine: the states that an idle processor may fall into (name,
