@@ -3,7 +3,7 @@
 //!
 //! The one list of them is the kernel's own (the groups' folders, `/proc/swaps`), which is never
 //! out of date: each thing says itself whose it is, a group by its name, swap by its label. The
-//! undertaker reads it when it has seen its maker die ([`group::bury`]), and each run before it
+//! undertaker reads it when it has seen its maker die (`group::bury`), and each run before it
 //! begins.
 
 use super::{Root, group, swap};

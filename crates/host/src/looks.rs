@@ -1,6 +1,6 @@
-//! Wait-state samples: what the threads of a phase's roles are doing, seen from outside. Some twenty
-//! times a second `/proc/PID/task/TID/syscall` of each is read, which says `running`, or the call in
-//! which the thread waits.
+//! Wait-state samples: what the threads of a phase's roles are doing, seen from outside. Some
+//! twenty times a second `/proc/PID/task/TID/syscall` of each is read, which says `running`, or the
+//! call in which the thread waits.
 //!
 //! The worker names its threads by their role ([`THREAD_NAME`]); the engine's own are left alone.
 //! What they say of a phase is the better the more samples there are.

@@ -246,8 +246,8 @@ impl Raw {
         }
     }
 
-    /// By number, so that it does not matter by which name it is in use: itself, its partitions, the
-    /// disk it is a part of, and what is built on any of them.
+    /// By number, so that it does not matter by which name it is in use: itself, its partitions,
+    /// the disk it is a part of, and what is built on any of them.
     fn check_unused(&self, root: &Root, number: (u32, u32)) -> Result<(), RawError> {
         let disk = root.path(directory(number)).join("../dev");
         let disk = fs::read_to_string(disk).ok().and_then(|text| parse_number(&text));

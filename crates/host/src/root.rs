@@ -62,9 +62,9 @@ impl Root {
     /// A file of `/proc` as `procfs-core` takes it apart; `None` where it cannot be read, or is not
     /// what it should be. Read by ourselves is what that is too narrow or too slow for: of
     /// `mountinfo` it forgets the order of options, and that a path may have escapes; loads and
-    /// pressures it rounds to 32 bits; `meminfo`, `status` and `limits` it takes whole or not at all
-    /// (sandboxes show a part); and of `stat` and `cpuinfo` it reads every processor's lines, where
-    /// we need one, some of it ten times a second.
+    /// pressures it rounds to 32 bits; `meminfo`, `status` and `limits` it takes whole or not at
+    /// all (sandboxes show a part); and of `stat` and `cpuinfo` it reads every processor's lines,
+    /// where we need one, some of it ten times a second.
     pub(super) fn parsed<T: FromRead>(&self, absolute: impl AsRef<Path>) -> Option<T> {
         T::from_file(self.path(absolute)).ok()
     }

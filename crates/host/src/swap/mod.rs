@@ -2,8 +2,8 @@
 //!
 //! Swap survives the process that switched it on, so it is made in a process that survives this
 //! one ([`undertaker`](super::undertaker)); each area says by its label whose it is, and
-//! [`leftovers`](super::leftovers) takes away what is left where even that one was killed. How much of it a case may use, and how
-//! readily, is for its [`Group`](super::Group).
+//! [`leftovers`](super::leftovers) takes away what is left where even that one was killed. How much
+//! of it a case may use, and how readily, is for its [`Group`](super::Group).
 
 mod area;
 mod system;
