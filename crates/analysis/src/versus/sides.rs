@@ -211,10 +211,7 @@ impl<'r> Sides<'r> {
         let (base, new) = self.records();
         let mut found = Vec::new();
         if let Self::Runs { .. } = self {
-            let host = (&base.summary.host, &new.summary.host);
-            let below = |host: &Host| volume(host.filesystem.as_ref(), host.drive.as_ref());
-            let facts = |host: &Host| [machine(host), below(host)].concat();
-            let facts = facts(host.0).into_iter().zip(facts(host.1));
+            let facts = facts(&base.summary.host).into_iter().zip(facts(&new.summary.host));
             found.extend(facts.filter_map(|((what, b), (_, n))| Difference::between(what, b, n)));
             found.extend(volumes(base, new));
             found.extend(tiers(base, new));
@@ -305,6 +302,11 @@ fn protocol(record: &Record) -> u32 {
     let protocols = workers.map(|worker| worker.description.protocol);
     // A run in which no worker was found has no figures either.
     protocols.max().unwrap_or(kvdyno_record::PROTOCOL)
+}
+
+/// Facts by which hosts differ, by name: of the machine, and of what lies under the place.
+pub fn facts(host: &Host) -> Vec<(&'static str, String)> {
+    [machine(host), volume(host.filesystem.as_ref(), host.drive.as_ref())].concat()
 }
 
 /// Facts of a machine, by name.

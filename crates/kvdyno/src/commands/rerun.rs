@@ -21,15 +21,14 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
-use kvdyno_record::volume::Medium;
+use kvdyno_record::volume::{Medium, Volume};
 use kvdyno_record::workload::{Phase, Work};
 use kvdyno_suite::{self, SEVERAL_MAX};
 use libraries::{Given, found_here};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Repeats a run, shows it, and holds it against the first.
-pub fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &RerunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let found = runs::find(&args.name)?;
     let old = found.named().to_owned();
     let runs = &args.name.runs.runs;
@@ -174,44 +173,36 @@ fn check_names(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-const OF_THIS_MACHINE: &str =
-    "put paths of this machine into its suite.toml, and `kvdyno run` that";
-
 /// Where a recorded plan's directories and devices are is its author's matter: nothing is written
 /// to a path that nobody typed here. What is made in the run's own place can be made again.
 fn check_volumes(plan: &Plan) -> Result<(), Complaint> {
-    for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
-        let (what, path) = match &volume.medium {
-            Medium::Loop { .. } => continue,
-            Medium::Directory { path } => ("directory", path),
-            Medium::Device { path, .. } => ("device", path),
-        };
-        let (name, path) = (&volume.name, path.display());
-        return Err(Complaint::usage(format!(
-            "volume `{name}` of the recorded run is the {what} {path}, and a rerun takes no path \
-             from a record"
-        ))
-        .hint(OF_THIS_MACHINE));
-    }
-    for tier in plan.cases.iter().filter_map(|case| case.tier.as_ref()) {
-        let Some(path) = tier.memory.device() else { continue };
-        let (name, path) = (&tier.name, path.display());
-        return Err(Complaint::usage(format!(
-            "memory tier `{name}` of the recorded run is the device {path}, and a rerun takes no \
-             path from a record"
-        ))
-        .hint(OF_THIS_MACHINE));
-    }
-    Ok(())
+    let volumes = plan.cases.iter().filter_map(|case| {
+        let Volume { name, medium } = case.volume.as_ref()?;
+        match medium {
+            Medium::Loop { .. } => None,
+            Medium::Directory { path } => Some(("volume", name, "directory", path)),
+            Medium::Device { path, .. } => Some(("volume", name, "device", path)),
+        }
+    });
+    let tiers = plan.cases.iter().filter_map(|case| {
+        let tier = case.tier.as_ref()?;
+        Some(("memory tier", &tier.name, "device", tier.memory.device()?))
+    });
+    let Some((of, name, what, path)) = volumes.chain(tiers).next() else { return Ok(()) };
+    Err(Complaint::usage(format!(
+        "{of} `{name}` of the recorded run is the {what} {}, and a rerun takes no path from a \
+         record",
+        path.display()
+    ))
+    .hint("put paths of this machine into its suite.toml, and `kvdyno run` that"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{check_names, check_sizes, check_volumes};
+    use super::*;
     use kvdyno_analysis::fixture::Fixture;
     use kvdyno_record::tier::{Memory, Tier};
-    use kvdyno_record::volume::{Format, Medium, Volume};
-    use kvdyno_record::workload::Work;
+    use kvdyno_record::volume::Format;
 
     #[test]
     fn names_that_lead_elsewhere_are_refused() {

@@ -1,8 +1,9 @@
 //! What is not the same when a run is repeated: machine, volume, program, engines. Each difference
 //! is a sentence.
 
+use kvdyno_analysis::versus::sides;
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::host::{Drive, Host};
+use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,33 +34,17 @@ pub(super) fn differences(there: &Side<'_>, here: &Side<'_>, plan: &Plan) -> Vec
     all
 }
 
-/// What is compared, in the same order for both.
+/// What is compared, in the same order for both: as `kvdyno compare` does, and what it need not.
 fn facts(side: &Side<'_>) -> Vec<(&'static str, String)> {
-    let (host, machine) = (side.host, &side.host.machine);
-    let known = |text: Option<String>| text.unwrap_or_else(|| "not known".to_owned());
-    let filesystem = host.filesystem.as_ref();
-    vec![
-        ("host", host.hostname.clone()),
-        ("processor", machine.cpu_model.clone()),
-        ("processors", machine.cpus.to_string()),
-        ("memory", units::bytes(machine.memory_bytes)),
+    let machine = &side.host.machine;
+    let virtual_machine = machine.virtual_machine.map_or("not known".to_owned(), |v| v.to_string());
+    let more = [
         ("swap", units::bytes(machine.swap_bytes)),
-        ("virtual machine", known(machine.virtual_machine.map(|is| is.to_string()))),
-        ("system", format!("{}, Linux {}", host.os, host.kernel)),
-        (
-            "filesystem",
-            known(filesystem.map(|found| format!("{} ({})", found.kind, found.options))),
-        ),
-        ("drive", known(host.drive.as_ref().map(drive))),
-        ("RAM limits", host.ram_limit.detail.clone()),
+        ("virtual machine", virtual_machine),
+        ("RAM limits", side.host.ram_limit.detail.clone()),
         ("kvdyno", side.program.to_owned()),
-    ]
-}
-
-fn drive(drive: &Drive) -> String {
-    let model = drive.model.as_deref().unwrap_or("no model");
-    let scheduler = drive.scheduler.as_deref().unwrap_or("not known");
-    format!("{model}, {}, scheduler {scheduler}", units::bytes(drive.bytes))
+    ];
+    sides::facts(side.host).into_iter().chain(more).collect()
 }
 
 fn of_engine(engine: &str, was: &WorkerIdentity, is: &WorkerIdentity) -> Option<String> {
@@ -135,8 +120,9 @@ mod tests {
         let here = Side { host: &other, program: "0.2.0", workers: &newer };
         let all = differences(&there, &here, &fixture.plan).join("\n");
         for expected in [
-            "processors: 2 there, 64 here",
-            "not known here",
+            "processor: 2 x ",
+            ", 64 x ",
+            "none here",
             "kvdyno: 0.1.0 there, 0.2.0 here",
             "LMDB: 0.9.70 there, 1.0.0 here",
             "RocksDB: the same version 11.8.1, another binary",
