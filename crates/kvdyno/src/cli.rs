@@ -13,20 +13,19 @@ mod search;
 mod show;
 mod versus;
 
-pub use compare::{CompareArgs, ComparisonArgs};
-pub use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
-pub use engines::{EnginesAction, EnginesArgs, GetArgs};
-pub use export::{BundleArgs, ExportArgs, RerunArgs};
-pub use named::NamedArgs;
-pub use quick::QuickArgs;
-pub use search::{CapacityArgs, SearchArgs};
-pub use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
-pub use versus::{CalibrateArgs, PairArgs, VersusArgs};
+pub(crate) use compare::{CompareArgs, ComparisonArgs};
+pub(crate) use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
+pub(crate) use engines::{EnginesAction, EnginesArgs, GetArgs};
+pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
+pub(crate) use named::NamedArgs;
+pub(crate) use quick::QuickArgs;
+pub(crate) use search::{CapacityArgs, SearchArgs};
+pub(crate) use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
+pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
 
 use crate::exit::Complaint;
-use crate::printer::Color;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueHint};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
 use kvdyno_record::VERSION;
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::units;
@@ -61,7 +60,7 @@ Exit codes:
 /// off what they deliver and what that costs.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "kvdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// When to use colours; the variable `NO_COLOR` is honoured
     #[arg(
         long,
@@ -72,21 +71,20 @@ pub struct Cli {
         value_name = "auto|always|never",
         display_order = LAST
     )]
-    pub color: Color,
+    pub(crate) color: ColorChoice,
     /// No progress and no notes; warnings and errors stay
     #[arg(long, short, global = true, display_order = LAST)]
-    pub quiet: bool,
-    /// What to do.
+    pub(crate) quiet: bool,
     #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
 }
 
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run a suite, keep a record, show it
     Run(RunArgs),
-    /// Compare engines on a question typed here: other work than the suite of that name
+    /// Compare engines on a question typed here, without a suite
     Quick(Box<QuickArgs>),
     /// Measure the bare drive below a folder, or a block device
     Drive(Box<DriveArgs>),
@@ -152,28 +150,26 @@ Examples:
 
 /// A suite and how to bend it.
 #[derive(Clone, Debug, Default, Args)]
-pub struct SuiteArgs {
+pub(crate) struct SuiteArgs {
     /// A built-in suite's name, or the path of a TOML file
     #[arg(value_parser = SuiteName, hide_possible_values = true, value_hint = ValueHint::FilePath)]
-    pub suite: String,
+    pub(crate) suite: String,
     /// Only these engines, by label or name; one that the suite lacks is added
     #[arg(long = "engine", value_name = "NAME", value_delimiter = ',')]
-    pub engines: Vec<String>,
+    pub(crate) engines: Vec<String>,
     /// The swept numbers of threads, as `1,2,4`
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: Vec<u32>,
+    pub(crate) threads: Vec<u32>,
     /// How long each measured phase lasts, as 30s
     #[arg(long, value_name = "TIME")]
-    pub duration: Option<String>,
-    /// What of it is changed.
+    pub(crate) duration: Option<String>,
     #[command(flatten)]
-    pub bend: BendArgs,
+    pub(crate) bend: BendArgs,
 }
 
 impl SuiteArgs {
-    /// As suites take it.
-    pub fn overrides(&self) -> Result<Overrides, Complaint> {
+    pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
         let duration = self.duration.clone();
         Ok(Overrides { threads, engines, duration, ..self.bend.overrides()? })
@@ -182,27 +178,25 @@ impl SuiteArgs {
 
 /// How any suite can be bent, whoever chose its engines and threads.
 #[derive(Clone, Debug, Default, Args)]
-pub struct BendArgs {
-    /// Where the databases lie.
+pub(crate) struct BendArgs {
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub(crate) at: PlaceArgs,
     /// How often to repeat each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
+    pub(crate) trials: Option<u32>,
     /// Scale records, RAM and operation counts, as `1/1000`
     #[arg(long, value_name = "RATIO")]
-    pub scale: Option<String>,
+    pub(crate) scale: Option<String>,
     /// Do not limit RAM, whatever the suite says
     #[arg(long)]
-    pub no_ram_limit: bool,
+    pub(crate) no_ram_limit: bool,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
+    pub(crate) set: Vec<String>,
 }
 
 impl BendArgs {
-    /// As suites take it.
-    pub fn overrides(&self) -> Result<Overrides, Complaint> {
+    pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
         let (set, trials, no_ram_limit) = (self.set.clone(), self.trials, self.no_ram_limit);
@@ -212,27 +206,24 @@ impl BendArgs {
 
 /// What a run is called, where it is kept, and what is watched in it.
 #[derive(Clone, Debug, Default, Args)]
-pub struct KeepArgs {
-    /// What the run is called.
+pub(crate) struct KeepArgs {
     #[command(flatten)]
-    pub named: NamedArgs,
-    /// Where runs are kept.
+    pub(crate) named: NamedArgs,
     #[command(flatten)]
-    pub runs: RunsArgs,
-    /// Whether block I/O is watched.
+    pub(crate) runs: RunsArgs,
     #[command(flatten)]
-    pub io: IoArgs,
+    pub(crate) io: IoArgs,
 }
 
 /// Where databases lie.
 #[derive(Clone, Debug, Default, Args)]
-pub struct PlaceArgs {
+pub(crate) struct PlaceArgs {
     /// The folder in which databases are made; emptied of them afterwards
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub place: Option<PathBuf>,
+    pub(crate) place: Option<PathBuf>,
     /// Make the place where it does not exist, and remove it afterwards
     #[arg(long)]
-    pub create_place: bool,
+    pub(crate) create_place: bool,
 }
 
 /// Any text; shells are told the built-in suites. What it means is found out by the command.
@@ -258,10 +249,10 @@ impl TypedValueParser for SuiteName {
 
 /// Where runs are kept.
 #[derive(Clone, Debug, Args)]
-pub struct RunsArgs {
+pub(crate) struct RunsArgs {
     /// The folder in which runs are kept
     #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs: PathBuf,
+    pub(crate) runs: PathBuf,
 }
 
 impl Default for RunsArgs {
@@ -272,17 +263,15 @@ impl Default for RunsArgs {
 
 /// A run, and where runs are kept.
 #[derive(Clone, Debug, Default, Args)]
-pub struct RunName {
+pub(crate) struct RunName {
     /// A run's folder, a bundle, its name, the beginning of its id or of its suite's name, or
     /// `latest` (calibrations aside)
     #[arg(value_name = "RUN", default_value = "latest")]
-    pub run: String,
-    /// Where runs are kept.
+    pub(crate) run: String,
     #[command(flatten)]
-    pub runs: RunsArgs,
+    pub(crate) runs: RunsArgs,
 }
 
-/// `kvdyno run`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -298,36 +287,36 @@ Examples:
   kvdyno run quick --io-latency
   kvdyno run quick --name before --note stock-kernel    then: kvdyno show before
 
+`kvdyno run quick` does the work of the built-in suite called quick (`kvdyno suites show quick`).
+`kvdyno quick` is another thing: it makes a suite of what is typed behind it.
+
 A first Ctrl-C ends the case in flight and keeps what is done (kvdyno resume goes on); a second
 one ends at once.")]
-pub struct RunArgs {
-    /// The suite.
+pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub suite: SuiteArgs,
+    pub(crate) suite: SuiteArgs,
     /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
-    pub destroy_data_on: Vec<PathBuf>,
+    pub(crate) destroy_data_on: Vec<PathBuf>,
     /// Show what would be done, and do nothing: as `kvdyno plan`
     #[arg(long)]
-    pub plan: bool,
-    /// How it is kept.
+    pub(crate) plan: bool,
     #[command(flatten)]
-    pub keep: KeepArgs,
-    /// What of it is shown.
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
-    pub view: ViewArgs,
+    pub(crate) view: ViewArgs,
 }
 
 /// Whether block I/O is watched in the kernel.
 #[derive(Clone, Copy, Debug, Default, Args)]
-pub struct IoArgs {
+pub(crate) struct IoArgs {
     /// Watch block I/O in the kernel: latency by kind and by who asked, flushes (needs rights)
     #[arg(long)]
-    pub io_latency: bool,
+    pub(crate) io_latency: bool,
     /// The same, and write every request into `blockio.csv` in the case's folder
     #[arg(long)]
-    pub io_log: bool,
+    pub(crate) io_log: bool,
 }
 
 impl From<Watch> for IoArgs {
@@ -338,7 +327,7 @@ impl From<Watch> for IoArgs {
 
 impl IoArgs {
     /// How it is to be watched.
-    pub fn watch(self) -> Watch {
+    pub(crate) fn watch(self) -> Watch {
         match (self.io_log, self.io_latency) {
             (true, _) => Watch::Log,
             (false, true) => Watch::Latency,
@@ -347,60 +336,51 @@ impl IoArgs {
     }
 }
 
-/// `kvdyno plan`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   kvdyno plan quick
   kvdyno plan readwhilewriting --place /mnt/nvme
   kvdyno plan mine.toml --scale 1/100 --json | jq '.cases[].id'")]
-pub struct PlanArgs {
-    /// The suite.
+pub(crate) struct PlanArgs {
     #[command(flatten)]
-    pub suite: SuiteArgs,
+    pub(crate) suite: SuiteArgs,
     /// The whole plan as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// `kvdyno resume`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   kvdyno resume                     go on with the latest run
   kvdyno resume 2026-11-20T10")]
-pub struct ResumeArgs {
-    /// The run.
+pub(crate) struct ResumeArgs {
     #[command(flatten)]
-    pub name: RunName,
-    /// What the run is called from now on.
+    pub(crate) name: RunName,
     #[command(flatten)]
-    pub named: NamedArgs,
+    pub(crate) named: NamedArgs,
     /// A block device of the suite's volumes or memory tiers whose data is lost, in full; may be
     /// repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
-    pub destroy_data_on: Vec<PathBuf>,
-    /// What of it is shown.
+    pub(crate) destroy_data_on: Vec<PathBuf>,
     #[command(flatten)]
-    pub view: ViewArgs,
+    pub(crate) view: ViewArgs,
 }
 
-/// `kvdyno list`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   kvdyno list
   kvdyno list --runs /srv/kvdyno/runs --json")]
-pub struct ListArgs {
-    /// Where runs are kept.
+pub(crate) struct ListArgs {
     #[command(flatten)]
-    pub runs: RunsArgs,
+    pub(crate) runs: RunsArgs,
     /// As JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// `kvdyno check`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -410,52 +390,48 @@ Examples:
 Reads the files of a record afresh and holds them against each other: series, histograms and
 counts; keys found and records counted; bytes at the kernel and bytes given to the engine;
 checksums. Ends with 4 when a check fails.")]
-pub struct CheckArgs {
-    /// The run.
+pub(crate) struct CheckArgs {
     #[command(flatten)]
-    pub name: RunName,
+    pub(crate) name: RunName,
     /// As JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Checks that passed, too, one by one
     #[arg(long, conflicts_with = "json")]
-    pub all: bool,
+    pub(crate) all: bool,
 }
 
-/// `kvdyno doctor`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   kvdyno doctor
   kvdyno doctor --place /mnt/nvme
   kvdyno doctor --strict            fails where figures would be distorted: for CI")]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// The folder in which databases would be made
     #[arg(long, value_name = "DIR")]
-    pub place: Option<PathBuf>,
+    pub(crate) place: Option<PathBuf>,
     /// End with 4 when anything would distort the figures
     #[arg(long)]
-    pub strict: bool,
+    pub(crate) strict: bool,
     /// As JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
-/// `kvdyno suites`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   kvdyno suites
   kvdyno suites show quick > mine.toml")]
-pub struct SuitesArgs {
-    /// What to do with them.
+pub(crate) struct SuitesArgs {
     #[command(subcommand)]
-    pub action: Option<SuitesAction>,
+    pub(crate) action: Option<SuitesAction>,
 }
 
 /// What to do with the built-in suites.
 #[derive(Clone, Debug, Subcommand)]
-pub enum SuitesAction {
+pub(crate) enum SuitesAction {
     /// Print a suite's file
     Show {
         /// Its name

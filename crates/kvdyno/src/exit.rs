@@ -4,7 +4,7 @@ use kvdyno_host::PlaceError;
 use kvdyno_host::copy::CopyError;
 pub use kvdyno_record::exit::Exit;
 
-/// Something the user can put right: what is wrong, what would help, and how the program ends.
+/// Something the user can put right: what is wrong, and what would help.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct Complaint {
@@ -12,14 +12,12 @@ pub struct Complaint {
     pub message: String,
     /// What would help.
     pub hint: Option<String>,
-    /// How the program ends.
-    pub exit: Exit,
 }
 
 impl Complaint {
     /// A mistake on the command line or in a suite.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, exit: Exit::Usage }
+        Self { message: message.into(), hint: None }
     }
 
     /// The same with what would help.
@@ -28,6 +26,12 @@ impl Complaint {
         self.hint = Some(hint.into());
         self
     }
+}
+
+/// `did you mean `x`? `, where what was typed is nearly a name that is known.
+pub(crate) fn did_you_mean(typed: &str, known: &[&str]) -> String {
+    let meant = kvdyno_suite::closest(typed, known);
+    meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "))
 }
 
 /// Places and copies are named by the user: what is wrong with them is theirs to put right.
@@ -43,11 +47,12 @@ impl From<CopyError> for Complaint {
     }
 }
 
-/// How the program ends for an error: as the complaint in its chain says, or as a failure.
+/// How the program ends for an error: with a usage code where the user can put it right.
 pub fn of_error(error: &anyhow::Error) -> Exit {
-    let users = error.chain().any(|cause| cause.is::<PlaceError>());
-    let otherwise = if users { Exit::Usage } else { Exit::Failure };
-    complaint(error).map_or(otherwise, |complaint| complaint.exit)
+    let users = |cause: &(dyn std::error::Error + 'static)| {
+        cause.is::<Complaint>() || cause.is::<PlaceError>()
+    };
+    if error.chain().any(users) { Exit::Usage } else { Exit::Failure }
 }
 
 /// The complaint in an error's chain.

@@ -3,15 +3,15 @@
 //! It is not a harness: no operation is timed in this process. Workers do that
 //! (`kvdyno-worker`), one process a case.
 
-pub mod bundle;
-pub mod cli;
-pub mod commands;
+mod bundle;
+mod cli;
+mod commands;
 pub mod exit;
 pub mod libraries;
-pub mod machine;
-pub mod printer;
+mod machine;
+mod printer;
 pub mod runner;
-pub mod steps;
+mod steps;
 pub mod workers;
 
 use anyhow::Context as _;

@@ -4,10 +4,11 @@
 //! Where libraries are kept is `kvdyno_engine::library`'s, how one is fetched the command's
 //! `engines get`, and what one can do only its worker knows, which is asked here.
 
+use crate::exit::Complaint;
 use crate::workers::{self, Refused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::engine::library::{self, Installed};
+use kvdyno_record::engine::library::{self, About, Installed};
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::protocol::WorkerDescription;
@@ -48,50 +49,52 @@ pub fn choose(path: PathBuf, wanted: &Wanted) -> anyhow::Result<Result<WorkerIde
 
 /// The worker with an installed library, whose file must be the one that was installed.
 pub fn of_installed(path: PathBuf, installed: &Installed) -> Result<WorkerIdentity, Missing> {
-    let unusable = |error: anyhow::Error| Missing::Unusable(format!("{error:#}"));
     let file = std::path::absolute(&installed.path).unwrap_or_else(|_| installed.path.clone());
-    let found = checksum(&file).map_err(unusable)?;
-    let expected = &installed.sha256;
-    if !expected.is_empty() && *expected != found {
-        return Err(Missing::Unusable(format!(
-            "{} is not the file that was installed: its SHA-256 is {found}, {} beside it says \
-             {expected}; remove the folder and fetch it again",
-            file.display(),
-            library::ABOUT
-        )));
-    }
-    let description = workers::describe(&path, Some(&file)).map_err(unusable)?;
-    let library = Library {
-        version: installed.version.clone(),
-        build: installed.build.as_str().to_owned(),
-        sha256: found,
-        source: Some(installed.source.clone()).filter(|source| !source.is_empty()),
-        path: file,
-    };
-    identity(path, description, Some(library)).map_err(unusable)
+    let Installed { version, build, sha256, source, .. } = installed.clone();
+    let about = About { engine: String::new(), version, build, sha256, source };
+    with_library(path, file, about)
 }
 
 /// The worker with a library that the user names.
 pub fn of_file(path: PathBuf, file: &Path) -> Result<WorkerIdentity, Missing> {
-    let unusable = |error: anyhow::Error| Missing::Unusable(format!("{error:#}"));
-    let found = || -> anyhow::Result<(PathBuf, String)> {
-        // The whole path: workers are started elsewhere.
-        let whole = file.canonicalize().with_context(|| format!("{}", file.display()))?;
-        anyhow::ensure!(whole.is_file(), "{} is not a file", whole.display());
-        let sum = checksum(&whole)?;
-        Ok((whole, sum))
+    // The whole path: workers are started elsewhere.
+    let whole = file.canonicalize().with_context(|| format!("{}", file.display()));
+    let whole = whole.map_err(|error| Missing::Unusable(format!("{error:#}")))?;
+    if !whole.is_file() {
+        return Err(Missing::Unusable(format!("{} is not a file", whole.display())));
+    }
+    // Whatever file it is now is the one that is meant.
+    let none = String::new;
+    let about = About { sha256: none(), version: none(), ..library::about(&whole) };
+    with_library(path, whole, about)
+}
+
+/// The worker at `path` with the library `file`. What `about` leaves empty is not known beforehand.
+fn with_library(path: PathBuf, file: PathBuf, about: About) -> Result<WorkerIdentity, Missing> {
+    let made = || -> anyhow::Result<WorkerIdentity> {
+        let found = sha256(&file)
+            .with_context(|| format!("failed to read the library {}", file.display()))?;
+        let expected = &about.sha256;
+        // Before any of it is run.
+        anyhow::ensure!(
+            expected.is_empty() || *expected == found,
+            "{} is not the file that was installed: its SHA-256 is {found}, {} beside it says \
+             {expected}; remove the folder and fetch it again",
+            file.display(),
+            library::ABOUT
+        );
+        let description = workers::describe(&path, Some(&file))?;
+        let version = Some(about.version).filter(|version| !version.is_empty());
+        let library = Library {
+            version: version.unwrap_or_else(|| description.engine.version.clone()),
+            build: about.build.as_str().to_owned(),
+            sha256: found,
+            source: Some(about.source).filter(|source| !source.is_empty()),
+            path: file,
+        };
+        identity(path, description, Some(library))
     };
-    let (whole, sum) = found().map_err(unusable)?;
-    let description = workers::describe(&path, Some(&whole)).map_err(unusable)?;
-    let about = library::about(&whole);
-    let library = Library {
-        version: description.engine.version.clone(),
-        build: about.build.as_str().to_owned(),
-        sha256: sum,
-        source: Some(about.source).filter(|source| !source.is_empty()),
-        path: whole,
-    };
-    identity(path, description, Some(library)).map_err(unusable)
+    made().map_err(|error| Missing::Unusable(format!("{error:#}")))
 }
 
 /// The worker at `path` with the library that its run began with.
@@ -104,37 +107,18 @@ pub fn again(path: PathBuf, library: Option<Library>) -> anyhow::Result<WorkerId
     identity(path, description, library)
 }
 
-/// A library is not what it was when its run began.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Changed {
-    /// It is gone.
-    #[error("the library {0} is gone, which the run began with: {1}")]
-    Gone(PathBuf, String),
-    /// It is another file.
-    #[error("the library {path} has changed since the run began: its SHA-256 was {was}, now {is}")]
-    Other {
-        /// Where it lies.
-        path: PathBuf,
-        /// When the run began.
-        was: String,
-        /// Now.
-        is: String,
-    },
-}
-
 /// That a library is the file that the run began with: its makers may be building it anew, and
-/// each worker loads it from its path for itself.
-pub fn check_unchanged(library: &Library) -> Result<(), Changed> {
-    let path = library.path.clone();
-    match sha256(&path) {
-        Ok(is) if is == library.sha256 => Ok(()),
-        Ok(is) => Err(Changed::Other { path, was: library.sha256.clone(), is }),
-        Err(error) => Err(Changed::Gone(path, error.to_string())),
-    }
-}
-
-fn checksum(file: &Path) -> anyhow::Result<String> {
-    sha256(file).with_context(|| format!("failed to read the library {}", file.display()))
+/// each worker loads it from its path for itself. Figures of two would stand under one name.
+pub fn check_unchanged(library: &Library) -> Result<(), Complaint> {
+    let (path, was) = (library.path.display(), &library.sha256);
+    let what = match sha256(&library.path) {
+        Ok(is) if is == *was => return Ok(()),
+        Ok(is) => format!(
+            "the library {path} has changed since the run began: its SHA-256 was {was}, now {is}"
+        ),
+        Err(error) => format!("the library {path} is gone, which the run began with: {error}"),
+    };
+    Err(Complaint::usage(what).hint("put it back, or begin a new run with `kvdyno run`"))
 }
 
 fn identity(

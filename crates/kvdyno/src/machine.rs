@@ -5,6 +5,6 @@ use kvdyno_record::host::Host;
 use std::path::Path;
 
 /// Reads it, with the volume under `place`.
-pub fn read(root: &Root, place: &Path) -> Host {
+pub(crate) fn read(root: &Root, place: &Path) -> Host {
     Host { block_io: Some(kvdyno_blockio::availability(root)), ..facts::read(root, place) }
 }

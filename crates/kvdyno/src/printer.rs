@@ -6,28 +6,19 @@
 //! program.
 
 mod progress;
+#[cfg(test)]
+pub(crate) mod testing;
 
-pub use progress::Progress;
+pub(crate) use progress::Progress;
 
+use clap::ColorChoice;
 use indicatif::{MultiProgress, ProgressDrawTarget};
 use kvdyno_record::text::{self, one_line, plain};
 use kvdyno_render::Tone;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless `NO_COLOR` is set.
-    #[default]
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
 
 /// The terminal's code for a tone.
 fn code(tone: Tone) -> &'static str {
@@ -39,8 +30,7 @@ fn code(tone: Tone) -> &'static str {
     }
 }
 
-/// The way to the terminal.
-pub struct Printer {
+pub(crate) struct Printer {
     out: Stream,
     err: Stream,
     quiet: bool,
@@ -49,7 +39,7 @@ pub struct Printer {
 
 impl Printer {
     /// On the process's own streams. A quiet one shows no progress and no notes.
-    pub fn new(color: Color, quiet: bool) -> Self {
+    pub(crate) fn new(color: ColorChoice, quiet: bool) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let live = err.is_terminal() && !quiet;
         Self {
@@ -60,41 +50,29 @@ impl Printer {
         }
     }
 
-    /// Into memory, without colour: for tests.
-    pub fn captured() -> (Self, Captured) {
-        let captured = Captured::default();
-        let printer = Self {
-            out: Stream::new(false, Box::new(captured.out.clone())),
-            err: Stream::new(false, Box::new(captured.err.clone())),
-            quiet: false,
-            live: None,
-        };
-        (printer, captured)
-    }
-
     /// Data: a block of text.
-    pub fn data(&self, text: &str) {
+    pub(crate) fn data(&self, text: &str) {
         self.write_out(&format!("{}\n", plain(text.trim_end_matches('\n'))));
     }
 
     /// A title above a block of data.
-    pub fn heading(&self, text: &str) {
+    pub(crate) fn heading(&self, text: &str) {
         self.write_out(&format!("{}\n", self.out.toned(Tone::Strong, &plain(text))));
     }
 
     /// A line or a block of data that begins with a coloured word.
-    pub fn marked(&self, tone: Tone, word: &str, text: &str) {
+    pub(crate) fn marked(&self, tone: Tone, word: &str, text: &str) {
         let word = self.out.toned(tone, &one_line(word));
         self.write_out(&format!("{word}{}\n", plain(text)));
     }
 
     /// Data for a machine, byte for byte.
-    pub fn verbatim(&self, bytes: &[u8]) {
+    pub(crate) fn verbatim(&self, bytes: &[u8]) {
         self.suspended(|| self.out.write(bytes));
     }
 
     /// Data as indented JSON.
-    pub fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
+    pub(crate) fn json(&self, value: &impl Serialize) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(value)?;
         // Control characters that JSON lets pass stand inside strings, where \u is as good.
         let harmless: String = text.chars().map(text::in_json).collect();
@@ -103,24 +81,24 @@ impl Printer {
     }
 
     /// Something worth knowing; left out by `--quiet`.
-    pub fn note(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             self.write_err(&format!("{}\n", plain(text)));
         }
     }
 
     /// Something that may spoil the figures.
-    pub fn warning(&self, text: &str) {
+    pub(crate) fn warning(&self, text: &str) {
         self.labelled(Tone::Warning, "warning", text);
     }
 
     /// What would help.
-    pub fn hint(&self, text: &str) {
+    pub(crate) fn hint(&self, text: &str) {
         self.labelled(Tone::Strong, "hint", text);
     }
 
     /// Why the program ends: the error, what it was caused by, and the hint that goes with it.
-    pub fn error(&self, error: &anyhow::Error) {
+    pub(crate) fn error(&self, error: &anyhow::Error) {
         let mut said = error.to_string();
         self.labelled(Tone::Bad, "error", &said);
         for cause in error.chain().skip(1).map(ToString::to_string) {
@@ -136,17 +114,17 @@ impl Printer {
     }
 
     /// A diagnostic that was laid out, and coloured, by someone else (a suite's, with its caret).
-    pub fn diagnostic(&self, rendered: &str) {
+    pub(crate) fn diagnostic(&self, rendered: &str) {
         self.write_err(&format!("{}\n", rendered.trim_end_matches('\n')));
     }
 
     /// Whether a diagnostic may bring its own colours.
-    pub fn colors_errors(&self) -> bool {
+    pub(crate) fn colors_errors(&self) -> bool {
         self.err.color
     }
 
     /// Shows how a run gets on: `cases` of them, `estimate` for all by the plan.
-    pub fn progress(&self, cases: usize, estimate: Duration) -> Progress<'_> {
+    pub(crate) fn progress(&self, cases: usize, estimate: Duration) -> Progress<'_> {
         Progress::new(self, cases, estimate)
     }
 
@@ -172,46 +150,6 @@ impl Printer {
     }
 }
 
-/// What a captured printer was told.
-#[derive(Clone, Default)]
-pub struct Captured {
-    out: Shared,
-    err: Shared,
-}
-
-impl Captured {
-    /// All that went to standard output.
-    pub fn out(&self) -> String {
-        self.out.text()
-    }
-
-    /// All that went to standard error.
-    pub fn err(&self) -> String {
-        self.err.text()
-    }
-}
-
-#[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
-
-impl Shared {
-    fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// One of the two streams.
 struct Stream {
     color: bool,
     sink: Mutex<Option<Box<dyn Write + Send>>>,
@@ -237,12 +175,12 @@ impl Stream {
 }
 
 /// `--color` wins; then <https://no-color.org>; then whether a person is looking.
-fn wants_color(color: Color, terminal: bool) -> bool {
+fn wants_color(color: ColorChoice, terminal: bool) -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
             terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
         }
     }
@@ -280,9 +218,9 @@ mod tests {
     fn colours_are_added_where_they_are_wanted() {
         let stream = Stream::new(true, Box::new(io::sink()));
         assert_eq!(stream.toned(Tone::Bad, "x"), "\x1b[31;1mx\x1b[0m");
-        assert!(wants_color(Color::Always, false));
-        assert!(!wants_color(Color::Never, true));
-        assert!(!wants_color(Color::Auto, false));
+        assert!(wants_color(ColorChoice::Always, false));
+        assert!(!wants_color(ColorChoice::Never, true));
+        assert!(!wants_color(ColorChoice::Auto, false));
     }
 
     #[test]

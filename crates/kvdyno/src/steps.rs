@@ -3,7 +3,7 @@
 
 /// In the environment: the step at which the program kills itself as `kill -9` would.
 #[cfg(debug_assertions)]
-pub const DIE_AT: &str = "KVDYNO_DIE_AT";
+pub(crate) const DIE_AT: &str = "KVDYNO_DIE_AT";
 
 /// A step is done.
 #[cfg(debug_assertions)]

@@ -2,17 +2,14 @@
 //!
 //! It knows where to look and how to ask a program what it is. Running one is the runner's.
 
-use crate::exit::Complaint;
+use crate::exit::{Complaint, did_you_mean};
 use anyhow::Context as _;
 use kvdyno_record::PROTOCOL;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::Description;
-use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::Case;
 use kvdyno_record::protocol::WorkerDescription;
-use kvdyno_suite::closest;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -98,11 +95,10 @@ fn folders() -> Vec<PathBuf> {
         .and_then(std::fs::canonicalize)
         .ok()
         .and_then(|path| path.parent().map(Path::to_owned));
-    let listed = |variable| std::env::var_os(variable).unwrap_or_default();
-    let split = |list: &OsString| std::env::split_paths(list).collect::<Vec<_>>();
     let mut folders: Vec<PathBuf> = next_to_us.into_iter().collect();
-    folders.extend(split(&listed(PATH_VARIABLE)));
-    folders.extend(split(&listed("PATH")));
+    for list in [PATH_VARIABLE, "PATH"].into_iter().filter_map(std::env::var_os) {
+        folders.extend(std::env::split_paths(&list));
+    }
     // An empty entry of PATH means the current folder: never for programs that we run.
     folders.retain(|folder| !folder.as_os_str().is_empty());
     folders
@@ -117,10 +113,9 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
     path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
         let known: Vec<String> = find_all_in(folders).into_keys().collect();
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
-        let found = match (closest(name, &names), names.as_slice()) {
-            (_, []) => "no engine was found at all".to_owned(),
-            (Some(meant), names) => format!("did you mean `{meant}`? found: {}", names.join(", ")),
-            (None, names) => format!("found: {}", names.join(", ")),
+        let found = match names.as_slice() {
+            [] => "no engine was found at all".to_owned(),
+            names => format!("{}found: {}", did_you_mean(name, names), names.join(", ")),
         };
         Complaint::usage(format!("there is no program `{PREFIX}{name}` for engine `{name}`")).hint(
             format!(
@@ -163,7 +158,7 @@ fn describe_within(
 ) -> anyhow::Result<WorkerDescription> {
     let asked = || format!("failed to ask `{} describe`", path.display());
     let library = library.into_iter().flat_map(|path| ["--library".as_ref(), path.as_os_str()]);
-    let mut child = Command::new(path)
+    let child = Command::new(path)
         .arg("describe")
         .args(library)
         .stdin(Stdio::null())
@@ -171,7 +166,7 @@ fn describe_within(
         .stderr(Stdio::piped())
         .spawn()
         .with_context(asked)?;
-    let text = wait(&mut child, limit).or_else(|error| match error.downcast::<Refused>() {
+    let text = wait(child, limit).or_else(|error| match error.downcast::<Refused>() {
         // Its own words are all there is to say.
         Ok(refused) => Err(refused.into()),
         Err(error) => Err(error).with_context(asked),
@@ -183,9 +178,9 @@ fn describe_within(
 }
 
 /// What a child prints until its end; it is killed when that does not come in time.
-fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
-    let reader = read(child.stdout.take().context("it has no standard output")?);
-    let complaints = read(child.stderr.take().context("it has no standard error")?);
+fn wait(mut child: Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
+    let answer = read(child.stdout.take());
+    let complaints = read(child.stderr.take());
     let deadline = Instant::now() + limit;
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -198,25 +193,24 @@ fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
         }
         std::thread::sleep(Duration::from_millis(2));
     };
-    if !status.success() {
-        let said = complaints.join().ok().and_then(Result::ok).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said);
-        let said = said.trim().trim_start_matches("error: ");
-        if status.code() == Some(REFUSED) && !said.is_empty() {
-            return Err(Refused(said.to_owned()).into());
-        }
-        anyhow::bail!("it ended with {status}: {said}");
+    let said = |thread: JoinHandle<Vec<u8>>| thread.join().unwrap_or_default();
+    if status.success() {
+        return Ok(said(answer));
     }
-    match reader.join() {
-        Ok(text) => Ok(text?),
-        Err(_) => anyhow::bail!("its answer could not be read"),
+    let said = String::from_utf8_lossy(&said(complaints)).trim().to_owned();
+    let said = said.trim_start_matches("error: ");
+    if status.code() == Some(REFUSED) && !said.is_empty() {
+        return Err(Refused(said.to_owned()).into());
     }
+    anyhow::bail!("it ended with {status}: {said}");
 }
 
-fn read(stream: impl std::io::Read + Send + 'static) -> JoinHandle<std::io::Result<Vec<u8>>> {
+fn read(stream: Option<impl std::io::Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut text = Vec::new();
-        stream.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text).map(|_| text)
+        // What cannot be read is no description, and is told as that.
+        let _ = stream.map(|stream| stream.take(DESCRIPTION_BYTES_MAX).read_to_end(&mut text));
+        text
     })
 }
 
@@ -233,14 +227,9 @@ fn protocol_of(path: &Path, text: &[u8]) -> Result<(), Complaint> {
     } else {
         "use the kvdyno that the engine was built for"
     };
-    Err(Complaint {
-        message: format!(
-            "`{}` speaks protocol {found}, this kvdyno speaks {PROTOCOL}",
-            path.display()
-        ),
-        hint: Some(format!("{remedy}, or take the engine out of the way")),
-        exit: Exit::Usage,
-    })
+    let path = path.display();
+    let message = format!("`{path}` speaks protocol {found}, this kvdyno speaks {PROTOCOL}");
+    Err(Complaint::usage(message).hint(format!("{remedy}, or take the engine out of the way")))
 }
 
 #[cfg(test)]

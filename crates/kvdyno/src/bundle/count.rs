@@ -6,7 +6,6 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Counts what is read through it.
 pub(super) struct Counted<R> {
     pub(super) inner: R,
     pub(super) bytes: Rc<Cell<u64>>,

@@ -16,30 +16,27 @@ mod names;
 mod pack;
 mod unpack;
 
-pub use names::is_folder_name;
-pub use pack::{Packed, pack};
-pub use unpack::{Refused, unpack};
+pub(crate) use names::is_folder_name;
+pub(crate) use pack::pack;
+pub(crate) use unpack::unpack;
 
 /// What a bundle's file name ends in.
-pub const ENDING: &str = ".tar.zst";
+pub(crate) const ENDING: &str = ".tar.zst";
 
-/// The record's folder in a bundle.
 const RECORD: &str = "record";
 
-/// The checksums.
 const SUMS: &str = "SHA256SUMS";
 
 /// What a bundle may hold at most. Far more than a run comes to, far less than fills a disk unseen.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Files and folders.
-    pub entries: u64,
+pub(crate) struct Limits {
+    pub(crate) entries: u64,
     /// Bytes when unpacked.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes unpacked for each packed one, past `ratio_from`.
-    pub ratio: u64,
+    pub(crate) ratio: u64,
     /// Below this many unpacked bytes any ratio will do.
-    pub ratio_from: u64,
+    pub(crate) ratio_from: u64,
 }
 
 impl Default for Limits {

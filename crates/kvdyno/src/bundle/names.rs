@@ -9,7 +9,7 @@ const DEPTH_MAX: usize = 16;
 const NAME_BYTES_MAX: usize = 255;
 
 /// One folder's name, and nothing that leads elsewhere.
-pub fn is_folder_name(name: &str) -> bool {
+pub(crate) fn is_folder_name(name: &str) -> bool {
     name.len() <= NAME_BYTES_MAX
         && !name.chars().any(char::is_control)
         && Path::new(name).components().eq([Component::Normal(name.as_ref())])

@@ -16,18 +16,14 @@ use tar::{Builder, EntryType, Header};
 const PARTS: [&str; 7] =
     ["SHA256SUMS", "cases", "complete", "host", "plan.json", "run.json", "suite.toml"];
 
-/// What came of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Packed {
-    /// Files in it.
-    pub files: usize,
+pub(crate) struct Packed {
+    pub(crate) files: usize,
     /// Their size.
-    pub bytes: u64,
-    /// The bundle's size.
-    pub packed_bytes: u64,
+    pub(crate) bytes: u64,
+    pub(crate) size_bytes: u64,
 }
 
-/// What a name in the bundle stands for.
 enum Content {
     Folder,
     File(PathBuf),
@@ -35,7 +31,11 @@ enum Content {
 }
 
 /// Packs a run into the file `to`, with a `report` made of it: names and contents.
-pub fn pack(run: &RunFolder, report: Vec<(&str, Vec<u8>)>, to: &Path) -> anyhow::Result<Packed> {
+pub(crate) fn pack(
+    run: &RunFolder,
+    report: Vec<(&str, Vec<u8>)>,
+    to: &Path,
+) -> anyhow::Result<Packed> {
     let record = run.run()?;
     anyhow::ensure!(is_folder_name(&record.id), "the run's id is no folder's name");
     let mut contents = BTreeMap::new();
@@ -61,7 +61,7 @@ pub fn pack(run: &RunFolder, report: Vec<(&str, Vec<u8>)>, to: &Path) -> anyhow:
     source.error.map_or(Ok(()), Err).context("failed to read the temporary file")?;
     write_atomic(to, &packed)?;
     let files = contents.values().filter(|content| !matches!(content, Content::Folder)).count();
-    Ok(Packed { files, bytes, packed_bytes: packed.len() as u64 })
+    Ok(Packed { files, bytes, size_bytes: packed.len() as u64 })
 }
 
 /// The compressor cannot say that its source failed: an error is kept here, and ends the source.
@@ -156,20 +156,13 @@ fn append(
     let folder = matches!(content, Content::Folder);
     header.set_entry_type(if folder { EntryType::Directory } else { EntryType::Regular });
     header.set_mode(if folder { 0o755 } else { 0o644 });
-    let size = match content {
-        Content::Folder => 0,
-        Content::File(path) => fs::metadata(path)?.len(),
-        Content::Bytes(bytes) => bytes.len() as u64,
+    let (size, source): (u64, Box<dyn Read + '_>) = match content {
+        Content::Folder => (0, Box::new(io::empty())),
+        Content::File(path) => (fs::metadata(path)?.len(), Box::new(File::open(path)?)),
+        Content::Bytes(bytes) => (bytes.len() as u64, Box::new(bytes.as_slice())),
     };
     header.set_size(size);
     header.set_cksum();
-    match content {
-        Content::Folder => archive.append(&header, io::empty())?,
-        Content::File(path) => {
-            let mut file = File::open(path)?;
-            archive.append(&header, &mut file)?;
-        }
-        Content::Bytes(bytes) => archive.append(&header, bytes.as_slice())?,
-    }
+    archive.append(&header, source)?;
     Ok(size)
 }

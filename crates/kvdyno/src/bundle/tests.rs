@@ -1,6 +1,7 @@
 //! Bundles made here, and archives that no kvdyno made.
 
-use super::{Limits, Refused, pack, unpack};
+use super::unpack::Refused;
+use super::{Limits, pack, unpack};
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_record::files::RunFolder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};

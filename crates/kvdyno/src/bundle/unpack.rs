@@ -14,50 +14,19 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use tar::{Archive, Entry, EntryType};
 
-/// Why a bundle is not opened.
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// The file cannot be read, or a file of it cannot be written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// The operating system's answer.
-        source: io::Error,
-    },
-    /// It is no archive, or a damaged one, or unpacks to too much.
-    #[error("it cannot be unpacked: {0}")]
-    Unreadable(String),
-    /// Something in it does not belong in a bundle.
-    #[error("`{name}` in it is refused: {why}")]
-    Entry {
-        /// Its name.
-        name: String,
-        /// Why.
-        why: String,
-    },
-    /// It holds more than a bundle may.
-    #[error("it holds more than {entries} files and folders")]
-    TooMany {
-        /// The limit.
-        entries: u64,
-    },
-    /// A file is not what the checksums say.
-    #[error("`{name}` in it is not what its {SUMS} says: {why}")]
-    Sums {
-        /// Which file.
-        name: String,
-        /// In which way.
-        why: &'static str,
-    },
-    /// There is no record in it.
-    #[error("there is no run in it: a bundle is what `kvdyno bundle` makes")]
-    NoRecord,
+#[error("{0}")]
+pub(crate) struct Refused(String);
+
+impl Refused {
+    fn no_record() -> Self {
+        Self("there is no run in it: a bundle is what `kvdyno bundle` makes".to_owned())
+    }
 }
 
 /// Unpacks a bundle into the folder `into`, which is there and empty, and says where the run lies
 /// in it. Nothing is written anywhere else; what was written before a refusal stays in `into`.
-pub fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFolder, Refused> {
+pub(crate) fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFolder, Refused> {
     let packed = Rc::new(Cell::new(0));
     let file = File::open(bundle).map_err(at(bundle))?;
     let counted = Counted { inner: BufReader::new(file), bytes: Rc::clone(&packed) };
@@ -71,14 +40,12 @@ pub fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFolder, R
     }
     let top = taken.top()?;
     check_sums(&top, &taken)?;
-    RunFolder::open(top.join(RECORD)).map_err(|_| Refused::NoRecord)
+    RunFolder::open(top.join(RECORD)).map_err(|_| Refused::no_record())
 }
 
-/// What has been unpacked so far.
 struct Taken<'i> {
     into: &'i Path,
     limits: Limits,
-    /// Files and folders.
     names: BTreeSet<PathBuf>,
     /// As the headers say.
     bytes: u64,
@@ -88,11 +55,12 @@ impl Taken<'_> {
     fn take(&mut self, entry: Entry<'_, impl Read>) -> Result<(), Refused> {
         let bytes = entry.path_bytes().into_owned();
         let refused = |why: String| {
-            let name = String::from_utf8_lossy(&bytes).chars().take(200).collect();
-            Refused::Entry { name, why }
+            let name: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
+            Refused(format!("`{name}` in it is refused: {why}"))
         };
-        if self.names.len() as u64 >= self.limits.entries {
-            return Err(Refused::TooMany { entries: self.limits.entries });
+        let most = self.limits.entries;
+        if self.names.len() as u64 >= most {
+            return Err(Refused(format!("it holds more than {most} files and folders")));
         }
         let kind = entry.header().entry_type();
         if let Some(why) = not_ours(kind) {
@@ -121,7 +89,7 @@ impl Taken<'_> {
         let tops: BTreeSet<_> = self.names.iter().filter_map(first).collect();
         match tops.into_iter().collect::<Vec<_>>().as_slice() {
             [top] => Ok(self.into.join(top)),
-            _ => Err(Refused::NoRecord),
+            _ => Err(Refused::no_record()),
         }
     }
 }
@@ -138,23 +106,22 @@ fn not_ours(kind: EntryType) -> Option<&'static str> {
     }
 }
 
-/// A file that is not there yet.
 fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), Refused> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(target).map_err(at(target))?;
     let size = entry.size();
     let written = io::copy(&mut entry, &mut file).map_err(|error| unreadable(&error))?;
-    if written == size { Ok(()) } else { Err(Refused::Unreadable("it ends too early".to_owned())) }
+    if written == size { Ok(()) } else { Err(unreadable(&"it ends too early")) }
 }
 
 /// Each file is listed, and each that is listed is there, and as it was.
 fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), Refused> {
     let list = top.join(SUMS);
-    let text = fs::read_to_string(&list).map_err(|_| Refused::NoRecord)?;
+    let text = fs::read_to_string(&list).map_err(|_| Refused::no_record())?;
     let mut listed = BTreeSet::new();
     for line in text.lines() {
         let (sum, name) = line.split_once("  ").unwrap_or((line, ""));
-        let wrong = |why| Refused::Sums { name: name.to_owned(), why };
+        let wrong = |why| not_as_listed(name, why);
         let file = path(name.as_bytes()).map_err(wrong)?;
         let file = top.join(file);
         match sha256(&file) {
@@ -170,16 +137,20 @@ fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), Refused> {
     match unlisted {
         Some(file) => {
             let name = file.strip_prefix(top).unwrap_or(&file).display().to_string();
-            Err(Refused::Sums { name, why: "it is not listed" })
+            Err(not_as_listed(&name, "it is not listed"))
         }
         None => Ok(()),
     }
 }
 
 fn at(path: &Path) -> impl Fn(io::Error) -> Refused + '_ {
-    move |source| Refused::Io { path: path.to_owned(), source }
+    move |error| Refused(format!("{}: {error}", path.display()))
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> Refused {
-    Refused::Unreadable(error.to_string())
+    Refused(format!("it cannot be unpacked: {error}"))
+}
+
+fn not_as_listed(name: &str, why: &str) -> Refused {
+    Refused(format!("`{name}` in it is not what its {SUMS} says: {why}"))
 }

@@ -6,25 +6,24 @@ use std::path::PathBuf;
 
 /// What is compared, the gate, and how the answer is shown.
 #[derive(Clone, Debug, Default, Args)]
-pub struct ComparisonArgs {
+pub(crate) struct ComparisonArgs {
     /// Only these figures, by their names in `kvdyno export --csv -`
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub figures: Vec<String>,
+    pub(crate) figures: Vec<String>,
     /// All figures, and each operation by itself
     #[arg(long, conflicts_with = "figures")]
-    pub all: bool,
+    pub(crate) all: bool,
     /// End with 5 when a figure regressed by more than this, as `5%`
     #[arg(long, value_name = "SHARE")]
-    pub gate: Option<String>,
+    pub(crate) gate: Option<String>,
     /// The comparison as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// The comparison as a page: one HTML file that fetches nothing; `-`: standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
 }
 
-/// `kvdyno compare`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -44,19 +43,17 @@ it). Fewer than four trials a side claim nothing.
 Exit codes of the gate:
   5 a figure shown regressed past it
   4 none is known to have, but a figure or case could not be judged; or the figures are invalid")]
-pub struct CompareArgs {
+pub(crate) struct CompareArgs {
     /// What to compare with: a run's folder, the beginning of its id or suite, or `latest`
-    pub base: String,
+    pub(crate) base: String,
     /// What to compare; left out with --engines
     #[arg(required_unless_present = "engines", conflicts_with = "engines")]
-    pub new: Option<String>,
+    pub(crate) new: Option<String>,
     /// Two engines of BASE, by label or name: the first is the base
     #[arg(long, value_name = "BASE,NEW", value_delimiter = ',')]
-    pub engines: Vec<String>,
-    /// What is compared, and how it is shown.
+    pub(crate) engines: Vec<String>,
     #[command(flatten)]
-    pub asked: ComparisonArgs,
-    /// Where runs are kept.
+    pub(crate) asked: ComparisonArgs,
     #[command(flatten)]
-    pub runs: RunsArgs,
+    pub(crate) runs: RunsArgs,
 }

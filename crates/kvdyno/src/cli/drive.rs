@@ -4,7 +4,6 @@ use super::{KeepArgs, ViewArgs};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
-/// `kvdyno drive`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,92 +20,90 @@ A file is made in the folder and written in full before anything is measured, th
 block device is written only where its name is typed twice, and where nothing is on it: no mount,
 no filesystem, no partitions. docs/drive.md says what is measured and how to read it.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
-pub struct DriveArgs {
+pub(crate) struct DriveArgs {
     /// A folder on the drive, or a block device
     #[arg(value_hint = ValueHint::AnyPath,
           required_unless_present_any = ["print_suite", "import_fio"])]
-    pub place: Option<PathBuf>,
+    pub(crate) place: Option<PathBuf>,
     /// Make the folder where it does not exist, and remove it afterwards
     #[arg(long)]
-    pub create_place: bool,
+    pub(crate) create_place: bool,
     /// Jobs that were published or are customary
     #[arg(long, value_enum, value_name = "NAME",
           conflicts_with_all = ["rw", "read_share", "io", "block", "depth"])]
-    pub preset: Option<Preset>,
+    pub(crate) preset: Option<Preset>,
     /// What is done; several: a job for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "randread")]
-    pub rw: Vec<Rw>,
+    pub(crate) rw: Vec<Rw>,
     /// The share of reads in `randrw` and `rw`, as `70%`
     #[arg(long, value_name = "SHARE")]
-    pub read_share: Option<String>,
+    pub(crate) read_share: Option<String>,
     /// How the kernel is asked; several: a job for each
     #[arg(long, value_enum, value_delimiter = ',', default_value = "io_uring")]
-    pub io: Vec<Way>,
+    pub(crate) io: Vec<Way>,
     /// Bytes of one operation, as `4KiB,4MiB`
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "4KiB")]
-    pub block: Vec<String>,
+    pub(crate) block: Vec<String>,
     /// Operations that each thread keeps in flight (`io_uring`)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,16,128",
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub depth: Vec<u32>,
+    pub(crate) depth: Vec<u32>,
     /// Threads of a job; several: each in turn [default: 1; the ceiling's: up to all processors]
     #[arg(long, value_name = "LIST", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub threads: Vec<u32>,
+    pub(crate) threads: Vec<u32>,
     /// How long each job is measured [default: 10s; of a preset 30s, as docs/drive.md says]
     #[arg(long, value_name = "TIME")]
-    pub duration: Option<String>,
+    pub(crate) duration: Option<String>,
     /// The same work before it, not counted
     #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub warmup: String,
+    pub(crate) warmup: String,
     /// How often each job is repeated
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: u32,
+    pub(crate) trials: u32,
     /// How much is written and worked on; `auto`: at most 1 GiB of a folder, all of a device
     #[arg(long, value_name = "BYTES", default_value = "auto")]
-    pub size: String,
+    pub(crate) size: String,
     /// Write all of it so often before, in order, 128 KiB at a time (SNIA: twice)
     #[arg(long, value_name = "TIMES", num_args = 0..=1, default_missing_value = "2")]
-    pub precondition: Option<u32>,
+    pub(crate) precondition: Option<u32>,
     /// The rounds of `snia-iops`: how long each of its 56 jobs takes in one [default: 60s]
     #[arg(long, value_name = "TIME")]
-    pub round: Option<String>,
+    pub(crate) round: Option<String>,
     /// How many rounds of `snia-iops`: it is steady when five in a row agree [default: 5]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=25))]
-    pub rounds: Option<u32>,
+    pub(crate) rounds: Option<u32>,
     /// A kernel thread looks for work: no system calls, a processor more
     #[arg(long)]
-    pub sqpoll: bool,
+    pub(crate) sqpoll: bool,
     /// Look for answers instead of waiting for the drive's interrupts
     #[arg(long)]
-    pub iopoll: bool,
+    pub(crate) iopoll: bool,
     /// Every job by fio as well, where it is installed
     #[arg(long)]
-    pub with_fio: bool,
+    pub(crate) with_fio: bool,
     /// Measure nothing: make a run of what fio reported (`--output-format=json+`)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["place", "preset", "print_suite"])]
-    pub import_fio: Option<PathBuf>,
+    pub(crate) import_fio: Option<PathBuf>,
     /// The block device whose data is lost, in full and as PLACE
     #[arg(long, value_name = "DEVICE", require_equals = true)]
-    pub destroy_data_on: Option<PathBuf>,
+    pub(crate) destroy_data_on: Option<PathBuf>,
     /// Write nothing: reads of a block device that holds data
     #[arg(long, conflicts_with_all = ["destroy_data_on", "precondition"])]
-    pub read_only: bool,
+    pub(crate) read_only: bool,
     /// Print the suite that it would run, and end
     #[arg(long)]
-    pub print_suite: bool,
-    /// How the run is kept.
+    pub(crate) print_suite: bool,
     #[command(flatten)]
-    pub keep: KeepArgs,
-    /// What of it is shown.
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
-    pub view: ViewArgs,
+    pub(crate) view: ViewArgs,
 }
 
 /// Jobs that were published or are customary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
+pub(crate) enum Preset {
     /// Selectel's drives of 2018: 4 KiB at depth 128, 16 and 1, 4 MiB at depth 32
     Selectel,
     /// Raidix's drive of 2017: 8 threads, 32 in flight each, five mixes of reads and writes
@@ -120,7 +117,7 @@ pub enum Preset {
 /// What a job does, in fio's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "lower")]
-pub enum Rw {
+pub(crate) enum Rw {
     /// Reads at random
     Randread,
     /// Writes at random
@@ -139,7 +136,7 @@ pub enum Rw {
 /// How the kernel is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
-pub enum Way {
+pub(crate) enum Way {
     /// Many at a time
     IoUring,
     /// One call that waits for each

@@ -2,7 +2,6 @@
 
 use clap::{Args, Subcommand};
 
-/// `kvdyno engines`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -18,20 +17,19 @@ An engine is a program `kvdyno-NAME`. It is looked for next to kvdyno, in the fo
 KVDYNO_ENGINE_PATH, then in those of PATH. Some load the engine as a library (`get`): a suite says
 `versions = [\"9.10.0\", \"11.8.1\"]`, or `library = \"PATH\"` for a build of your own."
 )]
-pub struct EnginesArgs {
-    /// What to do with them.
+pub(crate) struct EnginesArgs {
     #[command(subcommand)]
-    pub action: Option<EnginesAction>,
+    pub(crate) action: Option<EnginesAction>,
     /// Only this engine, with its options
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// As JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// What to do with engines.
 #[derive(Clone, Debug, Subcommand)]
-pub enum EnginesAction {
+pub(crate) enum EnginesAction {
     /// Fetch released versions of an engine that is loaded as a library
     Get(GetArgs),
     /// List the libraries that are installed, and releases that can be fetched
@@ -42,7 +40,6 @@ pub enum EnginesAction {
     },
 }
 
-/// `kvdyno engines get`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -52,10 +49,10 @@ Examples:
 The binaries are the engine's authors' own, fetched by `mvn` (17 to 92 MB each) and checked. They
 are kept in ~/.cache/kvdyno/libraries; libraries in the folders of KVDYNO_LIBRARY_PATH, and in
 `libraries` next to kvdyno, are found as well.")]
-pub struct GetArgs {
+pub(crate) struct GetArgs {
     /// The engine
-    pub name: String,
+    pub(crate) name: String,
     /// Its versions; none: the newest that is known
     #[arg(value_name = "VERSION")]
-    pub versions: Vec<String>,
+    pub(crate) versions: Vec<String>,
 }

@@ -4,7 +4,6 @@ use super::{PlaceArgs, RunName, RunsArgs, ViewArgs};
 use clap::Args;
 use std::path::PathBuf;
 
-/// `kvdyno export`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(
     group = clap::ArgGroup::new("output").required(true).multiple(true),
@@ -21,45 +20,43 @@ Examples:
 
 LibreOffice opens the workbook and saves it as .ods. docs/exports.md describes each format."
 )]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// A run's folder, a bundle, its name, the beginning of an id or of a suite's name, or
     /// `latest`; several for --otava
     #[arg(value_name = "RUN")]
-    pub names: Vec<String>,
-    /// Where runs are kept.
+    pub(crate) names: Vec<String>,
     #[command(flatten)]
-    pub runs: RunsArgs,
+    pub(crate) runs: RunsArgs,
     /// CSV files into this folder; `-`: all figures on standard output
     #[arg(long, value_name = "DIR", group = "output")]
-    pub csv: Option<PathBuf>,
+    pub(crate) csv: Option<PathBuf>,
     /// The summary as JSON on standard output
     #[arg(long, group = "output")]
-    pub json: bool,
+    pub(crate) json: bool,
     /// A workbook with tables, charts and formulas
     #[arg(long, value_name = "FILE", group = "output")]
-    pub xlsx: Option<PathBuf>,
+    pub(crate) xlsx: Option<PathBuf>,
     /// The tables in GitHub's Markdown; `-`: on standard output
     #[arg(long, value_name = "FILE", group = "output")]
-    pub markdown: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
     /// With --markdown: the answer, one table and the machine in a line; no path of this host
     #[arg(long, requires = "markdown")]
-    pub brief: bool,
+    pub(crate) brief: bool,
     /// Files for Apache Otava into this folder: a row for each run, and otava.yaml
     #[arg(long, value_name = "DIR", group = "output")]
-    pub otava: Option<PathBuf>,
+    pub(crate) otava: Option<PathBuf>,
     /// With --otava: all runs of the same suite
     #[arg(long, requires = "otava")]
-    pub all_runs: bool,
+    pub(crate) all_runs: bool,
 }
 
 impl ExportArgs {
     /// The run, or the first of several.
-    pub fn first(&self) -> &str {
+    pub(crate) fn first(&self) -> &str {
         self.names.first().map_or("latest", String::as_str)
     }
 }
 
-/// `kvdyno bundle`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -69,16 +66,14 @@ Examples:
   tar --zstd -tf quick.tar.zst      what is in it
 
 Record, suite, host evidence, tables and checksums. The same record gives the same bytes.")]
-pub struct BundleArgs {
-    /// The run.
+pub(crate) struct BundleArgs {
     #[command(flatten)]
-    pub name: RunName,
+    pub(crate) name: RunName,
     /// The file, in place of ID.tar.zst in the current folder
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 }
 
-/// `kvdyno rerun`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -91,21 +86,18 @@ What is run is the recorded plan: the same records, limits and options, not size
 host. What differs here is said before it begins. A bundle can be a stranger's: `kvdyno show` and
 record/suite.toml tell what it would do; its databases lie where --place says, or below runs/.
 Engines that are libraries are looked for among those installed, by checksum and version.")]
-pub struct RerunArgs {
-    /// The run.
+pub(crate) struct RerunArgs {
     #[command(flatten)]
-    pub name: RunName,
-    /// Where the databases lie.
+    pub(crate) name: RunName,
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub(crate) at: PlaceArgs,
     /// Say what would be done, and what differs here from there, and do nothing
     #[arg(long)]
-    pub plan: bool,
+    pub(crate) plan: bool,
     /// The file of an engine's library, where the recorded one was its author's own build; may be
     /// repeated
     #[arg(long = "library", value_name = "LABEL=PATH")]
-    pub libraries: Vec<String>,
-    /// What of it is shown.
+    pub(crate) libraries: Vec<String>,
     #[command(flatten)]
-    pub view: ViewArgs,
+    pub(crate) view: ViewArgs,
 }

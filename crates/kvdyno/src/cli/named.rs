@@ -8,18 +8,18 @@ const NAME_CHARS_MAX: usize = 60;
 
 /// What a run is called.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
-pub struct NamedArgs {
+pub(crate) struct NamedArgs {
     /// What to call the run: in lists, on its page, and as RUN for other commands
     #[arg(long, value_name = "NAME", value_parser = name)]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// A remark that is kept with the run
     #[arg(long, value_name = "TEXT", value_parser = note)]
-    pub note: Option<String>,
+    pub(crate) note: Option<String>,
 }
 
 impl NamedArgs {
     /// Puts what was typed in the place of what a record says; what was not typed stays.
-    pub fn rename(&self, run: &mut RunRecord) {
+    pub(crate) fn rename(&self, run: &mut RunRecord) {
         run.name = self.name.clone().or_else(|| run.name.take());
         run.note = self.note.clone().or_else(|| run.note.take());
     }

@@ -4,7 +4,6 @@ use super::{KeepArgs, PlaceArgs, ViewArgs};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
-/// `kvdyno quick`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -18,70 +17,73 @@ Examples:
 Every engine loads the data in key order; clients then read and update it at the same time, each
 number of threads on a fresh copy of the database. The bare drive and the harness are measured
 beside them. What is asked becomes a suite: --save-suite keeps it, `kvdyno run FILE` does the same
-work again, and docs/suites.md says what else can be asked there.")]
-pub struct QuickArgs {
+work again, and docs/suites.md says what else can be asked there.
+
+`kvdyno run quick` is another thing: the built-in suite called quick, whose readers and one writer
+are its own.")]
+pub(crate) struct QuickArgs {
     /// The engines to compare; lmdb and rocksdb by default. `kvdyno engines` lists what is here
     #[arg(value_name = "ENGINE")]
-    pub engines: Vec<String>,
+    pub(crate) engines: Vec<String>,
     /// How many records, as 10M; sized from this host by default, at most 1 GiB
     #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "size")]
-    pub records: Vec<String>,
+    pub(crate) records: Vec<String>,
     /// Bytes of all keys and values in place of --records, as 20GiB
     #[arg(long, value_name = "BYTES", value_delimiter = ',')]
-    pub size: Vec<String>,
+    pub(crate) size: Vec<String>,
     /// Bytes of a value, as 1KB; several: each size with data of its own
     #[arg(long, value_name = "BYTES", value_delimiter = ',', default_value = "1000")]
-    pub value: Vec<String>,
+    pub(crate) value: Vec<String>,
     /// Bytes of a key
     #[arg(long, value_name = "BYTES", default_value = "16")]
-    pub key: String,
+    pub(crate) key: String,
     /// How many of 100 operations read; the others update
     #[arg(long, value_name = "PERCENT", default_value = "95", value_parser = percent)]
-    pub read: u32,
+    pub(crate) read: u32,
     /// Reads are scans of so many records in place of single gets
     #[arg(long, value_name = "N")]
-    pub scan: Option<String>,
+    pub(crate) scan: Option<String>,
     /// Keys by Zipf's law with this exponent, as 0.99; all alike by default
     #[arg(long, value_name = "THETA")]
-    pub zipf: Option<f64>,
+    pub(crate) zipf: Option<f64>,
     /// Operations in a second of all clients together; as fast as it goes by default
     #[arg(long, value_name = "N")]
-    pub rate: Option<String>,
+    pub(crate) rate: Option<String>,
     /// Clients at the same time, each number in turn
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2,4",
           value_parser = clap::value_parser!(u32).range(1..=65_536))]
-    pub threads: Vec<u32>,
+    pub(crate) threads: Vec<u32>,
     /// How often each point is repeated
     #[arg(long, value_name = "N", default_value_t = 4,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub trials: u32,
+    pub(crate) trials: u32,
     /// How long each point is measured
     #[arg(long, value_name = "TIME", default_value = "5s")]
-    pub duration: String,
+    pub(crate) duration: String,
     /// When a write is done: none, async, or commit (survives a power loss)
     #[arg(long, value_name = "CLASS", default_value = "async")]
-    pub durability: String,
+    pub(crate) durability: String,
     /// Memory of an engine and its files' page cache, as 1GiB; `all`: no limit
     #[arg(long, value_name = "BYTES", conflicts_with = "data_to_ram")]
-    pub ram: Option<String>,
+    pub(crate) ram: Option<String>,
     /// How many times larger than that memory the data is; 4 by default, where it is not small
     #[arg(long, value_name = "TIMES")]
-    pub data_to_ram: Option<f64>,
-    /// Where the databases lie.
+    pub(crate) data_to_ram: Option<f64>,
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub(crate) at: PlaceArgs,
+    /// Of suites only: refused with what to do instead
+    #[arg(long = "set", value_name = "PATH=VALUE", hide = true)]
+    pub(crate) set: Vec<String>,
     /// Write the suite that this comes to; a file that is there is left alone
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub save_suite: Option<PathBuf>,
+    pub(crate) save_suite: Option<PathBuf>,
     /// Say what would be done and how long it takes, and do nothing
     #[arg(long)]
-    pub plan: bool,
-    /// How the run is kept.
+    pub(crate) plan: bool,
     #[command(flatten)]
-    pub keep: KeepArgs,
-    /// What of it is shown.
+    pub(crate) keep: KeepArgs,
     #[command(flatten)]
-    pub view: ViewArgs,
+    pub(crate) view: ViewArgs,
 }
 
 /// `95` or `95%`.

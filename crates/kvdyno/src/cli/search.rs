@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// What both searches are told.
 #[derive(Clone, Debug, Args)]
-pub struct SearchArgs {
+pub(crate) struct SearchArgs {
     /// The suite whose work is done: built-in, or the path of a TOML file
     #[arg(
         default_value = "sizing",
@@ -14,47 +14,45 @@ pub struct SearchArgs {
         hide_possible_values = true,
         value_hint = ValueHint::FilePath
     )]
-    pub suite: String,
+    pub(crate) suite: String,
     /// The engine, by its label or name
     #[arg(long, value_name = "NAME")]
-    pub engine: String,
+    pub(crate) engine: String,
     /// What must hold in every trial, as 'p99 < 1ms and reads > 50k/s'
     #[arg(long, value_name = "TARGET")]
-    pub target: String,
+    pub(crate) target: String,
     /// The values searched, as 256MiB..4GiB or 1k..100k; chosen from the data by default
     #[arg(long, value_name = "LOW..HIGH")]
-    pub between: Option<String>,
+    pub(crate) between: Option<String>,
     /// How close is close enough, as a share of the value
     #[arg(long, value_name = "SHARE", default_value = "10%")]
-    pub within: String,
+    pub(crate) within: String,
     /// How often each point is measured
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub trials: u32,
+    pub(crate) trials: u32,
     /// Begin no further point that would end after this time, as 30m
     #[arg(long, value_name = "TIME")]
-    pub budget: Option<String>,
+    pub(crate) budget: Option<String>,
     /// How many threads its roles with `threads = "sweep"` have; the suite's most by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: Option<u32>,
+    pub(crate) threads: Option<u32>,
     /// Change one value of the suite, as `data.records=8M`; may be repeated
     #[arg(long = "set", value_name = "PATH=VALUE")]
-    pub set: Vec<String>,
-    /// Where the databases lie.
+    pub(crate) set: Vec<String>,
     #[command(flatten)]
-    pub at: PlaceArgs,
+    pub(crate) at: PlaceArgs,
     /// A block device of the suite's volumes whose data is lost, in full; may be repeated
     #[arg(long, value_name = "DEVICE", require_equals = true)]
-    pub destroy_data_on: Vec<PathBuf>,
-    /// How the run is kept.
+    pub(crate) destroy_data_on: Vec<PathBuf>,
     #[command(flatten)]
-    pub keep: KeepArgs,
+    pub(crate) keep: KeepArgs,
     /// Say what would be searched and how long that would take, and do nothing
     #[arg(long)]
-    pub plan: bool,
+    pub(crate) plan: bool,
     /// The answer with its curve as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// Help of `kvdyno size`, which takes no more than this.
@@ -79,7 +77,6 @@ whose databases are shared is loaded once, under the most RAM. All points are ca
 `kvdyno show` says the same later, `kvdyno report` draws it, `kvdyno resume` goes on after Ctrl-C.
 Ends with 0 when the search came to an answer, whichever; --json says which.";
 
-/// `kvdyno capacity`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -96,11 +93,10 @@ that role are no conditions: they are what is searched.
 Without --between the role is first measured as fast as it goes, and rates from a 64th of that up to
 it are searched: the lowest first, then the highest, then the middle of what is left. What a target
 is, and all else, is as for `kvdyno size` (see its --help).")]
-pub struct CapacityArgs {
-    /// What is searched, and how.
+pub(crate) struct CapacityArgs {
     #[command(flatten)]
-    pub search: SearchArgs,
+    pub(crate) search: SearchArgs,
     /// The role whose rate is searched; the first of the last measured phase by default
     #[arg(long, value_name = "NAME")]
-    pub role: Option<String>,
+    pub(crate) role: Option<String>,
 }

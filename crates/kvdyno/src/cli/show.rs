@@ -2,37 +2,39 @@
 
 use super::{RunName, RunsArgs};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use kvdyno_render::tables;
 use std::path::PathBuf;
 
 /// What of a run is shown in place of its screen.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "What is shown (without any of these: one screen)")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
-pub struct ViewArgs {
+pub(crate) struct ViewArgs {
     /// The summary as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     /// Everything: the machine, all tables with how to read them, the findings
     #[arg(long, conflicts_with = "json")]
-    pub full: bool,
-    /// Single tables: search, load, run, cost, time, io, baseline, drive, drive-times
-    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json")]
-    pub table: Vec<String>,
+    pub(crate) full: bool,
+    /// Single tables: search, load, run, cost, time, io, baseline, drive, drive-times, history
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "json",
+          value_parser = PossibleValuesParser::new(tables::NAMES), hide_possible_values = true)]
+    pub(crate) table: Vec<String>,
     /// More columns in the tables; alone: in all of them
     #[arg(long, conflicts_with = "json")]
-    pub wide: bool,
+    pub(crate) wide: bool,
     /// The findings: what to bear in mind, with its evidence and what would help
     #[arg(long, conflicts_with = "json")]
-    pub findings: bool,
+    pub(crate) findings: bool,
     /// The raw device's tables
     #[arg(long, conflicts_with = "json")]
-    pub drive: bool,
+    pub(crate) drive: bool,
     /// The machine, and the engines with their options and durability class
     #[arg(long, conflicts_with = "json")]
-    pub config: bool,
+    pub(crate) config: bool,
 }
 
-/// `kvdyno show`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -42,16 +44,13 @@ Examples:
   kvdyno show 2026-11-20T10 --findings
   kvdyno show quick                 the latest run of that suite
   kvdyno show runs/2026-11-20T10-15-02Z_quick_7f3a --json | jq .findings")]
-pub struct ShowArgs {
-    /// The run.
+pub(crate) struct ShowArgs {
     #[command(flatten)]
-    pub name: RunName,
-    /// What of it is shown.
+    pub(crate) name: RunName,
     #[command(flatten)]
-    pub view: ViewArgs,
+    pub(crate) view: ViewArgs,
 }
 
-/// `kvdyno report`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -62,16 +61,14 @@ Examples:
 The page is one file: it fetches nothing, and can be mailed or put on any web server. What is
 chosen in it stands in its address, so that a view can be linked to. It prints, and each figure
 can be saved as SVG or PNG.")]
-pub struct ReportArgs {
-    /// The run.
+pub(crate) struct ReportArgs {
     #[command(flatten)]
-    pub name: RunName,
+    pub(crate) name: RunName,
     /// The file to write; `-`: standard output [default: RUN.html, beside the run's folder]
     #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
+    pub(crate) output: Option<PathBuf>,
 }
 
-/// `kvdyno serve`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -87,11 +84,10 @@ an account here; there is no option for more. Ctrl-C ends it.
 
 Looking costs CPU: a page of a run at work asks every two seconds. Where that may disturb what is
 being measured, look when it is done.")]
-pub struct ServeArgs {
-    /// Where runs are kept.
+pub(crate) struct ServeArgs {
     #[command(flatten)]
-    pub runs: RunsArgs,
+    pub(crate) runs: RunsArgs,
     /// The port; 0: any that is free
     #[arg(long, value_name = "N", default_value_t = 7333)]
-    pub port: u16,
+    pub(crate) port: u16,
 }

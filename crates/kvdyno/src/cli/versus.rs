@@ -4,7 +4,6 @@ use super::{BendArgs, ComparisonArgs, KeepArgs, SuiteName};
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 
-/// `kvdyno versus`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,28 +26,25 @@ do take a suite whose data is larger than its RAM limit (--suite quick).
 Exit codes of the gate:
   5 a figure shown regressed past it
   4 none is known to have, but a figure or case could not be judged; or the figures are invalid")]
-pub struct VersusArgs {
+pub(crate) struct VersusArgs {
     /// The engine: one that is loaded as a library
     #[arg(long, value_name = "NAME", default_value = "rocksdb")]
-    pub engine: String,
+    pub(crate) engine: String,
     /// The file of a build; twice, or once beside --version
     #[arg(long = "library", value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub libraries: Vec<PathBuf>,
+    pub(crate) libraries: Vec<PathBuf>,
     /// An installed version; twice, or once beside --library
     #[arg(long = "version", value_name = "VERSION")]
-    pub versions: Vec<String>,
-    /// The suite that both do, and how it is kept.
+    pub(crate) versions: Vec<String>,
     #[command(flatten)]
-    pub pair: PairArgs,
+    pub(crate) pair: PairArgs,
     /// Show what would be done, and do nothing
     #[arg(long)]
-    pub plan: bool,
-    /// What is compared, and how it is shown.
+    pub(crate) plan: bool,
     #[command(flatten)]
-    pub asked: ComparisonArgs,
+    pub(crate) asked: ComparisonArgs,
 }
 
-/// `kvdyno calibrate`.
 #[derive(Clone, Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
@@ -60,24 +56,23 @@ Examples:
 One engine runs under two labels, interleaved in a random order like any two engines. What the two
 differ by is noise. The run is kept as any other, and `kvdyno compare` takes the newest complete one
 of its host: differences below what it resolves are not claimed.")]
-pub struct CalibrateArgs {
+pub(crate) struct CalibrateArgs {
     /// The engine; LMDB where it is found, else null
     #[arg(long, value_name = "NAME")]
-    pub engine: Option<String>,
-    /// The suite that both labels do, and how it is kept.
+    pub(crate) engine: Option<String>,
     #[command(flatten)]
-    pub pair: PairArgs,
+    pub(crate) pair: PairArgs,
     /// All figures
     #[arg(long, conflicts_with = "json")]
-    pub all: bool,
+    pub(crate) all: bool,
     /// What is resolved as JSON
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
 }
 
 /// A suite that two stand beside each other in.
 #[derive(Clone, Debug, Default, Args)]
-pub struct PairArgs {
+pub(crate) struct PairArgs {
     /// The suite: built-in, or the path of a TOML file [default: named as this command]
     #[arg(
         long,
@@ -86,11 +81,9 @@ pub struct PairArgs {
         hide_possible_values = true,
         value_hint = ValueHint::FilePath
     )]
-    pub suite: Option<String>,
-    /// What of it is changed; fewer than four trials tell nothing.
+    pub(crate) suite: Option<String>,
     #[command(flatten)]
-    pub bend: BendArgs,
-    /// How the run is kept.
+    pub(crate) bend: BendArgs,
     #[command(flatten)]
-    pub keep: KeepArgs,
+    pub(crate) keep: KeepArgs,
 }

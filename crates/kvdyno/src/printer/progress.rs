@@ -15,7 +15,7 @@ const PLAIN_EVERY: Duration = Duration::from_secs(300);
 const STEPS_A_CASE: u64 = 1000;
 
 /// A run's progress. Its methods take `&self`: they may be called from any thread.
-pub struct Progress<'p> {
+pub(crate) struct Progress<'p> {
     printer: &'p Printer,
     bar: Option<ProgressBar>,
     begun: Instant,
@@ -57,7 +57,7 @@ impl<'p> Progress<'p> {
     }
 
     /// More or fewer cases are expected now than before, and another time for all of them.
-    pub fn expect(&self, cases: usize, estimate: Duration) {
+    pub(crate) fn expect(&self, cases: usize, estimate: Duration) {
         let mut state = self.lock();
         (state.cases, state.estimate) = (cases, estimate);
         if let Some(bar) = &self.bar {
@@ -67,7 +67,7 @@ impl<'p> Progress<'p> {
 
     /// A case begins. `number` counts from 1; cases that a resumed run need not do again may be
     /// skipped by it.
-    pub fn case_started(&self, number: usize, id: &str) {
+    pub(crate) fn case_started(&self, number: usize, id: &str) {
         let mut state = self.lock();
         state.finished = number.saturating_sub(1);
         state.case = one_line(id).into_owned();
@@ -77,7 +77,7 @@ impl<'p> Progress<'p> {
     }
 
     /// Where the running case stands: `done` of `total`, at `per_s`.
-    pub fn phase(&self, name: &str, done: u64, total: Option<u64>, per_s: Option<f64>) {
+    pub(crate) fn phase(&self, name: &str, done: u64, total: Option<u64>, per_s: Option<f64>) {
         let mut state = self.lock();
         name.clone_into(&mut state.phase);
         let share = total.filter(|total| *total > 0).map(|total| done as f64 / total as f64);
@@ -95,12 +95,12 @@ impl<'p> Progress<'p> {
             self.show(&state, &words);
         } else if state.spoken.elapsed() >= PLAIN_EVERY {
             state.spoken = Instant::now();
-            self.say(&state, &words);
+            self.printer.note(&self.line(&state, &words));
         }
     }
 
     /// A case is over: how, and its main figure.
-    pub fn case_finished(&self, id: &str, outcome: &str, headline: &str) {
+    pub(crate) fn case_finished(&self, id: &str, outcome: &str, headline: &str) {
         let mut state = self.lock();
         state.finished += 1;
         state.part = 0.0;
@@ -114,17 +114,10 @@ impl<'p> Progress<'p> {
         self.printer.note(&text);
     }
 
-    /// Takes the line away; also done when it is dropped.
-    pub fn finish(self) {}
-
     fn show(&self, state: &State, words: &str) {
         let Some(bar) = &self.bar else { return };
         bar.set_position(((state.finished as f64 + state.part) * STEPS_A_CASE as f64) as u64);
         bar.set_message(self.line(state, words));
-    }
-
-    fn say(&self, state: &State, words: &str) {
-        self.printer.note(&self.line(state, words));
     }
 
     fn line(&self, state: &State, words: &str) -> String {
@@ -189,7 +182,6 @@ mod tests {
         progress.phase("measure", 0, None, None);
         progress.phase("measure", 1_500_000, None, Some(750_000.0));
         progress.case_finished("0003_lmdb_t2_r1", "done", "readers 750 k/s");
-        progress.finish();
         let said = captured.err();
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(lines.len(), 1, "{said}");
