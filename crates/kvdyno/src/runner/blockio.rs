@@ -1,6 +1,7 @@
 //! Block I/O watched around the phases of a case, where the run asks for it: readings on the case's
 //! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
 
+use super::append;
 use super::case::Setting;
 use kvdyno_blockio::BlockWatch;
 use kvdyno_host::{Unavailable, meter, process};
@@ -9,7 +10,7 @@ use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::write_json;
 use kvdyno_record::usage::DeviceUsage;
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 /// Fewer may have come between two readings.
@@ -57,15 +58,12 @@ impl BlockIoOfCase {
         self.before = self.read().unwrap_or_default();
     }
 
-    /// One line of `blockio.ndjson`. That a reading is lost must not end a case.
+    /// One line of `blockio.ndjson`.
     pub(super) fn line(&mut self, phase: &str) {
         let Some(io) = self.read() else { return };
-        let Some(lines) = &mut self.lines else { return };
+        let Some(lines) = &self.lines else { return };
         let reading = BlockIoReading { phase: phase.to_owned(), at_unix_ns: meter::unix_ns(), io };
-        if let Ok(mut line) = serde_json::to_vec(&reading) {
-            line.push(b'\n');
-            let _ = lines.write_all(&line);
-        }
+        append(lines, &reading);
     }
 
     /// A phase has ended: what it did.

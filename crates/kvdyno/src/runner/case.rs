@@ -51,7 +51,7 @@ pub(super) fn run(
         }
     };
     // A worker that dies before it has read its job is seen at its end.
-    let _ = worker.give(&job(setting));
+    let _ = worker.say(&job(setting));
     let mut talk = Talk::new(setting, &memory, record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;
@@ -81,7 +81,7 @@ fn begin<'r>(
 ) -> Result<(Memory<'r>, Worker), String> {
     let worker = worker.ok_or("it has no worker")?;
     if let Some(library) = &worker.library {
-        libraries::check_unchanged(library).map_err(|changed| changed.to_string())?;
+        libraries::check_unchanged(library).map_err(|changed| changed.message)?;
     }
     let memory = Memory::of(setting)?;
     let failed = |error| format!("failed to start {}: {error}", worker.path.display());

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How often the user asked for an end.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicUsize>);
+pub(crate) struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
     /// Listens to SIGINT, SIGTERM and SIGHUP from now on.
-    pub fn listen() -> std::io::Result<Self> {
+    pub(crate) fn listen() -> std::io::Result<Self> {
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let count = Arc::clone(&interrupt.0);
@@ -23,12 +23,12 @@ impl Interrupt {
     }
 
     /// The user wants an end; what is done is to be kept.
-    pub fn asked(&self) -> bool {
+    pub(crate) fn asked(&self) -> bool {
         self.0.load(Relaxed) > 0
     }
 
     /// The user wants it now.
-    pub fn insisted(&self) -> bool {
+    pub(crate) fn insisted(&self) -> bool {
         self.0.load(Relaxed) > 1
     }
 }

@@ -5,7 +5,6 @@
 
 mod blockio;
 pub(crate) mod case;
-mod databases;
 pub mod harness;
 mod interrupt;
 mod memory;
@@ -16,11 +15,10 @@ mod tiers;
 mod volumes;
 mod worker;
 
-pub use databases::Databases;
-pub use harness::harness_ns_per_op;
-pub use interrupt::Interrupt;
-pub use tiers::{Tiers, check as check_tiers};
-pub use volumes::{Volumes, check as check_volumes};
+pub(crate) use harness::harness_ns_per_op;
+pub(crate) use interrupt::Interrupt;
+pub(crate) use tiers::{Tiers, check as check_tiers};
+pub(crate) use volumes::{Volumes, check as check_volumes};
 
 use crate::exit::Complaint;
 use crate::printer::Progress;
@@ -35,48 +33,57 @@ use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::{Phase, Work};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use volumes::Site;
 
 /// All that a run holds of its machine, until it is closed.
-pub struct RunEnvironment {
-    /// Where the host is read.
-    pub root: Root,
-    /// Where the run is filed.
-    pub folder: RunFolder,
-    /// That folder's lock.
-    pub lock: File,
-    /// Whether block I/O is watched in the kernel.
-    pub block_io: Watch,
+pub(crate) struct RunEnvironment {
+    pub(crate) root: Root,
+    pub(crate) folder: RunFolder,
+    pub(crate) block_io: Watch,
+    // Dropped in this order: what was taken goes back before the run is anybody's again.
     /// What there is of memory beside the RAM limits.
-    pub tiers: Tiers,
-    /// Where the databases lie.
-    pub volumes: Volumes,
-    /// What is loaded there.
-    pub databases: Databases,
-    /// Who does the work.
-    pub workers: Workers,
-    /// Whether the user wants an end.
-    pub interrupt: Interrupt,
+    pub(crate) tiers: Tiers,
+    pub(crate) volumes: Volumes,
+    /// That of the folder.
+    pub(crate) lock: File,
+    /// What is loaded there and not spoiled, by id: the cases that have worked on it, in order.
+    pub(crate) databases: BTreeMap<String, Vec<String>>,
+    pub(crate) workers: Workers,
+    pub(crate) interrupt: Interrupt,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// Every case came to an end of its own.
     Complete,
     /// Some cases should be tried again (killed, not run): `kvdyno resume` does.
     Partial,
-    /// The user ended it.
     Interrupted,
 }
 
 impl RunEnvironment {
+    /// Of a run that has taken what it needs, before its first case.
+    pub(crate) fn new(
+        folder: RunFolder,
+        lock: File,
+        block_io: Watch,
+        (tiers, volumes): (Tiers, Volumes),
+        workers: Workers,
+        interrupt: Interrupt,
+    ) -> Self {
+        let (root, databases) = (Root::system(), BTreeMap::new());
+        Self { root, folder, block_io, tiers, volumes, lock, databases, workers, interrupt }
+    }
+
     /// Runs every case of a plan that has no final outcome yet, in its order. The plan may be given
     /// more of them afterwards.
-    pub fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
+    pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
         // There may be room by now; one that finds none again is left alone from there on.
         done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
@@ -94,7 +101,7 @@ impl RunEnvironment {
             let needed_later = plan.cases[number + 1..].iter().any(needed)
                 || plan.search.is_some() && !case.database.last_use;
             if !needed_later || pass.env.interrupt.asked() {
-                pass.env.databases.forget(&case.database.id);
+                pass.env.databases.remove(&case.database.id);
                 // What cannot be removed now is tried again, and told of, when the place is left.
                 let _ = pass.env.volumes.remove(case);
             }
@@ -121,8 +128,16 @@ impl RunEnvironment {
 }
 
 /// Where images of swap lie: in the place of a run, or where that is a device in another folder.
-pub fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
+pub(crate) fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
     if raw::is_device(place) { otherwise } else { place }
+}
+
+/// One line of a file of readings. That one is lost must not end a case.
+fn append(mut file: &File, reading: &impl Serialize) {
+    if let Ok(mut line) = serde_json::to_vec(reading) {
+        line.push(b'\n');
+        let _ = file.write_all(&line);
+    }
 }
 
 /// What may be done to a block device that a suite names.
@@ -136,7 +151,6 @@ struct Pass<'r> {
     env: &'r mut RunEnvironment,
     plan: &'r Plan,
     progress: &'r Progress<'r>,
-    /// Other runs on this machine.
     beside: Beside,
     /// The outcome of each case's last try.
     done: BTreeMap<String, Outcome>,
@@ -147,7 +161,8 @@ impl Pass<'_> {
     fn step(&mut self, case: &Case) -> anyhow::Result<()> {
         // Without a worker nothing is loaded again: what the load was measured at is kept.
         let has_worker = self.env.workers.of(case).is_some();
-        let needs_load = !case.makes_database() && !self.env.databases.is_loaded(&case.database.id);
+        let needs_load =
+            !case.makes_database() && !self.env.databases.contains_key(&case.database.id);
         if has_worker && needs_load {
             let mut cases = self.plan.cases.iter();
             let Some(loader) = cases.find(|other| other.id == case.database.made_by) else {
@@ -157,7 +172,7 @@ impl Pass<'_> {
             if !full && !self.done.get(&loader.id).is_some_and(Outcome::is_hopeless) {
                 self.execute(loader)?;
             }
-            if !self.env.databases.is_loaded(&case.database.id) {
+            if !self.env.databases.contains_key(&case.database.id) {
                 let word = self.done.get(&loader.id).map_or("not run", Outcome::word);
                 let message = format!("its database could not be loaded: {} {word}", loader.id);
                 return self.file_not_run(case, &message);
@@ -189,7 +204,7 @@ impl Pass<'_> {
         record: CaseRecord,
     ) -> anyhow::Result<CaseRecord> {
         let copies = case.database.copy.is_some();
-        let used_by = self.env.databases.used_by(&case.database.id);
+        let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
         let setting = case::Setting {
             env: self.env,
             case,
@@ -202,8 +217,11 @@ impl Pass<'_> {
         if copies {
             // What cannot be removed now is tried again before the next copy.
             let _ = self.env.volumes.remove_copy(case);
+        } else if leaves_a_database(case, &record.outcome) {
+            let used_by = self.env.databases.entry(case.database.id.clone()).or_default();
+            used_by.push(case.id.clone());
         } else {
-            self.env.databases.used(case, leaves_a_database(case, &record.outcome));
+            self.env.databases.remove(&case.database.id);
         }
         Ok(record)
     }
@@ -215,7 +233,7 @@ impl Pass<'_> {
             return Err(Complaint::usage(message));
         }
         if case.makes_database() {
-            self.env.databases.forget(&case.database.id);
+            self.env.databases.remove(&case.database.id);
         }
         let site = self.env.volumes.site(case)?;
         let Some(by) = case.database.copy else { return Ok(site) };
@@ -253,7 +271,6 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// It is filed.
     fn told(&mut self, record: CaseRecord) {
         let headline = record.outcome.message().map_or_else(|| headline(&record), str::to_owned);
         self.progress.case_finished(&record.case.id, record.outcome.word(), &headline);

@@ -6,7 +6,6 @@ use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Case;
 use kvdyno_record::workload;
 
-/// How the conversation with a worker went.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
     /// What it, or the program, complained of.
@@ -16,16 +15,12 @@ pub(super) struct Ending {
     pub(super) killed_by_us: bool,
     /// Its last line was that it is done.
     pub(super) said_done: bool,
-    /// Where it was.
     pub(super) phase: String,
 }
 
-/// Why a worker was not left alone to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// Its time budget.
     Overrun,
-    /// The user.
     Interrupted,
 }
 

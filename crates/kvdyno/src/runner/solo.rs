@@ -45,7 +45,7 @@ impl Solo<'_> {
     pub fn run(self) -> anyhow::Result<Vec<Outcome>> {
         let log = File::create(self.folder.join("log.txt"))?;
         let mut worker = Worker::start(self.worker, None, log)?;
-        worker.give(&self.job())?;
+        worker.say(&self.job())?;
         let (mut outcomes, mut before) = (Vec::new(), ProcessUsage::default());
         loop {
             match worker.hear(SILENCE) {

@@ -1,6 +1,7 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
+use super::append;
 use super::blockio::BlockIoOfCase;
 use super::case::Setting;
 use super::memory::Memory;
@@ -16,7 +17,6 @@ use kvdyno_record::series::MachineReading;
 use kvdyno_record::usage::{ProcessUsage, Residency, Snapshot};
 use kvdyno_record::workload::Work;
 use std::fs::File;
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 /// A worker that was asked to stop gets this long to write down what it has.
@@ -42,7 +42,6 @@ pub(super) struct Talk<'r> {
     next_size: Instant,
     /// The phase announced or running, with its readings from before.
     current: Option<Begun>,
-    /// When the worker was asked to stop.
     stopping: Option<Instant>,
     pub(super) ending: Ending,
     pub(super) record: CaseRecord,
@@ -390,7 +389,7 @@ impl<'r> Talk<'r> {
         }
     }
 
-    /// One line of `machine.ndjson`. That a reading is lost must not end a case.
+    /// One line of `machine.ndjson`.
     fn read_machine(&mut self, pid: u32, now: Instant) {
         let mut meter = self.meter.clone();
         if meter.processes.is_empty() {
@@ -406,10 +405,7 @@ impl<'r> Talk<'r> {
             rss_bytes: process::rss_bytes(meter.root, &meter.processes),
             database: database.flatten(),
         };
-        if let Ok(mut line) = serde_json::to_vec(&reading) {
-            line.push(b'\n');
-            let _ = self.machine.write_all(&line);
-        }
+        append(&self.machine, &reading);
         self.block_io.line(&reading.phase);
     }
 

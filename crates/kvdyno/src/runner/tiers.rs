@@ -12,14 +12,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// What a run has of memory tiers.
-pub struct Tiers {
+pub(crate) struct Tiers {
     undertaker: Option<Undertaker>,
     /// Devices that the suite names, by their paths.
     devices: BTreeMap<PathBuf, Claim>,
 }
 
 /// Fails where a memory tier of the plan could not be had on this machine. Touches nothing.
-pub fn check(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+pub(crate) fn check(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     each_tier(plan, |memory| match memory {
         Memory::Node { node } => node::check(root, *node),
         memory => swap::check(root, memory),
@@ -39,7 +39,7 @@ fn each_tier(
 impl Tiers {
     /// Takes the devices that a plan names for swap, for this run; images will lie in `images`. To
     /// be called before any volume is mounted: who is started here is not to keep it.
-    pub fn take(
+    pub(crate) fn take(
         root: &Root,
         plan: &Plan,
         images: &Path,
@@ -107,7 +107,6 @@ pub(super) struct Swapped<'t> {
 }
 
 impl Swapped<'_> {
-    /// Switches it off; what it was.
     pub(super) fn off(self) -> Result<SwapRecord, String> {
         let undertaker = self.undertaker;
         let known = self.record.clone();

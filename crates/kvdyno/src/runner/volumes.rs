@@ -33,7 +33,7 @@ pub(super) struct Site {
 }
 
 /// What a run's databases lie on.
-pub struct Volumes {
+pub(crate) struct Volumes {
     root: Root,
     /// Of filesystems on devices that were given to the run.
     label: String,
@@ -46,7 +46,7 @@ pub struct Volumes {
 }
 
 /// Fails where a volume of the plan could not be made on this machine. Touches nothing.
-pub fn check(plan: &Plan) -> Result<(), Complaint> {
+pub(crate) fn check(plan: &Plan) -> Result<(), Complaint> {
     for volume in plan.cases.iter().filter_map(|case| case.volume.as_ref()) {
         fresh::check(&volume.medium).map_err(of_volume(&volume.name))?;
     }
@@ -57,7 +57,7 @@ impl Volumes {
     /// Takes the directories and devices that a plan names beside the run's place, for this run.
     /// Where anything is to be mounted, this thread enters a mount namespace of its own: from here
     /// on it is the one that starts workers. `folder` is the run's.
-    pub fn take(
+    pub(crate) fn take(
         root: &Root,
         place: Claim,
         plan: &Plan,
@@ -73,17 +73,16 @@ impl Volumes {
             let claim = match &volume.medium {
                 Medium::Directory { path } if !named.contains_key(path) => {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
-                    let resuming = Some(run);
-                    let place = Place::examine(root, path, needed.unwrap_or(0), resuming)?;
-                    Some((path, place.claim(run)?))
+                    let place = Place::examine(root, path, needed.unwrap_or(0), Some(run))?;
+                    Some((path.clone(), place.claim(run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
                     let consent = consent(destroy_allowed, path);
-                    Some((path, Claim::labelled_device(root, path, &consent, &label)?))
+                    Some((path.clone(), Claim::labelled_device(root, path, &consent, &label)?))
                 }
                 _ => None,
             };
-            named.extend(claim.map(|(path, claim)| (path.clone(), claim)));
+            named.extend(claim);
             mounts |= is_mounted(&volume.medium);
         }
         if mounts {
@@ -100,13 +99,12 @@ impl Volumes {
         Ok(Self { root: root.clone(), label, made: BTreeMap::new(), place, named })
     }
 
-    /// The run's place.
-    pub fn place(&self) -> &Path {
+    pub(crate) fn place(&self) -> &Path {
         self.place.path()
     }
 
     /// What about the place and the volumes will distort figures, each as a sentence.
-    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
         std::iter::once(&self.place).chain(self.named.values()).flat_map(Claim::warnings)
     }
 
@@ -117,30 +115,26 @@ impl Volumes {
             self.make(case)?;
         }
         let (root, id) = (self.root.clone(), &case.database.id);
-        let root = &root;
         if let Some(fresh) = self.made.get(id) {
-            let path = match fresh.place() {
-                engine::Place::Directory(path) | engine::Place::Device(path) => path.clone(),
-                // Nothing of the kind is made here.
-                engine::Place::Server(_) => PathBuf::new(),
+            let (engine::Place::Directory(path) | engine::Place::Device(path)) = fresh.place()
+            else {
+                return Err(not_taken(Path::new(id)));
             };
-            let mut site = look(root, path)?;
+            let (mut site, _) = look(&root, path.clone())?;
             site.not_measured.extend(cached_twice(fresh.record()));
             return Ok(Site { volume: Some(fresh.record().clone()), ..site });
         }
         let claim = self.claim(case);
-        claim.check(root)?;
-        let site = look(root, claim.database(id)?)?;
-        let Some(volume) = &case.volume else { return Ok(site) };
-        let seen = seen(root, &site.path)?;
-        let record = VolumeRecord {
+        claim.check(&root)?;
+        let (site, seen) = look(&root, claim.database(id)?)?;
+        let volume = case.volume.as_ref().map(|volume| VolumeRecord {
             name: volume.name.clone(),
             device: site.device.as_ref().map(|device| device.name.clone()),
             filesystem: Some(seen.filesystem()),
-            drive: seen.drive(root),
+            drive: seen.drive(&root),
             ..VolumeRecord::default()
-        };
-        Ok(Site { volume: Some(record), ..site })
+        });
+        Ok(Site { volume, ..site })
     }
 
     /// Where the copy lies that a case works on: made from its database, of which this is the site.
@@ -154,17 +148,13 @@ impl Volumes {
     ) -> Result<Site, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
-        match copy::database(&self.root, &original.path, &path, by, go_on) {
-            Ok((record, warm)) => {
-                let mut site = Site { path, copy: Some(record), ..original };
-                site.not_measured.extend(warm);
-                Ok(site)
-            }
-            Err(error) => {
-                let _ = self.remove_copy(case);
-                Err(error.into())
-            }
-        }
+        let copied = copy::database(&self.root, &original.path, &path, by, go_on);
+        let (record, warm) = copied.inspect_err(|_| {
+            let _ = self.remove_copy(case);
+        })?;
+        let mut site = Site { path, copy: Some(record), ..original };
+        site.not_measured.extend(warm);
+        Ok(site)
     }
 
     fn make_copy_folder(&mut self, case: &Case) -> Result<PathBuf, Complaint> {
@@ -238,7 +228,7 @@ impl Volumes {
     }
 
     /// Gives everything back as it was found.
-    pub fn release(self) -> Result<(), Complaint> {
+    pub(crate) fn release(self) -> Result<(), Complaint> {
         let Self { place, named, made, .. } = self;
         let mut first = Ok(());
         for fresh in made.into_values() {
@@ -272,16 +262,13 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn seen(root: &Root, path: &Path) -> Result<Volume, Complaint> {
-    Volume::at(root, path).map_err(not_looked_at(path))
-}
-
-fn look(root: &Root, path: PathBuf) -> Result<Site, Complaint> {
-    let (device, not_measured) = match seen(root, &path)?.device {
-        Ok(device) => (Some(device), Vec::new()),
+fn look(root: &Root, path: PathBuf) -> Result<(Site, Volume), Complaint> {
+    let seen = Volume::at(root, &path).map_err(not_looked_at(&path))?;
+    let (device, not_measured) = match &seen.device {
+        Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok(Site { path, device, not_measured, volume: None, copy: None })
+    Ok((Site { path, device, not_measured, volume: None, copy: None }, seen))
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.

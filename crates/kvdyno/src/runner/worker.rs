@@ -3,7 +3,7 @@
 use kvdyno_host::child::{Child, Exit};
 use kvdyno_host::group::Group;
 use kvdyno_record::case::WorkerIdentity;
-use kvdyno_record::protocol::{Control, Event, Job};
+use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::redact::redact;
 use serde::Serialize;
 use std::fs::File;
@@ -25,12 +25,9 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 /// This much is shown of a line that is no event.
 const NONSENSE_CHARS_MAX: usize = 200;
 
-/// What comes from a worker.
 #[derive(Debug)]
 pub(super) enum Heard {
-    /// An event.
     Event(Box<Event>),
-    /// A line that is not one.
     Nonsense(String),
     /// Nothing for a while.
     Silence,
@@ -38,7 +35,6 @@ pub(super) enum Heard {
     End,
 }
 
-/// A running worker.
 pub(super) struct Worker {
     child: Child,
     /// Until it is closed: the worker then hears no more.
@@ -76,14 +72,8 @@ impl Worker {
         Ok(Self { child, input, heard, threads: vec![reader, logger], ended: None })
     }
 
-    /// Its process number.
     pub(super) fn pid(&self) -> u32 {
         self.child.pid()
-    }
-
-    /// Hands it its job.
-    pub(super) fn give(&mut self, job: &Job) -> io::Result<()> {
-        self.say(job)
     }
 
     /// Says go or stop. A worker that is dying does not listen; that is seen when it ends.
@@ -91,7 +81,6 @@ impl Worker {
         let _ = self.say(&control);
     }
 
-    /// What it says next.
     pub(super) fn hear(&mut self, wait: Duration) -> Heard {
         match self.heard.recv_timeout(wait) {
             Ok(heard) => heard,
@@ -123,7 +112,6 @@ impl Worker {
         !matches!(self.child.poll(), Ok(None))
     }
 
-    /// Ends it at once.
     pub(super) fn kill(&self) {
         self.child.kill();
     }
@@ -138,7 +126,8 @@ impl Worker {
         Ok(exit)
     }
 
-    fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
+    /// Hands it its job, or a word.
+    pub(super) fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         self.input.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_all(&line)
