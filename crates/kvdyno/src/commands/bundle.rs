@@ -14,8 +14,7 @@ use kvdyno_render::markdown;
 use kvdyno_render::page::{PageData, TEMPLATE, html};
 use std::path::PathBuf;
 
-/// Packs a run, and prints where.
-pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
         let message = format!("{} is a bundle already", folder.named().display());
@@ -44,7 +43,7 @@ pub fn run(args: &BundleArgs, printer: &Printer) -> anyhow::Result<Exit> {
          about the machine",
         packed.files,
         units::bytes(packed.bytes),
-        units::bytes(packed.packed_bytes)
+        units::bytes(packed.size_bytes)
     ));
     Ok(Exit::Ok)
 }

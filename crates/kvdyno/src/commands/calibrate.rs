@@ -6,7 +6,6 @@ use super::runs::{self, CALIBRATE};
 use crate::cli::CalibrateArgs;
 use crate::printer::Printer;
 use crate::workers;
-use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::verdict;
 use kvdyno_analysis::versus::{Calibration, Record, twins};
 use kvdyno_record::exit::Exit;
@@ -17,8 +16,7 @@ use kvdyno_render::wrap::wrap;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// Runs the suite with the engine's twins, keeps the record, and says what it resolves.
-pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let is_found = |name: &str| workers::find(name).is_ok();
     let twins = |own: &[Table]| twins_of(own, args.engine.as_deref(), is_found);
     let prepared = pair::prepared(&args.pair, CALIBRATE, WHAT, twins)?;
@@ -26,9 +24,7 @@ pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Interrupted);
     };
     let exit = verdict(&record.summary);
-    for finding in record.summary.findings.iter().filter(|f| f.severity != Severity::Info) {
-        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
-    }
+    runs::warn_of_findings(&record.summary, printer);
     let Some(known) = Calibration::of(&record) else {
         printer.warning("too few trials came to their end: nothing was calibrated");
         printer.hint(&format!("`kvdyno show {}` says why", folder.path.display()));
@@ -43,7 +39,7 @@ pub fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 /// The newest complete calibration of a host among the runs.
-pub fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
+pub(crate) fn newest(runs: &Path, host: &Host) -> Option<Calibration> {
     runs::folders(runs).into_iter().rev().find_map(|path| {
         let folder = RunFolder::open(path).ok()?;
         // The small files first: most runs are none.
@@ -147,6 +143,6 @@ mod tests {
     fn a_suite_that_is_no_toml_is_a_mistake() {
         let twins = |own: &[Table]| twins_of(own, None, |_| true);
         let error = with_two("mine.toml", "[suite", CALIBRATE, WHAT, twins).unwrap_err();
-        assert_eq!(error.exit, Exit::Usage);
+        assert!(error.message.starts_with("mine.toml: "), "{error}");
     }
 }

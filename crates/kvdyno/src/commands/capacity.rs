@@ -2,26 +2,15 @@
 
 use super::search::Query;
 use crate::cli::CapacityArgs;
-use crate::exit::Complaint;
 use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 
-/// Searches.
-pub fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CapacityArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let query = Query::new(&args.search)?;
-    let roles = query.roles()?;
-    let role = match &args.role {
-        None => roles.first(),
-        Some(name) => roles.iter().find(|known| *known == name),
-    };
-    let role = role.ok_or_else(|| {
-        Complaint::usage(format!("--role {}: no such role", args.role.as_deref().unwrap_or("")))
-            .hint(format!("roles of `{}`: {}", query.phase, roles.join(", ")))
-    })?;
-    query.check_offered(role)?;
+    let role = query.role(args.role.as_deref())?;
     let per_s = |text: &str| units::parse_count(text.strip_suffix("/s").unwrap_or(text));
     let between = query.between(per_s)?;
-    query.run(Axis::Rate { role: role.clone() }, between, printer)
+    query.run(Axis::Rate { role }, between, printer)
 }

@@ -11,10 +11,9 @@ use crate::cli::CheckArgs;
 use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use serde::Serialize;
 
-/// What came of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "result", content = "words")]
 enum Answer {
@@ -23,7 +22,6 @@ enum Answer {
     NotCheckable(String),
 }
 
-/// One check of one thing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct Check {
     /// What must hold.
@@ -34,8 +32,7 @@ struct Check {
     answer: Answer,
 }
 
-/// Reads a record and prints what holds.
-pub fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     let checks = all(&folder);
     if args.json {
@@ -47,7 +44,6 @@ pub fn run(args: &CheckArgs, printer: &Printer) -> anyhow::Result<Exit> {
     Ok(if failed { Exit::Invalid } else { Exit::Ok })
 }
 
-/// Every check of a run.
 fn all(folder: &RunFolder) -> Vec<Check> {
     let mut checks = whole::checks(folder);
     for case in folder.cases().unwrap_or_default() {
@@ -87,18 +83,22 @@ fn print(checks: &[Check], all: bool, printer: &Printer) {
 /// `all 36 hold`; `33 of 36 hold, 1 fails, 2 are not checkable`.
 fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
     let all = ok + failed + not_checkable;
-    let verb = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
-    if ok == all {
-        return if all == 1 { "it holds".to_owned() } else { format!("all {all} hold") };
+    let some = |n: usize, one: &str, many: &str| match n {
+        0 => String::new(),
+        1 => format!(", 1 {one}"),
+        n => format!(", {n} {many}"),
+    };
+    match all {
+        1 if ok == 1 => "it holds".to_owned(),
+        _ if ok == all => format!("all {all} hold"),
+        _ if ok + failed == 0 => format!("none of {all}"),
+        _ => format!(
+            "{ok} of {all} hold{}{}{}",
+            if all == 1 { "s" } else { "" },
+            some(failed, "fails", "fail"),
+            some(not_checkable, "is not checkable", "are not checkable")
+        ),
     }
-    if ok + failed == 0 {
-        return format!("none of {all}");
-    }
-    let failed = (failed > 0).then(|| verb(failed, "fails", "fail"));
-    let unknown =
-        (not_checkable > 0).then(|| verb(not_checkable, "is not checkable", "are not checkable"));
-    let rest = [failed, unknown].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    format!("{ok} of {all} hold{}, {rest}", if all == 1 { "s" } else { "" })
 }
 
 /// What did not hold, each of it; with `all`, what did, too, and else what is not checkable once
@@ -106,22 +106,19 @@ fn numbers(ok: usize, failed: usize, not_checkable: usize) -> String {
 fn details(checks: &[&Check], all: bool) -> Vec<String> {
     let mut lines = Vec::new();
     let mut whys: Vec<&str> = Vec::new();
-    for check in checks {
-        match &check.answer {
-            Answer::Ok if all => lines.push(format!("ok: {}", check.of)),
+    for Check { of, answer, .. } in checks {
+        match answer {
+            Answer::Ok if all => lines.push(format!("ok: {of}")),
             Answer::Ok => {}
-            Answer::Failed(words) => lines.push(format!("FAILED: {}: {words}", check.of)),
-            Answer::NotCheckable(why) if all => {
-                lines.push(format!("not checkable: {}: {why}", check.of));
-            }
+            Answer::Failed(words) => lines.push(format!("FAILED: {of}: {words}")),
+            Answer::NotCheckable(why) if all => lines.push(format!("not checkable: {of}: {why}")),
             Answer::NotCheckable(why) if whys.contains(&why.as_str()) => {}
             Answer::NotCheckable(why) => {
-                let same = |check: &&&Check| check.answer == Answer::NotCheckable(why.clone());
-                let others = match checks.iter().filter(same).count() - 1 {
-                    0 => String::new(),
-                    others => format!(" and {others} more"),
+                let others = match checks.iter().filter(|check| check.answer == *answer).count() {
+                    1 => String::new(),
+                    same => format!(" and {} more", same - 1),
                 };
-                lines.push(format!("not checkable: {}{others}: {why}", check.of));
+                lines.push(format!("not checkable: {of}{others}: {why}"));
                 whys.push(why);
             }
         }
@@ -136,7 +133,6 @@ impl Check {
 }
 
 impl Answer {
-    /// Holds, or says why not.
     fn holds(holds: bool, otherwise: impl FnOnce() -> String) -> Self {
         if holds { Self::Ok } else { Self::Failed(otherwise()) }
     }

@@ -7,7 +7,7 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use anyhow::Context as _;
 use kvdyno_analysis::versus::{
-    Figures, GateResult, Noise, Question, Record, Refusal, Sides, UnknownFigure, Versus,
+    Figures, GateResult, Noise, Question, Record, Refusal, Sides, Versus,
 };
 use kvdyno_record::exit::Exit;
 use kvdyno_record::units;
@@ -19,44 +19,46 @@ use std::path::Path;
 /// How far in the text stands after the word that a line begins with.
 const INDENT: usize = 10;
 
-/// Compares, prints, and says what came of the gate.
-pub fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    let asked = Asked::of(&args.asked)?;
+pub(crate) fn run(args: &CompareArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    let question = question(&args.asked)?;
     let base = read(args, &args.base)?;
     let new = args.new.as_deref().map(|name| read(args, name)).transpose()?;
     let sides = sides(args, &base, new.as_ref())?;
-    answer(&sides, asked, &args.runs.runs, printer)
+    answer(&sides, question, &args.asked, &args.runs.runs, printer)
 }
 
-/// What is wanted of a comparison, this machine's noise aside.
-pub(super) struct Asked<'a> {
-    figures: Figures,
-    gate: Option<f64>,
-    args: &'a ComparisonArgs,
-}
+/// Which figures, and the share by which they may get worse.
+type Asked = (Figures, Option<f64>);
 
-impl<'a> Asked<'a> {
-    /// As it was typed.
-    pub(super) fn of(args: &'a ComparisonArgs) -> anyhow::Result<Self> {
-        let gate = args.gate.as_deref().map(units::parse_share).transpose();
-        let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
-        Ok(Self { figures: figures(&args.figures, args.all)?, gate, args })
-    }
+/// What is wanted of a comparison, as it was typed.
+pub(super) fn question(args: &ComparisonArgs) -> Result<Asked, Complaint> {
+    let gate = args.gate.as_deref().map(units::parse_share).transpose();
+    let gate = gate.map_err(|error| Complaint::usage(format!("--gate: {error}")))?;
+    let figures = match args.figures.as_slice() {
+        _ if args.all => Figures::All,
+        [] => Figures::Usual,
+        names => Figures::named(names).map_err(|error| {
+            let hint = format!("one of: {}", error.known.join(", "));
+            Complaint::usage(format!("--figures: {error}")).hint(hint)
+        })?,
+    };
+    Ok((figures, gate))
 }
 
 /// Compares two sides by what this machine can resolve, shows it, and says what came of the gate.
 pub(super) fn answer(
     sides: &Sides<'_>,
-    asked: Asked<'_>,
+    (figures, gate): Asked,
+    args: &ComparisonArgs,
     runs: &Path,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
     let noise = Noise::by(newest(runs, sides.host()), sides);
-    let question = Question { figures: asked.figures, noise, gate: asked.gate };
+    let question = Question { figures, noise, gate };
     let versus = Versus::of(sides, &question).map_err(|r| refused(&r))?;
-    if asked.args.json {
+    if args.json {
         printer.json(&versus)?;
-    } else if let Some(path) = &asked.args.html {
+    } else if let Some(path) = &args.html {
         report::write(&VersusData::of(Ok(versus.clone())), path, printer)?;
     } else {
         print(&versus, printer);
@@ -74,20 +76,6 @@ fn verdict(versus: &Versus) -> Exit {
         _ if invalid => Exit::Invalid,
         Some(GateResult::Passed) | None => Exit::Ok,
     }
-}
-
-fn figures(names: &[String], all: bool) -> anyhow::Result<Figures> {
-    if all {
-        return Ok(Figures::All);
-    }
-    if names.is_empty() {
-        return Ok(Figures::Usual);
-    }
-    Figures::named(names).map_err(|error| {
-        let UnknownFigure { known, .. } = &error;
-        let hint = format!("one of: {}", known.join(", "));
-        Complaint::usage(format!("--figures: {error}")).hint(hint).into()
-    })
 }
 
 fn read(args: &CompareArgs, name: &str) -> anyhow::Result<Record> {

@@ -7,11 +7,10 @@ use kvdyno_analysis::hiccups::HiccupRow;
 use kvdyno_host::doctor::{self, Check, Severity};
 use kvdyno_host::{Root, hiccups};
 use kvdyno_record::exit::Exit;
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use std::path::Path;
 
-/// Examines the host and prints each check.
-pub fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.place.as_deref().unwrap_or(Path::new("runs"));
     let mut checks = doctor::examine(crate::machine::read(&Root::system(), place), place);
     checks.push(listen(printer)?);
@@ -37,7 +36,6 @@ fn listen(printer: &Printer) -> anyhow::Result<Check> {
     Ok(doctor::hiccups(&gaps, heard.max_ns))
 }
 
-/// What all of it comes to.
 fn in_one_line(checks: &[Check]) -> String {
     let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
     let things = |n: usize| if n == 1 { "1 thing".to_owned() } else { format!("{n} things") };

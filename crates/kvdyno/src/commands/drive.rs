@@ -16,8 +16,7 @@ use kvdyno_record::exit::Exit;
 use kvdyno_suite::Overrides;
 use std::thread::available_parallelism;
 
-/// Measures a drive.
-pub fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &DriveArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let runs = &args.keep.runs.runs;
     if let Some(file) = &args.import_fio {
         let folder = import::import(file, runs, &args.keep.named)?;

@@ -14,11 +14,10 @@ use kvdyno_record::exit::Exit;
 use kvdyno_record::protocol::WorkerDescription;
 use kvdyno_record::units;
 use kvdyno_render::table::{Side, Table};
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// One engine, and what it says or why it does not.
 #[derive(Serialize)]
 struct Found {
     name: String,
@@ -27,8 +26,7 @@ struct Found {
     problem: Option<String>,
 }
 
-/// Prints all engines, or one.
-pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         Some(EnginesAction::Get(get)) => return get::run(get, printer),
         Some(EnginesAction::List { json }) => return list::run(*json, printer),
@@ -43,13 +41,11 @@ pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     if found.is_empty() {
-        let complaint = Complaint::usage("no engine was found");
-        return Err(complaint
-            .hint(format!(
-                "`make engines` builds them; they are looked for next to kvdyno, in {} and in PATH",
-                workers::PATH_VARIABLE
-            ))
-            .into());
+        let hint = format!(
+            "`make engines` builds them; they are looked for next to kvdyno, in {} and in PATH",
+            workers::PATH_VARIABLE
+        );
+        return Err(Complaint::usage("no engine was found").hint(hint).into());
     }
     printer.data(&table(&found));
     for engine in &found {
@@ -65,10 +61,11 @@ pub fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
 }
 
 fn ask((name, path): (String, PathBuf)) -> Found {
-    match workers::describe(&path, None) {
-        Ok(description) => Found { name, path, description: Some(description), problem: None },
-        Err(error) => Found { name, path, description: None, problem: Some(format!("{error:#}")) },
-    }
+    let (description, problem) = match workers::describe(&path, None) {
+        Ok(description) => (Some(description), None),
+        Err(error) => (None, Some(format!("{error:#}"))),
+    };
+    Found { name, path, description, problem }
 }
 
 fn table(found: &[Found]) -> String {
@@ -93,11 +90,10 @@ fn table(found: &[Found]) -> String {
 }
 
 fn abilities(capabilities: &Capabilities) -> String {
-    let writers = match capabilities.concurrent_writers {
-        Some(1) => Some("one writer".to_owned()),
-        Some(n) => Some(format!("{n} writers")),
-        None => None,
-    };
+    let writers = capabilities.concurrent_writers.map(|n| match n {
+        1 => "one writer".to_owned(),
+        n => format!("{n} writers"),
+    });
     let named = [
         (capabilities.delete, "delete"),
         (capabilities.scan_forward, "scan"),

@@ -12,10 +12,9 @@ use kvdyno_record::files::{RunFolder, write_atomic};
 use kvdyno_render::{brief, long, markdown, otava, time_csv, wide, xlsx};
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Writes the figures.
-pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     check(args)?;
     let name = RunName { run: args.first().to_owned(), runs: args.runs.clone() };
     let folder = runs::find(&name)?;
@@ -27,7 +26,7 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     }
     if let Some(path) = &args.csv {
         if path == Path::new("-") {
-            printer.verbatim(&long::csv(&summary)?);
+            file(path, &long::csv(&summary)?, printer)?;
         } else {
             csv_folder(&evidence, &summary, path, printer)?;
         }
@@ -38,11 +37,7 @@ pub fn run(args: &ExportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(path) = &args.markdown {
         let of = if args.brief { brief::page } else { markdown::page };
         let page = of(&summary);
-        if path == Path::new("-") {
-            printer.verbatim(page.as_bytes());
-        } else {
-            file(path, page.as_bytes(), printer)?;
-        }
+        file(path, page.as_bytes(), printer)?;
     }
     if let Some(path) = &args.otava {
         otava_folder(args, summary, path, printer)?;
@@ -58,6 +53,8 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
         let message = "only one thing can be written to standard output";
         return Err(Complaint::usage(message).hint("name a file or a folder in place of `-`"));
     }
+    let ends_in_xlsx =
+        |path: &&Path| path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("xlsx"));
     if let Some(path) = args.xlsx.as_deref().filter(|path| !ends_in_xlsx(path)) {
         let message =
             format!("--xlsx writes Excel's format, and `{}` is not named so", path.display());
@@ -72,10 +69,6 @@ fn check(args: &ExportArgs) -> Result<(), Complaint> {
             .hint("export the others one by one"));
     }
     Ok(())
-}
-
-fn ends_in_xlsx(path: &Path) -> bool {
-    path.extension().is_some_and(|kind| kind.eq_ignore_ascii_case("xlsx"))
 }
 
 fn read(folder: &RunFolder) -> anyhow::Result<Evidence> {
@@ -158,15 +151,14 @@ fn otava_folder(
 
 /// All runs of a suite. One that cannot be read is said and left out.
 fn others(runs: &RunsArgs, suite: &str, printer: &Printer) -> Vec<Summary> {
-    let mut summaries = Vec::new();
-    for path in runs::folders(&runs.runs) {
-        match RunFolder::open(path.clone()).and_then(|folder| Summary::read(&folder)) {
-            Ok(summary) if summary.run.suite == suite => summaries.push(summary),
-            Ok(_) => {}
-            Err(error) => printer.warning(&format!("{} is left out: {error}", path.display())),
-        }
-    }
-    summaries
+    let read = |path: PathBuf| {
+        let summary = RunFolder::open(path.clone()).and_then(|folder| Summary::read(&folder));
+        let left_out = |error: &_| {
+            printer.warning(&format!("{} is left out: {error}", path.display()));
+        };
+        summary.inspect_err(left_out).ok().filter(|summary| summary.run.suite == suite)
+    };
+    runs::folders(&runs.runs).into_iter().filter_map(read).collect()
 }
 
 fn make(folder: &Path) -> anyhow::Result<()> {
@@ -174,8 +166,13 @@ fn make(folder: &Path) -> anyhow::Result<()> {
         .with_context(|| format!("failed to make the folder `{}`", folder.display()))
 }
 
+/// `-`: to standard output.
 fn file(path: &Path, bytes: &[u8], printer: &Printer) -> anyhow::Result<()> {
-    write_atomic(path, bytes)?;
-    printer.note(&format!("wrote {}", path.display()));
+    if path == Path::new("-") {
+        printer.verbatim(bytes);
+    } else {
+        write_atomic(path, bytes)?;
+        printer.note(&format!("wrote {}", path.display()));
+    }
     Ok(())
 }

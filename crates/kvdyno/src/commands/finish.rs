@@ -16,8 +16,7 @@ use kvdyno_record::units;
 use std::path::Path;
 use std::time::Duration;
 
-/// Does all of a plan, ends its record as far as it goes, and says how far.
-pub fn run(
+pub(crate) fn run(
     mut env: RunEnvironment,
     plan: &Plan,
     printer: &Printer,
@@ -31,7 +30,7 @@ pub fn run(
 }
 
 /// Looks who else is at work here.
-pub fn begin(root: &Root, printer: &Printer) {
+pub(crate) fn begin(root: &Root, printer: &Printer) {
     // What a killed run could not take away itself.
     group::sweep(root);
     for pid in Beside::look().others() {
@@ -43,7 +42,7 @@ pub fn begin(root: &Root, printer: &Printer) {
 }
 
 /// Gives everything back, and ends the record as far as the run went.
-pub fn close(
+pub(crate) fn close(
     env: RunEnvironment,
     ended: anyhow::Result<Ended>,
     printer: &Printer,
@@ -65,7 +64,7 @@ pub fn close(
 }
 
 /// Shows a run that was just done, and says how the program ends.
-pub fn show(
+pub(crate) fn show(
     folder: RunFolder,
     ended: Ended,
     view: &ViewArgs,

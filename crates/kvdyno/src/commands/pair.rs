@@ -32,7 +32,6 @@ pub(super) fn prepared(
     Ok(prepared)
 }
 
-/// Runs it; none: it was interrupted.
 pub(super) fn run(
     prepared: &Prepared,
     args: &PairArgs,

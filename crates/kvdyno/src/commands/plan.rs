@@ -12,8 +12,7 @@ use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
-/// Prints the cases, the time, the bytes and the space.
-pub fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
     only(&prepare(&args.suite, Path::new("runs"))?, args.json, printer)
 }
 
@@ -29,9 +28,9 @@ pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow
     } else {
         show(prepared, printer);
     }
-    prepared.check().map_err(|Complaint { message, hint, exit }| {
+    prepared.check().map_err(|Complaint { message, hint }| {
         let message = format!("a run would be refused: {message}");
-        Complaint { message, hint, exit }
+        Complaint { message, hint }
     })?;
     Ok(Exit::Ok)
 }

@@ -20,36 +20,36 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 /// A suite that is ready to be run.
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// Its text, as it was read.
-    pub text: String,
+    pub(crate) text: String,
     /// What it comes to here.
-    pub plan: Plan,
+    pub(crate) plan: Plan,
     /// The directory its databases are to lie in, where it names one.
-    pub place: Option<PathBuf>,
+    pub(crate) place: Option<PathBuf>,
     /// For each engine and library, and the null engine's where it was found.
-    pub workers: Workers,
+    pub(crate) workers: Workers,
     /// What the databases are to lie on.
-    pub volume: Volume,
+    pub(crate) volume: Volume,
     /// Where, in words: path, filesystem, device.
-    pub lies_on: String,
+    pub(crate) lies_on: String,
     /// This machine, with what lies under the place.
-    pub host: Host,
+    pub(crate) host: Host,
     /// What may be done to the place where it is a block device.
-    pub consent: Consent,
+    pub(crate) consent: Consent,
     /// Block devices whose data may be lost, for volumes.
-    pub destroy_allowed: Vec<PathBuf>,
+    pub(crate) destroy_allowed: Vec<PathBuf>,
 }
 
 /// Reads, checks and expands a suite. `default_place` is where databases would lie if it names no
 /// directory; it need not exist.
-pub fn prepare(args: &SuiteArgs, default_place: &Path) -> anyhow::Result<Prepared> {
+pub(crate) fn prepare(args: &SuiteArgs, default_place: &Path) -> anyhow::Result<Prepared> {
     let (file, text) = read(&args.suite)?;
     prepare_text(&file, text, args.overrides()?, &args.bend.at, default_place)
 }
 
 /// The same for a suite whose text is at hand; `file` is what mistakes call it.
-pub fn prepare_text(
+pub(crate) fn prepare_text(
     file: &str,
     text: String,
     overrides: Overrides,
@@ -74,7 +74,7 @@ pub fn prepare_text(
 }
 
 /// Looks at the place and the machine; `plan` is what is to be done there.
-pub fn prepared(
+pub(crate) fn prepared(
     text: String,
     mut workers: Workers,
     PlaceArgs { place, create_place }: PlaceArgs,
@@ -99,7 +99,7 @@ pub fn prepared(
 
 impl Prepared {
     /// Refuses what cannot be done here, before anything is touched.
-    pub fn check(&self) -> Result<(), Complaint> {
+    pub(crate) fn check(&self) -> Result<(), Complaint> {
         // On a device there is no filesystem to leave room on; the plan is sized by it.
         if !self.place.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
@@ -111,7 +111,7 @@ impl Prepared {
 }
 
 /// Refuses a plan of which this machine lacks something.
-pub fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
+pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     check_threads(root, plan)?;
     check_volumes(plan)?;
     check_tiers(root, plan)
@@ -125,15 +125,13 @@ fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Compl
     if create || !not_there() {
         return Ok(());
     }
-    let device = match &volume.device {
-        Ok(device) => format!(", {}", device.name),
-        Err(_) => String::new(),
-    };
-    let under = volume.directory.display();
+    let device = volume.device.as_ref().map(|device| format!(", {}", device.name));
     let message = format!(
-        "{} does not exist; made now, it would lie in {under} ({}{device})",
+        "{} does not exist; made now, it would lie in {} ({}{})",
         place.display(),
-        volume.kind()
+        volume.directory.display(),
+        volume.kind(),
+        device.unwrap_or_default()
     );
     Err(Complaint::usage(message).hint(
         "`--create-place` makes it; `findmnt` says whether the drive that is meant is mounted",
@@ -157,12 +155,9 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
         // No worker of this name: the report names those that could have been meant.
         let Ok(path) = workers::find(&wanted.engine) else { continue };
         let found = libraries::choose(path, &wanted)?.map(|identity| {
-            let found = Found {
-                description: identity.description.clone(),
-                library: identity.library.clone(),
-            };
+            let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&wanted.engine, identity);
-            found
+            Found { description, library }
         });
         engines.asked.insert(wanted, found);
     }
@@ -172,10 +167,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
 fn lies_on(place: &Path, volume: &Volume) -> String {
-    let device = match &volume.device {
-        Ok(device) => device.name.clone(),
-        Err(reason) => reason.clone(),
-    };
+    let device = volume.device.as_ref().map_or_else(String::as_str, |device| &device.name);
     let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let free = units::bytes(volume.free_bytes);
     format!("{} on {}, {device}, {free} free", place.display(), volume.kind())
@@ -185,7 +177,7 @@ fn lies_on(place: &Path, volume: &Volume) -> String {
 const LARGE_RECORD: u64 = 64 << 20;
 
 /// Says what a plan does and needs, and what will probably not work out.
-pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
+pub(crate) fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
     let plan = &prepared.plan;
     say(&outline(plan));
     say(&format!("  place {}", prepared.lies_on));
@@ -204,7 +196,7 @@ pub fn tell(prepared: &Prepared, say: impl Fn(&str), warn: impl Fn(&str)) {
 
 /// That the RAM limit of a plan cannot be held on this machine, and what that comes to. To be said
 /// before hours are spent on figures of memory.
-pub fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
+pub(crate) fn limit_not_held(plan: &Plan, host: &Host) -> Option<String> {
     let limit = plan.cases.iter().filter_map(|case| case.ram_limit_bytes).min()?;
     if host.ram_limit.available {
         return None;
@@ -253,37 +245,32 @@ fn check_threads(root: &Root, plan: &Plan) -> Result<(), Complaint> {
     if threads(case) <= most {
         return Ok(());
     }
-    let message = format!(
-        "{} asks for {} threads in one process, and this machine lets one have about {most} \
-         (vm.max_map_count is {maps})",
-        case.id,
-        units::grouped(threads(case))
-    );
-    let hint = "fewer threads; or `sysctl vm.max_map_count=1000000`";
-    Err(Complaint::usage(message).hint(hint))
+    let (id, threads) = (&case.id, units::grouped(threads(case)));
+    Err(Complaint::usage(format!(
+        "{id} asks for {threads} threads in one process, and this machine lets one have about \
+         {most} (vm.max_map_count is {maps})"
+    ))
+    .hint("fewer threads; or `sysctl vm.max_map_count=1000000`"))
 }
 
 /// A suite's file name and text: of a built-in one, or of a file.
-pub fn read(name: &str) -> anyhow::Result<(String, String)> {
+pub(crate) fn read(name: &str) -> Result<(String, String), Complaint> {
     if let Some((_, text)) = kvdyno_suite::builtin().iter().find(|(builtin, _)| *builtin == name) {
         return Ok((format!("{name}.toml"), (*text).to_owned()));
     }
-    match read_suite(Path::new(name)) {
-        Ok(text) => Ok((name.to_owned(), text)),
-        Err(error) => {
-            let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
-            let hint =
-                format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
-            let message = match kvdyno_suite::closest(name, &names) {
-                _ if error.kind() != ErrorKind::NotFound => {
-                    format!("failed to read the suite `{name}`: {error}")
-                }
-                Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
-                None => format!("there is no suite and no file `{name}`"),
-            };
-            Err(Complaint::usage(message).hint(hint).into())
-        }
-    }
+    let text = read_suite(Path::new(name)).map_err(|error| {
+        let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
+        let hint = format!("a suite is the path of a TOML file, or one of: {}", names.join(", "));
+        let message = match kvdyno_suite::closest(name, &names) {
+            _ if error.kind() != ErrorKind::NotFound => {
+                format!("failed to read the suite `{name}`: {error}")
+            }
+            Some(meant) => format!("there is no suite `{name}`: did you mean `{meant}`?"),
+            None => format!("there is no suite and no file `{name}`"),
+        };
+        Complaint::usage(message).hint(hint)
+    })?;
+    Ok((name.to_owned(), text))
 }
 
 /// A suite has some KiB; a list of a thousand engines has less than this.

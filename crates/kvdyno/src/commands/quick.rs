@@ -22,8 +22,13 @@ const USUAL: [&str; 2] = ["lmdb", "rocksdb"];
 /// Under a smaller RAM limit that nobody asked for engines would only fail.
 const LIMIT_LEAST: u64 = 64 << 20;
 
-/// Answers a question.
-pub fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &QuickArgs, printer: &Printer) -> anyhow::Result<Exit> {
+    if !args.set.is_empty() {
+        let what = "--set changes a suite's values, and a question is not a suite yet";
+        let hint =
+            "`--save-suite mine.toml --plan` writes it; then `kvdyno run mine.toml --set ...`";
+        return Err(Complaint::usage(what).hint(hint).into());
+    }
     let engines = engines(args)?;
     let found = |name: &str| !engines.iter().any(|e| e == name) && workers::find(name).is_ok();
     let beside = Beside { null: found("null"), drive: found("drive") };

@@ -12,8 +12,7 @@ use kvdyno_render::page::{PageData, TEMPLATE, html};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// Writes the page.
-pub fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ReportArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     let data = PageData::read(&folder).with_context(runs::unread(&folder))?;
     let path = args.output.clone().unwrap_or_else(|| beside(folder.named()));

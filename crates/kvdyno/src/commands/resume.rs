@@ -8,7 +8,7 @@ use crate::exit::Complaint;
 use crate::libraries;
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{Databases, Interrupt, RunEnvironment, Tiers, Volumes, images};
+use crate::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::place::left_by;
@@ -16,14 +16,13 @@ use kvdyno_host::{Place, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::plan::Plan;
+use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::redact::is_struck_out;
 use kvdyno_record::units;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Goes on with a run.
-pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let folder = runs::find(&args.name)?;
     if folder.is_bundle() {
         let message = format!("{} is a bundle, and stays as it is", folder.named().display());
@@ -64,18 +63,8 @@ pub fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(warning) = limit_not_held(&plan, &machine::read(&root, volumes.place())) {
         printer.warning(&warning);
     }
-    let (databases, block_io) = (Databases::default(), run.block_io);
-    let env = RunEnvironment {
-        root,
-        folder,
-        lock,
-        block_io,
-        tiers,
-        volumes,
-        databases,
-        workers,
-        interrupt,
-    };
+    let taken = (tiers, volumes);
+    let env = RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt);
     if plan.search.is_some() {
         return search::resume(env, plan, args.view.json, printer);
     }
@@ -118,29 +107,15 @@ pub(super) fn expected_ns(evidence: &Evidence, left: &[&CaseEvidence]) -> u64 {
 
 /// A record keeps no passwords, and a case that needs one cannot be done without.
 pub(super) fn check_secrets(plan: &Plan) -> Result<(), Complaint> {
-    for case in &plan.cases {
-        for (name, value) in &case.options.values {
-            if matches!(value, Value::Text(text) if is_struck_out(text)) {
-                let engine = &case.engine;
-                let what = format!("option `{name}` of {engine} held a password");
-                return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
-                    .hint("run the suite again with `kvdyno run`"));
-            }
+    let struck_out = |value: &Value| matches!(value, Value::Text(text) if is_struck_out(text));
+    for Case { engine, options, .. } in &plan.cases {
+        if let Some((name, _)) = options.values.iter().find(|(_, value)| struck_out(value)) {
+            let what = format!("option `{name}` of {engine} held a password");
+            return Err(Complaint::usage(format!("{what}, and a record does not keep those"))
+                .hint("run the suite again with `kvdyno run`"));
         }
     }
     Ok(())
-}
-
-/// A library that the run began with, and that is another one now or is gone: figures of two would
-/// stand under one name.
-fn gone(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast::<libraries::Changed>() {
-        Ok(changed) => {
-            let hint = "put it back, or begin a new run with `kvdyno run`";
-            Complaint::usage(changed.to_string()).hint(hint).into()
-        }
-        Err(error) => error,
-    }
 }
 
 /// A worker for each engine of the plan. One that differs from the one the run began with is used,
@@ -151,7 +126,7 @@ fn workers_of(folder: &RunFolder, printer: &Printer) -> anyhow::Result<Workers> 
         if found.of(&case).is_none()
             && let Ok(path) = workers::find(&case.engine)
         {
-            found.add(&case.engine, libraries::again(path, case.library).map_err(gone)?);
+            found.add(&case.engine, libraries::again(path, case.library)?);
         }
     }
     let mut told = BTreeSet::new();

@@ -1,5 +1,5 @@
-//! `kvdyno run`: a suite from its text to its tables: prepare, check once, take what is needed, run,
-//! finish, show. The other commands that measure join this line where they differ no more.
+//! `kvdyno run`: a suite from its text to its tables: prepare, check once, take what is needed,
+//! run, finish, show. The other commands that measure join this line where they differ no more.
 
 use super::finish;
 use super::prepare::{Prepared, prepare, tell};
@@ -7,9 +7,7 @@ use super::{plan, runs};
 use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{
-    Databases, Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images,
-};
+use crate::runner::{Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images};
 use crate::steps::passed;
 use anyhow::Context as _;
 use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
@@ -23,8 +21,7 @@ use kvdyno_record::run::RunRecord;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Runs a suite.
-pub fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &RunArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let mut prepared = prepare(&args.suite, &args.keep.runs.runs)?;
     if args.plan {
         return plan::only(&prepared, args.view.json, printer);
@@ -91,19 +88,8 @@ pub(super) fn start(
     folder.write_run(&run)?;
     look_first(&folder, &mut run, plan, prepared.workers.plain("null"), &root, printer)?;
     printer.note(&format!("run {id} in {}", folder.path.display()));
-    let (workers, databases) = (prepared.workers.clone(), Databases::default());
-    let block_io = run.block_io;
-    Ok(RunEnvironment {
-        root,
-        folder,
-        lock,
-        block_io,
-        tiers,
-        volumes,
-        databases,
-        workers,
-        interrupt,
-    })
+    let (taken, workers) = ((tiers, volumes), prepared.workers.clone());
+    Ok(RunEnvironment::new(folder, lock, run.block_io, taken, workers, interrupt))
 }
 
 /// `2026-11-20T10-15-02Z_quick_7f3a`: sorts by time, and two at the same second differ.

@@ -3,13 +3,12 @@
 
 use crate::bundle::{self, ENDING, Limits};
 use crate::cli::RunName;
-use crate::exit::Complaint;
+use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
-use kvdyno_analysis::findings::Id;
+use kvdyno_analysis::findings::{Id, Severity};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::RunFolder;
-use kvdyno_suite::closest;
 use std::fs::{File, TryLockError};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,7 @@ use tempfile::TempDir;
 
 /// A run that was found; of a bundle, what it was unpacked into is removed with this.
 #[derive(Debug)]
-pub struct Found {
+pub(crate) struct Found {
     folder: RunFolder,
     bundle: Option<(PathBuf, TempDir)>,
 }
@@ -39,12 +38,12 @@ impl From<RunFolder> for Found {
 
 impl Found {
     /// It came out of a bundle: what is written into its folder is lost.
-    pub fn is_bundle(&self) -> bool {
+    pub(crate) fn is_bundle(&self) -> bool {
         self.bundle.is_some()
     }
 
     /// What the user knows it by: its folder, or the bundle.
-    pub fn named(&self) -> &Path {
+    pub(crate) fn named(&self) -> &Path {
         self.bundle.as_ref().map_or(&self.folder.path, |(bundle, _)| bundle)
     }
 
@@ -59,7 +58,7 @@ impl Found {
 }
 
 /// The run a user means.
-pub fn find(name: &RunName) -> anyhow::Result<Found> {
+pub(crate) fn find(name: &RunName) -> anyhow::Result<Found> {
     let path = PathBuf::from(&name.run);
     if path.join("run.json").is_file() {
         return Ok(RunFolder::open(path)?.into());
@@ -68,36 +67,39 @@ pub fn find(name: &RunName) -> anyhow::Result<Found> {
         return Found::unpack(path);
     }
     let folders = folders(&name.runs.runs);
-    let newest_of = |matches: &dyn Fn(&str) -> bool| {
-        folders.iter().rev().filter(|path| matches(&id(path))).cloned().collect::<Vec<_>>()
-    };
+    let newest = |matches: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| matches(path));
     let found = if name.run == "latest" {
         // A calibration is about the machine: the run that is meant is the one before it.
-        let mut latest = newest_of(&|id| !is_calibration(suite(id))).into_iter();
-        latest.next().or_else(|| newest_of(&|_| true).into_iter().next())
-    } else if let Some(named) = named(&name.run, &folders) {
+        newest(&|path| !is_calibration(suite(&id(path)))).or_else(|| newest(&|_| true))
+    } else if let Some(named) = newest(&|path| called(path).as_ref() == Some(&name.run)) {
         Some(named)
     } else {
-        match newest_of(&|id| id.starts_with(&name.run)).as_slice() {
-            [] => newest_of(&|id| suite(id).starts_with(&name.run)).into_iter().next(),
-            [one] => Some(one.clone()),
-            several => return Err(ambiguous(&name.run, several).into()),
+        let begins = |path: &&PathBuf| id(path).starts_with(&name.run);
+        match folders.iter().filter(begins).collect::<Vec<_>>()[..] {
+            [] => newest(&|path| suite(&id(path)).starts_with(&name.run)),
+            [one] => Some(one),
+            ref several => {
+                let ids: Vec<String> = several.iter().rev().map(|path| id(path)).collect();
+                let what = format!("`{}` begins the ids of {} runs", name.run, ids.len());
+                let hint = format!("one of: {}", ids.join(", "));
+                return Err(Complaint::usage(what).hint(hint).into());
+            }
         }
     };
     match found {
-        Some(path) => Ok(RunFolder::open(path)?.into()),
+        Some(path) => Ok(RunFolder::open(path.clone())?.into()),
         None => Err(missing(name, &folders).into()),
     }
 }
 
 /// What was being done when a run could not be read.
-pub fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
+pub(crate) fn unread(folder: &RunFolder) -> impl FnOnce() -> String {
     let text = format!("failed to read the run in `{}`", folder.path.display());
     || text
 }
 
 /// What the suites of calibrations are called, or begin with.
-pub const CALIBRATE: &str = "calibrate";
+pub(crate) const CALIBRATE: &str = "calibrate";
 
 /// Whether a suite is one of `kvdyno calibrate`'s, by its name.
 fn is_calibration(suite: &str) -> bool {
@@ -105,10 +107,17 @@ fn is_calibration(suite: &str) -> bool {
 }
 
 /// Says in one line that the figures which are written somewhere are not those that were sealed.
-pub fn warn_if_altered(summary: &Summary, printer: &Printer) {
+pub(crate) fn warn_if_altered(summary: &Summary, printer: &Printer) {
     let altered = summary.findings.iter().find(|finding| finding.id == Id::RecordAltered);
     if let Some(finding) = altered {
         printer.warning(&format!("run {}: {}", summary.run.id, finding.evidence));
+    }
+}
+
+/// Says what voids or distorts a run's figures, where those are not shown as a whole.
+pub(crate) fn warn_of_findings(summary: &Summary, printer: &Printer) {
+    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
     }
 }
 
@@ -118,7 +127,7 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// Takes a run for this process alone, for as long as the file is held: the lock is on the folder
 /// itself, leaves nothing behind, and falls when the process dies.
-pub fn take(run: &RunFolder) -> anyhow::Result<File> {
+pub(crate) fn take(run: &RunFolder) -> anyhow::Result<File> {
     let path = run.path.display();
     let folder = File::open(&run.path).with_context(|| format!("failed to open {path}"))?;
     for _ in 0..TRIES {
@@ -135,13 +144,13 @@ pub fn take(run: &RunFolder) -> anyhow::Result<File> {
 
 /// Whether a program is at work on a run: it then holds the lock. Where a filesystem has no locks,
 /// nobody knows, and the answer is no.
-pub fn is_at_work(run: &RunFolder) -> bool {
+pub(crate) fn is_at_work(run: &RunFolder) -> bool {
     let Ok(folder) = File::open(&run.path) else { return false };
     matches!(folder.try_lock_shared(), Err(TryLockError::WouldBlock))
 }
 
 /// The folders of all runs below `runs`, oldest first: ids begin with the time.
-pub fn folders(runs: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(runs: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(runs) else { return Vec::new() };
     let mut folders: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -152,7 +161,7 @@ pub fn folders(runs: &Path) -> Vec<PathBuf> {
 }
 
 /// A run's name among the others: its folder's.
-pub fn id(path: &Path) -> String {
+pub(crate) fn id(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -162,21 +171,9 @@ fn suite(id: &str) -> &str {
         .map_or("", |(_, rest)| rest.rsplit_once('_').map_or(rest, |(suite, _)| suite))
 }
 
-/// The newest run that its user calls so.
-fn named(name: &str, folders: &[PathBuf]) -> Option<PathBuf> {
-    let is_called = |path: &&PathBuf| called(path).is_some_and(|called| called == name);
-    folders.iter().rev().find(is_called).cloned()
-}
-
 /// What its user calls a run.
 fn called(path: &Path) -> Option<String> {
     RunFolder { path: path.to_owned() }.run().ok()?.name
-}
-
-fn ambiguous(typed: &str, several: &[PathBuf]) -> Complaint {
-    let ids: Vec<String> = several.iter().map(|path| id(path)).collect();
-    Complaint::usage(format!("`{typed}` begins the ids of {} runs", ids.len()))
-        .hint(format!("one of: {}", ids.join(", ")))
 }
 
 fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
@@ -189,8 +186,7 @@ fn missing(name: &RunName, folders: &[PathBuf]) -> Complaint {
     let called: Vec<String> = folders.iter().filter_map(|path| called(path)).collect();
     let names = ids.iter().flat_map(|id| [id.as_str(), suite(id)]).chain(["latest"]);
     let names = called.iter().map(String::as_str).chain(names);
-    let meant = closest(&name.run, &names.collect::<Vec<_>>());
-    let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
+    let meant = did_you_mean(&name.run, &names.collect::<Vec<_>>());
     Complaint::usage(format!("no run `{}` in `{runs}`", name.run))
         .hint(format!("{meant}`kvdyno list` shows what is there"))
 }

@@ -16,7 +16,6 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::search::{self, Answer, Next, Target, drive, points_most};
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::exit::Exit;
@@ -44,7 +43,7 @@ pub(super) struct Query<'a> {
     /// The suite as it stands, for its data and its roles.
     pub(super) plan: Plan,
     /// The last measured phase.
-    pub(super) phase: String,
+    phase: String,
 }
 
 impl<'a> Query<'a> {
@@ -78,7 +77,6 @@ impl<'a> Query<'a> {
         Ok(Self { args, target, within, budget, maker, plan, phase })
     }
 
-    /// The range as typed.
     pub(super) fn between(
         &self,
         parse: impl Fn(&str) -> Result<u64, units::UnitError>,
@@ -96,19 +94,20 @@ impl<'a> Query<'a> {
         Ok(Some(Between { low, high }))
     }
 
-    /// The roles of the phase that is judged.
-    pub(super) fn roles(&self) -> anyhow::Result<Vec<String>> {
-        let (_, drive) = last_measured(&self.plan)?;
-        Ok(drive.roles.iter().map(|role| role.name.clone()).collect())
+    /// The role whose rate is searched: the one of this name, or the first of the phase that is
+    /// judged. Refuses a target that says how much it does.
+    pub(super) fn role(&self, typed: Option<&str>) -> Result<String, Complaint> {
+        let (phase, drive) = last_measured(&self.plan)?;
+        let names: Vec<&str> = drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let role = names.iter().find(|name| typed.is_none_or(|typed| typed == **name));
+        let role = role.ok_or_else(|| {
+            let what = format!("--role {}: no such role", typed.unwrap_or_default());
+            Complaint::usage(what).hint(format!("roles of `{phase}`: {}", names.join(", ")))
+        })?;
+        self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?;
+        Ok((*role).to_owned())
     }
 
-    /// Refuses a target that says how much a role does whose rate is searched.
-    pub(super) fn check_offered(&self, role: &str) -> anyhow::Result<()> {
-        let (_, drive) = last_measured(&self.plan)?;
-        Ok(self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?)
-    }
-
-    /// Searches.
     pub(super) fn run(
         self,
         axis: Axis,
@@ -125,7 +124,7 @@ impl<'a> Query<'a> {
             trials: args.trials,
             making: maker.making.clone(),
         };
-        let first = first(&search)?;
+        let first = first(&search);
         let mut prepared = maker.point(&search, &plan, first)?;
         check_one(&prepared.plan, &search)?;
         prepared.plan.search = Some(search.clone());
@@ -181,33 +180,38 @@ fn last_measured(plan: &Plan) -> Result<(&str, &Drive), Complaint> {
     measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
 }
 
-fn first(search: &Search) -> anyhow::Result<Next> {
-    Ok(match (&search.axis, search.between) {
-        (Axis::Rate { .. }, None) => Next::Fastest,
+/// Most RAM is tried first, and the lowest rate; without bounds of a rate as fast as it goes.
+fn first(search: &Search) -> Next {
+    match (&search.axis, search.between) {
+        (_, None) => Next::Fastest,
         (Axis::Rate { .. }, Some(between)) => Next::At(between.low),
         (Axis::Ram, Some(between)) => Next::At(between.high),
-        (Axis::Ram, None) => anyhow::bail!("a search of RAM needs bounds"),
-    })
+    }
 }
 
 /// A point is one setting: several cannot be held against a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
     let judged = plan.cases.iter().filter(|case| drive(case, search).is_some());
-    let mut keys: Vec<(&str, String)> = Vec::new();
+    let mut settings: Vec<(&str, String)> = Vec::new();
     for case in judged {
-        if keys.iter().all(|(key, _)| *key != case.key) {
+        if settings.iter().all(|(key, _)| *key != case.key) {
             let volume = case.volume.as_ref().map(|volume| format!(" on {}", volume.name));
             let ram = case.ram_limit_bytes.map(|bytes| format!(", RAM {}", units::bytes(bytes)));
-            let (volume, ram) = (volume.unwrap_or_default(), ram.unwrap_or_default());
-            let (records, values) = (case.data.records, case.shape.value_bytes_mean);
-            let data = format!(" {} x {values} B", units::count(records));
-            keys.push((&case.key, format!("{}{data}{volume}{ram}", case.label)));
+            let words = format!(
+                "{} {} x {} B{}{}",
+                case.label,
+                units::count(case.data.records),
+                case.shape.value_bytes_mean,
+                volume.unwrap_or_default(),
+                ram.unwrap_or_default()
+            );
+            settings.push((&case.key, words));
         }
     }
-    if keys.len() < 2 {
+    if settings.len() < 2 {
         return Ok(());
     }
-    let settings: Vec<String> = keys.into_iter().map(|(_, words)| words).collect();
+    let settings: Vec<String> = settings.into_iter().map(|(_, words)| words).collect();
     let message =
         format!("the suite measures several settings, and a search one: {}", settings.join("; "));
     Err(Complaint::usage(message).hint(
@@ -284,7 +288,6 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
     }
 }
 
-/// A search at work.
 struct Searching {
     env: RunEnvironment,
     plan: Plan,
@@ -368,9 +371,7 @@ struct Output<'a> {
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(folder).with_context(runs::unread(folder))?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
-    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
-        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
-    }
+    runs::warn_of_findings(&summary, printer);
     if json {
         printer.json(&Output { run: folder.path.display().to_string(), answer })?;
     } else {

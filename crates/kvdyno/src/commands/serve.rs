@@ -15,23 +15,21 @@ use crate::exit::Complaint;
 use crate::printer::Printer;
 use crate::runner::Interrupt;
 use anyhow::Context as _;
-use guard::Asked;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use kvdyno_record::exit::Exit;
 use reply::Reply;
 use site::Site;
 use std::convert::Infallible;
-use std::io;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::Builder;
 use tokio::time::{sleep, timeout};
 
 /// How often a wish to end is looked for.
@@ -41,12 +39,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Records read at the same time: a run may be at work beside.
 const READERS: usize = 2;
 
-/// Answers until it is asked to end.
-pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let interrupt = Interrupt::listen()?;
-    let runtime = runtime().context("failed to start the server")?;
+    let mut runtime = Builder::new_current_thread();
+    let runtime = runtime.max_blocking_threads(READERS).enable_io().enable_time().build();
+    let runtime = runtime.context("failed to start the server")?;
     let listening = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)));
-    let listener = listening.map_err(|error| refused(args.port, &error))?;
+    let listener = listening.map_err(|error| {
+        Complaint::usage(format!("failed to listen on 127.0.0.1:{}: {error}", args.port))
+            .hint("`--port 0` takes any port that is free")
+    })?;
     let port = listener.local_addr()?.port();
     printer.data(&format!("http://127.0.0.1:{port}/"));
     printer.note(&format!("shows the runs in {}; Ctrl-C ends it", args.runs.runs.display()));
@@ -55,15 +57,6 @@ pub fn run(args: &ServeArgs, printer: &Printer) -> anyhow::Result<Exit> {
     // A record that is being read for nobody is not waited for.
     runtime.shutdown_background();
     Ok(Exit::Ok)
-}
-
-fn runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().max_blocking_threads(READERS).enable_io().enable_time().build()
-}
-
-fn refused(port: u16, error: &io::Error) -> Complaint {
-    let message = format!("failed to listen on 127.0.0.1:{port}: {error}");
-    Complaint::usage(message).hint("`--port 0` takes any port that is free")
 }
 
 async fn accept(listener: &TcpListener, site: &Arc<Site>, interrupt: &Interrupt) {
@@ -90,9 +83,10 @@ async fn answer(
     request: Request<Incoming>,
     site: Arc<Site>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let asked = Asked::of(&request);
+    let asked = request.map(|_| ());
     let policy = Arc::clone(&site);
     let reply = tokio::task::spawn_blocking(move || site.reply(&asked)).await;
-    let reply = reply.unwrap_or_else(|_| Reply::failure("the answer could not be made"));
+    let failed = StatusCode::INTERNAL_SERVER_ERROR;
+    let reply = reply.unwrap_or_else(|_| Reply::text(failed, "the answer could not be made"));
     Ok(reply.into_response(&policy.policy))
 }

@@ -12,20 +12,16 @@ use kvdyno_host::place::left_by;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::text::one_line;
 use kvdyno_render::header;
-use kvdyno_render::screen::Line;
-use kvdyno_render::screen::{self, Ending};
+use kvdyno_render::screen::{self, Ending, Line};
 use kvdyno_render::tables::{self, Titled};
-pub use kvdyno_render::tone::Tone;
+use kvdyno_render::tone::Tone;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::closest;
 use std::path::Path;
 
 /// The tables of a raw device.
 const OF_DRIVE: [&str; 3] = ["baseline", "drive", "drive-times"];
 
-/// Prints a run that is kept.
-pub fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    check_tables(&args.view)?;
+pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
     show(&runs::find(&args.name)?, &args.view, printer)
 }
 
@@ -59,17 +55,6 @@ fn ending(folder: &runs::Found) -> Ending {
     let shown = page.strip_prefix(&here).unwrap_or(&page).display().to_string();
     let report = if page.is_file() { shown } else { format!("kvdyno report{name} writes {shown}") };
     Ending { show: format!("kvdyno show{name}"), report }
-}
-
-/// A table that nobody has is a mistake before anything is run.
-pub(super) fn check_tables(view: &ViewArgs) -> Result<(), Complaint> {
-    let unknown = view.table.iter().find(|name| !tables::NAMES.contains(&name.as_str()));
-    let Some(name) = unknown else { return Ok(()) };
-    let what = format!("--table: there is no table `{name}`");
-    let near = closest(name, &tables::NAMES);
-    let near = near.map_or_else(String::new, |near| format!("did you mean `{near}`? "));
-    let hint = format!("{near}tables: {}", tables::NAMES.join(", "));
-    Err(Complaint::usage(what).hint(hint))
 }
 
 /// What a killed run left in its place: only the machine knows, not the record.
@@ -117,6 +102,9 @@ fn print(
         table(titled, printer);
     }
     if view.findings {
+        // The screen has room for some of its reasons; here is all of it.
+        let words = wrap(&one_line(&summary.confidence.words()), 11);
+        printer.marked(Tone::Strong, "confidence ", &words);
         findings(summary, printer);
     }
     Ok(())

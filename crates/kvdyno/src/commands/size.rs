@@ -18,8 +18,7 @@ const LEAST_BYTES: u64 = 32 << 20;
 /// Bounds that nobody typed are whole ones.
 const GRAIN_BYTES: u64 = 16 << 20;
 
-/// Searches.
-pub fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &SearchArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let place = args.at.place.as_deref().unwrap_or(Path::new("."));
     let host = machine::read(&Root::system(), place);
     if !host.ram_limit.available {

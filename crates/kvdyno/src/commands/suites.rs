@@ -1,13 +1,12 @@
 //! `kvdyno suites`: the built-in suites, to look at and to copy.
 
 use crate::cli::{SuitesAction, SuitesArgs};
-use crate::exit::Complaint;
+use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use kvdyno_record::exit::Exit;
 use kvdyno_suite::{self, Overrides, Suite};
 
-/// Lists them, or prints one.
-pub fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         None => {
             for (name, text) in kvdyno_suite::builtin() {
@@ -19,11 +18,8 @@ pub fn run(args: &SuitesArgs, printer: &Printer) -> anyhow::Result<Exit> {
             let found = kvdyno_suite::builtin().iter().find(|(builtin, _)| builtin == name);
             let (_, text) = found.ok_or_else(|| {
                 let names: Vec<_> = kvdyno_suite::builtin().iter().map(|(name, _)| *name).collect();
-                let meant = kvdyno_suite::closest(name, &names);
-                let meant =
-                    meant.map(|name| format!("did you mean `{name}`? ")).unwrap_or_default();
                 Complaint::usage(format!("there is no built-in suite `{name}`"))
-                    .hint(format!("{meant}`kvdyno suites` lists them"))
+                    .hint(format!("{}`kvdyno suites` lists them", did_you_mean(name, &names)))
             })?;
             printer.verbatim(text.as_bytes());
         }

@@ -2,8 +2,7 @@
 //!
 //! It makes a suite of the two builds, has it run as any other, and asks `compare` for the rest.
 
-use super::compare::{self, Asked};
-use super::{pair, plan};
+use super::{compare, pair, plan};
 use crate::cli::VersusArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
@@ -23,10 +22,9 @@ struct Build {
     label: String,
 }
 
-/// Runs both, and compares them.
-pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
+pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let builds = builds(args)?;
-    let asked = Asked::of(&args.asked)?;
+    let question = compare::question(&args.asked)?;
     let what = format!("two builds of {}", args.engine);
     let two = |own: &[Table]| with_builds(own, &args.engine, &builds);
     let prepared = pair::prepared(&args.pair, "versus", &what, two)?;
@@ -38,7 +36,8 @@ pub fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> {
     };
     let [base, new] = &builds;
     let sides = Sides::engines(&record, &base.label, &new.label);
-    let compared = compare::answer(&sides, asked, &args.pair.keep.runs.runs, printer)?;
+    let runs = &args.pair.keep.runs.runs;
+    let compared = compare::answer(&sides, question, &args.asked, runs, printer)?;
     // What failed goes before what little could be compared.
     let exit = match verdict(&record.summary) {
         Exit::EngineFailed => Exit::EngineFailed,

@@ -71,9 +71,19 @@ fn names_that_were_nearly_right_are_told() {
     scratch.write("op.toml", &reads().engine("null").text().replace("\"get\"", "\"gett\""));
     refuse(&scratch, &["op.toml"]).assert_says("did you mean `get`?");
     scratch.run(&["suites", "show", "quik"]).assert_code(2).assert_says("did you mean `quick`?");
+    // Before anything is run.
+    scratch.run(&["run", "s.toml", "--table", "cots"]).assert_code(2).assert_says("'cost'");
     scratch.run(&["run", "s.toml"]).assert_ok();
     scratch.run(&["show", "lastest"]).assert_code(2).assert_says("did you mean `latest`?");
     scratch.run(&["show", "tset"]).assert_code(2).assert_says("did you mean `test`?");
+}
+
+#[test]
+fn an_error_is_told_once_though_it_stands_in_what_it_caused() {
+    let scratch = Scratch::new();
+    let done = scratch.run(&["rerun", "gone.tar.zst"]);
+    done.assert_code(1).assert_says("failed to open the bundle `gone.tar.zst`");
+    assert_eq!(done.err.matches("No such file or directory").count(), 1, "{}", done.err);
 }
 
 #[test]

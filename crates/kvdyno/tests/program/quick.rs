@@ -36,6 +36,11 @@ fn the_suite_that_is_saved_does_equal_work() {
     assert_eq!(keys(&asked), keys(&planned.out));
     assert!(keys(&asked).len() >= 3, "a load and two numbers of threads: {asked}");
     scratch.run(&["show", "asked", "--json"]).assert_code(0).assert_says("quick-null");
+    // A verify phase that only samples is told from one that is not there.
+    let checked = scratch.run(&["check", "asked"]);
+    checked.assert_code(0).assert_says("phase `verify` found all of 2000 sampled keys");
+    // The screen has room for some of the reasons, the findings for all.
+    scratch.run(&["show", "asked", "--findings"]).assert_code(0).assert_says("confidence ");
     scratch.run(&saved).assert_code(2).assert_says("there is such a file already");
     scratch.assert_nothing_left();
 }
@@ -48,6 +53,8 @@ fn a_plan_of_a_question_does_nothing() {
     assert!(scratch.runs().is_empty());
     let wrong = scratch.run(&["quick", "null", "--records", "2q", "--plan"]);
     wrong.assert_code(2).assert_says("`2q` is not a count").assert_says("records = \"2q\"");
+    let set = scratch.run(&["quick", "null", "--set", "data.records=1k"]);
+    set.assert_code(2).assert_says("hint: `--save-suite mine.toml --plan` writes it");
     let gone = scratch.run(&["quick", "nul", "--plan"]);
     gone.assert_code(2).assert_says("did you mean `null`?");
 }

@@ -2,9 +2,9 @@
 
 use super::whole::name_of;
 use super::{Answer, Check, bytes, counts};
-use kvdyno_record::case::{CaseRecord, Outcome, PhaseRecord, RoleResult};
+use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::files::CaseFolder;
-use kvdyno_record::workload::{Drive, Op, Work};
+use kvdyno_record::workload::{Op, Work};
 
 const LOADED: &str = "a load wrote as many records as planned";
 const COUNTED: &str = "as many records are there after a load as were written";
@@ -40,7 +40,7 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
                 checks.push(Check::new(bytes::NAME, &of, bytes::written(&record, phase)));
             }
             Some(Work::Measure(drive) | Work::Warmup(drive)) => {
-                checks.push(Check::new(FOUND, &of, found(&record, drive, phase)));
+                checks.push(Check::new(FOUND, &of, found(&record, phase)));
                 // One role has nothing to be equal to.
                 if phase.roles.len() > 1 {
                     checks.push(Check::new(WINDOWS, &of, windows(phase)));
@@ -54,6 +54,10 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
         }
     }
     checks
+}
+
+fn ops(phase: &PhaseRecord) -> impl Iterator<Item = &OpResult> {
+    phase.roles.iter().flat_map(|role| role.ops.values())
 }
 
 fn loaded_from(record: &CaseRecord) -> Answer {
@@ -84,12 +88,7 @@ fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     if phase.stopped {
         return Answer::NotCheckable("the load was ended early".to_owned());
     }
-    let mut items = 0;
-    for role in &phase.roles {
-        for op in role.ops.values() {
-            items += op.items;
-        }
-    }
+    let items: u64 = ops(phase).map(|op| op.items).sum();
     let planned = record.case.data.records;
     if items < planned && record.outcome != Outcome::Done {
         let word = record.outcome.word();
@@ -100,6 +99,7 @@ fn loaded(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
 
 /// The first verify phase that counts, with nothing that adds or removes records before it.
 fn counted(record: &CaseRecord, load: usize) -> Answer {
+    let mut why = "no verify phase looked the records up".to_owned();
     for phase in &record.phases[load + 1..] {
         if matches!(phase.kind.as_str(), "warmup" | "measure" | "load") {
             break;
@@ -109,32 +109,36 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
             let (sampled, found, wrong) = (verified.sampled, verified.found, verified.wrong);
             return Answer::Failed(format!("{found} of {sampled} keys found, {wrong} wrong"));
         }
-        let Some(counted) = verified.counted else { continue };
+        let Some(counted) = verified.counted else {
+            let (name, sampled) = (&phase.name, verified.sampled);
+            why = format!(
+                "phase `{name}` found all of {sampled} sampled keys and did not count the others \
+                 (`count = true` in the suite does)"
+            );
+            continue;
+        };
         let planned = record.case.data.records;
         return Answer::holds(counted == planned && verified.expected == planned, || {
             format!("{counted} records counted, {} expected, {planned} planned", verified.expected)
         });
     }
-    Answer::NotCheckable("no verify phase counted the records".to_owned())
+    Answer::NotCheckable(why)
 }
 
-fn found(record: &CaseRecord, drive: &Drive, phase: &PhaseRecord) -> Answer {
-    let (mut missing, mut wrong, mut looked_up) = (0, 0, 0);
-    for role in &phase.roles {
-        for op in role.ops.values() {
-            missing += op.missing;
-            wrong += op.wrong;
-            looked_up += op.missing + op.found;
-        }
-    }
+fn found(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
+    let sum = |of: fn(&OpResult) -> u64| ops(phase).map(of).sum::<u64>();
+    let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
+    let looked_up = missing + sum(|op| op.found);
     let deletes = record.case.phases.iter().any(|planned| match &planned.work {
-        Work::Measure(other) | Work::Warmup(other) => deletes(other),
+        Work::Measure(drive) | Work::Warmup(drive) => {
+            drive.roles.iter().any(|role| role.mix.iter().any(|mix| mix.op == Op::Delete))
+        }
         _ => false,
     });
     if wrong > 0 {
         return Answer::Failed(format!("{wrong} wrong values"));
     }
-    if missing > 0 && !(deletes || self::deletes(drive)) {
+    if missing > 0 && !deletes {
         return Answer::Failed(format!("{missing} of {looked_up} keys were not there"));
     }
     if missing > 0 {
@@ -144,10 +148,6 @@ fn found(record: &CaseRecord, drive: &Drive, phase: &PhaseRecord) -> Answer {
         return Answer::NotCheckable("no key was looked up".to_owned());
     }
     Answer::Ok
-}
-
-fn deletes(drive: &Drive) -> bool {
-    drive.roles.iter().any(|role| role.mix.iter().any(|mix| mix.op == Op::Delete))
 }
 
 /// The first role's operations are counted out, those that fail among them.
@@ -166,11 +166,10 @@ fn counted_out(asked: u64, duration_ns: Option<u64>, phase: &PhaseRecord) -> Ans
 }
 
 fn windows(phase: &PhaseRecord) -> Answer {
-    let longest_op =
-        |role: &RoleResult| role.ops.values().map(|op| op.service_ns_max).max().unwrap_or(0);
-    let slack = phase.roles.iter().map(longest_op).max().unwrap_or(0) as f64;
-    let longest = phase.roles.iter().map(|role| role.window_ns).max().unwrap_or(0) as f64;
-    let shortest = phase.roles.iter().map(|role| role.window_ns).min().unwrap_or(0) as f64;
+    let slack = ops(phase).map(|op| op.service_ns_max).max().unwrap_or(0) as f64;
+    let windows = || phase.roles.iter().map(|role| role.window_ns);
+    let longest = windows().max().unwrap_or(0) as f64;
+    let shortest = windows().min().unwrap_or(0) as f64;
     Answer::holds(longest - shortest <= longest * WINDOW_TOLERANCE + slack, || {
         format!("from {shortest} to {longest} ns")
     })

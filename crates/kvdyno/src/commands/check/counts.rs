@@ -3,7 +3,7 @@
 
 use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
-use kvdyno_record::files::CaseFolder;
+use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{self, Kind, LONGEST_NS};
 use kvdyno_record::workload::Work;
 use std::collections::BTreeMap;
@@ -15,7 +15,6 @@ const PARTS: &str = "submission and completion add up to the whole";
 /// The recorder's buckets are 0.78 % wide and the log's 0.1 %.
 const BUCKET: f64 = 0.01;
 
-/// What one telling says of an operation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Telling {
     count: u64,
@@ -27,18 +26,19 @@ struct Telling {
 type Tellings = BTreeMap<(String, String, String), Telling>;
 
 pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Vec<Check> {
-    let told = match Told::by(folder) {
+    let told = from_series(folder).and_then(|series| Ok((series, from_histograms(folder)?)));
+    let (in_series, log) = match told {
         Ok(told) => told,
         Err(error) => {
-            let failed = |of| Check::new(COUNTS, of, Answer::Failed(error.clone()));
+            let failed = |of| Check::new(COUNTS, of, Answer::Failed(error.to_string()));
             return places(record, name).map(|place| failed(place.of)).collect();
         }
     };
     let mut checks = Vec::new();
     for Place { of, tag, role, op } in places(record, name) {
         let telling = |of: &Tellings| of.get(&tag).copied().unwrap_or_default();
-        let [service, response, submit, completion] = KINDS.map(|kind| telling(&told.log[&kind]));
-        let series = telling(&told.series);
+        let [service, response, submit, completion] = KINDS.map(|kind| telling(&log[&kind]));
+        let series = telling(&in_series);
         let mut counted = vec![("series", series.count), ("histogram", service.count)];
         if role.offered_per_s.is_some() {
             counted.push(("response histogram", response.count));
@@ -75,19 +75,7 @@ fn places<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item = Pla
     })
 }
 
-/// All tellings of a case.
-struct Told {
-    series: Tellings,
-    log: BTreeMap<Kind, Tellings>,
-}
-
 const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Completion];
-
-impl Told {
-    fn by(folder: &CaseFolder) -> Result<Self, String> {
-        Ok(Self { series: from_series(folder)?, log: from_histograms(folder)? })
-    }
-}
 
 /// Whether a role was planned to keep operations in flight.
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
@@ -155,34 +143,31 @@ fn times(op: &OpResult, [series, service]: &[Telling; 2]) -> Answer {
     })
 }
 
-fn from_series(folder: &CaseFolder) -> Result<Tellings, String> {
-    let mut tellings = Tellings::new();
-    let mut sums: BTreeMap<(String, String, String), u64> = BTreeMap::new();
-    for slice in folder.series().map_err(|error| error.to_string())? {
-        let slice = slice.map_err(|error| error.to_string())?;
+fn from_series(folder: &CaseFolder) -> Result<Tellings, RecordError> {
+    let mut sums: BTreeMap<(String, String, String), (Telling, u64)> = BTreeMap::new();
+    for slice in folder.series()? {
+        let slice = slice?;
         for (role, ops) in slice.roles {
             for (op, counts) in ops {
                 let tag = (slice.phase.clone(), role.clone(), op);
-                *sums.entry(tag.clone()).or_default() += counts.service_ns;
-                let telling = tellings.entry(tag).or_default();
+                let (telling, sum_ns) = sums.entry(tag).or_default();
+                *sum_ns += counts.service_ns;
                 telling.count += counts.count;
                 telling.errors += counts.errors;
                 telling.max_ns = telling.max_ns.max(counts.service_ns_max);
             }
         }
     }
-    for (tag, sum) in sums {
-        tellings.entry(tag).or_default().sum_ns = sum as f64;
-    }
-    Ok(tellings)
+    let whole = |(telling, sum)| Telling { sum_ns: sum as f64, ..telling };
+    Ok(sums.into_iter().map(|(tag, told)| (tag, whole(told))).collect())
 }
 
 /// Sums over the middles of the buckets.
-fn from_histograms(folder: &CaseFolder) -> Result<BTreeMap<Kind, Tellings>, String> {
+fn from_histograms(folder: &CaseFolder) -> Result<BTreeMap<Kind, Tellings>, RecordError> {
     let buckets = hlog::histogram();
     let mut log = BTreeMap::from(KINDS.map(|kind| (kind, Tellings::new())));
-    for interval in folder.latency().map_err(|error| error.to_string())? {
-        let interval = interval.map_err(|error| error.to_string())?;
+    for interval in folder.latency()? {
+        let interval = interval?;
         let tag = (interval.phase, interval.role, interval.op);
         let telling = log.entry(interval.kind).or_default().entry(tag).or_default();
         for (value, count) in interval.counts {

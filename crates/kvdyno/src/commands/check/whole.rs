@@ -1,10 +1,10 @@
 //! Checks of a run as a whole: formats, completeness, checksums.
 
 use super::{Answer, Check};
-use kvdyno_record::files::{CaseFolder, RunFolder, sha256};
+use kvdyno_record::files::{CaseFolder, RecordError, RunFolder, sha256};
 use kvdyno_record::plan::Plan;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const FORMAT: &str = "files can be read, in a format that is known";
 const PRESENT: &str = "every planned case left a record";
@@ -12,17 +12,18 @@ const SEALED: &str = "files are as they were sealed";
 
 pub(super) fn checks(folder: &RunFolder) -> Vec<Check> {
     let mut checks = Vec::new();
-    let readable = |name: &str, error: Option<String>| {
-        Check::new(FORMAT, name, error.map_or(Answer::Ok, Answer::Failed))
+    let readable = |name: &str, error: Option<&RecordError>| {
+        let failed = |error: &RecordError| Answer::Failed(error.to_string());
+        Check::new(FORMAT, name, error.map_or(Answer::Ok, failed))
     };
-    checks.push(readable("run.json", folder.run().err().map(|error| error.to_string())));
+    checks.push(readable("run.json", folder.run().as_ref().err()));
     let plan = folder.plan();
-    checks.push(readable("plan.json", plan.as_ref().err().map(ToString::to_string)));
+    checks.push(readable("plan.json", plan.as_ref().err()));
     let cases = folder.cases().unwrap_or_default();
     for case in &cases {
         let name = format!("{}/case.json", name_of(case));
         if case.path.join("case.json").exists() {
-            checks.push(readable(&name, case.record().err().map(|error| error.to_string())));
+            checks.push(readable(&name, case.record().as_ref().err()));
         } else {
             let why = "it was cut off: the program was killed while it ran";
             checks.push(Check::new(FORMAT, name, Answer::NotCheckable(why.to_owned())));
@@ -42,17 +43,10 @@ pub(super) fn name_of(case: &CaseFolder) -> String {
 fn present(folder: &RunFolder, plan: &Plan, cases: &[CaseFolder]) -> Answer {
     let recorded: Vec<String> =
         cases.iter().filter_map(|case| Some(case.record().ok()?.case.id)).collect();
-    let absent: Vec<&str> = plan
-        .cases
-        .iter()
-        .map(|case| case.id.as_str())
-        .filter(|id| !recorded.iter().any(|r| r == id))
-        .collect();
-    let unplanned: Vec<&str> = recorded
-        .iter()
-        .map(String::as_str)
-        .filter(|id| !plan.cases.iter().any(|c| c.id == *id))
-        .collect();
+    let planned = || plan.cases.iter().map(|case| case.id.as_str());
+    let absent: Vec<&str> = planned().filter(|id| !recorded.iter().any(|r| r == id)).collect();
+    let recorded = recorded.iter().map(String::as_str);
+    let unplanned: Vec<&str> = recorded.filter(|id| !planned().any(|p| p == *id)).collect();
     if !unplanned.is_empty() {
         return Answer::Failed(format!("not in the plan: {}", unplanned.join(", ")));
     }
@@ -97,10 +91,8 @@ fn sealed(folder: &RunFolder) -> Answer {
 
 /// Names of all files below `folder`, seen from `root`.
 fn files(root: &Path, folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     let mut names = Vec::new();
-    for path in paths {
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()) {
         if path.is_dir() {
             names.extend(files(root, &path));
         } else {

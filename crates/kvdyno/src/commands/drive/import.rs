@@ -34,6 +34,8 @@ const UNKNOWN: [&str; 2] = [
     "device reads and writes: fio's report has no readings of the device around its job",
 ];
 
+const MEASURE: &str = "measure";
+
 /// Files the report below `runs`.
 pub(super) fn import(file: &Path, runs: &Path, named: &NamedArgs) -> anyhow::Result<RunFolder> {
     let text = std::fs::read_to_string(file)
@@ -96,7 +98,7 @@ fn check(job: &Job) -> Result<(), String> {
     if job.read.total_ios + job.write.total_ios == 0 {
         return Err("it did nothing".to_owned());
     }
-    if job.histograms("measure", "reads").is_empty() {
+    if job.histograms(MEASURE, "reads").is_empty() {
         return Err("it has no bins of latency; --output-format=json+ writes them".to_owned());
     }
     Ok(())
@@ -105,13 +107,12 @@ fn check(job: &Job) -> Result<(), String> {
 fn identity(file: &Path, report: &Report) -> anyhow::Result<WorkerIdentity> {
     let version = report.version.trim_start_matches("fio-").to_owned();
     let durability = BTreeMap::from([(Durability::Async, "as fio's options say".to_owned())]);
-    let capabilities = Capabilities::of_bare_drive(durability);
     let engine = Description {
         name: "fio".to_owned(),
         title: "fio (imported)".to_owned(),
         version,
         build: BTreeMap::new(),
-        capabilities,
+        capabilities: Capabilities::of_bare_drive(durability),
         options: Vec::new(),
         planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
     };
@@ -130,15 +131,8 @@ fn number(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
     let text = text.trim_end_matches('b').trim_end_matches('i');
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+    let power = ["", "k", "m", "g", "t"].iter().position(|unit| *unit == &text[digits.len()..])?;
+    digits.parse::<u64>().ok()?.checked_mul(1 << (10 * power))
 }
 
 /// A job as the plan would have it.
@@ -210,7 +204,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         Role { name: role_name(job).to_owned(), threads, mix: mix.collect(), rate: None, depth };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
     let work = Work::Measure(Drive { roles: vec![role], ends });
-    Phase { name: "measure".to_owned(), work }
+    Phase { name: MEASURE.to_owned(), work }
 }
 
 fn role_name(job: &Job) -> &'static str {
@@ -222,12 +216,7 @@ fn role_name(job: &Job) -> &'static str {
 }
 
 /// What is known of the job's one phase.
-fn phase_of(
-    job: &Job,
-    role: &str,
-    threads: u32,
-    (started_unix_ns, ended): (u64, u64),
-) -> PhaseRecord {
+fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) -> PhaseRecord {
     let snapshot = |process, at_unix_ns| Snapshot {
         at_unix_ns,
         process: Some(process),
@@ -238,15 +227,15 @@ fn phase_of(
         looks: None,
     };
     PhaseRecord {
-        name: "measure".to_owned(),
-        kind: "measure".to_owned(),
+        name: MEASURE.to_owned(),
+        kind: MEASURE.to_owned(),
         started_unix_ns,
         wall_ns: job.window_ns(),
         stopped: false,
         before: snapshot(ProcessUsage::default(), started_unix_ns),
-        after: snapshot(job.usage(), ended),
+        after: snapshot(job.usage(), ended_unix_ns),
         synced: None,
-        roles: vec![job.role(role, threads)],
+        roles: vec![job.role(role_name(job), case.threads.unwrap_or(1))],
         verified: None,
         settled: None,
         evicted: None,
@@ -265,32 +254,27 @@ fn file_case(
 ) -> anyhow::Result<()> {
     let at: CaseFolder = folder.case(case, 1);
     std::fs::create_dir(&at.path)?;
-    let threads = case.threads.unwrap_or(1);
-    let role = role_name(job);
-    let ended = report.timestamp_ms * 1_000_000;
-    let window_ns = job.window_ns();
-    let started_unix_ns = ended.saturating_sub(window_ns);
+    let (role, wall_ns) = (role_name(job), job.window_ns());
+    let ended_unix_ns = report.timestamp_ms * 1_000_000;
+    let started_unix_ns = ended_unix_ns.saturating_sub(wall_ns);
     let base = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
     let mut latency = hlog::Writer::create(&at.path.join("latency.hlog"), base)?;
-    let histograms = job.histograms("measure", role);
+    let histograms = job.histograms(MEASURE, role);
     let histograms = histograms.iter().map(|(tag, histogram)| (tag.clone(), histogram));
-    latency.write(Duration::ZERO, Duration::from_nanos(window_ns), histograms)?;
-    let series = serde_json::to_string(&job.slice("measure", role))? + "\n";
-    write_atomic(&at.path.join("series.ndjson"), series.as_bytes())?;
-    for name in ["machine.ndjson", "events.ndjson"] {
-        write_atomic(&at.path.join(name), b"")?;
+    latency.write(Duration::ZERO, Duration::from_nanos(wall_ns), histograms)?;
+    let series = serde_json::to_string(&job.slice(MEASURE, role))? + "\n";
+    let files = [("series.ndjson", series.as_str()), ("machine.ndjson", ""), ("events.ndjson", "")];
+    for (name, text) in files {
+        write_atomic(&at.path.join(name), text.as_bytes())?;
     }
-    let phase = phase_of(job, role, threads, (started_unix_ns, ended));
-    let bound = format!(
-        "latencies: by the middles of fio's bins, at most {} off",
-        units::percent(1.0 / 128.0)
-    );
+    let off = units::percent(1.0 / 128.0);
+    let bound = format!("latencies: by the middles of fio's bins, at most {off} off");
     let unknown = UNKNOWN.iter().map(ToString::to_string);
     at.write_record(&CaseRecord {
         outcome: Outcome::Done,
         started_unix_ns,
-        wall_ns: window_ns,
-        phases: vec![phase],
+        wall_ns,
+        phases: vec![phase_of(job, case, started_unix_ns, ended_unix_ns)],
         not_measured: unknown.chain([bound]).collect(),
         ..blank(case, 1, Some(identity))
     })?;

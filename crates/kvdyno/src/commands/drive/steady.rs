@@ -5,6 +5,7 @@ use crate::printer::Printer;
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::stats::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};
 use kvdyno_record::files::{RecordError, RunFolder};
+use kvdyno_record::plan::Case;
 use kvdyno_record::series::Slice;
 use kvdyno_record::units::percent;
 use kvdyno_render::table::{Side, Table};
@@ -35,54 +36,35 @@ pub(super) fn tell(folder: &RunFolder, rounds: bool, printer: &Printer) -> anyho
     Ok(())
 }
 
-/// The operations of a slice of a case's measured phase.
-#[derive(Clone, Copy, Debug)]
-struct Done {
-    start_ns: u64,
-    length_ns: u64,
-    count: u64,
-}
-
-impl Done {
-    fn in_slice(slice: &Slice) -> Option<Self> {
-        let ops = slice.roles.values().flat_map(BTreeMap::values);
-        (slice.phase == "measure").then(|| Self {
-            start_ns: slice.start_ns,
-            length_ns: slice.length_ns,
-            count: ops.map(|op| op.count).sum(),
-        })
-    }
-}
-
 /// Operations that ended in a case's measured phase, in five parts of equal length.
 fn fifths(
     slices: impl IntoIterator<Item = Result<Slice, RecordError>>,
 ) -> Result<Option<[f64; WINDOW]>, RecordError> {
-    let done = slices.into_iter().filter_map(|slice| match slice {
-        Ok(slice) => Done::in_slice(&slice).map(Ok),
-        Err(error) => Some(Err(error)),
-    });
-    Ok(parts(&done.collect::<Result<Vec<Done>, _>>()?))
-}
-
-fn parts(measured: &[Done]) -> Option<[f64; WINDOW]> {
-    let end = measured.iter().map(|slice| slice.start_ns.saturating_add(slice.length_ns)).max()?;
+    // Of each slice: begin, length, and the operations in it.
+    let mut measured = Vec::new();
+    for slice in slices {
+        let slice = slice?;
+        if slice.phase == "measure" {
+            let ops = slice.roles.values().flat_map(BTreeMap::values);
+            let count = ops.map(|op| op.count).sum::<u64>() as f64;
+            measured.push((slice.start_ns as f64, slice.length_ns.max(1) as f64, count));
+        }
+    }
+    let end = measured.iter().map(|(start, length, _)| start + length).fold(0.0, f64::max);
     // A part of less than a slice would be filled by a share of it only.
-    if measured.len() < WINDOW || end == 0 {
-        return None;
+    if measured.len() < WINDOW {
+        return Ok(None);
     }
     let mut parts = [0.0; WINDOW];
-    let part_ns = end as f64 / WINDOW as f64;
-    for slice in measured {
-        let done = slice.count;
-        let (start, length) = (slice.start_ns as f64, slice.length_ns.max(1) as f64);
+    let part_ns = end / WINDOW as f64;
+    for (start, length, count) in measured {
         for (at, part) in parts.iter_mut().enumerate() {
             let begin = start.max(at as f64 * part_ns);
             let stop = (start + length).min((at + 1) as f64 * part_ns);
-            *part += done as f64 * ((stop - begin).max(0.0) / length);
+            *part += count * ((stop - begin).max(0.0) / length);
         }
     }
-    Some(parts)
+    Ok(Some(parts))
 }
 
 /// The cases of the drive that have measured something; fio tells nothing of what went on inside.
@@ -102,9 +84,9 @@ fn by_slices(evidence: &Evidence) -> Result<Table, RecordError> {
             Some(verdict) => (yes(&verdict), words(&verdict)),
             None => ("?", "too short: fewer than five slices".to_owned()),
         };
-        let threads = case.case.threads.unwrap_or(0).to_string();
-        let trial = case.case.trial.to_string();
-        table.row(&[case.case.label.clone(), threads, trial, word.to_owned(), why]);
+        let Case { label, threads, trial, .. } = &case.case;
+        let threads = threads.unwrap_or(0).to_string();
+        table.row(&[label.clone(), threads, trial.to_string(), word.to_owned(), why]);
     }
     Ok(table)
 }

@@ -1,6 +1,7 @@
 //! The suite that `kvdyno drive` writes: text, so that it can be read, copied and changed.
 
-use crate::cli::{DriveArgs, DrivePreset, DriveRw, DriveWay};
+use crate::cli::{DriveArgs, DrivePreset, DriveWay};
+use clap::ValueEnum;
 use kvdyno_record::units::parse_duration;
 
 /// SNIA PTS 2.0.2, IOPS test: shares of reads, from all to none.
@@ -18,27 +19,58 @@ const SNIA_DEPTH: u32 = 32;
 /// Jobs that are no longer are shown in finer slices: five of them at least are looked at.
 const SHORT_NS: u64 = 60_000_000_000;
 
-/// The suite.
 pub(super) fn suite(args: &DriveArgs, cpus: u32) -> String {
-    let mut text = Text { text: String::new(), options: options(args) };
-    text.head(args);
-    text.section(args, cpus);
-    match args.preset {
-        None => text.free(args),
-        Some(DrivePreset::Ceiling) => {}
-        Some(DrivePreset::Selectel) => text.selectel(args.read_only),
-        Some(DrivePreset::Raidix) => text.raidix(args.read_only),
-        Some(DrivePreset::SniaIops) => text.snia(),
+    let snia = args.preset == Some(DrivePreset::SniaIops);
+    let (name, title) = title(args.preset);
+    let (threads, duration) = (threads(args, cpus), duration(args));
+    let trials = if snia { args.rounds.unwrap_or(SNIA_ROUNDS) } else { args.trials };
+    let short = parse_duration(duration).is_ok_and(|ns| ns <= SHORT_NS);
+    let swept = threads.len() > 1;
+    let passes = args.precondition.or_else(|| snia.then_some(SNIA_PASSES));
+    let lines = [
+        (true, "# Written by `kvdyno drive`; docs/drive.md says what it measures.".to_owned()),
+        (true, format!("[suite]\nname = \"{name}\"\ntitle = \"{title}\"\n\n[run]")),
+        (snia, "# Rounds.".to_owned()),
+        (true, format!("trials = {trials}")),
+        (short, "slice = \"100ms\"".to_owned()),
+        (swept, format!("threads = {threads:?}")),
+        (true, format!("\n[drive]\nsize = {:?}", args.size)),
+        (args.preset == Some(DrivePreset::Ceiling), "preset = \"ceiling\"".to_owned()),
+        (
+            passes.is_some() && !args.read_only,
+            format!(
+                "# Times that all of it is written, in order, before anything is measured.\n\
+                 precondition = {}",
+                passes.unwrap_or_default()
+            ),
+        ),
+        (
+            args.read_only,
+            "# What is there is read, and nothing is written.\nread_only = true".to_owned(),
+        ),
+        (args.with_fio, "# Every job by fio as well.\nwith_fio = true".to_owned()),
+        (swept, "threads = \"sweep\"".to_owned()),
+        (!swept, format!("threads = {}", threads.first().unwrap_or(&1))),
+        (true, format!("duration = {duration:?}")),
+        (snia, "in_order = true".to_owned()),
+        (!snia, format!("warmup = {:?}", args.warmup)),
+    ];
+    let mut text = String::new();
+    for (_, line) in lines.iter().filter(|(holds, _)| *holds) {
+        text += line;
+        text.push('\n');
     }
-    text.text
+    let options = options(args);
+    text.extend(jobs(args).iter().map(|job| job.text(&options)));
+    text
 }
 
 /// What every `io_uring` job is told.
-fn options(args: &DriveArgs) -> Option<String> {
+fn options(args: &DriveArgs) -> String {
     let asked = [("sqpoll", args.sqpoll), ("iopoll", args.iopoll)];
     let asked: Vec<String> =
         asked.iter().filter(|(_, on)| *on).map(|(name, _)| format!("{name} = true")).collect();
-    (!asked.is_empty()).then(|| format!("options = {{ {} }}", asked.join(", ")))
+    if asked.is_empty() { String::new() } else { format!("options = {{ {} }}\n", asked.join(", ")) }
 }
 
 /// The numbers of threads that are swept; one: nothing is.
@@ -53,7 +85,6 @@ fn threads(args: &DriveArgs, cpus: u32) -> Vec<u32> {
     doubled.take_while(|threads| *threads <= cpus.max(1)).collect()
 }
 
-/// How long each job is measured.
 fn duration(args: &DriveArgs) -> &str {
     let snia = args.preset == Some(DrivePreset::SniaIops);
     let given = args.round.as_deref().filter(|_| snia).or(args.duration.as_deref());
@@ -64,158 +95,96 @@ fn duration(args: &DriveArgs) -> &str {
     })
 }
 
-/// A job in the making.
 #[derive(Clone)]
 struct Job<'a> {
     name: String,
     way: DriveWay,
-    rw: &'a str,
+    rw: String,
     read_share: Option<String>,
     block: &'a str,
     depth: u32,
     threads: Option<u32>,
 }
 
-struct Text {
-    text: String,
-    options: Option<String>,
+impl Job<'_> {
+    fn text(&self, options: &str) -> String {
+        let Self { name, rw, block, .. } = self;
+        let io = word(&self.way);
+        let mut text =
+            format!("\n[[drive.job]]\nname = \"{name}\"\nio = \"{io}\"\nrw = \"{rw}\"\n");
+        if let Some(share) = &self.read_share {
+            text += &format!("read_share = {share:?}\n");
+        }
+        text += &format!("block = {block:?}\n");
+        if let Some(threads) = self.threads {
+            text += &format!("threads = {threads}\n");
+        }
+        if self.way == DriveWay::IoUring {
+            text += &format!("depth = {}\n{options}", self.depth);
+        }
+        text
+    }
 }
 
-impl Text {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
-    fn head(&mut self, args: &DriveArgs) {
-        let (name, title) = title(args.preset);
-        self.line("# Written by `kvdyno drive`; docs/drive.md says what it measures.");
-        self.line("[suite]");
-        self.line(&format!("name = \"{name}\""));
-        self.line(&format!("title = \"{title}\"\n"));
-        self.line("[run]");
-        if args.preset == Some(DrivePreset::SniaIops) {
-            self.line("# Rounds.");
-            self.line(&format!("trials = {}", args.rounds.unwrap_or(SNIA_ROUNDS)));
-        } else {
-            self.line(&format!("trials = {}", args.trials));
+fn jobs(args: &DriveArgs) -> Vec<Job<'_>> {
+    match args.preset {
+        None => free(args),
+        Some(DrivePreset::Ceiling) => Vec::new(),
+        Some(DrivePreset::Selectel) => {
+            let sizes = [("4KiB", 128), ("4MiB", 32), ("4KiB", 16), ("4KiB", 1)];
+            let mixes = if args.read_only { &[100][..] } else { &[100, 0] };
+            let each = sizes.iter().flat_map(|size| mixes.iter().map(move |reads| (size, *reads)));
+            let job = |((block, depth), reads): (&(&'static str, u32), u32)| {
+                let mut job = mixed(String::new(), reads, block, *depth, 1);
+                job.name = name(&job.rw, block, job.way, *depth);
+                job
+            };
+            each.map(job).collect()
         }
-        if parse_duration(duration(args)).is_ok_and(|ns| ns <= SHORT_NS) {
-            self.line("slice = \"100ms\"");
+        Some(DrivePreset::Raidix) => {
+            let mixes = if args.read_only { &[100][..] } else { &[100, 70, 50, 30, 0] };
+            let name = |reads| format!("mix-{reads}-{}", 100 - reads);
+            mixes.iter().map(|reads| mixed(name(*reads), *reads, "4KiB", 32, 8)).collect()
         }
-    }
-
-    /// What holds for all jobs.
-    fn section(&mut self, args: &DriveArgs, cpus: u32) {
-        let snia = args.preset == Some(DrivePreset::SniaIops);
-        let threads = threads(args, cpus);
-        if threads.len() > 1 {
-            self.line(&format!("threads = {threads:?}"));
-        }
-        self.line("\n[drive]");
-        self.line(&format!("size = {:?}", args.size));
-        if args.preset == Some(DrivePreset::Ceiling) {
-            self.line("preset = \"ceiling\"");
-        }
-        let passes = args.precondition.or_else(|| snia.then_some(SNIA_PASSES));
-        if let Some(passes) = passes.filter(|_| !args.read_only) {
-            self.line("# Times that all of it is written, in order, before anything is measured.");
-            self.line(&format!("precondition = {passes}"));
-        }
-        if args.read_only {
-            self.line("# What is there is read, and nothing is written.");
-            self.line("read_only = true");
-        }
-        if args.with_fio {
-            self.line("# Every job by fio as well.");
-            self.line("with_fio = true");
-        }
-        match threads[..] {
-            [only] => self.line(&format!("threads = {only}")),
-            _ => self.line("threads = \"sweep\""),
-        }
-        self.line(&format!("duration = {:?}", duration(args)));
-        if snia {
-            self.line("in_order = true");
-        } else {
-            self.line(&format!("warmup = {:?}", args.warmup));
+        Some(DrivePreset::SniaIops) => {
+            let job = |reads: u32, block: &'static str| {
+                let name = format!("rw{reads}-{}", short(block));
+                mixed(name, reads, block, SNIA_DEPTH, SNIA_THREADS)
+            };
+            let of_mix = |reads| SNIA_BLOCKS.into_iter().map(move |block| job(reads, block));
+            SNIA_READS.into_iter().flat_map(of_mix).collect()
         }
     }
+}
 
-    fn job(&mut self, job: &Job) {
-        self.line("\n[[drive.job]]");
-        self.line(&format!("name = \"{}\"", job.name));
-        self.line(&format!("io = \"{}\"", way_word(job.way)));
-        self.line(&format!("rw = \"{}\"", job.rw));
-        if let Some(share) = &job.read_share {
-            self.line(&format!("read_share = {share:?}"));
-        }
-        self.line(&format!("block = {:?}", job.block));
-        if let Some(threads) = job.threads {
-            self.line(&format!("threads = {threads}"));
-        }
-        if job.way == DriveWay::IoUring {
-            self.line(&format!("depth = {}", job.depth));
-            if let Some(options) = self.options.clone() {
-                self.line(&options);
-            }
-        }
-    }
-
-    /// A job for each of what was asked for.
-    fn free(&mut self, args: &DriveArgs) {
-        for &way in &args.io {
-            let depths = if way == DriveWay::IoUring { &args.depth[..] } else { &[1] };
-            for rw in args.rw.iter().map(|rw| word(*rw)) {
-                let share = args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw");
-                for block in &args.block {
-                    for &depth in depths {
-                        let name = name(rw, block, way, depth);
-                        let read_share = share.clone();
-                        self.job(&Job { name, way, rw, read_share, block, depth, threads: None });
-                    }
+/// A job for each of what was asked for.
+fn free(args: &DriveArgs) -> Vec<Job<'_>> {
+    let mut jobs = Vec::new();
+    for &way in &args.io {
+        let depths = if way == DriveWay::IoUring { &args.depth[..] } else { &[1] };
+        for rw in args.rw.iter().map(word) {
+            let share = args.read_share.clone().filter(|_| rw == "randrw" || rw == "rw");
+            for block in &args.block {
+                for &depth in depths {
+                    let (name, rw) = (name(&rw, block, way, depth), rw.clone());
+                    let read_share = share.clone();
+                    jobs.push(Job { name, way, rw, read_share, block, depth, threads: None });
                 }
             }
         }
     }
+    jobs
+}
 
-    fn selectel(&mut self, read_only: bool) {
-        let way = DriveWay::IoUring;
-        let kinds = if read_only { &["randread"][..] } else { &["randread", "randwrite"] };
-        for (block, depth) in [("4KiB", 128), ("4MiB", 32), ("4KiB", 16), ("4KiB", 1)] {
-            for &rw in kinds {
-                let name = name(rw, block, way, depth);
-                self.job(&Job { name, way, rw, read_share: None, block, depth, threads: Some(1) });
-            }
-        }
-    }
-
-    fn raidix(&mut self, read_only: bool) {
-        let mixes = if read_only { &[100][..] } else { &[100, 70, 50, 30, 0] };
-        for &reads in mixes {
-            let name = format!("mix-{reads}-{}", 100 - reads);
-            self.mixed(name, reads, "4KiB", 32, 8);
-        }
-    }
-
-    fn snia(&mut self) {
-        for reads in SNIA_READS {
-            for block in SNIA_BLOCKS {
-                let name = format!("rw{reads}-{}", short(block));
-                self.mixed(name, reads, block, SNIA_DEPTH, SNIA_THREADS);
-            }
-        }
-    }
-
-    fn mixed(&mut self, name: String, reads: u32, block: &str, depth: u32, threads: u32) {
-        let (rw, read_share) = match reads {
-            100 => ("randread", None),
-            0 => ("randwrite", None),
-            share => ("randrw", Some(format!("{share}%"))),
-        };
-        let (way, threads) = (DriveWay::IoUring, Some(threads));
-        self.job(&Job { name, way, rw, read_share, block, depth, threads });
-    }
+/// Reads and writes at random.
+fn mixed(name: String, reads: u32, block: &'static str, depth: u32, threads: u32) -> Job<'static> {
+    let (rw, read_share) = match reads {
+        100 => ("randread", None),
+        0 => ("randwrite", None),
+        share => ("randrw", Some(format!("{share}%"))),
+    };
+    let (way, rw, threads) = (DriveWay::IoUring, rw.to_owned(), Some(threads));
+    Job { name, way, rw, read_share, block, depth, threads }
 }
 
 fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {
@@ -249,27 +218,13 @@ fn name(rw: &str, block: &str, way: DriveWay, depth: u32) -> String {
     let block: String = short(block).chars().filter(letters).collect();
     match way {
         DriveWay::IoUring => format!("{rw}-{block}-qd{depth}"),
-        way => format!("{rw}-{block}-{}", way_word(way)),
+        way => format!("{rw}-{block}-{}", word(&way)),
     }
 }
 
-fn word(rw: DriveRw) -> &'static str {
-    match rw {
-        DriveRw::Randread => "randread",
-        DriveRw::Randwrite => "randwrite",
-        DriveRw::Randrw => "randrw",
-        DriveRw::Read => "read",
-        DriveRw::Write => "write",
-        DriveRw::Both => "rw",
-    }
-}
-
-fn way_word(way: DriveWay) -> &'static str {
-    match way {
-        DriveWay::IoUring => "io_uring",
-        DriveWay::Psync => "psync",
-        DriveWay::Mmap => "mmap",
-    }
+/// As it is typed, and stands in a suite.
+fn word(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -25,12 +25,10 @@ const UNFINISHED: &str = ".fetch-";
 /// One that is older was left by a process that was killed.
 const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Fetches each version that is not there yet.
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::of(&args.name)?;
-    let newest = published.newest().map(str::to_owned);
-    let versions =
-        if args.versions.is_empty() { newest.into_iter().collect() } else { args.versions.clone() };
+    let newest = published.release.iter().take(1).map(|release| release.version.clone());
+    let versions = if args.versions.is_empty() { newest.collect() } else { args.versions.clone() };
     if let Some(wrong) = versions.iter().find(|version| !is_version(version)) {
         let hint = "a version is a number such as 9.10.0";
         let what = format!("`{wrong}` cannot be a version");
@@ -50,7 +48,6 @@ pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
             printer.warning(&problem);
         }
     }
-    progress.finish();
     Ok(Exit::Ok)
 }
 
@@ -125,13 +122,11 @@ fn unpack(jar: &Path, file: &str, folder: &Path) -> anyhow::Result<PathBuf> {
         error => anyhow::Error::new(error).context(damaged()),
     })?;
     let path = folder.join(file);
-    let write = || -> io::Result<()> {
-        let mut out = File::create_new(&path)?;
+    let written = File::create_new(&path).and_then(|mut out| {
         io::copy(&mut member, &mut out)?;
         out.sync_all()
-    };
-    let mut write = write;
-    write().map_err(|error| cannot_write(folder, &error))?;
+    });
+    written.map_err(|error| cannot_write(folder, &error))?;
     Ok(path)
 }
 
@@ -162,8 +157,7 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
     let what = format!("failed to keep a library in {}: {error}", folder.display());
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => {
-            "the disk is full: a library takes 15 to 20 MB, and its \
-                                       archive up to 92 MB while it is unpacked"
+            "the disk is full: a library takes 15 to 20 MB, its archive up to 92 MB beside it"
         }
         _ => "XDG_CACHE_HOME names another folder",
     };

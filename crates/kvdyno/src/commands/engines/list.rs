@@ -12,7 +12,6 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-/// All of it, as JSON.
 #[derive(Serialize)]
 struct Listed {
     libraries: Vec<Row>,
@@ -21,7 +20,7 @@ struct Listed {
 }
 
 /// An engine's code: a library, or the worker that it is part of.
-#[derive(Serialize)]
+#[derive(Clone, Default, Serialize)]
 struct Row {
     engine: String,
     version: Option<String>,
@@ -41,7 +40,6 @@ struct Release {
     version: String,
 }
 
-/// Prints them.
 pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::all()?;
     let workers = workers::find_all();
@@ -50,13 +48,9 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         names.into_iter().flat_map(|name| rows(name, workers.get(name))).collect();
     let mut to_get = Vec::new();
     for (engine, published) in &published {
-        let missing = |version: &str| library::find(engine, version).is_none();
-        let versions = published.releases().iter().map(|release| &release.version);
-        to_get.extend(
-            versions
-                .filter(|version| missing(version))
-                .map(|version| Release { engine: engine.clone(), version: version.clone() }),
-        );
+        let versions = published.release.iter().map(|release| release.version.clone());
+        let missing = versions.filter(|version| library::find(engine, version).is_none());
+        to_get.extend(missing.map(|version| Release { engine: engine.clone(), version }));
     }
     if json {
         printer.json(&Listed { libraries, to_get })?;
@@ -80,36 +74,32 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// An engine's libraries, newest first; of one that has none, its worker.
 fn rows(engine: &str, worker: Option<&PathBuf>) -> Vec<Row> {
-    let installed = library::installed(engine).into_iter().map(|library| Row {
+    let no_worker = || format!("there is no worker `kvdyno-{engine}`");
+    let row = Row {
         engine: engine.to_owned(),
-        version: Some(library.version),
-        build: Some(library.build.as_str()),
-        bytes: library.path.metadata().ok().map(|meta| meta.len()),
-        sha256: Some(library.sha256).filter(|sum| !sum.is_empty()),
-        source: Some(library.source).filter(|source| !source.is_empty()),
-        path: Some(library.path),
-        problem: worker.is_none().then(|| format!("there is no worker `kvdyno-{engine}`")),
-    });
-    let installed: Vec<Row> = installed.collect();
-    if !installed.is_empty() {
-        return installed;
-    }
-    let mut row = Row {
-        engine: engine.to_owned(),
-        version: None,
-        build: None,
-        bytes: None,
-        sha256: None,
-        source: None,
         path: worker.cloned(),
-        problem: None,
+        problem: worker.is_none().then(no_worker),
+        ..Row::default()
     };
-    match worker.map(|path| workers::describe(path, None)) {
-        None => row.problem = Some(format!("there is no worker `kvdyno-{engine}`")),
-        Some(Err(error)) => row.problem = Some(format!("{error:#}")),
-        Some(Ok(description)) => row.version = Some(description.engine.version),
+    let installed = library::installed(engine);
+    if !installed.is_empty() {
+        let of_library = |library: library::Installed| Row {
+            version: Some(library.version),
+            build: Some(library.build.as_str()),
+            bytes: library.path.metadata().ok().map(|meta| meta.len()),
+            sha256: Some(library.sha256).filter(|sum| !sum.is_empty()),
+            source: Some(library.source).filter(|source| !source.is_empty()),
+            path: Some(library.path),
+            ..row.clone()
+        };
+        return installed.into_iter().map(of_library).collect();
     }
-    vec![row]
+    let described = worker.map(|path| workers::describe(path, None));
+    vec![match described {
+        None => row,
+        Some(Err(error)) => Row { problem: Some(format!("{error:#}")), ..row },
+        Some(Ok(description)) => Row { version: Some(description.engine.version), ..row },
+    }]
 }
 
 fn table(rows: &[Row]) -> String {

@@ -96,33 +96,41 @@ fn not_started(error: &io::Error) -> Complaint {
     )
 }
 
+/// What it says of itself when it fails, what that means for an artifact (`{}`), and the remedy.
+const FAILURES: [(&[&str], &str, &str); 5] = [
+    (
+        &["No space left on device"],
+        "the disk is full: {} could not be kept",
+        "`mvn` keeps what it fetches in ~/.m2 as well",
+    ),
+    (
+        &["JAVA_HOME", "java: not found", "java: command not found"],
+        "`mvn` found no Java, and fetched no {}",
+        "`apt-get install default-jre-headless`, or set JAVA_HOME to one that is there",
+    ),
+    (
+        &["Checksum validation failed"],
+        "{} came damaged: it does not match its checksum",
+        "try again; a mirror or proxy may be at fault",
+    ),
+    (
+        &["Could not transfer", "No plugin found for prefix", "Unknown host"],
+        "`mvn` could not reach its registry for {}",
+        "is this machine online? A mirror or proxy is set in ~/.m2/settings.xml; a library fetched \
+         elsewhere is named by `library = PATH` in a suite",
+    ),
+    (
+        &["Could not find artifact"],
+        "there is no {}",
+        "`kvdyno engines list` shows releases that are known to be there",
+    ),
+];
+
 /// Why it failed, by its own words.
 fn failed(coordinates: &str, said: &str) -> Complaint {
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-    if says(&["No space left on device"]) {
-        let what = format!("the disk is full: {coordinates} could not be kept");
-        return Complaint::usage(what).hint("`mvn` keeps what it fetches in ~/.m2 as well");
-    }
-    if says(&["JAVA_HOME", "java: not found", "java: command not found"]) {
-        let what = format!("`mvn` found no Java, and fetched no {coordinates}");
-        return Complaint::usage(what)
-            .hint("`apt-get install default-jre-headless`, or set JAVA_HOME to one that is there");
-    }
-    if says(&["Checksum validation failed"]) {
-        let what = format!("{coordinates} came damaged: it does not match its checksum");
-        return Complaint::usage(what).hint("try again; a mirror or proxy may be at fault");
-    }
-    let unreachable = ["Could not transfer", "No plugin found for prefix", "Unknown host"];
-    if says(&unreachable) {
-        let what = format!("`mvn` could not reach its registry for {coordinates}");
-        let hint = "is this machine online? A mirror or proxy is set in ~/.m2/settings.xml; a \
-                    library fetched elsewhere is named by `library = PATH` in a suite";
-        return Complaint::usage(what).hint(hint);
-    }
-    if says(&["Could not find artifact"]) {
-        let what = format!("there is no {coordinates}");
-        let hint = "`kvdyno engines list` shows releases that are known to be there";
-        return Complaint::usage(what).hint(hint);
+    let known = FAILURES.iter().find(|(words, ..)| words.iter().any(|word| said.contains(word)));
+    if let Some((_, what, hint)) = known {
+        return Complaint::usage(what.replace("{}", coordinates)).hint(*hint);
     }
     let error = said.lines().find_map(|line| line.strip_prefix("[ERROR] "));
     let error = error.unwrap_or("it said nothing that is understood");

@@ -18,8 +18,8 @@ pub(super) struct Published {
     linux: Linux,
     /// The library inside, by processor.
     file: BTreeMap<String, String>,
-    /// Newest first.
-    release: Vec<Release>,
+    /// Known beforehand, newest first.
+    pub(super) release: Vec<Release>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -29,7 +29,6 @@ struct Linux {
     classifier: String,
 }
 
-/// A release that is known beforehand.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Release {
@@ -43,7 +42,6 @@ pub(super) fn all() -> anyhow::Result<BTreeMap<String, Published>> {
     toml::from_str(KNOWN).context("the list of releases cannot be read")
 }
 
-/// One of them.
 pub(super) fn of(engine: &str) -> anyhow::Result<Published> {
     let mut all = all()?;
     if let Some(published) = all.remove(engine) {
@@ -59,16 +57,6 @@ pub(super) fn of(engine: &str) -> anyhow::Result<Published> {
 }
 
 impl Published {
-    /// Known beforehand, newest first.
-    pub(super) fn releases(&self) -> &[Release] {
-        &self.release
-    }
-
-    /// The newest that is known.
-    pub(super) fn newest(&self) -> Option<&str> {
-        self.release.first().map(|release| release.version.as_str())
-    }
-
     /// What the library must be; none: of this version nothing is known beforehand.
     pub(super) fn sha256(&self, version: &str) -> Option<&str> {
         let release = self.release.iter().find(|release| release.version == version)?;
@@ -112,10 +100,10 @@ mod tests {
     fn what_is_known_is_sound() {
         for published in all().unwrap().values() {
             let versions: Vec<_> =
-                published.releases().iter().map(|release| numbers(&release.version)).collect();
+                published.release.iter().map(|release| numbers(&release.version)).collect();
             assert!(versions.is_sorted_by(|newer, older| newer > older), "{versions:?}");
-            assert!(published.releases().iter().all(|release| is_version(&release.version)));
-            for release in published.releases() {
+            assert!(published.release.iter().all(|release| is_version(&release.version)));
+            for release in &published.release {
                 let sums: Vec<_> = release.sha256.keys().collect();
                 assert_eq!(sums, published.file.keys().collect::<Vec<_>>(), "{release:?}");
                 assert!(release.sha256.values().all(|sum| sum.len() == 64), "{release:?}");

@@ -1,7 +1,6 @@
 //! The suite that a question comes to: TOML as a person would write it, to be read and kept.
 
 use crate::cli::QuickArgs;
-use std::fmt::Write as _;
 use toml::Value;
 
 /// What is measured beside the engines, where it is found here.
@@ -15,27 +14,18 @@ pub(super) struct Beside {
 
 /// The whole text. A value that makes no sense is a mistake under its line, as in any suite.
 pub(super) fn suite(args: &QuickArgs, engines: &[String], beside: Beside) -> String {
-    let mut text =
-        String::from("# Written by `kvdyno quick`. docs/suites.md explains every key.\n\n");
-    let line = |text: &mut String, line: &str| {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{line}");
-    };
-    line(&mut text, &format!("[suite]\nname = {}", quoted(&name(engines))));
-    line(&mut text, &format!("title = {}\n", quoted(&title(args, engines))));
-    line(&mut text, &data(args));
-    line(&mut text, &ram(args));
-    line(&mut text, &run(args));
-    if beside.drive {
-        line(&mut text, DRIVE);
-    }
-    for engine in engines {
-        line(&mut text, &self::engine(engine, &args.durability));
-    }
-    if beside.null {
-        line(&mut text, NULL);
-    }
-    text + PHASES + &measure(args)
+    let each = engines.iter().map(|engine| self::engine(engine, &args.durability));
+    let parts = [
+        "# Written by `kvdyno quick`. docs/suites.md explains every key.\n".to_owned(),
+        format!("[suite]\nname = {}", quoted(&name(engines))),
+        format!("title = {}\n", quoted(&title(args, engines))),
+        data(args),
+        ram(args),
+        run(args),
+    ];
+    let parts = parts.into_iter().chain(beside.drive.then(|| DRIVE.to_owned())).chain(each);
+    let parts: Vec<String> = parts.chain(beside.null.then(|| NULL.to_owned())).collect();
+    parts.join("\n") + "\n" + PHASES + &measure(args)
 }
 
 const DRIVE: &str = "\
@@ -125,23 +115,17 @@ fn run(args: &QuickArgs) -> String {
 /// `rocksdb`, or with a version `rocksdb@9.10.0`.
 fn engine(engine: &str, durability: &str) -> String {
     let (name, version) = engine.split_once('@').map_or((engine, None), |(n, v)| (n, Some(v)));
-    let mut text = format!("[[engine]]\nname = {}\n", quoted(name));
-    if let Some(version) = version {
-        let _ = writeln!(text, "versions = [{}]", quoted(version));
-    }
-    let _ = writeln!(text, "durability = {}", quoted(durability));
-    if name == "rocksdb" {
-        text += ROCKSDB;
-    }
-    text
+    let versions = version.map(|version| format!("versions = [{}]\n", quoted(version)));
+    format!(
+        "[[engine]]\nname = {}\n{}durability = {}\n{}",
+        quoted(name),
+        versions.unwrap_or_default(),
+        quoted(durability),
+        if name == "rocksdb" { ROCKSDB } else { "" }
+    )
 }
 
 fn measure(args: &QuickArgs) -> String {
-    let mut text = format!(
-        "[[phase]]\nkind = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n[[phase.role]]\n\
-         name = \"clients\"\nthreads = \"sweep\"\n",
-        quoted(&args.duration)
-    );
     let read = match &args.scan {
         Some(length) => format!("op = \"scan\", length = {}", scalar(length)),
         None => "op = \"get\"".to_owned(),
@@ -151,16 +135,20 @@ fn measure(args: &QuickArgs) -> String {
         .filter(|(weight, _)| *weight > 0)
         .map(|(weight, op)| format!("{{ {op}, weight = {weight} }}"))
         .collect();
-    let _ = writeln!(text, "mix = [{}]", mix.join(", "));
-    let _ = match args.zipf {
-        Some(theta) => writeln!(text, "keys = {{ distribution = \"zipf\", theta = {theta:?} }}"),
-        None => writeln!(text, "keys = {{ distribution = \"uniform\" }}"),
+    let keys = match args.zipf {
+        Some(theta) => format!("distribution = \"zipf\", theta = {theta:?}"),
+        None => "distribution = \"uniform\"".to_owned(),
     };
-    if let Some(rate) = &args.rate {
-        let _ = writeln!(text, "# An open loop: operations are due at random times.");
-        let _ = writeln!(text, "rate = {}", scalar(rate));
-    }
-    text
+    let open_loop = |rate: &String| {
+        format!("# An open loop: operations are due at random times.\nrate = {}\n", scalar(rate))
+    };
+    format!(
+        "[[phase]]\nkind = \"measure\"\nwarmup = \"1s\"\nduration = {}\n\n[[phase.role]]\n\
+         name = \"clients\"\nthreads = \"sweep\"\nmix = [{}]\nkeys = {{ {keys} }}\n{}",
+        quoted(&args.duration),
+        mix.join(", "),
+        args.rate.as_ref().map(open_loop).unwrap_or_default()
+    )
 }
 
 /// What runs of it are called: `quick-lmdb-rocksdb`.

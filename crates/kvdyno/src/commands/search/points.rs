@@ -10,6 +10,7 @@ use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::units;
 use kvdyno_record::workload::Work;
 use kvdyno_suite::{self as suite, Overrides};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// What makes every point: the suite, and how it is bent for all of them.
@@ -32,17 +33,14 @@ impl Maker {
         let measures =
             |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Work::Measure(_)));
         let measured: Vec<&Case> = plan.cases.iter().filter(measures).collect();
-        let mut threads: Vec<u32> = measured.iter().filter_map(|case| case.threads).collect();
-        threads.sort_unstable();
-        threads.dedup();
+        let threads: BTreeSet<u32> = measured.iter().filter_map(|case| case.threads).collect();
         if threads.len() > 1 {
             self.making.threads = threads.last().copied();
         }
-        let mut labels: Vec<&str> = measured.iter().map(|case| case.label.as_str()).collect();
-        labels.sort_unstable();
-        labels.dedup();
-        if let [_, _, ..] = labels[..] {
-            let (name, several) = (&self.making.engine, labels.join(", "));
+        let labels: BTreeSet<&str> = measured.iter().map(|case| case.label.as_str()).collect();
+        if labels.len() > 1 {
+            let several = labels.into_iter().collect::<Vec<_>>().join(", ");
+            let name = &self.making.engine;
             let message = format!("--engine {name}: a search is of one engine, not of {several}");
             return Err(Complaint::usage(message).hint("take one of these labels").into());
         }

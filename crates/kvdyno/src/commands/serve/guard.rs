@@ -5,52 +5,28 @@ use super::reply::Reply;
 use hyper::header::HOST;
 use hyper::{Method, Request, StatusCode};
 
-/// What decides about an answer.
-#[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) method: Method,
-    /// As the client calls the server; none where it does not say, or says it twice.
-    pub(super) host: Option<String>,
-    pub(super) path: String,
-    pub(super) query: Option<String>,
-}
-
-impl Asked {
-    pub(super) fn of<B>(request: &Request<B>) -> Self {
-        let mut hosts = request.headers().get_all(HOST).iter();
-        let host = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().ok().map(str::to_owned),
-            _ => None,
-        };
-        // `GET http://other/ HTTP/1.1` names a host of its own.
-        let authority = request.uri().authority().map(ToString::to_string);
-        let contradicts = authority.as_ref().is_some_and(|named| Some(named) != host.as_ref());
-        Self {
-            method: request.method().clone(),
-            host: host.filter(|_| !contradicts),
-            path: request.uri().path().to_owned(),
-            query: request.uri().query().map(str::to_owned),
-        }
+/// Why a request is not answered. A name that somebody else's server gave to 127.0.0.1 is not ours:
+/// a page from there would be let in as one of our own (DNS rebinding).
+pub(super) fn refusal(request: &Request<()>, port: u16) -> Option<Reply> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => host.to_str().unwrap_or_default(),
+        // It does not say, or says it twice.
+        _ => "",
+    };
+    // `GET http://other/ HTTP/1.1` names a host of its own.
+    let contradicts = request.uri().authority().is_some_and(|named| named.as_str() != host);
+    let is_ours = ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| {
+        // Browsers leave out the port that is HTTP's own.
+        let plain = port == 80 && host.eq_ignore_ascii_case(name);
+        plain || host.eq_ignore_ascii_case(&format!("{name}:{port}"))
+    });
+    if contradicts || !is_ours {
+        let text = format!("this server is called 127.0.0.1:{port} or localhost:{port}");
+        return Some(Reply::text(StatusCode::MISDIRECTED_REQUEST, &text));
     }
-
-    /// Why it is not answered. A name that somebody else's server gave to 127.0.0.1 is not ours:
-    /// a page from there would be let in as one of our own (DNS rebinding).
-    pub(super) fn refusal(&self, port: u16) -> Option<Reply> {
-        let ours = |host: &str| {
-            let names = ["127.0.0.1", "localhost", "[::1]"];
-            // Browsers leave out the port that is HTTP's own.
-            let plain = port == 80 && names.iter().any(|name| host.eq_ignore_ascii_case(name));
-            plain || names.iter().any(|name| host.eq_ignore_ascii_case(&format!("{name}:{port}")))
-        };
-        if !self.host.as_deref().is_some_and(ours) {
-            let text = format!("this server is called 127.0.0.1:{port} or localhost:{port}");
-            return Some(Reply::text(StatusCode::MISDIRECTED_REQUEST, &text));
-        }
-        if self.method != Method::GET && self.method != Method::HEAD {
-            return Some(Reply::text(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD only"));
-        }
-        None
-    }
+    let reads = [Method::GET, Method::HEAD].contains(request.method());
+    (!reads).then(|| Reply::text(StatusCode::METHOD_NOT_ALLOWED, "GET and HEAD only"))
 }
 
 #[cfg(test)]
@@ -62,8 +38,7 @@ mod tests {
         for host in hosts {
             request = request.header(HOST, *host);
         }
-        let asked = Asked::of(&request.body(()).unwrap());
-        asked.refusal(port).map(|reply| reply.status.as_u16())
+        refusal(&request.body(()).unwrap(), port).map(|reply| reply.status.as_u16())
     }
 
     #[test]

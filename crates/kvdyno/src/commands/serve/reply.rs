@@ -5,7 +5,6 @@ use hyper::body::Bytes;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -14,22 +13,14 @@ pub(super) struct Reply {
 }
 
 impl Reply {
-    pub(super) fn page(html: String) -> Self {
-        Self { status: StatusCode::OK, kind: "text/html; charset=utf-8", body: html.into_bytes() }
-    }
-
-    pub(super) fn json(body: Vec<u8>) -> Self {
-        Self { status: StatusCode::OK, kind: "application/json", body }
+    pub(super) fn ok(kind: &'static str, body: Vec<u8>) -> Self {
+        Self { status: StatusCode::OK, kind, body }
     }
 
     /// Words: never markup, whatever is in them.
     pub(super) fn text(status: StatusCode, text: &str) -> Self {
         let body = format!("{text}\n").into_bytes();
         Self { status, kind: "text/plain; charset=utf-8", body }
-    }
-
-    pub(super) fn failure(text: &str) -> Self {
-        Self::text(StatusCode::INTERNAL_SERVER_ERROR, text)
     }
 
     pub(super) fn into_response(self, policy: &HeaderValue) -> Response<Full<Bytes>> {

@@ -6,17 +6,13 @@ use percent_encoding::percent_decode_str;
 /// become part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// The list of runs.
     Runs,
-    /// A run's report.
     Report(String),
-    /// How a run gets on.
     Live(String),
     /// Two runs: what is compared with, and what is compared.
     Versus(String, String),
 }
 
-/// How it is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Page,

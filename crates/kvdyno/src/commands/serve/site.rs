@@ -2,12 +2,12 @@
 
 use super::super::calibrate::newest;
 use super::super::{compare, resume, runs};
-use super::guard::Asked;
+use super::guard;
 use super::reply::{self, Reply};
 use super::route::{Form, Subject, route};
 use super::shelf::Shelf;
-use hyper::StatusCode;
 use hyper::header::HeaderValue;
+use hyper::{Request, StatusCode};
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::versus::{Figures, Noise, Question, Record, Sides, Versus};
 use kvdyno_record::files::RunFolder;
@@ -15,7 +15,6 @@ use kvdyno_render::page::{Live, PageData, Refused, RunsData, State, TEMPLATE, Ve
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// What is shown, and to whom.
 pub(super) struct Site {
     runs: PathBuf,
     port: u16,
@@ -25,7 +24,6 @@ pub(super) struct Site {
     pub(super) policy: HeaderValue,
 }
 
-/// What was read, or made of it; none: there is no such run.
 type Read<T> = anyhow::Result<Option<T>>;
 
 impl Site {
@@ -34,23 +32,26 @@ impl Site {
         Self { runs, port, shelf: Shelf::default(), template, policy }
     }
 
-    pub(super) fn reply(&self, asked: &Asked) -> Reply {
-        if let Some(refusal) = asked.refusal(self.port) {
+    pub(super) fn reply(&self, asked: &Request<()>) -> Reply {
+        if let Some(refusal) = guard::refusal(asked, self.port) {
             return refusal;
         }
-        let Some((subject, form)) = route(&asked.path) else { return nothing() };
+        let Some((subject, form)) = route(asked.uri().path()) else { return nothing() };
         let made = match &subject {
-            Subject::Runs => Ok(Some(self.list())).and_then(|data| self.formed(data, form)),
-            Subject::Report(name) => self.report(name).and_then(|data| self.formed(data, form)),
-            Subject::Live(name) => self.live(name).and_then(|data| self.formed(data, form)),
+            Subject::Runs => self.formed(Ok(Some(self.list())), form),
+            Subject::Report(name) => self.formed(self.report(name), form),
+            Subject::Live(name) => self.formed(self.live(name), form),
             Subject::Versus(base, new) => {
-                let all = asked.query.as_deref() == Some("all");
-                self.versus(base, new, all).and_then(|data| self.formed(data, form))
+                let all = asked.uri().query() == Some("all");
+                self.formed(self.versus(base, new, all), form)
             }
         };
         match made {
             Ok(reply) => reply.unwrap_or_else(nothing),
-            Err(error) => Reply::failure(&format!("this cannot be shown: {error:#}")),
+            Err(error) => {
+                let text = format!("this cannot be shown: {error:#}");
+                Reply::text(StatusCode::INTERNAL_SERVER_ERROR, &text)
+            }
         }
     }
 
@@ -97,11 +98,14 @@ impl Site {
         Ok(Some(VersusData::of(versus).between(base, new, all)))
     }
 
-    fn formed<T: Serialize>(&self, data: Option<T>, form: Form) -> Read<Reply> {
-        let Some(data) = data else { return Ok(None) };
+    fn formed<T: Serialize>(&self, data: Read<T>, form: Form) -> Read<Reply> {
+        let Some(data) = data? else { return Ok(None) };
         Ok(Some(match form {
-            Form::Page => Reply::page(html(&self.template, &data)?),
-            Form::Json => Reply::json(serde_json::to_vec(&data)?),
+            Form::Page => {
+                let page = html(&self.template, &data)?;
+                Reply::ok("text/html; charset=utf-8", page.into_bytes())
+            }
+            Form::Json => Reply::ok("application/json", serde_json::to_vec(&data)?),
         }))
     }
 }
