@@ -6,7 +6,6 @@ use super::runs::{self, CALIBRATE};
 use crate::cli::CalibrateArgs;
 use crate::printer::Printer;
 use crate::workers;
-use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::verdict;
 use kvdyno_analysis::versus::{Calibration, Record, twins};
 use kvdyno_record::exit::Exit;
@@ -25,9 +24,7 @@ pub(crate) fn run(args: &CalibrateArgs, printer: &Printer) -> anyhow::Result<Exi
         return Ok(Exit::Interrupted);
     };
     let exit = verdict(&record.summary);
-    for finding in record.summary.findings.iter().filter(|f| f.severity != Severity::Info) {
-        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
-    }
+    runs::warn_of_findings(&record.summary, printer);
     let Some(known) = Calibration::of(&record) else {
         printer.warning("too few trials came to their end: nothing was calibrated");
         printer.hint(&format!("`kvdyno show {}` says why", folder.path.display()));

@@ -6,7 +6,7 @@ use crate::cli::RunName;
 use crate::exit::{Complaint, did_you_mean};
 use crate::printer::Printer;
 use anyhow::Context as _;
-use kvdyno_analysis::findings::Id;
+use kvdyno_analysis::findings::{Id, Severity};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::RunFolder;
 use std::fs::{File, TryLockError};
@@ -111,6 +111,13 @@ pub(crate) fn warn_if_altered(summary: &Summary, printer: &Printer) {
     let altered = summary.findings.iter().find(|finding| finding.id == Id::RecordAltered);
     if let Some(finding) = altered {
         printer.warning(&format!("run {}: {}", summary.run.id, finding.evidence));
+    }
+}
+
+/// Says what voids or distorts a run's figures, where those are not shown as a whole.
+pub(crate) fn warn_of_findings(summary: &Summary, printer: &Printer) {
+    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
+        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
     }
 }
 

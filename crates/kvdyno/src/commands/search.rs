@@ -16,7 +16,6 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::search::{self, Answer, Next, Target, drive, points_most};
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::exit::Exit;
@@ -372,9 +371,7 @@ struct Output<'a> {
 fn show(folder: &RunFolder, ended: Ended, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     let summary = Summary::read(folder).with_context(runs::unread(folder))?;
     let answer = summary.search.as_ref().context("the run is not a search")?;
-    for finding in summary.findings.iter().filter(|f| f.severity != Severity::Info) {
-        printer.warning(&format!("{}: {}", finding.id.as_str(), finding.evidence));
-    }
+    runs::warn_of_findings(&summary, printer);
     if json {
         printer.json(&Output { run: folder.path.display().to_string(), answer })?;
     } else {
