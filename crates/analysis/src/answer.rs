@@ -10,7 +10,7 @@ mod volumes;
 mod words;
 
 use super::catalogue as c;
-use super::group::{Group, RoleRow, RunRow};
+use super::group::{Group, RunRow};
 use super::metric::Metric;
 use super::summary::Summary;
 use clause::Standing;
@@ -67,33 +67,24 @@ struct Setting<'s> {
 }
 
 fn settings(summary: &Summary) -> Vec<Setting<'_>> {
-    let mut settings: Vec<Setting<'_>> = Vec::new();
-    for group in summary.groups.iter().filter(|group| group.competes()) {
-        match settings.iter_mut().find(|setting| same_setting(setting.groups[0], group)) {
-            Some(setting) => setting.groups.push(group),
-            None => settings.push(Setting { summary, groups: vec![group] }),
+    let competing = summary.groups.iter().filter(|group| group.competes());
+    let sets = sets(competing, |a, b| a.answer_peers == b.answer_peers);
+    sets.into_iter().map(|groups| Setting { summary, groups }).collect()
+}
+
+/// Those that are the same together, in the order of the first of each.
+fn sets<'s>(
+    groups: impl IntoIterator<Item = &'s Group>,
+    same: impl Fn(&Group, &Group) -> bool,
+) -> Vec<Vec<&'s Group>> {
+    let mut sets: Vec<Vec<&Group>> = Vec::new();
+    for group in groups {
+        match sets.iter_mut().find(|set| same(set[0], group)) {
+            Some(set) => set.push(group),
+            None => sets.push(vec![group]),
         }
     }
-    settings
-}
-
-fn same_setting(a: &Group, b: &Group) -> bool {
-    a.volume == b.volume && alike(a, b)
-}
-
-/// The same work with the same means, on whatever volume.
-fn alike(a: &Group, b: &Group) -> bool {
-    let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    let means = |group: &Group| (group.ram(), group.durability);
-    let phases = |group: &Group| -> Vec<String> {
-        let of_role = |role: &RoleRow| format!("{} {} {}", role.role, role.mix, role.open_loop);
-        group
-            .runs
-            .iter()
-            .flat_map(|run| run.roles.iter().map(|r| format!("{} {}", run.phase, of_role(r))))
-            .collect()
-    };
-    data(a) == data(b) && means(a) == means(b) && phases(a) == phases(b)
+    sets
 }
 
 /// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
@@ -169,14 +160,7 @@ impl<'s> Setting<'s> {
 
     /// Groups that differ in their engine alone, for each number of threads.
     fn by_threads(&self) -> Vec<Vec<&'s Group>> {
-        let mut sets: Vec<Vec<&Group>> = Vec::new();
-        for group in &self.groups {
-            match sets.iter_mut().find(|set| set[0].run_peers == group.run_peers) {
-                Some(set) => set.push(group),
-                None => sets.push(vec![group]),
-            }
-        }
-        sets
+        sets(self.groups.iter().copied(), |a, b| a.run_peers == b.run_peers)
     }
 
     fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {

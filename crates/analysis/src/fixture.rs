@@ -38,7 +38,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use surroundings::{clock, run, worker};
-use usage::{follow, phase_record, read_at_device};
+use usage::{follow, phase_record, read_at_device, spends};
 
 pub const SECOND: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -235,6 +235,7 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(21) / 10;
     let mut load = phase_record("load", wall, writes, engine);
     load.roles = vec![role_result("load", 1, wall, "insert", op)];
+    usage::threads(&mut load, &spends(engine)[..1]);
     let mut settle = phase_record("settle", 2 * SECOND, writes / 10, engine);
     settle.settled = Some((true, "no background work".to_owned()));
     let mut verify = phase_record("verify", SECOND, 0, engine);
@@ -301,6 +302,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         role_result("readers", threads, window, "get", get),
         role_result("writer", 1, window, "update", update),
     ];
+    usage::threads(&mut measure, &spends(engine)[1..]);
     case.record.phases.push(measure);
     case
 }

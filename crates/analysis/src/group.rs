@@ -1,6 +1,6 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
-use super::comparison::Beside;
+use super::comparison;
 use super::efficiency::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::Job;
@@ -12,9 +12,9 @@ use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
-use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
+use kvdyno_record::work::{Beside, Work};
+use kvdyno_record::workload::{self, Drive, Op, Phase, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,6 +75,12 @@ pub struct Group {
     /// Cases of the same engine that differ in the volume alone.
     #[serde(skip)]
     pub(super) run_on_volumes: String,
+    /// Cases that one answer tells of, whatever their engines and threads.
+    #[serde(skip)]
+    pub(super) answer_peers: String,
+    /// The same of one engine, on whatever volume.
+    #[serde(skip)]
+    pub(super) answer_on_volumes: String,
 }
 
 /// One trial.
@@ -104,9 +110,9 @@ pub struct LoadRow {
     /// Its figures.
     pub metrics: Metrics,
     /// Records a second beside the base engine's.
-    pub beside: Option<Beside>,
+    pub beside: Option<comparison::Beside>,
     /// The same beside its own on the first volume; null: the suite names none.
-    pub beside_volume: Option<Beside>,
+    pub beside_volume: Option<comparison::Beside>,
 }
 
 /// A measured phase: what it cost as a whole, and what each role got.
@@ -145,9 +151,9 @@ pub struct RoleRow {
     /// Its figures, all operations together.
     pub metrics: Metrics,
     /// Operations a second beside the base engine's.
-    pub beside: Option<Beside>,
+    pub beside: Option<comparison::Beside>,
     /// The same beside its engine's on the first volume; null: the suite names none.
-    pub beside_volume: Option<Beside>,
+    pub beside_volume: Option<comparison::Beside>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
     /// Some of its operations read, and some write.
@@ -196,9 +202,11 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
+            workload::Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
             _ => None,
         });
+        let work = Work::new(case, &[]);
+        let equal = |beside| work.equal(beside).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
         Self {
             key: case.key.clone(),
@@ -216,15 +224,17 @@ impl Group {
             volume: case.volume.as_ref().map(|volume| volume.name.clone()),
             ram_limit_bytes: case.ram_limit_bytes,
             ram_limit_held: ram_limit_held(trials),
-            tier: tier(case).map(|tier| tier.name.clone()),
-            tier_held: tier(case).and_then(|_| tier_held(trials)),
+            tier: case.tier_below().map(|tier| tier.name.clone()),
+            tier_held: case.tier_below().and_then(|_| tier_held(trials)),
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
-            load_peers: peers(case, false),
-            run_peers: peers(case, true),
-            load_on_volumes: on_volumes(case, false),
-            run_on_volumes: on_volumes(case, true),
+            load_peers: equal(Beside::EnginesLoading),
+            run_peers: equal(Beside::Engines),
+            load_on_volumes: equal(Beside::VolumesLoading),
+            run_on_volumes: equal(Beside::Volumes),
+            answer_peers: equal(Beside::Answer),
+            answer_on_volumes: equal(Beside::AnswerOnVolumes),
         }
     }
 
@@ -305,11 +315,6 @@ fn ended(outcome: &str) -> String {
     }
 }
 
-/// What is below the RAM limit of a case.
-pub(super) fn tier(case: &Case) -> Option<&Tier> {
-    case.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
-}
-
 fn tier_held(trials: &Trials<'_>) -> Option<bool> {
     let records = trials.cases.iter().filter_map(|(case, _)| case.record.as_ref());
     let tiers = records.filter_map(|record| record.ram_limit.tier.as_ref());
@@ -339,8 +344,8 @@ fn trial(case: &CaseEvidence) -> Trial {
 }
 
 fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
-    let at = case.phases.iter().position(|phase| matches!(phase.work, Work::Load(_)))?;
-    let Work::Load(load) = &case.phases[at].work else { return None };
+    let at = case.phases.iter().position(|phase| matches!(phase.work, workload::Work::Load(_)))?;
+    let workload::Work::Load(load) = &case.phases[at].work else { return None };
     let phase = case.phases[at].name.clone();
     let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
     Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
@@ -350,8 +355,10 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
 fn settle_after(phases: &[Phase]) -> Option<&str> {
     phases
         .iter()
-        .take_while(|phase| !matches!(phase.work, Work::Measure(_) | Work::Warmup(_)))
-        .find(|phase| matches!(phase.work, Work::Settle { .. }))
+        .take_while(|phase| {
+            !matches!(phase.work, workload::Work::Measure(_) | workload::Work::Warmup(_))
+        })
+        .find(|phase| matches!(phase.work, workload::Work::Settle { .. }))
         .map(|phase| phase.name.as_str())
 }
 
@@ -407,38 +414,6 @@ fn reads(op: &Op) -> bool {
     matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
-fn ram(case: &Case) -> (Option<u64>, Option<&String>) {
-    (case.ram_limit_bytes, tier(case).map(|tier| &tier.name))
-}
-
-/// What has to be equal for two engines' figures to stand side by side: data, RAM and what is below
-/// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a
-/// filesystem and a bare device, do not stand side by side.)
-fn peers(case: &Case, all: bool) -> String {
-    let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
-    let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
-    let threads = case.threads.filter(|_| all);
-    let volume = case.volume.as_ref().map(|volume| &volume.name);
-    let means = (ram(case), volume, case.options.durability);
-    let work = (&case.data, means, threads, phases);
-    serde_json::to_string(&work).unwrap_or_default()
-}
-
-/// What has to be equal for one engine's figures on two volumes to stand side by side. Whether a
-/// case loaded its database itself, as it must where nothing can be copied, does not count: what
-/// comes after is the same.
-fn on_volumes(case: &Case, all: bool) -> String {
-    let makes = |phase: &&Phase| {
-        matches!(phase.work, Work::Load(_) | Work::Settle { .. } | Work::Verify { .. })
-    };
-    let loads = case.phases.iter().filter(|phase| matches!(phase.work, Work::Load(_)));
-    let phases: Vec<&Phase> =
-        if all { case.phases.iter().skip_while(makes).collect() } else { loads.collect() };
-    let threads = case.threads.filter(|_| all);
-    let means = (&case.label, ram(case), case.options.durability);
-    serde_json::to_string(&(&case.data, means, threads, phases)).unwrap_or_default()
-}
-
 /// The data of a group in a few words: `80 M x 16+4000`.
 pub fn data(group: &Group) -> String {
     let records = units::count(group.records);
@@ -455,6 +430,7 @@ pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 mod tests {
     use super::super::fixture::Fixture;
     use super::*;
+    use kvdyno_record::tier::{Memory, Tier};
 
     #[test]
     fn other_memory_below_the_limit_stands_beside_nothing() {
@@ -464,9 +440,11 @@ mod tests {
         let swaps = Case { tier, ..bare.clone() };
         let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
         let dram = Case { tier: dram, ..bare.clone() };
-        for of in [peers, on_volumes] {
-            assert_ne!(of(&bare, true), of(&swaps, true));
-            assert_eq!(of(&bare, true), of(&dram, true), "there is nothing below");
+        use Beside::{Answer, Engines, Runs, Volumes};
+        for beside in [Answer, Engines, Runs, Volumes] {
+            let of = |case: &Case| Work::new(case, &[]).equal(beside);
+            assert_ne!(of(&bare), of(&swaps));
+            assert_eq!(of(&bare), of(&dram), "there is nothing below");
         }
     }
 }

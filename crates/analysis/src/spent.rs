@@ -74,7 +74,7 @@ impl<'p> Spent<'p> {
                     (grown(ns, ns_after, "device")?, grown(count, count_after, "device")?);
                 over(ns, count, "the device did none")
             }
-            _ => Err("this record does not have the time of flushes".into()),
+            _ => Err("the kernel does not count this device's flushes".into()),
         }
     }
 

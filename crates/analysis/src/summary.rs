@@ -184,11 +184,12 @@ impl Summary {
         }
         comparison::compare(&mut groups);
         comparable::mark(&mut groups);
-        efficiency::judge(&mut groups, host.machine.cpus);
+        efficiency::judge(&mut groups);
         let harness = harness(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
+        efficiency::limit(&mut groups, &explained);
         let engines = engines(&evidence.cases);
         let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
         let confidence = confidence::judge(&groups, &findings, &engines);

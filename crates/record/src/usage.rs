@@ -77,8 +77,7 @@ pub struct DeviceUsage {
     pub discard_bytes: u64,
     /// Flushes completed; null before Linux 5.5.
     pub flushes: Option<u64>,
-    /// Time flushes waited and were served, summed; null before Linux 5.5, and in older records.
-    #[serde(default)]
+    /// Time flushes waited and were served, summed; null before Linux 5.5.
     pub flush_ns: Option<u64>,
 }
 
@@ -185,7 +184,6 @@ pub struct GroupUsage {
     /// Processes killed for it.
     pub oom_kills: u64,
     /// Swapped out now; null where the kernel does not say.
-    #[serde(default)]
     pub swap_bytes: Option<u64>,
 }
 
@@ -201,12 +199,10 @@ pub struct Snapshot {
     /// The group with the RAM limit; null where there is none.
     pub group: Option<GroupUsage>,
     /// The device that the case may swap to: what was read was swapped in; null: it has none.
-    #[serde(default)]
     pub swap: Option<DeviceUsage>,
     /// Whole machine: CPU time stolen by the hypervisor.
     pub steal_ns: Option<u64>,
     /// What each role's threads were seen doing; null where they could not be looked at.
-    #[serde(default)]
     pub looks: Option<BTreeMap<String, Looks>>,
 }
 

@@ -417,23 +417,42 @@ pub enum Choice {
     Sequential,
 }
 
+impl Phase {
+    /// Its roles, where it has any.
+    pub fn drive(&self) -> Option<&Drive> {
+        match &self.work {
+            Work::Warmup(drive) | Work::Measure(drive) => Some(drive),
+            _ => None,
+        }
+    }
+}
+
+impl Drive {
+    /// Every operation of every role.
+    pub fn mixes(&self) -> impl Iterator<Item = &MixEntry> {
+        self.roles.iter().flat_map(|role| &role.mix)
+    }
+
+    /// Some operation writes.
+    pub fn writes(&self) -> bool {
+        self.mixes().any(|entry| entry.op.writes())
+    }
+}
+
 /// Some phase deletes: a key that is not there is then an answer.
 pub fn deletes(phases: &[Phase]) -> bool {
-    phases.iter().any(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => {
-            drive.roles.iter().flat_map(|role| &role.mix).any(|entry| entry.op == Op::Delete)
-        }
-        _ => false,
-    })
+    phases.iter().filter_map(Phase::drive).flat_map(Drive::mixes).any(|mix| mix.op == Op::Delete)
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.
 pub fn depth(phases: &[Phase]) -> u32 {
-    let roles = phases.iter().flat_map(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => drive.roles.as_slice(),
-        _ => &[],
-    });
+    let roles = phases.iter().filter_map(Phase::drive).flat_map(|drive| &drive.roles);
     roles.filter_map(|role| role.depth).max().unwrap_or(1)
+}
+
+/// Whether an operation writes nothing, by its name.
+pub fn reads(op: &str) -> bool {
+    matches!(op, "get" | "scan" | "multiget")
 }
 
 /// A note the suite gives along: shown with the results, never interpreted.

@@ -4,7 +4,7 @@
 use super::inert::inert;
 use kvdyno_analysis::catalogue;
 use kvdyno_analysis::efficiency::Against;
-use kvdyno_analysis::explain::{Basis, Cause, Explained};
+use kvdyno_analysis::explain::{Cause, Explained};
 use kvdyno_analysis::group::{Group, RunRow};
 use kvdyno_analysis::metric::Metrics;
 use kvdyno_analysis::summary::Summary;
@@ -69,21 +69,16 @@ pub fn tables(summary: &Summary) -> anyhow::Result<Vec<(&'static str, Vec<u8>)>>
 }
 
 /// What a line of time says further.
-const TIME: [&str; 6] = ["role", "role_threads", "basis", "looks", "cause", "sentence"];
+const TIME: [&str; 5] = ["role", "role_threads", "looks", "cause", "sentence"];
 
 /// Where the time of each load and role went.
 fn time(summary: &Summary) -> Rows<'_> {
     let line = |one: &Explained| {
         let group = summary.groups.get(one.group)?;
-        let basis = match one.basis {
-            Basis::Threads => "threads",
-            Basis::Process => "process",
-        };
         let role = one.role.as_deref().filter(|_| !one.load).unwrap_or_default();
         let words = [
             role.to_owned(),
             one.threads.to_string(),
-            basis.to_owned(),
             one.looks.to_string(),
             one.cause.map_or("", Cause::word).to_owned(),
             one.sentence.clone().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use super::clause::{self, Standing};
 use super::words::{self, Words};
-use super::{Answer, alike, apart, metric, title};
+use super::{Answer, apart, metric, sets, title};
 use crate::catalogue as c;
 use crate::group::Group;
 use crate::metric::Metric;
@@ -24,7 +24,7 @@ pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
         Some(Answer { workload, sentence: load(summary, groups)? })
     });
     let mut runs = Vec::new();
-    for groups in sets(on_volumes(), |a, b| a.label == b.label && alike(a, b)) {
+    for groups in sets(on_volumes(), |a, b| a.answer_on_volumes == b.answer_on_volumes) {
         let of = of(groups[0]);
         for at in 0..groups[0].runs.len() {
             if let Some((phase, sentence)) = run(summary, &groups, at) {
@@ -33,21 +33,6 @@ pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
         }
     }
     (loads.collect(), runs)
-}
-
-/// Those that are the same together, in the order of the first of each.
-fn sets<'s>(
-    groups: impl Iterator<Item = &'s Group>,
-    same: impl Fn(&Group, &Group) -> bool,
-) -> Vec<Vec<&'s Group>> {
-    let mut sets: Vec<Vec<&Group>> = Vec::new();
-    for group in groups {
-        match sets.iter_mut().find(|set| same(set[0], group)) {
-            Some(set) => set.push(group),
-            None => sets.push(vec![group]),
-        }
-    }
-    sets
 }
 
 /// Each volume once, where there are several.

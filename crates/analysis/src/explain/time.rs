@@ -57,10 +57,6 @@ impl Part {
 const BY_LOOKS: [Part; 6] =
     [Part::Read, Part::Write, Part::Sync, Part::Device, Part::Lock, Part::Network];
 
-/// What is not told where threads are not told apart.
-const OF_THREADS: [Part; 6] =
-    [Part::RunQueue, Part::Read, Part::Write, Part::Sync, Part::Lock, Part::Network];
-
 /// Time of threads by part, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Time {
@@ -90,21 +86,6 @@ pub(super) struct OfThreads {
     pub(super) stalled_ns: f64,
 }
 
-/// What is known of a phase whose threads were not told apart from the engine's own.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_field_names, reason = "all are times, and units stand last")]
-pub(super) struct OfProcess {
-    /// Of all its roles' threads.
-    pub(super) time_ns: f64,
-    pub(super) user_ns: f64,
-    pub(super) system_ns: f64,
-    /// As of threads; 0 where no loop is open.
-    pub(super) outside_ns: f64,
-    pub(super) stalled_ns: f64,
-    /// The most that threads can have waited for the device; null: it has no counters.
-    pub(super) at_device_ns: Option<f64>,
-}
-
 impl Time {
     /// A role's, from its threads.
     pub(super) fn of_threads(of: &OfThreads) -> Self {
@@ -132,33 +113,6 @@ impl Time {
         time
     }
 
-    /// All roles' together, from the process and the device. `Err`: the engine's own threads had so
-    /// much CPU time that nothing is told of the others.
-    pub(super) fn of_process(of: &OfProcess) -> Result<Self, Why> {
-        if of.user_ns + of.system_ns > of.time_ns {
-            let why =
-                "the process had more CPU time than its roles' threads: the engine's own worked";
-            return Err(why.into());
-        }
-        let mut time = Self::default();
-        let mut left = of.time_ns;
-        let mut take = |part, ns: f64| {
-            let ns = ns.clamp(0.0, left);
-            left -= ns;
-            time.parts[part as usize] = ns;
-        };
-        take(Part::User, of.user_ns);
-        take(Part::System, of.system_ns);
-        take(Part::Idle, of.outside_ns);
-        take(Part::Stall, of.stalled_ns);
-        take(Part::Device, of.at_device_ns.unwrap_or(0.0));
-        time.parts[Part::Other as usize] = left;
-        let why =
-            "of all roles together, CPU and device at most: the worker told of its process alone";
-        time.unknown.push(Unknown { why: why.into(), parts: &OF_THREADS });
-        Ok(time)
-    }
-
     /// Blocked time, as the looks fell. Sleep beyond an open loop's idle time is a wait like
     /// others: engines delay their writers by it.
     fn divide(&mut self, blocked: f64, idle: f64, total: f64, looks: Option<&Looks>) {
@@ -168,8 +122,11 @@ impl Time {
             self.parts[Part::Other as usize] = blocked;
             if blocked > BLOCKED_MIN * total {
                 let why: Why = match looks {
-                    None => "what its threads were blocked by was not looked at".into(),
-                    Some(_) => format!("{seen} looks at blocked threads: too few").into(),
+                    None => "cannot read /proc/PID/task/TID/syscall: no wait-state samples".into(),
+                    Some(_) => {
+                        let words = "wait-state samples of blocked threads, at least";
+                        format!("{seen} {words} {LOOKS_MIN} are needed").into()
+                    }
                 };
                 self.unknown.push(Unknown { why, parts: &BY_LOOKS });
             }

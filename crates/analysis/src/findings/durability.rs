@@ -32,9 +32,7 @@ fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             cases.push((one.id(), words));
         }
     }
-    let advice = "do not read its figures as of class `commit`: look at the engine's options, at \
-         the mount's (`nobarrier`), and whether the data lies in the place at all";
-    Ok(Finding::of_cases(Id::CommitNotFlushed, cases, advice))
+    Ok(Finding::of_cases(Id::CommitNotFlushed, cases))
 }
 
 /// What shows that a phase committed without flushing, if it did.
@@ -124,7 +122,5 @@ fn foreign(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             cases.push((one.id(), format!("{} ({}) {words}", grouped(foreign), percent(share))));
         }
     }
-    let advice = "`kvdyno run --io-log` names them in `blockio.csv`; stop them, or use a drive of \
-         its own";
-    Ok(Finding::of_cases(Id::ForeignIo, cases, advice))
+    Ok(Finding::of_cases(Id::ForeignIo, cases))
 }

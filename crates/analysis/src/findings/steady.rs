@@ -39,12 +39,7 @@ fn writers_unequal(groups: &[Group]) -> Option<Finding> {
         );
         (found.first.trials[0].case.clone(), words)
     });
-    Finding::of_cases(
-        Id::WritersUnequal,
-        words,
-        "set a rate on the writer to compare readers alone: \
-         `rate = { per_second = N }`, below what the slowest can do",
-    )
+    Finding::of_cases(Id::WritersUnequal, words)
 }
 
 fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
@@ -54,12 +49,7 @@ fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             cases.push((at.id(), words));
         }
     }
-    Ok(Finding::of_cases(
-        Id::WritesStalled,
-        cases,
-        "not a steady state: its background work does not keep up with its writers; measure \
-         longer, set a rate on the writer, or give it more background threads",
-    ))
+    Ok(Finding::of_cases(Id::WritesStalled, cases))
 }
 
 /// What the engine told of stalls while a phase was measured, or what its counters say.
@@ -141,12 +131,7 @@ fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             }
         }
     }
-    Ok(Finding::of_cases(
-        Id::NotSteady,
-        cases,
-        "not a steady state: the figure depends on when it was taken; a longer warmup and a longer \
-         phase, until the thirds agree",
-    ))
+    Ok(Finding::of_cases(Id::NotSteady, cases))
 }
 
 /// What a phase's roles did in each slice: two numbers in place of all that a slice says.

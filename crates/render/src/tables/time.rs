@@ -82,12 +82,7 @@ const AT_DEVICE: [(&str, &Definition); 3] = [
 ];
 
 fn line(table: &mut Table, one: &Explained, wide: bool) -> Vec<String> {
-    let of = match (&one.role, one.load) {
-        (_, true) => "load",
-        (Some(role), false) => role.as_str(),
-        (None, false) => "all roles",
-    };
-    let mut cells = vec![of.to_owned()];
+    let mut cells = vec![one.role.as_deref().unwrap_or("load").to_owned()];
     let network = one.metrics.value(&c::TIME_NETWORK).unwrap_or(0.0);
     for (_, definition) in PARTS {
         let other = std::ptr::eq(definition, &raw const c::TIME_OTHER);
