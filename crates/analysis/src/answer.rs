@@ -10,7 +10,7 @@ mod volumes;
 mod words;
 
 use super::catalogue as c;
-use super::group::{Group, RunRow};
+use super::group::{Group, RunRow, together};
 use super::metric::Metric;
 use super::summary::Summary;
 use clause::Standing;
@@ -18,6 +18,7 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 use words::Words;
+pub(crate) use words::list;
 
 /// What a workload's figures come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -68,23 +69,8 @@ struct Setting<'s> {
 
 fn settings(summary: &Summary) -> Vec<Setting<'_>> {
     let competing = summary.groups.iter().filter(|group| group.competes());
-    let sets = sets(competing, |a, b| a.answer_peers == b.answer_peers);
+    let sets = together(competing, |a, b| a.answer_peers == b.answer_peers);
     sets.into_iter().map(|groups| Setting { summary, groups }).collect()
-}
-
-/// Those that are the same together, in the order of the first of each.
-fn sets<'s>(
-    groups: impl IntoIterator<Item = &'s Group>,
-    same: impl Fn(&Group, &Group) -> bool,
-) -> Vec<Vec<&'s Group>> {
-    let mut sets: Vec<Vec<&Group>> = Vec::new();
-    for group in groups {
-        match sets.iter_mut().find(|set| same(set[0], group)) {
-            Some(set) => set.push(group),
-            None => sets.push(vec![group]),
-        }
-    }
-    sets
 }
 
 /// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
@@ -120,15 +106,11 @@ impl<'s> Setting<'s> {
     fn load_sentence(&self) -> Option<String> {
         let first = self.groups.iter().find(|group| group.load.is_some())?;
         let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
-        let mut peers: Vec<&Group> = self.groups.iter().filter(loads).copied().collect();
+        let peers = self.groups.iter().filter(loads).copied();
         // Where each number of threads has a load of its own, an engine stands for all of its own
         // with the first.
-        let mut told: Vec<&str> = Vec::new();
-        peers.retain(|group| {
-            let new = !told.contains(&group.label.as_str());
-            told.extend(new.then_some(group.label.as_str()));
-            new
-        });
+        let peers = together(peers, |a, b| a.label == b.label);
+        let peers: Vec<&Group> = peers.into_iter().map(|own| own[0]).collect();
         let standings =
             self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
         let text = clause::rates(standings, &words::LOADS)?;
@@ -160,7 +142,7 @@ impl<'s> Setting<'s> {
 
     /// Groups that differ in their engine alone, for each number of threads.
     fn by_threads(&self) -> Vec<Vec<&'s Group>> {
-        sets(self.groups.iter().copied(), |a, b| a.run_peers == b.run_peers)
+        together(self.groups.iter().copied(), |a, b| a.run_peers == b.run_peers)
     }
 
     fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {

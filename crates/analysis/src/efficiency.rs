@@ -11,8 +11,8 @@ use super::catalogue as c;
 use super::explain::{Cause, Explained};
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
+use ceiling::Matched;
 pub use ceiling::{Against, ONE_IO_BYTES};
-use ceiling::{Ceiling, Matched};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,36 +58,23 @@ pub(super) fn judge(groups: &mut [Group]) {
     for group in groups.iter_mut().filter(|group| group.competes()) {
         let (volume, swept) = (group.volume.clone(), group.threads);
         for run in &mut group.runs {
-            let standing = Standing::of(run, (volume.as_deref(), swept), &ceilings);
-            run.metrics.0.extend(standing.shares);
-            run.efficiency = Some(standing.efficiency);
+            let matched = ceiling::matched(run, (volume.as_deref(), swept), &ceilings);
+            let shares = if ceilings.is_empty() { Vec::new() } else { shares(run, &matched) };
+            let found = matched.as_ref().ok();
+            let ios_per_op = ios_per_op(run);
+            run.efficiency = Some(Efficiency {
+                in_flight: run.roles.iter().map(RoleRow::in_flight).sum(),
+                ceiling: found.and_then(|found| found.same.clone().ok()),
+                drive: found.map(|found| found.most.clone()),
+                why_no_share: shares.iter().find_map(|metric| metric.missing.clone()),
+                reads_alone: found.is_some_and(|found| found.reads_alone),
+                ios_per_op,
+                cached: ios_per_op.is_some_and(|ios| ios < IOS_PER_OP_CACHED),
+                limit: None,
+                why_no_limit: None,
+            });
+            run.metrics.0.extend(shares);
         }
-    }
-}
-
-struct Standing {
-    efficiency: Efficiency,
-    /// As figures, trial by trial; none where the run has no ceiling.
-    shares: Vec<Metric>,
-}
-
-impl Standing {
-    fn of(run: &RunRow, at: (Option<&str>, Option<u32>), ceilings: &[Ceiling]) -> Self {
-        let matched = ceiling::matched(run, at, ceilings);
-        let shares = if ceilings.is_empty() { Vec::new() } else { shares(run, &matched) };
-        let found = matched.as_ref().ok();
-        let efficiency = Efficiency {
-            in_flight: run.roles.iter().map(RoleRow::in_flight).sum(),
-            ceiling: found.and_then(|found| found.same.clone().ok()),
-            drive: found.map(|found| found.most.clone()),
-            why_no_share: shares.iter().find_map(|metric| metric.missing.clone()),
-            reads_alone: found.is_some_and(|found| found.reads_alone),
-            ios_per_op: ios_per_op(run),
-            cached: ios_per_op(run).is_some_and(|ios| ios < IOS_PER_OP_CACHED),
-            limit: None,
-            why_no_limit: None,
-        };
-        Self { efficiency, shares }
     }
 }
 

@@ -257,19 +257,13 @@ impl Group {
     /// without came to their end.
     pub fn fate(&self, n: usize) -> Option<String> {
         let all = self.trials.len();
-        let mut ends: Vec<(String, usize)> = Vec::new();
-        for trial in self.trials.iter().filter(|trial| !trial.done && n < all) {
-            let word = ended(&trial.outcome);
-            match ends.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, times)) => *times += 1,
-                None => ends.push((word, 1)),
-            }
-        }
+        let ends = if n < all { self.ends() } else { Vec::new() };
         match ends.as_slice() {
             [] => None,
-            [(word, _)] if n == 0 => Some(format!("{word} (0 of {all} trials)")),
+            [(word, _)] if n == 0 => Some(format!("{} (0 of {all} trials)", ended(word))),
             several => {
-                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                let each: Vec<_> =
+                    several.iter().map(|(word, n)| format!("{n} {}", ended(word))).collect();
                 Some(format!("has figures of {n} of {all} trials: {}", each.join(", ")))
             }
         }
@@ -278,25 +272,24 @@ impl Group {
     /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
     /// "2 of 3 not done: 1 interrupted, 1 not done yet".
     pub fn trouble(&self) -> Option<String> {
-        let bad = self.trials.iter().filter(|trial| !trial.done);
-        let mut words: Vec<(&str, usize)> = Vec::new();
-        for word in bad.map(|trial| trial.outcome.as_str()) {
-            match words.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, n)) => *n += 1,
-                None => words.push((word, 1)),
-            }
-        }
-        let all = self.trials.len();
-        let bad: usize = words.iter().map(|(_, n)| n).sum();
+        let (all, words) = (self.trials.len(), self.ends());
         match words.as_slice() {
             [] => None,
             [(word, n)] if *n == all => Some((*word).to_owned()),
             [(word, n)] => Some(format!("{n} of {all} {word}")),
             several => {
+                let bad: usize = several.iter().map(|(_, n)| n).sum();
                 let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
                 Some(format!("{bad} of {all} not done: {}", each.join(", ")))
             }
         }
+    }
+
+    /// How trials ended that are not done, and how many each.
+    fn ends(&self) -> Vec<(&str, usize)> {
+        let bad = self.trials.iter().filter(|trial| !trial.done);
+        let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
+        ends.into_iter().map(|same| (same[0], same.len())).collect()
     }
 }
 
@@ -380,12 +373,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &
 
 fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
     let open_loop = role.rate.is_some();
-    let mut names: Vec<&str> = Vec::new();
-    for name in role.mix.iter().map(|entry| entry.op.name()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = unique(role.mix.iter().map(|entry| entry.op.name()));
     let at = At { phase, role: &role.name, op: None };
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
     let metrics = rates::of(trials, &at, clocks);
@@ -418,6 +406,23 @@ fn reads(op: &Op) -> bool {
 pub fn data(group: &Group) -> String {
     let records = units::count(group.records);
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
+}
+
+/// Each value once, in the order of the first.
+pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    together(values, PartialEq::eq).into_iter().filter_map(|same| same.into_iter().next()).collect()
+}
+
+/// Those that are the same together, in the order of the first of each.
+pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
+    let mut sets: Vec<Vec<T>> = Vec::new();
+    for one in all {
+        match sets.iter_mut().find(|set| same(&set[0], &one)) {
+            Some(set) => set.push(one),
+            None => sets.push(vec![one]),
+        }
+    }
+    sets
 }
 
 /// More than one value is among them.

@@ -56,13 +56,12 @@ impl Job {
 
 /// `rand read`, `seq write`, `rand 70/30`.
 fn io(drive: &Drive) -> String {
-    let mixes = || drive.roles.iter().flat_map(|role| &role.mix);
     let (mut reads, mut writes) = (0.0, 0.0);
-    for entry in mixes() {
+    for entry in drive.mixes() {
         let weight = if entry.op.writes() { &mut writes } else { &mut reads };
         *weight += entry.weight;
     }
-    let order = match mixes().next().map(|entry| &entry.keys) {
+    let order = match drive.mixes().next().map(|entry| &entry.keys) {
         Some(Choice::Sequential) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",

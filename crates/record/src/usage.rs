@@ -109,33 +109,25 @@ impl ThreadsUsage {
     /// What was used since an earlier reading of the same thread.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let runqueue = self.runqueue_ns.zip(before.runqueue_ns);
-        Self {
-            time_ns: self.time_ns.saturating_sub(before.time_ns),
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            system_ns: self.system_ns.saturating_sub(before.system_ns),
-            runqueue_ns: runqueue.map(|(after, before)| after.saturating_sub(before)),
-            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
-            involuntary_switches: self
-                .involuntary_switches
-                .saturating_sub(before.involuntary_switches),
-            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
-            major_faults: self.major_faults.saturating_sub(before.major_faults),
-        }
+        self.with(before, u64::saturating_sub)
     }
 
     /// Two threads' usage together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one + other)
+    }
+
+    fn with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
-            time_ns: self.time_ns + other.time_ns,
-            user_ns: self.user_ns + other.user_ns,
-            system_ns: self.system_ns + other.system_ns,
-            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| a + b),
-            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
-            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
-            minor_faults: self.minor_faults + other.minor_faults,
-            major_faults: self.major_faults + other.major_faults,
+            time_ns: of(self.time_ns, other.time_ns),
+            user_ns: of(self.user_ns, other.user_ns),
+            system_ns: of(self.system_ns, other.system_ns),
+            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| of(a, b)),
+            voluntary_switches: of(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
+            minor_faults: of(self.minor_faults, other.minor_faults),
+            major_faults: of(self.major_faults, other.major_faults),
         }
     }
 }

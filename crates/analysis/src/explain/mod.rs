@@ -10,7 +10,7 @@ mod facts;
 mod tests;
 mod time;
 
-use super::block_io::{PhaseIo, is_read};
+use super::block_io::PhaseIo;
 use super::catalogue as c;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
@@ -19,15 +19,12 @@ use super::stalls;
 pub use cause::Cause;
 use facts::Facts;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
-use kvdyno_record::engine::{Counters, Value};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::usage::{Looks, Snapshot};
+use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
 use time::{OfThreads, Part, Time, blocked_looks, is_enough, looks_between};
-
-/// Engines' own counters of time that writers were held up, by the ends of their names.
-const STALL_MICROS: &str = "stall.micros";
 
 /// Where the time of a load, or of a role in a measured phase, went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -147,12 +144,12 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
     let events = case.stalls()?;
     let told = stalls::within(&events, window);
     let lasted: u64 = told.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
-    let counted = stall_micros(&counters.before, &counters.after);
+    let counted = stalls::counted_ns(&counters.before, &counters.after);
     // Counted is what writers waited, all together (RocksDB counts a group of them as the one that
     // leads it, so this may be too little); told is when they may have.
     let threads = writers(record).max(1);
     let stalled_ns = match counted {
-        Some(micros) => micros as f64 * 1e3 / f64::from(threads),
+        Some((_, ns)) => ns as f64 / f64::from(threads),
         None => lasted as f64,
     };
     Ok(Ok(Trial { phase: record, stalled_ns, counted: counted.is_some() }))
@@ -163,16 +160,7 @@ fn writers(phase: &PhaseRecord) -> u32 {
 }
 
 fn writes(role: &RoleResult) -> bool {
-    role.ops.keys().any(|op| !is_read(op))
-}
-
-fn stall_micros(before: &Counters, after: &Counters) -> Option<u64> {
-    let integer = |value: &Value| match value {
-        Value::Integer(number) => Some(*number),
-        _ => None,
-    };
-    let (name, after) = after.iter().find(|(name, _)| name.ends_with(STALL_MICROS))?;
-    integer(after)?.checked_sub(before.get(name).and_then(integer).unwrap_or(0))
+    role.ops.keys().any(|op| !reads(op))
 }
 
 fn of_place(

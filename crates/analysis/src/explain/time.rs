@@ -34,21 +34,6 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 12] = [
-        Self::User,
-        Self::System,
-        Self::RunQueue,
-        Self::Read,
-        Self::Write,
-        Self::Sync,
-        Self::Device,
-        Self::Stall,
-        Self::Lock,
-        Self::Idle,
-        Self::Network,
-        Self::Other,
-    ];
-
     /// Those in which threads wait for the device.
     pub(super) const AT_DEVICE: [Self; 4] = [Self::Read, Self::Write, Self::Sync, Self::Device];
 }
@@ -60,7 +45,7 @@ const BY_LOOKS: [Part; 6] =
 /// Time of threads by part, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Time {
-    parts: [f64; Part::ALL.len()],
+    pub(super) parts: [f64; Part::Other as usize + 1],
     /// Looks at which a thread was blocked: how well the parts of that time are known.
     pub(super) looks: u64,
     /// What could not be told.
@@ -163,12 +148,6 @@ impl Time {
             self.parts[Part::Stall as usize] += taken;
             left -= taken;
         }
-    }
-
-    /// As a test has it.
-    #[cfg(test)]
-    pub(super) fn put(&mut self, part: Part, ns: f64) {
-        self.parts[part as usize] = ns;
     }
 
     /// Of a part.

@@ -6,10 +6,7 @@ use kvdyno_record::plan::Copying;
 use kvdyno_record::units::bytes;
 use kvdyno_record::workload::{self, Drive, Phase};
 
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [shared(evidence), reflinked(evidence), too_small(evidence)];
-    all.into_iter().flatten().collect()
-}
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] = [shared, reflinked, too_small];
 
 /// A store may pack better than what its values are made to compress to, but not twice.
 const PACKS_AT_MOST: u64 = 2;

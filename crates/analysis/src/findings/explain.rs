@@ -4,7 +4,7 @@
 use super::{Finding, Id};
 use crate::catalogue as c;
 use crate::explain::{Cause, Explained};
-use crate::group::Group;
+use crate::group::{Group, together};
 
 /// Threads that wait a tenth of their time for a CPU have rates that are too low by as much.
 const RUNQUEUE_PERCENT: f64 = 10.0;
@@ -36,18 +36,13 @@ fn each_engine<'e>(
     groups: &[Group],
     explained: impl Iterator<Item = &'e Explained>,
 ) -> Vec<Finding> {
-    let mut engines: Vec<(&str, Vec<(String, String)>)> = Vec::new();
-    for one in explained {
-        let Some(group) = groups.get(one.group).filter(|group| group.competes()) else { continue };
-        let Some(trial) = group.trials.first() else { continue };
-        let told = (trial.case.clone(), words(id, one));
-        match engines.iter_mut().find(|(label, _)| *label == group.label) {
-            Some((_, cases)) => cases.push(told),
-            None => engines.push((&group.label, vec![told])),
-        }
-    }
-    let findings = engines.into_iter();
-    findings.filter_map(|(_, cases)| Finding::of_cases(id, cases)).collect()
+    let told = explained.filter_map(|one| {
+        let group = groups.get(one.group).filter(|group| group.competes())?;
+        Some((&group.label, (group.trials.first()?.case.clone(), words(id, one))))
+    });
+    let engines = together(told, |(a, _), (b, _)| a == b).into_iter();
+    let cases = engines.map(|of_one| of_one.into_iter().map(|(_, told)| told));
+    cases.filter_map(|cases| Finding::of_cases(id, cases)).collect()
 }
 
 fn words(id: Id, one: &Explained) -> String {

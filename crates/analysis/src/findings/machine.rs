@@ -14,20 +14,17 @@ const DRIFT_PPM_MAX: f64 = 500.0;
 /// A share of the CPUs, or of the last ten seconds, that others used.
 const BUSY: f64 = 0.3;
 
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [
-        stolen(evidence),
-        busy(evidence),
-        beside(evidence),
-        throttled(evidence),
-        io_limited(evidence),
-        debug_build(evidence),
-        assertions(evidence),
-        slow_clock(evidence),
-        clock_drifted(evidence),
-    ];
-    all.into_iter().flatten().collect()
-}
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 9] = [
+    stolen,
+    busy,
+    beside,
+    throttled,
+    io_limited,
+    debug_build,
+    assertions,
+    slow_clock,
+    clock_drifted,
+];
 
 fn stolen(evidence: &Evidence) -> Option<Finding> {
     let cpus = f64::from(evidence.run.host_before.machine.cpus.max(1));

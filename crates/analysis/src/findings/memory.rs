@@ -16,17 +16,8 @@ const OUTGROWS: f64 = 1.5;
 /// A database of this share of the machine's memory may be evicted from it without a limit, too.
 const NEAR_MEMORY: f64 = 0.5;
 
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [
-        not_held(evidence),
-        not_real(evidence),
-        all_cached(evidence),
-        swap_on(evidence),
-        damon_on(evidence),
-        limit_above(evidence),
-    ];
-    all.into_iter().flatten().collect()
-}
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 6] =
+    [not_held, not_real, all_cached, swap_on, damon_on, limit_above];
 
 fn not_held(evidence: &Evidence) -> Option<Finding> {
     let open = |_: &CaseEvidence, record: &CaseRecord| {

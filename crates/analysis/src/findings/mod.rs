@@ -104,9 +104,9 @@ pub fn judge(
     findings.extend(integrity::findings(evidence));
     // What the host of the record says of itself is no evidence of a machine elsewhere.
     if !evidence.is_imported() {
-        findings.extend(memory::findings(evidence));
+        findings.extend(memory::RULES.iter().filter_map(|rule| rule(evidence)));
         findings.extend(drive::findings(evidence));
-        findings.extend(machine::findings(evidence));
+        findings.extend(machine::RULES.iter().filter_map(|rule| rule(evidence)));
     }
     findings.extend(ceiling::findings(groups));
     findings.extend(durability::findings(evidence)?);
@@ -114,7 +114,7 @@ pub fn judge(
     findings.extend(steady::findings(evidence, groups)?);
     findings.extend(explain::findings(groups, explained));
     findings.extend(portable::findings(evidence, groups, explained));
-    findings.extend(database::findings(evidence));
+    findings.extend(database::RULES.iter().filter_map(|rule| rule(evidence)));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)
 }

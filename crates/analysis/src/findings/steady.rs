@@ -6,7 +6,7 @@ use crate::comparable;
 use crate::evidence::Evidence;
 use crate::group::Group;
 use crate::stalls;
-use kvdyno_record::engine::{EngineEvent, Value};
+use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, grouped, percent};
 
@@ -18,9 +18,6 @@ const STALLED_MIN: f64 = 0.01;
 
 /// Thirds of at least two slices each.
 const SLICES_MIN: usize = 6;
-
-/// Engines' own counters of time that writers were held up, by the ends of their names.
-const STALL_MICROS: &str = "stall.micros";
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
     let all = [writers_unequal(groups), stalled(evidence)?, not_steady(evidence)?];
@@ -63,25 +60,14 @@ fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
         return Ok(None);
     };
-    let grown = counters.after.iter().filter(|(name, _)| name.ends_with(STALL_MICROS));
-    let mut grown = grown.filter_map(|(name, after)| {
-        let before = counters.before.get(name).and_then(integer).unwrap_or(0);
-        Some((name, integer(after)?.checked_sub(before)?.saturating_mul(1000)))
-    });
-    let much = grown.find(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
+    let grown = stalls::counted_ns(&counters.before, &counters.after);
+    let much = grown.filter(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
     Ok(much.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
 }
 
 /// Whether writers were held up for long enough to say so.
 fn counts(lasted_ns: u64, window_ns: u64) -> bool {
     lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
-}
-
-fn integer(value: &Value) -> Option<u64> {
-    match value {
-        Value::Integer(number) => Some(*number),
-        _ => None,
-    }
 }
 
 /// Stalls inside a window of time.

@@ -2,7 +2,7 @@
 //! it is the second gate, [`Target::check`].
 
 use kvdyno_record::units;
-use kvdyno_record::workload::{Drive, OP_NAMES, Role};
+use kvdyno_record::workload::{Drive, OP_NAMES, Role, reads};
 use std::fmt;
 use std::ops::Range;
 
@@ -165,10 +165,6 @@ pub(super) fn keeps(latency: bool, inclusive: bool, bound: f64, value: f64) -> b
         (false, false) => value > bound,
         (false, true) => value >= bound,
     }
-}
-
-fn reads(op: &str) -> bool {
-    matches!(op, "get" | "scan" | "multiget")
 }
 
 fn role_words(role: &Role) -> String {

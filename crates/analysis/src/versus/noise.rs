@@ -148,7 +148,7 @@ impl Calibration {
     /// Whether both sides are of its engine alone, on its drive and kind of filesystem, and on no
     /// other volumes and memory tiers than it was.
     fn is_of(&self, sides: &Sides<'_>) -> bool {
-        [sides.chosen_base(), sides.chosen_new()].iter().all(|side| {
+        sides.chosen().iter().all(|side| {
             let host = &side.record.summary.host;
             let drive = host.drive.as_ref().map(|drive| &drive.name);
             (drive, filesystem(host)) == (self.drive.as_ref(), self.filesystem.as_deref())

@@ -151,7 +151,7 @@ struct Unit<'r> {
 
 pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
     sides.check()?;
-    let (base, new) = (units(&sides.chosen_base()), units(&sides.chosen_new()));
+    let [base, new] = sides.chosen().map(|chosen| units(&chosen));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
     let mut paired = Paired::default();
     let mut alone = Vec::new();

@@ -1,6 +1,7 @@
 //! Whole records explained.
 
 use super::*;
+use kvdyno_record::engine::{Counters, Value};
 
 /// The parts, of each trial and of all.
 #[track_caller]
@@ -110,8 +111,9 @@ fn a_trial_that_knows_less_explains_nothing() {
 #[test]
 fn counted_stalls_go_before_told_ones() {
     let text = |name: &str, micros| [(name.to_owned(), Value::Integer(micros))].into();
-    let grown = stall_micros(&text("rocksdb.stall.micros", 5), &text("rocksdb.stall.micros", 12));
-    assert_eq!(grown, Some(7));
-    assert_eq!(stall_micros(&Counters::new(), &text("rocksdb.stall.micros", 12)), Some(12));
-    assert_eq!(stall_micros(&text("a", 5), &text("a", 12)), None);
+    let name = "rocksdb.stall.micros";
+    let (before, after) = (text(name, 5), text(name, 12));
+    assert_eq!(stalls::counted_ns(&before, &after), Some((name, 7_000)));
+    assert_eq!(stalls::counted_ns(&Counters::new(), &after), Some((name, 12_000)));
+    assert_eq!(stalls::counted_ns(&text("a", 5), &text("a", 12)), None);
 }
