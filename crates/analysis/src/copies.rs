@@ -28,6 +28,9 @@ pub struct Copies {
     pub took_ns: f64,
 }
 
+/// A copy with what makes it one of a line: label, volume, how.
+type Made<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
+
 /// All copies of a run.
 pub(super) fn of(evidence: &Evidence) -> Vec<Copies> {
     let made = evidence.recorded().filter_map(|(case, record)| {
@@ -36,7 +39,7 @@ pub(super) fn of(evidence: &Evidence) -> Vec<Copies> {
         Some(((case.case.label.clone(), volume, copy.by), copy))
     });
     let alike = together(made, |(a, _), (b, _)| a == b).into_iter();
-    let sum_up = |same: Vec<((String, Option<String>, Copying), &CopyRecord)>| {
+    let sum_up = |same: Vec<Made<'_>>| {
         let middle = |of: fn(&CopyRecord) -> u64| {
             median(&same.iter().map(|(_, copy)| of(copy) as f64).collect::<Vec<_>>())
         };

@@ -14,7 +14,7 @@ use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
 use kvdyno_record::work::{Beside, Work};
-use kvdyno_record::workload::{self, Drive, Op, Phase, Role};
+use kvdyno_record::workload::{self, Mix, Op, Phase, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -355,7 +355,7 @@ fn settle_after(phases: &[Phase]) -> Option<&str> {
         .map(|phase| phase.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &Host) -> RunRow {
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Host) -> RunRow {
     let device = |case: &&CaseEvidence| {
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
         Some(before.device.clone())
@@ -445,8 +445,7 @@ mod tests {
         let swaps = Case { tier, ..bare.clone() };
         let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
         let dram = Case { tier: dram, ..bare.clone() };
-        use Beside::{Answer, Engines, Runs, Volumes};
-        for beside in [Answer, Engines, Runs, Volumes] {
+        for beside in [Beside::Answer, Beside::Engines, Beside::Runs, Beside::Volumes] {
             let of = |case: &Case| Work::new(case, &[]).equal(beside);
             assert_ne!(of(&bare), of(&swaps));
             assert_eq!(of(&bare), of(&dram), "there is nothing below");

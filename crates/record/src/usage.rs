@@ -136,8 +136,8 @@ impl ThreadsUsage {
 /// phase.
 pub const THREAD_NAME: &str = "kvdyno-";
 
-/// What the threads of a role were doing when they were looked at (`/proc/PID/task/TID/syscall`,
-/// some twenty times a second), counted since the case began. A thread waits in a call.
+/// Wait-state samples of a role's threads (`/proc/PID/task/TID/syscall`, some twenty times a
+/// second), counted since the case began. A thread waits in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Looks {
     /// On a CPU, or ready and without one.
@@ -194,7 +194,7 @@ pub struct Snapshot {
     pub swap: Option<DeviceUsage>,
     /// Whole machine: CPU time stolen by the hypervisor.
     pub steal_ns: Option<u64>,
-    /// What each role's threads were seen doing; null where they could not be looked at.
+    /// Wait-state samples by role; null where they cannot be read.
     pub looks: Option<BTreeMap<String, Looks>>,
 }
 

@@ -209,9 +209,9 @@ pub enum Work {
     /// Close the engine, let the program evict its files from the page cache, open it again.
     Evict,
     /// As `measure`, but its figures are not results.
-    Warmup(Drive),
+    Warmup(Mix),
     /// The roles work side by side in equal windows.
-    Measure(Drive),
+    Measure(Mix),
 }
 
 impl Work {
@@ -249,9 +249,9 @@ pub enum LoadOrder {
     Random,
 }
 
-/// Roles at work until an end.
+/// Roles at work side by side until an end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Drive {
+pub struct Mix {
     /// Who works.
     pub roles: Vec<Role>,
     /// When it ends.
@@ -417,36 +417,39 @@ pub enum Choice {
     Sequential,
 }
 
+/// As crates call it that have not yet taken over the word.
+pub use Mix as Drive;
+
 impl Phase {
-    /// Its roles, where it has any.
-    pub fn drive(&self) -> Option<&Drive> {
+    /// What its roles do, where it has any.
+    pub fn mix(&self) -> Option<&Mix> {
         match &self.work {
-            Work::Warmup(drive) | Work::Measure(drive) => Some(drive),
+            Work::Warmup(mix) | Work::Measure(mix) => Some(mix),
             _ => None,
         }
     }
 }
 
-impl Drive {
+impl Mix {
     /// Every operation of every role.
-    pub fn mixes(&self) -> impl Iterator<Item = &MixEntry> {
+    pub fn entries(&self) -> impl Iterator<Item = &MixEntry> {
         self.roles.iter().flat_map(|role| &role.mix)
     }
 
     /// Some operation writes.
     pub fn writes(&self) -> bool {
-        self.mixes().any(|entry| entry.op.writes())
+        self.entries().any(|entry| entry.op.writes())
     }
 }
 
 /// Some phase deletes: a key that is not there is then an answer.
 pub fn deletes(phases: &[Phase]) -> bool {
-    phases.iter().filter_map(Phase::drive).flat_map(Drive::mixes).any(|mix| mix.op == Op::Delete)
+    phases.iter().filter_map(Phase::mix).flat_map(Mix::entries).any(|entry| entry.op == Op::Delete)
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.
 pub fn depth(phases: &[Phase]) -> u32 {
-    let roles = phases.iter().filter_map(Phase::drive).flat_map(|drive| &drive.roles);
+    let roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
     roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 

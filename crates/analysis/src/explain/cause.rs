@@ -245,7 +245,7 @@ impl Case<'_> {
         })
     }
 
-    /// Which kind most of the wait was for. Without looks, what the device was busy with says it.
+    /// Which kind most of the wait was for. Without samples, what the device was busy with says it.
     fn kind(&self, read: f64, write: f64, sync: f64) -> Cause {
         let told = read + write + sync;
         if told < self.time.ns(Part::Device) {
@@ -300,7 +300,7 @@ impl Case<'_> {
         format!(": it wrote {}, {} a request", byte_rate(per_s), duration(ns as u64))
     }
 
-    /// What the looks saw of the wait.
+    /// What the samples say of the wait.
     fn seen(&self) -> String {
         let device = Part::AT_DEVICE.map(|part| self.time.ns(part)).iter().sum::<f64>();
         let kinds = [

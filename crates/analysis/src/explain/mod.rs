@@ -103,8 +103,7 @@ pub(super) fn read(
 
 /// The process whose CPU time is counted is not the one that has the roles' threads.
 fn is_server(case: &CaseEvidence) -> bool {
-    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
-    worker.is_some_and(|worker| worker.description.engine.capabilities.external_processes)
+    case.capabilities().is_some_and(|able| able.external_processes)
 }
 
 /// Loads and measured phases of engines and of the harness.
@@ -186,13 +185,13 @@ fn of_trials(
     trials.iter().map(|trial| trial.as_ref().map_err(Why::clone).and_then(&read)).collect()
 }
 
-/// What a role's threads were seen doing in a phase; none where nobody could look.
+/// A role's wait-state samples of a phase; none where they cannot be read.
 fn looks(phase: &PhaseRecord, role: &str) -> Option<Looks> {
     let of = |snapshot: &Snapshot| snapshot.looks.as_ref()?.get(role).copied();
     of(&phase.after).map(|after| looks_between(of(&phase.before).as_ref(), &after))
 }
 
-/// A role's time in one trial. Where it was looked at too seldom, all trials' looks together say
+/// A role's time in one trial. Where its samples are too few, those of all trials together say
 /// what it waited for.
 fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time, Why> {
     let found = trial.phase.roles.iter().find(|role| role.role == name);

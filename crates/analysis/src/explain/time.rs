@@ -2,13 +2,13 @@
 //!
 //! What is exact comes first: CPU time and the wait for a CPU, as the kernel counted them for the
 //! role's own threads. The rest is time in which threads were blocked; an open loop's idle time
-//! apart, it is divided as the looks at them fell. A stall is taken out of what they waited for
+//! apart, it is divided as the wait-state samples of them fell. A stall is taken out of what they waited for
 //! others. What nothing tells about stays `Other`: no part is ever stretched to fill the whole.
 
 use super::super::metric::Why;
 use kvdyno_record::usage::{Looks, ThreadsUsage};
 
-/// Fewer looks at blocked threads say nothing of what they were blocked by: of 20 looks a share is
+/// Fewer wait-state samples say nothing of what threads were blocked by: of 20 a share is
 /// known within some 10 points.
 pub(super) const LOOKS_MIN: u64 = 20;
 
@@ -38,7 +38,7 @@ impl Part {
     pub(super) const AT_DEVICE: [Self; 4] = [Self::Read, Self::Write, Self::Sync, Self::Device];
 }
 
-/// What looks alone tell.
+/// What wait-state samples alone tell.
 const BY_LOOKS: [Part; 6] =
     [Part::Read, Part::Write, Part::Sync, Part::Device, Part::Lock, Part::Network];
 
@@ -46,7 +46,7 @@ const BY_LOOKS: [Part; 6] =
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Time {
     pub(super) parts: [f64; Part::Other as usize + 1],
-    /// Looks at which a thread was blocked: how well the parts of that time are known.
+    /// Wait-state samples of blocked threads: how well the parts of that time are known.
     pub(super) looks: u64,
     /// What could not be told.
     pub(super) unknown: Vec<Unknown>,
@@ -63,7 +63,7 @@ pub(super) struct Unknown {
 #[derive(Clone, Debug, Default)]
 pub(super) struct OfThreads {
     pub(super) usage: ThreadsUsage,
-    /// Null: nobody could look.
+    /// Wait-state samples; null: they cannot be read.
     pub(super) looks: Option<Looks>,
     /// An open loop's time outside of its operations; null: the loop is closed.
     pub(super) outside_ns: Option<f64>,
@@ -98,7 +98,7 @@ impl Time {
         time
     }
 
-    /// Blocked time, as the looks fell. Sleep beyond an open loop's idle time is a wait like
+    /// Blocked time, as the samples fell. Sleep beyond an open loop's idle time is a wait like
     /// others: engines delay their writers by it.
     fn divide(&mut self, blocked: f64, idle: f64, total: f64, looks: Option<&Looks>) {
         let seen = looks.map_or(0, blocked_looks);
@@ -197,13 +197,13 @@ fn idle_ns(of: &OfThreads, blocked_ns: f64) -> f64 {
     }
 }
 
-/// Looks at which a thread was blocked.
+/// Samples in which a thread was blocked.
 pub(super) fn blocked_looks(looks: &Looks) -> u64 {
     let Looks { running: _, read, write, sync, ring, lock, sleep, network, other } = *looks;
     read + write + sync + ring + lock + sleep + network + other
 }
 
-/// Whether so many looks say what threads were blocked by.
+/// Whether so many samples say what threads were blocked by.
 pub(super) fn is_enough(looks: &Looks) -> bool {
     blocked_looks(looks) >= LOOKS_MIN
 }

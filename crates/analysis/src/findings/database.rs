@@ -4,7 +4,7 @@ use super::{Finding, Id, Measured, below};
 use crate::evidence::Evidence;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units::bytes;
-use kvdyno_record::workload::{self, Drive, Phase};
+use kvdyno_record::workload::{self, Mix, Phase};
 
 pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 3] = [shared, reflinked, too_small];
 
@@ -42,7 +42,7 @@ fn is_engine(at: &Measured<'_>) -> bool {
 fn shared(evidence: &Evidence) -> Option<Finding> {
     let wrote = |id: &&String| {
         let mut of = evidence.cases.iter().filter(|case| case.case.id == **id);
-        of.any(|case| case.case.phases.iter().filter_map(Phase::drive).any(Drive::writes))
+        of.any(|case| case.case.phases.iter().filter_map(Phase::mix).any(Mix::writes))
     };
     let shared = |at: &Measured<'_>| {
         let before = at.record.database_used_by.iter().filter(wrote);
@@ -58,7 +58,7 @@ fn reflinked(evidence: &Evidence) -> Option<Finding> {
     let slowed = |at: &Measured<'_>| {
         let copy = at.record.database_copy.as_ref()?;
         let below = below::of(evidence, at.record).filter(|_| is_engine(at))?;
-        let moves = copy.by == Copying::Reflink && below.kind() != "btrfs" && at.drive.writes();
+        let moves = copy.by == Copying::Reflink && below.kind() != "btrfs" && at.mix.writes();
         moves.then(|| {
             let words = "it wrote to a reflink: the first write to each block shared with the \
                          original moves it";

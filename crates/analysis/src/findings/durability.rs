@@ -84,7 +84,7 @@ fn flushed(
 
 /// The most that write at the same time, and so may share a flush.
 fn writers(one: &Measured<'_>) -> u64 {
-    let planned = one.drive.roles.iter();
+    let planned = one.mix.roles.iter();
     let writing = planned.filter(|role| role.mix.iter().any(|entry| entry.op.writes()));
     writing.map(|role| u64::from(role.threads) * u64::from(role.depth.unwrap_or(1).max(1))).sum()
 }

@@ -195,8 +195,8 @@ fn tried_again(evidence: &Evidence, cases: &[(String, String)]) -> String {
 }
 
 fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
-    let cases = ended(evidence, |outcome| matches!(outcome, Outcome::DoesNotFit { .. }));
-    Finding::of_cases(Id::DoesNotFit, cases)
+    let such = |outcome: &Outcome| matches!(outcome, Outcome::DoesNotFit { .. });
+    Finding::of_cases(Id::DoesNotFit, ended(evidence, such))
 }
 
 /// Cases whose outcome is `such`, with its words.
@@ -210,20 +210,16 @@ fn ended(evidence: &Evidence, such: impl Fn(&Outcome) -> bool) -> Vec<(String, S
 }
 
 fn not_verified(evidence: &Evidence) -> Option<Finding> {
-    let loads = |record: &&CaseRecord| record.phases.iter().any(|phase| phase.kind == "load");
-    let verified = evidence
-        .recorded()
-        .any(|(_, record)| record.phases.iter().any(|phase| phase.verified.is_some()));
-    // What a bare drive was given is looked at by nobody but its own proof that it lies there.
-    let engines = evidence
-        .recorded()
-        .filter(|(case, record)| !super::of_harness(record) && !case.is_bare_drive());
-    let cases = engines.filter(|(_, record)| loads(record));
-    let cases = cases.map(|(case, _)| (case.case.id.clone(), "loaded and not verified".to_owned()));
-    if verified {
+    let verified = |phase: &PhaseRecord| phase.verified.is_some();
+    if phases(evidence).any(|(_, phase)| verified(phase)) {
         return None;
     }
-    Finding::of_cases(Id::NotVerified, cases)
+    // What a bare drive was given is looked at by nobody but its own proof that it lies there.
+    Finding::of_records(Id::NotVerified, evidence, |case, record| {
+        let engine = !case.measures_the_harness() && !case.is_bare_drive();
+        let loads = record.phases.iter().any(|phase| phase.kind == "load");
+        (engine && loads).then(|| "loaded and not verified".to_owned())
+    })
 }
 
 fn partial(evidence: &Evidence) -> Option<Finding> {

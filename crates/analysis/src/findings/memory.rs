@@ -80,7 +80,7 @@ fn outside_limit(at: &Measured<'_>) -> Option<String> {
 
 /// Skewed reads can live in memory alone.
 fn reads_uniformly(at: &Measured<'_>) -> bool {
-    at.drive.mixes().any(|mix| !mix.op.writes() && mix.keys == Choice::Uniform)
+    at.mix.entries().any(|mix| !mix.op.writes() && mix.keys == Choice::Uniform)
 }
 
 fn all_cached(evidence: &Evidence) -> Option<Finding> {

@@ -25,7 +25,7 @@ use crate::summary::Harness;
 pub use kinds::{Id, Severity};
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::workload::{Drive, Work};
+use kvdyno_record::workload::{Mix, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -124,8 +124,8 @@ fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
     evidence.recorded().flat_map(|(case, record)| {
         record.phases.iter().filter_map(move |phase| {
             let planned = case.case.phases.iter().find(|planned| planned.name == phase.name)?;
-            let Work::Measure(drive) = &planned.work else { return None };
-            Some(Measured { case, record, phase, drive })
+            let Work::Measure(mix) = &planned.work else { return None };
+            Some(Measured { case, record, phase, mix })
         })
     })
 }
@@ -136,7 +136,7 @@ struct Measured<'e> {
     case: &'e CaseEvidence,
     record: &'e CaseRecord,
     phase: &'e PhaseRecord,
-    drive: &'e Drive,
+    mix: &'e Mix,
 }
 
 impl Measured<'_> {
@@ -157,13 +157,8 @@ impl Measured<'_> {
 
     /// Its engine stores nothing.
     fn of_harness(&self) -> bool {
-        of_harness(self.record)
+        self.case.measures_the_harness()
     }
-}
-
-fn of_harness(record: &CaseRecord) -> bool {
-    let worker = record.worker.as_ref();
-    worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
 }
 
 #[cfg(test)]

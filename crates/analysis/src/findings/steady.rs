@@ -108,9 +108,9 @@ impl Stalls {
 fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
     for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
-        let roles: Vec<&str> = at.drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let roles: Vec<&str> = at.mix.roles.iter().map(|role| role.name.as_str()).collect();
         let series = Series::of(&at, &roles)?;
-        for (index, role) in at.drive.roles.iter().enumerate() {
+        for (index, role) in at.mix.roles.iter().enumerate() {
             let words = || drift(&series, index, &role.name);
             if let Some(words) = role.rate.is_none().then(words).flatten() {
                 cases.push((at.id(), words));

@@ -11,7 +11,7 @@ use crate::stats;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::plan::Case;
 use kvdyno_record::search::{Axis, Between, Search};
-use kvdyno_record::workload::{Drive, Work};
+use kvdyno_record::workload::{Mix, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -239,7 +239,7 @@ fn wanted(axis: &Axis) -> Wanted {
 }
 
 /// The work of a case that is held against the target.
-pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Drive> {
+pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
     let judged = case.phases.iter().filter(|phase| phase.name == search.phase);
     let mut judged = judged.filter(|_| case.label == search.making.engine);
     judged.find_map(|phase| match &phase.work {
@@ -249,7 +249,7 @@ pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Drive> {
 }
 
 /// Which point a case belongs to: its value, or as fast as it goes.
-fn value(case: &Case, drive: &Drive, axis: &Axis) -> Option<u64> {
+fn value(case: &Case, drive: &Mix, axis: &Axis) -> Option<u64> {
     match axis {
         Axis::Ram => case.ram_limit_bytes,
         Axis::Rate { role } => {
@@ -339,7 +339,7 @@ fn point(
 fn bounds(
     search: &Search,
     target: &Target,
-    drive: Option<&Drive>,
+    drive: Option<&Mix>,
     fastest: Option<&Point>,
 ) -> Option<Between> {
     // Memory has its bounds from the beginning.
@@ -363,7 +363,7 @@ fn bounds(
     Some(Between { low: round(Wanted::Largest, low, 0.1).clamp(1, high), high })
 }
 
-fn conditions(target: &Target, drive: Option<&Drive>) -> Vec<Condition> {
+fn conditions(target: &Target, drive: Option<&Mix>) -> Vec<Condition> {
     let roles = drive.map_or(&[][..], |drive| drive.roles.as_slice());
     let clock = |open: bool| if open { "response" } else { "service" };
     target

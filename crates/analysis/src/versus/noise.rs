@@ -182,6 +182,9 @@ fn filesystem(host: &Host) -> Option<&str> {
     host.filesystem.as_ref().map(|found| found.kind.as_str())
 }
 
+/// A case with its work.
+type Twin<'c> = (&'c Case, String);
+
 /// The two labels of a plan in which one engine runs against itself: `lmdb-a` and `lmdb-b`, the
 /// same in all but the label.
 pub fn twins(plan: &Plan) -> Option<(String, String)> {
@@ -201,7 +204,6 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
         cases
     };
     let (one, other) = (cases(first), cases(second));
-    type Twin<'c> = (&'c Case, String);
     let equal = |((a, work), (b, other)): (&Twin<'_>, &Twin<'_>)| {
         a.engine == b.engine && a.options == b.options && work == other
     };
