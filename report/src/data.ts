@@ -67,7 +67,9 @@ export interface Job {
   ran: string | null;
 }
 
-export type Limit = "drive" | "cpu" | "lock" | "turns" | "rate";
+/** What limits a role: one word for tables, findings and answers. */
+export type Limit = "cpu_user" | "cpu_system" | "no_cpu" | "flushes" | "syncs" | "reads" | "writes" | "drive_full"
+  | "device" | "stalls" | "lock" | "schedule" | "server" | "turns";
 
 export interface Efficiency {
   in_flight: number;
@@ -193,13 +195,12 @@ export interface Explained {
   group: number;
   phase: string;
   load: boolean;
-  /** Null: all roles together. */
+  /** Null: a load. */
   role: string | null;
   threads: number;
-  basis: "threads" | "process";
   looks: number;
   metrics: Metric[];
-  cause: string | null;
+  cause: Limit | null;
   sentence: string | null;
   unknown: string[];
 }

@@ -158,9 +158,9 @@ test("what limits an engine, in a word or two", () => {
     in_flight: 1, ceiling: null, drive: null, why_no_share: null, reads_alone: false, ios_per_op: 1,
     cached, limit, why_no_limit: null,
   });
-  const words = (["drive", "cpu", "lock", "turns", "rate"] as const).map((limit) => limitWord(standing(limit, false)));
-  expect(words).toEqual(["drive", "CPU", "lock", "CPU+drive", "rate"]);
-  expect([limitWord(standing("cpu", true)), limitWord(standing(null, false))]).toEqual(["CPU, cached", ""]);
+  const words = (["drive_full", "cpu_user", "lock", "turns", "schedule"] as const).map((limit) => limitWord(standing(limit, false)));
+  expect(words).toEqual(["drive full", "CPU user", "lock", "mixed", "schedule"]);
+  expect([limitWord(standing("cpu_user", true)), limitWord(standing(null, false))]).toEqual(["CPU user, cached", ""]);
 });
 
 test("a ratio says how sure it is, by the program's verdict", () => {

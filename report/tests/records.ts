@@ -9,7 +9,7 @@ import type { PageData } from "../src/data";
 
 const FROZEN = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
 /** The same engines beside a bare drive, whose jobs are ceilings but for one. */
-const WITH_DRIVE = resolve(import.meta.dirname, "../../fixtures/records/v1.1/2026-11-20T10-15-02Z_fixture_drive");
+const WITH_DRIVE = resolve(import.meta.dirname, "../../fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_drive");
 const TARGET = process.env["CARGO_TARGET_DIR"] ?? join(homedir(), ".cache/kvdyno/target");
 export const PROGRAM = process.env["KVDYNO"] ?? join(TARGET, "release/kvdyno");
 

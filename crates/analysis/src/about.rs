@@ -2,6 +2,7 @@
 //! the plan, so that a run at work has it from its first case on.
 
 use super::evidence::{CaseEvidence, Evidence};
+use super::group::unique;
 
 /// Labels of the engines under test, in the order of the plan: bare drives and the engine that
 /// measures the harness are left out where there are others.
@@ -33,13 +34,7 @@ fn is_drive(case: &CaseEvidence) -> bool {
 fn labels<'a>(cases: impl Iterator<Item = &'a CaseEvidence>) -> Vec<String> {
     let mut cases: Vec<_> = cases.collect();
     cases.sort_by_key(|case| case.case.listed);
-    let mut labels: Vec<String> = Vec::new();
-    for case in cases {
-        if !labels.contains(&case.case.label) {
-            labels.push(case.case.label.clone());
-        }
-    }
-    labels
+    unique(cases.into_iter().map(|case| case.case.label.clone()))
 }
 
 #[cfg(test)]

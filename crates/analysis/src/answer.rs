@@ -10,7 +10,7 @@ mod volumes;
 mod words;
 
 use super::catalogue as c;
-use super::group::{Group, RoleRow, RunRow};
+use super::group::{Group, RunRow, together};
 use super::metric::Metric;
 use super::summary::Summary;
 use clause::Standing;
@@ -18,6 +18,7 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 use words::Words;
+pub(crate) use words::list;
 
 /// What a workload's figures come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -67,33 +68,9 @@ struct Setting<'s> {
 }
 
 fn settings(summary: &Summary) -> Vec<Setting<'_>> {
-    let mut settings: Vec<Setting<'_>> = Vec::new();
-    for group in summary.groups.iter().filter(|group| group.competes()) {
-        match settings.iter_mut().find(|setting| same_setting(setting.groups[0], group)) {
-            Some(setting) => setting.groups.push(group),
-            None => settings.push(Setting { summary, groups: vec![group] }),
-        }
-    }
-    settings
-}
-
-fn same_setting(a: &Group, b: &Group) -> bool {
-    a.volume == b.volume && alike(a, b)
-}
-
-/// The same work with the same means, on whatever volume.
-fn alike(a: &Group, b: &Group) -> bool {
-    let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    let means = |group: &Group| (group.ram(), group.durability);
-    let phases = |group: &Group| -> Vec<String> {
-        let of_role = |role: &RoleRow| format!("{} {} {}", role.role, role.mix, role.open_loop);
-        group
-            .runs
-            .iter()
-            .flat_map(|run| run.roles.iter().map(|r| format!("{} {}", run.phase, of_role(r))))
-            .collect()
-    };
-    data(a) == data(b) && means(a) == means(b) && phases(a) == phases(b)
+    let competing = summary.groups.iter().filter(|group| group.competes());
+    let sets = together(competing, |a, b| a.answer_peers == b.answer_peers);
+    sets.into_iter().map(|groups| Setting { summary, groups }).collect()
 }
 
 /// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
@@ -129,15 +106,11 @@ impl<'s> Setting<'s> {
     fn load_sentence(&self) -> Option<String> {
         let first = self.groups.iter().find(|group| group.load.is_some())?;
         let loads = |group: &&&Group| group.load.is_some() && group.load_peers == first.load_peers;
-        let mut peers: Vec<&Group> = self.groups.iter().filter(loads).copied().collect();
+        let peers = self.groups.iter().filter(loads).copied();
         // Where each number of threads has a load of its own, an engine stands for all of its own
         // with the first.
-        let mut told: Vec<&str> = Vec::new();
-        peers.retain(|group| {
-            let new = !told.contains(&group.label.as_str());
-            told.extend(new.then_some(group.label.as_str()));
-            new
-        });
+        let peers = together(peers, |a, b| a.label == b.label);
+        let peers: Vec<&Group> = peers.into_iter().map(|own| own[0]).collect();
         let standings =
             self.standings(&peers, |group| group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S));
         let text = clause::rates(standings, &words::LOADS)?;
@@ -169,14 +142,7 @@ impl<'s> Setting<'s> {
 
     /// Groups that differ in their engine alone, for each number of threads.
     fn by_threads(&self) -> Vec<Vec<&'s Group>> {
-        let mut sets: Vec<Vec<&Group>> = Vec::new();
-        for group in &self.groups {
-            match sets.iter_mut().find(|set| set[0].run_peers == group.run_peers) {
-                Some(set) => set.push(group),
-                None => sets.push(vec![group]),
-            }
-        }
-        sets
+        together(self.groups.iter().copied(), |a, b| a.run_peers == b.run_peers)
     }
 
     fn role_clause(&self, chosen: &[&'s Group], at: usize, role: usize) -> Option<String> {

@@ -6,6 +6,7 @@ use super::group::Group;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::{CaseFolder, RecordError};
+use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -113,16 +114,8 @@ fn shown<'c>(case: &'c CaseEvidence, phase: &str) -> Option<&'c PhaseRecord> {
 /// The operations of a phase that write.
 pub(crate) fn writes(phase: &PhaseRecord) -> u64 {
     let ops = phase.roles.iter().flat_map(|role| &role.ops);
-    ops.filter(|(name, _)| !is_read(name)).map(|(_, op)| op.count).sum()
+    ops.filter(|(name, _)| !reads(name)).map(|(_, op)| op.count).sum()
 }
-
-/// An operation that writes nothing, by its name.
-pub(crate) fn is_read(op: &str) -> bool {
-    READS.contains(&op)
-}
-
-/// Operations that write nothing.
-const READS: [&str; 3] = ["get", "scan", "multiget"];
 
 impl PhaseIo {
     fn add(&mut self, phase: &PhaseRecord, io: &BlockIo) {

@@ -5,7 +5,7 @@
 //! roles are costs of other operations.
 
 use super::catalogue as c;
-use super::group::{Group, RunRow};
+use super::group::{Group, RunRow, together};
 use super::metric::Definition;
 use std::collections::BTreeMap;
 
@@ -120,34 +120,23 @@ impl UnequalWriters<'_> {
 }
 
 /// Every comparison of readers whose writers differ by more than [`WRITERS_RATIO_MAX`], once.
-pub fn unequal_writers(groups: &[Group]) -> Vec<UnequalWriters<'_>> {
+pub fn unequal_writers<'g>(groups: &'g [Group]) -> Vec<UnequalWriters<'g>> {
     let each = groups.iter().filter(|group| group.competes()).flat_map(|group| {
         group.runs.iter().filter_map(move |run| Some((group, run.phase.as_str(), writers(run)?)))
     });
-    let all: Vec<(&Group, &str, f64)> = each.collect();
-    let mut unequal = Vec::new();
-    for (at, one) in all.iter().enumerate() {
-        let peer =
-            |other: &&(&Group, &str, f64)| other.0.run_peers == one.0.run_peers && other.1 == one.1;
-        // Told at its first engine.
-        if all[..at].iter().any(|other| peer(&other)) {
-            continue;
-        }
-        let by_rate = |a: &&(&Group, &str, f64), b: &&(&Group, &str, f64)| a.2.total_cmp(&b.2);
-        let slow = all.iter().filter(peer).min_by(by_rate);
-        let fast = all.iter().filter(peer).max_by(by_rate);
-        if let (Some(slow), Some(fast)) = (slow, fast)
-            && fast.2 > slow.2 * WRITERS_RATIO_MAX
-        {
-            let side = |of: &(&'_ Group, &str, f64)| of.2;
-            unequal.push(UnequalWriters {
-                first: one.0,
-                fast: (&fast.0.label, side(fast)),
-                slow: (&slow.0.label, side(slow)),
-            });
-        }
-    }
-    unequal
+    let peers = |one: &(&Group, &str, f64), other: &(&Group, &str, f64)| {
+        one.0.run_peers == other.0.run_peers && one.1 == other.1
+    };
+    let unequal = |set: Vec<(&'g Group, &str, f64)>| {
+        let slow = set.iter().min_by(|a, b| a.2.total_cmp(&b.2))?;
+        let fast = set.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+        (fast.2 > slow.2 * WRITERS_RATIO_MAX).then(|| UnequalWriters {
+            first: set[0].0,
+            fast: (&fast.0.label, fast.2),
+            slow: (&slow.0.label, slow.2),
+        })
+    };
+    together(each, peers).into_iter().filter_map(unequal).collect()
 }
 
 /// The writers' rate, where there are readers beside them and no rate was set.

@@ -68,14 +68,13 @@ pub(super) fn compare(groups: &mut [Group]) {
         if !groups[at].competes() {
             continue;
         }
-        let load = [beside_load(groups, at, Base::Engine), beside_load(groups, at, Base::Volume)];
+        let load = BASES.map(|base| beside_load(groups, at, base));
         if let Some(row) = &mut groups[at].load {
             [row.beside, row.beside_volume] = load;
         }
         for run in 0..groups[at].runs.len() {
             for role in 0..groups[at].runs[run].roles.len() {
-                let beside = [Base::Engine, Base::Volume]
-                    .map(|base| beside_role(groups, (at, run, role), base));
+                let beside = BASES.map(|base| beside_role(groups, (at, run, role), base));
                 let row = &mut groups[at].runs[run].roles[role];
                 [row.beside, row.beside_volume] = beside;
             }
@@ -83,43 +82,34 @@ pub(super) fn compare(groups: &mut [Group]) {
     }
 }
 
-/// What a figure stands beside.
+/// What a figure stands beside: the base's name, and what loads and cases must have in common.
 #[derive(Clone, Copy)]
-enum Base {
-    /// Another engine's on the same volume.
-    Engine,
-    /// The same engine's on another volume.
-    Volume,
+struct Base {
+    name: fn(&Group) -> Option<&str>,
+    loads: fn(&Group) -> &str,
+    runs: fn(&Group) -> &str,
 }
 
-impl Base {
-    fn name(self, group: &Group) -> Option<&str> {
-        match self {
-            Self::Engine => Some(&group.label),
-            Self::Volume => group.volume.as_deref(),
-        }
-    }
-
-    fn loads(self, group: &Group) -> &str {
-        match self {
-            Self::Engine => &group.load_peers,
-            Self::Volume => &group.load_on_volumes,
-        }
-    }
-
-    fn runs(self, group: &Group) -> &str {
-        match self {
-            Self::Engine => &group.run_peers,
-            Self::Volume => &group.run_on_volumes,
-        }
-    }
-}
+const BASES: [Base; 2] = [
+    // Another engine's on the same volume.
+    Base {
+        name: |group| Some(&group.label),
+        loads: |group| &group.load_peers,
+        runs: |group| &group.run_peers,
+    },
+    // The same engine's on another volume.
+    Base {
+        name: |group| group.volume.as_deref(),
+        loads: |group| &group.load_on_volumes,
+        runs: |group| &group.run_on_volumes,
+    },
+];
 
 fn beside_load(groups: &[Group], at: usize, by: Base) -> Option<Beside> {
-    let peer = |group: &Group| by.loads(group) == by.loads(&groups[at]) && group.load.is_some();
+    let peer = |group: &Group| (by.loads)(group) == (by.loads)(&groups[at]) && group.load.is_some();
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate = |group: usize| groups[group].load.as_ref()?.metrics.get(&c::RECORDS_PER_S);
-    Beside::new(by.name(&groups[base])?, rate(base)?, rate(at)?, base == at)
+    Beside::new((by.name)(&groups[base])?, rate(base)?, rate(at)?, base == at)
 }
 
 fn beside_role(
@@ -127,11 +117,11 @@ fn beside_role(
     (at, run, role): (usize, usize, usize),
     by: Base,
 ) -> Option<Beside> {
-    let peer = |group: &Group| by.runs(group) == by.runs(&groups[at]);
+    let peer = |group: &Group| (by.runs)(group) == (by.runs)(&groups[at]);
     let base = groups.iter().position(|group| group.competes() && peer(group))?;
     let rate =
         |group: usize| groups[group].runs.get(run)?.roles.get(role)?.metrics.get(&c::OPS_PER_S);
-    Beside::new(by.name(&groups[base])?, rate(base)?, rate(at)?, base == at)
+    Beside::new((by.name)(&groups[base])?, rate(base)?, rate(at)?, base == at)
 }
 
 fn overlap(a: (f64, f64), b: (f64, f64)) -> bool {

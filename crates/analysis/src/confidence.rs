@@ -3,11 +3,10 @@
 //!
 //! It is about the figures as a whole. What is wrong with a single one is a finding.
 
-mod clause;
 mod read;
 
-use super::group::Group;
-use super::summary::EngineInfo;
+use super::group::{Group, unique};
+use super::summary::{EngineInfo, title};
 use crate::findings::{Finding, Id, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -105,26 +104,33 @@ const GRADES: [Grade; 7] = [
     Grade { id: "cases-not-done", medium: Bound::From(0.1), low: Bound::From(25.0) },
 ];
 
-/// Findings that lower the confidence by being there; beside these every invalid one, to low.
-const FINDINGS: [(Id, Level); 18] = [
-    (Id::RamLimitNotHeld, Level::Low),
-    (Id::PlaceInMemory, Level::Low),
-    (Id::CommitNotFlushed, Level::Low),
-    (Id::RunBeside, Level::Low),
-    (Id::ClockDrifted, Level::Low),
-    (Id::OperationsFailed, Level::Medium),
-    (Id::OpenLoopBehind, Level::Medium),
-    (Id::NotSettled, Level::Medium),
-    (Id::WritesStalled, Level::Medium),
-    (Id::BusyHost, Level::Medium),
-    (Id::ForeignIo, Level::Medium),
-    (Id::CpuThrottled, Level::Medium),
-    (Id::IoLimitAbove, Level::Medium),
-    (Id::DiscardOnline, Level::Medium),
-    (Id::DriveUnwell, Level::Medium),
-    (Id::AssertionsOn, Level::Medium),
-    (Id::DriveShared, Level::Medium),
-    (Id::AboveCeiling, Level::Medium),
+/// Findings that lower the confidence by being there, each with its clause and whether that names
+/// the engines; beside these every invalid one, to low.
+const FINDINGS: [(Id, Level, bool, &str); 24] = [
+    (Id::KeysMissing, Level::Low, true, "keys missing"),
+    (Id::ValuesWrong, Level::Low, true, "wrong values"),
+    (Id::VerifyFailed, Level::Low, true, "failed verification"),
+    (Id::DataDamaged, Level::Low, true, "data damaged"),
+    (Id::DebugBuild, Level::Low, true, "built without optimisation"),
+    (Id::RamLimitNotReal, Level::Low, false, "RAM limit without effect"),
+    (Id::RamLimitNotHeld, Level::Low, false, "RAM limit not enforced"),
+    (Id::PlaceInMemory, Level::Low, false, "data in memory, on no drive"),
+    (Id::CommitNotFlushed, Level::Low, true, "commits not flushed"),
+    (Id::RunBeside, Level::Low, false, "another run at the same time"),
+    (Id::ClockDrifted, Level::Low, false, "clock drifted"),
+    (Id::OperationsFailed, Level::Medium, true, "operations failed"),
+    (Id::OpenLoopBehind, Level::Medium, true, "target rate not reached"),
+    (Id::NotSettled, Level::Medium, true, "background work not finished"),
+    (Id::WritesStalled, Level::Medium, true, "writes stalled"),
+    (Id::BusyHost, Level::Medium, false, "busy host"),
+    (Id::ForeignIo, Level::Medium, false, "other processes on the drive"),
+    (Id::CpuThrottled, Level::Medium, false, "CPU quota reached"),
+    (Id::IoLimitAbove, Level::Medium, false, "I/O limited by others"),
+    (Id::DiscardOnline, Level::Medium, false, "drive discarded while measured"),
+    (Id::DriveUnwell, Level::Medium, false, "drive unhealthy"),
+    (Id::AssertionsOn, Level::Medium, true, "built with assertions"),
+    (Id::DriveShared, Level::Medium, false, "drive shared while its baseline was taken"),
+    (Id::AboveCeiling, Level::Medium, true, "above the raw-device baseline"),
 ];
 
 /// Judges a run by its figures and findings.
@@ -140,7 +146,7 @@ pub(super) fn judge(groups: &[Group], findings: &[Finding], engines: &[EngineInf
     });
     let found = findings.iter().filter_map(|finding| {
         let level = level_of(finding)?;
-        Some(Reason { id: finding.id.as_str(), level, text: clause::of(finding, groups, engines) })
+        Some(Reason { id: finding.id.as_str(), level, text: clause(finding, groups, engines) })
     });
     // The findings first among equals: what voids figures is said before how they vary.
     let mut reasons: Vec<Reason> = found.chain(graded).collect();
@@ -154,10 +160,22 @@ pub(super) fn judge(groups: &[Group], findings: &[Finding], engines: &[EngineInf
 }
 
 fn level_of(finding: &Finding) -> Option<Level> {
-    if finding.severity == Severity::Invalid {
-        return Some(Level::Low);
+    let known = FINDINGS.iter().find(|(id, ..)| *id == finding.id).map(|(_, level, ..)| *level);
+    known.or_else(|| (finding.severity == Severity::Invalid).then_some(Level::Low))
+}
+
+/// `RocksDB: writes stalled`.
+fn clause(finding: &Finding, groups: &[Group], engines: &[EngineInfo]) -> String {
+    let Some((.., names, what)) = FINDINGS.iter().find(|(id, ..)| *id == finding.id) else {
+        return finding.id.as_str().replace('-', " ");
+    };
+    let about =
+        |group: &&Group| group.trials.iter().any(|trial| finding.cases.contains(&trial.case));
+    let about = groups.iter().filter(|group| *names && about(group));
+    match unique(about.map(|group| title(engines, group))).as_slice() {
+        [] => (*what).to_owned(),
+        who => format!("{}: {what}", who.join(", ")),
     }
-    FINDINGS.iter().find(|(id, _)| *id == finding.id).map(|(_, level)| *level)
 }
 
 #[cfg(test)]

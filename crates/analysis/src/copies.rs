@@ -1,7 +1,9 @@
 //! Copies of databases that cases worked on, in a line for each engine and volume.
 
 use super::evidence::Evidence;
+use super::group::together;
 use crate::stats::median;
+use kvdyno_record::case::CopyRecord;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units;
 use schemars::JsonSchema;
@@ -26,33 +28,27 @@ pub struct Copies {
     pub took_ns: f64,
 }
 
+/// A copy with what makes it one of a line: label, volume, how.
+type Made<'e> = ((String, Option<String>, Copying), &'e CopyRecord);
+
 /// All copies of a run.
 pub(super) fn of(evidence: &Evidence) -> Vec<Copies> {
-    let mut all: Vec<(Copies, Vec<f64>, Vec<f64>)> = Vec::new();
-    for (case, record) in evidence.recorded() {
-        let Some(copy) = &record.database_copy else { continue };
+    let made = evidence.recorded().filter_map(|(case, record)| {
+        let copy = record.database_copy.as_ref()?;
         let volume = case.case.volume.as_ref().map(|volume| volume.name.clone());
-        let (label, by) = (case.case.label.clone(), copy.by);
-        let alike = |(known, ..): &&mut (Copies, Vec<f64>, Vec<f64>)| {
-            (&known.label, &known.volume, known.by) == (&label, &volume, by)
+        Some(((case.case.label.clone(), volume, copy.by), copy))
+    });
+    let alike = together(made, |(a, _), (b, _)| a == b).into_iter();
+    let sum_up = |same: Vec<Made<'_>>| {
+        let middle = |of: fn(&CopyRecord) -> u64| {
+            median(&same.iter().map(|(_, copy)| of(copy) as f64).collect::<Vec<_>>())
         };
-        let (bytes, took_ns) = (copy.bytes as f64, copy.took_ns as f64);
-        if let Some((_, all_bytes, all_ns)) = all.iter_mut().find(alike) {
-            all_bytes.push(bytes);
-            all_ns.push(took_ns);
-        } else {
-            let instead = copy.instead.clone();
-            let copies = Copies { label, volume, by, instead, copies: 0, bytes, took_ns };
-            all.push((copies, vec![bytes], vec![took_ns]));
-        }
-    }
-    let sum_up = |(copies, bytes, ns): (Copies, Vec<f64>, Vec<f64>)| Copies {
-        copies: bytes.len(),
-        bytes: median(&bytes).unwrap_or(copies.bytes),
-        took_ns: median(&ns).unwrap_or(copies.took_ns),
-        ..copies
+        let (bytes, took_ns) = (middle(|copy| copy.bytes)?, middle(|copy| copy.took_ns)?);
+        let (copies, instead) = (same.len(), same[0].1.instead.clone());
+        let ((label, volume, by), _) = same.into_iter().next()?;
+        Some(Copies { label, volume, by, instead, copies, bytes, took_ns })
     };
-    all.into_iter().map(sum_up).collect()
+    alike.filter_map(sum_up).collect()
 }
 
 impl Copies {

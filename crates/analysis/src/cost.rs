@@ -31,39 +31,25 @@ pub(super) fn of_measure(trials: &Trials<'_>, phase: &str, host: &Host) -> Metri
         per_op(&c::SWAP_IN_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.read_bytes));
         per_op(&c::SWAP_OUT_BYTES_PER_OP, &|spent| spent.swap(|swap| swap.write_bytes));
     }
-    let plain =
-        |read: &dyn Fn(Spent<'_>) -> Reading| trials.of_phase(phase, |spent, _| read(spent));
+    let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>) -> Reading| {
+        metrics.add(definition, trials.of_phase(phase, |spent, _| read(spent)));
+    };
     // What is still dirty afterwards is not of this window.
     let per_s = |spent: Spent<'_>, count: Reading| {
         over(count? * 1e9, spent.phase.wall_ns as f64, "it took no time")
     };
-    metrics.add(
-        &c::DEVICE_READS_PER_S,
-        plain(&|spent| per_s(spent, spent.device(|device| device.reads))),
-    );
-    metrics.add(
-        &c::DEVICE_WRITES_PER_S,
-        plain(&|spent| per_s(spent, spent.device(|device| device.writes))),
-    );
-    metrics.add(&c::DEVICE_WRITES, plain(&|spent| spent.device_synced(|device| device.writes)));
-    metrics.add(
-        &c::DEVICE_WRITE_BYTES,
-        plain(&|spent| spent.device_synced(|device| device.write_bytes)),
-    );
-    metrics.add(
-        &c::WRITE_AMPLIFICATION,
-        plain(&|spent| {
-            let device = spent.device_synced(|device| device.write_bytes)?;
-            over(device, spent.written_bytes() as f64, "nothing was written")
-        }),
-    );
-    metrics.add(
-        &c::READ_AMPLIFICATION,
-        plain(&|spent| {
-            let device = spent.device(|device| device.read_bytes)?;
-            over(device, spent.read_bytes() as f64, "nothing was read")
-        }),
-    );
+    add(&c::DEVICE_READS_PER_S, &|spent| per_s(spent, spent.device(|device| device.reads)));
+    add(&c::DEVICE_WRITES_PER_S, &|spent| per_s(spent, spent.device(|device| device.writes)));
+    add(&c::DEVICE_WRITES, &|spent| spent.device_synced(|device| device.writes));
+    add(&c::DEVICE_WRITE_BYTES, &|spent| spent.device_synced(|device| device.write_bytes));
+    add(&c::WRITE_AMPLIFICATION, &|spent| {
+        let device = spent.device_synced(|device| device.write_bytes)?;
+        over(device, spent.written_bytes() as f64, "nothing was written")
+    });
+    add(&c::READ_AMPLIFICATION, &|spent| {
+        let device = spent.device(|device| device.read_bytes)?;
+        over(device, spent.read_bytes() as f64, "nothing was read")
+    });
     space(&mut metrics, trials, phase, host);
     metrics
 }
@@ -83,13 +69,13 @@ pub(super) fn of_load(
     };
     metrics.add(&c::RECORDS_PER_S, trials.of_phase(phase, per_s));
     common(&mut metrics, trials, phase, host);
-    metrics.add(
-        &c::FS_OUTPUTS_PER_RECORD,
-        trials.of_phase(phase, |spent, _| {
-            let outputs = spent.process(|usage| usage.output_blocks_512)?;
-            over(outputs, records(spent), "nothing was loaded")
-        }),
-    );
+    let mut add = |definition: &Definition, read: &dyn Fn(Spent<'_>, &CaseEvidence) -> Reading| {
+        metrics.add(definition, trials.of_phase(phase, read));
+    };
+    add(&c::FS_OUTPUTS_PER_RECORD, &|spent, _| {
+        let outputs = spent.process(|usage| usage.output_blocks_512)?;
+        over(outputs, records(spent), "nothing was loaded")
+    });
     let together = |spent: Spent<'_>, case: &CaseEvidence| {
         let end = match settle {
             Some(name) => end_of_settle(case.phase(name)?),
@@ -97,17 +83,11 @@ pub(super) fn of_load(
         };
         device(&spent.phase.before, end, |device| device.write_bytes)
     };
-    metrics.add(&c::DEVICE_WRITE_BYTES, trials.of_phase(phase, together));
-    metrics.add(
-        &c::DEVICE_WRITE_BYTES_LOAD,
-        trials.of_phase(phase, |spent, _| spent.device_synced(|device| device.write_bytes)),
-    );
-    metrics.add(
-        &c::WRITE_AMPLIFICATION,
-        trials.of_phase(phase, |spent, case| {
-            over(together(spent, case)?, spent.written_bytes() as f64, "nothing was written")
-        }),
-    );
+    add(&c::DEVICE_WRITE_BYTES, &together);
+    add(&c::DEVICE_WRITE_BYTES_LOAD, &|spent, _| spent.device_synced(|device| device.write_bytes));
+    add(&c::WRITE_AMPLIFICATION, &|spent, case| {
+        over(together(spent, case)?, spent.written_bytes() as f64, "nothing was written")
+    });
     if let Some(name) = settle {
         let alone = |spent: Spent<'_>, _: &CaseEvidence| {
             let end = end_of_settle(spent.phase);

@@ -4,7 +4,7 @@
 use super::metric::Why;
 use super::spent::Spent;
 use kvdyno_record::case::{CaseRecord, CounterFile, Outcome, PhaseRecord};
-use kvdyno_record::engine::{EngineEvent, EventKind};
+use kvdyno_record::engine::{Capabilities, EngineEvent, EventKind};
 use kvdyno_record::files::{CaseFolder, RecordError, RunFolder};
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::plan::{Case, Plan};
@@ -193,14 +193,17 @@ impl CaseEvidence {
 
     /// Its engine stores nothing: its figures are the harness's own.
     pub fn measures_the_harness(&self) -> bool {
-        let worker = self.record.as_ref().and_then(|record| record.worker.as_ref());
-        worker.is_some_and(|worker| worker.description.engine.capabilities.measures_the_harness)
+        self.capabilities().is_some_and(|able| able.measures_the_harness)
+    }
+
+    pub(super) fn capabilities(&self) -> Option<&Capabilities> {
+        let worker = self.record.as_ref()?.worker.as_ref()?;
+        Some(&worker.description.engine.capabilities)
     }
 
     /// It is a bare drive: its figures are the drive's.
     pub fn is_bare_drive(&self) -> bool {
-        let worker = self.record.as_ref().and_then(|record| record.worker.as_ref());
-        worker.is_some_and(|worker| worker.description.engine.capabilities.bare_drive)
+        self.capabilities().is_some_and(|able| able.bare_drive)
     }
 
     /// All phases ran and every check passed.
@@ -301,9 +304,6 @@ impl CaseEvidence {
 
     /// The engine's own numbers around each phase; none where it left no file of them.
     pub fn counters(&self) -> Result<CounterFile, RecordError> {
-        match &self.folder {
-            Some(folder) if folder.path.join("counters.json").is_file() => folder.counters(),
-            _ => Ok(CounterFile::default()),
-        }
+        self.folder.as_ref().map_or_else(|| Ok(CounterFile::default()), CaseFolder::counters)
     }
 }

@@ -32,14 +32,14 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
-    Choice, Drive, Ends, Load, LoadOrder, MixEntry, Op, Phase, Role, Work,
+    Choice, Ends, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role, Work,
 };
 pub use moments::{hiccups, stall};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 use surroundings::{clock, data, run, worker};
-use usage::{follow, phase_record, read_at_device};
+use usage::{follow, phase_record, read_at_device, spends};
 
 pub const SECOND: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -241,6 +241,7 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(11 + engine.own) / 10;
     let mut load = phase_record("load", wall, writes, engine);
     load.roles = vec![role_result("load", 1, wall, "insert", op)];
+    usage::threads(&mut load, &spends(engine)[..1]);
     let mut settle = phase_record("settle", engine.own * SECOND / 5, writes / 10, engine);
     settle.settled = Some((true, "no background work".to_owned()));
     let mut verify = phase_record("verify", SECOND, 0, engine);
@@ -265,7 +266,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         rate: None,
         depth: None,
     };
-    let drive = Drive {
+    let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
         ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
     };
@@ -308,6 +309,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         role_result("readers", threads, window, "get", get),
         role_result("writer", 1, window, "update", update),
     ];
+    usage::threads(&mut measure, &spends(engine)[1..]);
     case.record.phases.push(measure);
     case
 }

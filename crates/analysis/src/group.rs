@@ -1,6 +1,6 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
-use super::comparison::Beside;
+use super::comparison;
 use super::efficiency::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::Job;
@@ -12,9 +12,9 @@ use kvdyno_record::files::RecordError;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
-use kvdyno_record::tier::{Memory, Tier};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
+use kvdyno_record::work::{Beside, Work};
+use kvdyno_record::workload::{self, Mix, Op, Phase, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -75,6 +75,12 @@ pub struct Group {
     /// Cases of the same engine that differ in the volume alone.
     #[serde(skip)]
     pub(super) run_on_volumes: String,
+    /// Cases that one answer tells of, whatever their engines and threads.
+    #[serde(skip)]
+    pub(super) answer_peers: String,
+    /// The same of one engine, on whatever volume.
+    #[serde(skip)]
+    pub(super) answer_on_volumes: String,
 }
 
 /// One trial.
@@ -104,9 +110,9 @@ pub struct LoadRow {
     /// Its figures.
     pub metrics: Metrics,
     /// Records a second beside the base engine's.
-    pub beside: Option<Beside>,
+    pub beside: Option<comparison::Beside>,
     /// The same beside its own on the first volume; null: the suite names none.
-    pub beside_volume: Option<Beside>,
+    pub beside_volume: Option<comparison::Beside>,
 }
 
 /// A measured phase: what it cost as a whole, and what each role got.
@@ -145,9 +151,9 @@ pub struct RoleRow {
     /// Its figures, all operations together.
     pub metrics: Metrics,
     /// Operations a second beside the base engine's.
-    pub beside: Option<Beside>,
+    pub beside: Option<comparison::Beside>,
     /// The same beside its engine's on the first volume; null: the suite names none.
-    pub beside_volume: Option<Beside>,
+    pub beside_volume: Option<comparison::Beside>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
     /// Some of its operations read, and some write.
@@ -196,9 +202,11 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
+            workload::Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
             _ => None,
         });
+        let work = Work::new(case, &[]);
+        let equal = |beside| work.equal(beside).to_string();
         let bare_drive = case.ceiling || trials.cases.iter().any(|(case, _)| case.is_bare_drive());
         Self {
             key: case.key.clone(),
@@ -216,15 +224,17 @@ impl Group {
             volume: case.volume.as_ref().map(|volume| volume.name.clone()),
             ram_limit_bytes: case.ram_limit_bytes,
             ram_limit_held: ram_limit_held(trials),
-            tier: tier(case).map(|tier| tier.name.clone()),
-            tier_held: tier(case).and_then(|_| tier_held(trials)),
+            tier: case.tier_below().map(|tier| tier.name.clone()),
+            tier_held: case.tier_below().and_then(|_| tier_held(trials)),
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
-            load_peers: peers(case, false),
-            run_peers: peers(case, true),
-            load_on_volumes: on_volumes(case, false),
-            run_on_volumes: on_volumes(case, true),
+            load_peers: equal(Beside::EnginesLoading),
+            run_peers: equal(Beside::Engines),
+            load_on_volumes: equal(Beside::VolumesLoading),
+            run_on_volumes: equal(Beside::Volumes),
+            answer_peers: equal(Beside::Answer),
+            answer_on_volumes: equal(Beside::AnswerOnVolumes),
         }
     }
 
@@ -247,19 +257,13 @@ impl Group {
     /// without came to their end.
     pub fn fate(&self, n: usize) -> Option<String> {
         let all = self.trials.len();
-        let mut ends: Vec<(String, usize)> = Vec::new();
-        for trial in self.trials.iter().filter(|trial| !trial.done && n < all) {
-            let word = ended(&trial.outcome);
-            match ends.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, times)) => *times += 1,
-                None => ends.push((word, 1)),
-            }
-        }
+        let ends = if n < all { self.ends() } else { Vec::new() };
         match ends.as_slice() {
             [] => None,
-            [(word, _)] if n == 0 => Some(format!("{word} (0 of {all} trials)")),
+            [(word, _)] if n == 0 => Some(format!("{} (0 of {all} trials)", ended(word))),
             several => {
-                let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
+                let each: Vec<_> =
+                    several.iter().map(|(word, n)| format!("{n} {}", ended(word))).collect();
                 Some(format!("has figures of {n} of {all} trials: {}", each.join(", ")))
             }
         }
@@ -268,25 +272,24 @@ impl Group {
     /// How its trials ended, where not all are done: "does not fit", "1 of 3 killed (9)",
     /// "2 of 3 not done: 1 interrupted, 1 not done yet".
     pub fn trouble(&self) -> Option<String> {
-        let bad = self.trials.iter().filter(|trial| !trial.done);
-        let mut words: Vec<(&str, usize)> = Vec::new();
-        for word in bad.map(|trial| trial.outcome.as_str()) {
-            match words.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, n)) => *n += 1,
-                None => words.push((word, 1)),
-            }
-        }
-        let all = self.trials.len();
-        let bad: usize = words.iter().map(|(_, n)| n).sum();
+        let (all, words) = (self.trials.len(), self.ends());
         match words.as_slice() {
             [] => None,
             [(word, n)] if *n == all => Some((*word).to_owned()),
             [(word, n)] => Some(format!("{n} of {all} {word}")),
             several => {
+                let bad: usize = several.iter().map(|(_, n)| n).sum();
                 let each: Vec<_> = several.iter().map(|(word, n)| format!("{n} {word}")).collect();
                 Some(format!("{bad} of {all} not done: {}", each.join(", ")))
             }
         }
+    }
+
+    /// How trials ended that are not done, and how many each.
+    fn ends(&self) -> Vec<(&str, usize)> {
+        let bad = self.trials.iter().filter(|trial| !trial.done);
+        let ends = together(bad.map(|trial| trial.outcome.as_str()), PartialEq::eq);
+        ends.into_iter().map(|same| (same[0], same.len())).collect()
     }
 }
 
@@ -303,11 +306,6 @@ fn ended(outcome: &str) -> String {
         killed if killed.starts_with("killed") => format!("was {killed}"),
         other => other.to_owned(),
     }
-}
-
-/// What is below the RAM limit of a case.
-pub(super) fn tier(case: &Case) -> Option<&Tier> {
-    case.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
 }
 
 fn tier_held(trials: &Trials<'_>) -> Option<bool> {
@@ -339,8 +337,8 @@ fn trial(case: &CaseEvidence) -> Trial {
 }
 
 fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
-    let at = case.phases.iter().position(|phase| matches!(phase.work, Work::Load(_)))?;
-    let Work::Load(load) = &case.phases[at].work else { return None };
+    let at = case.phases.iter().position(|phase| matches!(phase.work, workload::Work::Load(_)))?;
+    let workload::Work::Load(load) = &case.phases[at].work else { return None };
     let phase = case.phases[at].name.clone();
     let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
     Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
@@ -350,12 +348,14 @@ fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
 fn settle_after(phases: &[Phase]) -> Option<&str> {
     phases
         .iter()
-        .take_while(|phase| !matches!(phase.work, Work::Measure(_) | Work::Warmup(_)))
-        .find(|phase| matches!(phase.work, Work::Settle { .. }))
+        .take_while(|phase| {
+            !matches!(phase.work, workload::Work::Measure(_) | workload::Work::Warmup(_))
+        })
+        .find(|phase| matches!(phase.work, workload::Work::Settle { .. }))
         .map(|phase| phase.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &Host) -> RunRow {
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Host) -> RunRow {
     let device = |case: &&CaseEvidence| {
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
         Some(before.device.clone())
@@ -373,12 +373,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Drive, host: &
 
 fn role_row(trials: &Trials<'_>, phase: &str, role: &Role) -> RoleRow {
     let open_loop = role.rate.is_some();
-    let mut names: Vec<&str> = Vec::new();
-    for name in role.mix.iter().map(|entry| entry.op.name()) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = unique(role.mix.iter().map(|entry| entry.op.name()));
     let at = At { phase, role: &role.name, op: None };
     let clocks = rates::Clocks { open_loop, in_flight: role.depth.is_some() };
     let metrics = rates::of(trials, &at, clocks);
@@ -407,42 +402,27 @@ fn reads(op: &Op) -> bool {
     matches!(op, Op::ReadModifyWrite) || !op.writes()
 }
 
-fn ram(case: &Case) -> (Option<u64>, Option<&String>) {
-    (case.ram_limit_bytes, tier(case).map(|tier| &tier.name))
-}
-
-/// What has to be equal for two engines' figures to stand side by side: data, RAM and what is below
-/// it, volume, durability class, and the work. (Engines that cannot lie on the same volume, a
-/// filesystem and a bare device, do not stand side by side.)
-fn peers(case: &Case, all: bool) -> String {
-    let load = |phase: &&Phase| matches!(phase.work, Work::Load(_));
-    let phases: Vec<&Phase> = case.phases.iter().filter(|phase| all || load(phase)).collect();
-    let threads = case.threads.filter(|_| all);
-    let volume = case.volume.as_ref().map(|volume| &volume.name);
-    let means = (ram(case), volume, case.options.durability);
-    let work = (&case.data, means, threads, phases);
-    serde_json::to_string(&work).unwrap_or_default()
-}
-
-/// What has to be equal for one engine's figures on two volumes to stand side by side. Whether a
-/// case loaded its database itself, as it must where nothing can be copied, does not count: what
-/// comes after is the same.
-fn on_volumes(case: &Case, all: bool) -> String {
-    let makes = |phase: &&Phase| {
-        matches!(phase.work, Work::Load(_) | Work::Settle { .. } | Work::Verify { .. })
-    };
-    let loads = case.phases.iter().filter(|phase| matches!(phase.work, Work::Load(_)));
-    let phases: Vec<&Phase> =
-        if all { case.phases.iter().skip_while(makes).collect() } else { loads.collect() };
-    let threads = case.threads.filter(|_| all);
-    let means = (&case.label, ram(case), case.options.durability);
-    serde_json::to_string(&(&case.data, means, threads, phases)).unwrap_or_default()
-}
-
 /// The data of a group in a few words: `80 M x 16+4000`.
 pub fn data(group: &Group) -> String {
     let records = units::count(group.records);
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
+}
+
+/// Each value once, in the order of the first.
+pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    together(values, PartialEq::eq).into_iter().filter_map(|same| same.into_iter().next()).collect()
+}
+
+/// Those that are the same together, in the order of the first of each.
+pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
+    let mut sets: Vec<Vec<T>> = Vec::new();
+    for one in all {
+        match sets.iter_mut().find(|set| same(&set[0], &one)) {
+            Some(set) => set.push(one),
+            None => sets.push(vec![one]),
+        }
+    }
+    sets
 }
 
 /// More than one value is among them.
@@ -455,6 +435,7 @@ pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
 mod tests {
     use super::super::fixture::Fixture;
     use super::*;
+    use kvdyno_record::tier::{Memory, Tier};
 
     #[test]
     fn other_memory_below_the_limit_stands_beside_nothing() {
@@ -464,9 +445,10 @@ mod tests {
         let swaps = Case { tier, ..bare.clone() };
         let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
         let dram = Case { tier: dram, ..bare.clone() };
-        for of in [peers, on_volumes] {
-            assert_ne!(of(&bare, true), of(&swaps, true));
-            assert_eq!(of(&bare, true), of(&dram, true), "there is nothing below");
+        for beside in [Beside::Answer, Beside::Engines, Beside::Runs, Beside::Volumes] {
+            let of = |case: &Case| Work::new(case, &[]).equal(beside);
+            assert_ne!(of(&bare), of(&swaps));
+            assert_eq!(of(&bare), of(&dram), "there is nothing below");
         }
     }
 }

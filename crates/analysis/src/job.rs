@@ -4,7 +4,7 @@
 use super::evidence::CaseEvidence;
 use kvdyno_record::engine::Value;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload::{Choice, Drive};
+use kvdyno_record::workload::{Choice, Mix};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ pub struct Job {
 
 impl Job {
     /// That of a drive's case; none of an engine's.
-    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, drive: &Drive) -> Option<Self> {
+    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, drive: &Mix) -> Option<Self> {
         if !(case.ceiling || ran.is_bare_drive()) {
             return None;
         }
@@ -55,14 +55,13 @@ impl Job {
 }
 
 /// `rand read`, `seq write`, `rand 70/30`.
-fn io(drive: &Drive) -> String {
-    let mixes = || drive.roles.iter().flat_map(|role| &role.mix);
+fn io(drive: &Mix) -> String {
     let (mut reads, mut writes) = (0.0, 0.0);
-    for entry in mixes() {
+    for entry in drive.entries() {
         let weight = if entry.op.writes() { &mut writes } else { &mut reads };
         *weight += entry.weight;
     }
-    let order = match mixes().next().map(|entry| &entry.keys) {
+    let order = match drive.entries().next().map(|entry| &entry.keys) {
         Some(Choice::Sequential) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",

@@ -7,6 +7,8 @@ use kvdyno_record::usage::{DeviceUsage, ProcessUsage, Residency, Snapshot};
 /// Of an engine that stores nothing, or nothing below its place.
 pub(super) const NO_FILES: &str = "no files: the engine stores nothing in its place";
 
+const NO_FLUSHES: &str = "the kernel does not count this device's flushes";
+
 /// The readings around a phase.
 #[derive(Clone, Copy)]
 pub struct Spent<'p> {
@@ -21,10 +23,9 @@ impl<'p> Spent<'p> {
     /// Of the process, from the phase's start to its end.
     pub(super) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
         let (before, after) = (&self.phase.before.process, &self.phase.after.process);
-        match (before, after) {
-            (Some(before), Some(after)) => grown(pick(before), pick(after), "process"),
-            _ => Err("the process's counters could not be read".into()),
-        }
+        let both = before.as_ref().zip(after.as_ref());
+        let (before, after) = both.ok_or("the process's counters could not be read")?;
+        grown(pick(before), pick(after), "process")
     }
 
     /// User and system time together.
@@ -56,10 +57,9 @@ impl<'p> Spent<'p> {
     pub(super) fn flushes(self) -> Reading {
         let count =
             |snapshot: &Snapshot| snapshot.device.as_ref().and_then(|device| device.flushes);
-        match (count(&self.phase.before), count(self.synced()?)) {
-            (Some(before), Some(after)) => grown(before, after, "device"),
-            _ => Err("the kernel does not count this device's flushes".into()),
-        }
+        let both = count(&self.phase.before).zip(count(self.synced()?));
+        let (before, after) = both.ok_or(NO_FLUSHES)?;
+        grown(before, after, "device")
     }
 
     /// Mean time of a flush, from the phase's start to its end.
@@ -68,30 +68,24 @@ impl<'p> Spent<'p> {
             let device = snapshot.device.as_ref()?;
             Some((device.flushes?, device.flush_ns?))
         };
-        match (read(&self.phase.before), read(&self.phase.after)) {
-            (Some((count, ns)), Some((count_after, ns_after))) => {
-                let (ns, count) =
-                    (grown(ns, ns_after, "device")?, grown(count, count_after, "device")?);
-                over(ns, count, "the device did none")
-            }
-            _ => Err("this record does not have the time of flushes".into()),
-        }
+        let both = read(&self.phase.before).zip(read(&self.phase.after));
+        let ((count, ns), (count_after, ns_after)) = both.ok_or(NO_FLUSHES)?;
+        let (ns, count) = (grown(ns, ns_after, "device")?, grown(count, count_after, "device")?);
+        over(ns, count, "the device did none")
     }
 
     /// CPU time the hypervisor took away.
     pub(super) fn steal_ns(self) -> Reading {
-        match (self.phase.before.steal_ns, self.phase.after.steal_ns) {
-            (Some(before), Some(after)) => grown(before, after, "steal"),
-            _ => Err("the kernel does not count stolen time".into()),
-        }
+        let both = self.phase.before.steal_ns.zip(self.phase.after.steal_ns);
+        let (before, after) = both.ok_or("the kernel does not count stolen time")?;
+        grown(before, after, "steal")
     }
 
     /// Of the swap that was made for the case.
     pub(super) fn swap(self, pick: impl Fn(&DeviceUsage) -> u64) -> Reading {
-        match (&self.phase.before.swap, &self.phase.after.swap) {
-            (Some(before), Some(after)) => grown(pick(before), pick(after), "swap's"),
-            _ => Err("no swap was made for it".into()),
-        }
+        let both = self.phase.before.swap.as_ref().zip(self.phase.after.swap.as_ref());
+        let (before, after) = both.ok_or("no swap was made for it")?;
+        grown(pick(before), pick(after), "swap's")
     }
 
     /// Operations of all roles.
@@ -158,8 +152,6 @@ pub(super) fn resident(phase: &PhaseRecord, residency: Option<&Residency>) -> Re
 }
 
 fn grown(before: u64, after: u64, whose: &str) -> Reading {
-    match after.checked_sub(before) {
-        Some(difference) => Ok(difference as f64),
-        None => Err(format!("the {whose} counters went backwards").into()),
-    }
+    let difference = after.checked_sub(before).map(|difference| difference as f64);
+    difference.ok_or_else(|| format!("the {whose} counters went backwards").into())
 }

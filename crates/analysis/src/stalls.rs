@@ -3,6 +3,20 @@
 
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind, Value};
 
+/// Engines' own counters of time that writers were held up, by the ends of their names.
+const MICROS: &str = "stall.micros";
+
+/// By how much such a counter grew, with its name; null: the engine has none.
+pub fn counted_ns<'c>(before: &Counters, after: &'c Counters) -> Option<(&'c str, u64)> {
+    let micros = |value: &Value| match value {
+        Value::Integer(micros) => Some(*micros),
+        _ => None,
+    };
+    let (name, after) = after.iter().find(|(name, _)| name.ends_with(MICROS))?;
+    let before = before.get(name).and_then(micros).unwrap_or(0);
+    Some((name, micros(after)?.checked_sub(before)?.saturating_mul(1000)))
+}
+
 /// Time in which writers were delayed or stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stall<'e> {

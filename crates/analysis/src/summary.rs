@@ -9,7 +9,7 @@ use super::copies::{self, Copies};
 use super::efficiency;
 use super::evidence::{CaseEvidence, Evidence};
 use super::explain::{self, Explained};
-use super::group::Group;
+use super::group::{Group, together, unique};
 use super::hiccups::HiccupRow;
 use super::history::{self, History};
 use crate::findings::{self, Finding, Severity};
@@ -184,11 +184,12 @@ impl Summary {
         }
         comparison::compare(&mut groups);
         comparable::mark(&mut groups);
-        efficiency::judge(&mut groups, host.machine.cpus);
+        efficiency::judge(&mut groups);
         let harness = harness(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
+        efficiency::limit(&mut groups, &explained);
         let engines = engines(&evidence.cases);
         let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
         let confidence = confidence::judge(&groups, &findings, &engines);
@@ -245,13 +246,9 @@ fn verdict_of(evidence: &Evidence, findings: &[Finding]) -> Exit {
 
 /// Each volume as it was made first; made again it is alike but for its device's number.
 fn volumes(evidence: &Evidence) -> Vec<VolumeRecord> {
-    let mut volumes: Vec<VolumeRecord> = Vec::new();
-    for volume in evidence.recorded().filter_map(|(_, record)| record.volume.as_ref()) {
-        if volumes.iter().all(|known| known.name != volume.name) {
-            volumes.push(volume.clone());
-        }
-    }
-    volumes
+    let made = evidence.recorded().filter_map(|(_, record)| record.volume.as_ref());
+    let volumes = together(made, |a, b| a.name == b.name);
+    volumes.into_iter().map(|same| same[0].clone()).collect()
 }
 
 /// Each memory tier as it was first, and what of it was not in force in any case.
@@ -272,13 +269,7 @@ fn tiers(evidence: &Evidence) -> Vec<TierRecord> {
 
 /// Cases with equal keys, in the order of the suite.
 fn by_key(cases: &[CaseEvidence]) -> Vec<Vec<&CaseEvidence>> {
-    let mut groups: Vec<Vec<&CaseEvidence>> = Vec::new();
-    for case in cases {
-        match groups.iter_mut().find(|group| group[0].case.key == case.case.key) {
-            Some(group) => group.push(case),
-            None => groups.push(vec![case]),
-        }
-    }
+    let mut groups = together(cases, |a, b| a.case.key == b.case.key);
     groups.sort_by_key(|group| group[0].case.listed);
     groups
 }
@@ -384,11 +375,6 @@ fn harness(evidence: &Evidence, groups: &[Group]) -> Option<Harness> {
 }
 
 fn not_measured(groups: &[Group]) -> Vec<String> {
-    let mut sentences: Vec<String> = Vec::new();
-    for sentence in groups.iter().flat_map(|g| &g.trials).flat_map(|trial| &trial.not_measured) {
-        if !sentences.contains(sentence) {
-            sentences.push(sentence.clone());
-        }
-    }
-    sentences
+    let trials = groups.iter().flat_map(|group| &group.trials);
+    unique(trials.flat_map(|trial| trial.not_measured.iter().cloned()))
 }

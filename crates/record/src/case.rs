@@ -28,10 +28,8 @@ pub struct CaseRecord {
     /// How the RAM limit was held.
     pub ram_limit: RamLimit,
     /// What its database lay on, where that was made for it or named by the suite.
-    #[serde(default)]
     pub volume: Option<VolumeRecord>,
     /// The processes of other runs that were at work on this machine meanwhile. Empty is good.
-    #[serde(default)]
     pub beside: Vec<u32>,
     /// When it began, by the system's clock.
     pub started_unix_ns: u64,
@@ -50,7 +48,6 @@ pub struct CaseRecord {
     /// Cases that used the database between its load and this case, in order.
     pub database_used_by: Vec<String>,
     /// The copy of the database that the case worked on; null: on the database itself.
-    #[serde(default)]
     pub database_copy: Option<CopyRecord>,
     /// What could not be enforced or measured, each as a sentence. Empty is good.
     pub not_measured: Vec<String>,
@@ -178,7 +175,6 @@ pub struct WorkerIdentity {
     /// What it says of itself.
     pub description: WorkerDescription,
     /// What it loaded its engine from; null: the engine is part of it.
-    #[serde(default)]
     pub library: Option<Library>,
 }
 
@@ -194,7 +190,6 @@ pub struct RamLimit {
     /// The group's last readings.
     pub group: Option<GroupUsage>,
     /// What was below the limit; null: nothing.
-    #[serde(default)]
     pub tier: Option<TierRecord>,
 }
 

@@ -91,10 +91,7 @@ impl RunFolder {
 
     /// `run.json`.
     pub fn run(&self) -> Result<RunRecord> {
-        let path = self.path.join("run.json");
-        let run: RunRecord = read_json(&path)?;
-        refuse_newer(&path, &run.format)?;
-        Ok(run)
+        read_versioned(&self.path.join("run.json"), |run: &RunRecord| &run.format)
     }
 
     /// Writes `run.json`.
@@ -104,10 +101,7 @@ impl RunFolder {
 
     /// `plan.json`.
     pub fn plan(&self) -> Result<Plan> {
-        let path = self.path.join("plan.json");
-        let plan: Plan = read_json(&path)?;
-        refuse_newer(&path, &plan.format)?;
-        Ok(plan)
+        read_versioned(&self.path.join("plan.json"), |plan: &Plan| &plan.format)
     }
 
     /// Writes `plan.json`.
@@ -206,10 +200,7 @@ pub struct CaseFolder {
 impl CaseFolder {
     /// `case.json`.
     pub fn record(&self) -> Result<CaseRecord> {
-        let path = self.path.join("case.json");
-        let record: CaseRecord = read_json(&path)?;
-        refuse_newer(&path, &record.format)?;
-        Ok(record)
+        read_versioned(&self.path.join("case.json"), |record: &CaseRecord| &record.format)
     }
 
     /// Writes `case.json`: from now on the case is done.
@@ -290,6 +281,13 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
         });
     }
     serde_json::from_slice(&bytes).map_err(json_error(path))
+}
+
+/// Reads a JSON file that says its format.
+fn read_versioned<T: DeserializeOwned>(path: &Path, format: fn(&T) -> &String) -> Result<T> {
+    let value = read_json(path)?;
+    refuse_newer(path, format(&value))?;
+    Ok(value)
 }
 
 /// Lines of a file, one at a time; none where there is no file. A last line without its end was cut

@@ -51,6 +51,8 @@ pub enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 4] = [Self::Service, Self::Response, Self::Submit, Self::Completion];
+
     /// The last part of a tag.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -207,13 +209,8 @@ fn decode(
     let &[phase, role, op, kind] = parts.as_slice() else {
         return Err(format!("tag `{tag}` is not phase/role/op/kind"));
     };
-    let kind = match kind {
-        "service" => Kind::Service,
-        "response" => Kind::Response,
-        "submit" => Kind::Submit,
-        "completion" => Kind::Completion,
-        other => return Err(format!("tag `{tag}`: unknown kind `{other}`")),
-    };
+    let kind = Kind::ALL.into_iter().find(|known| known.as_str() == kind);
+    let kind = kind.ok_or_else(|| format!("tag `{tag}`: unknown kind `{}`", parts[3]))?;
     let read = |decoder: &mut Decoder| decoder.read(interval.encoded_histogram());
     let counts = decoder.map_or_else(|| Ok(Vec::new()), read);
     let counts = counts.map_err(|error| format!("tag `{tag}`: {error}"))?;

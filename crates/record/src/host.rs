@@ -33,7 +33,6 @@ pub struct Host {
     /// Dropping the whole machine's caches.
     pub drop_caches: Availability,
     /// Watching block I/O in the kernel; null in records from before it was looked at.
-    #[serde(default)]
     pub block_io: Option<Availability>,
     /// Everything else, by path or name: sysctls, sysfs switches, limits.
     pub settings: BTreeMap<String, String>,
@@ -79,7 +78,6 @@ pub struct Machine {
     pub pressure_some_avg10: BTreeMap<String, f64>,
     /// Since its group was made, how long the limits of CPU time on our own group and on those
     /// above it stopped threads, summed over those groups; null where none has such a limit.
-    #[serde(default)]
     pub throttled_ns: Option<u64>,
 }
 
@@ -122,7 +120,6 @@ pub struct Drive {
     /// All of `queue/`, verbatim.
     pub queue: BTreeMap<String, String>,
     /// What it says of its own wear and warmth; null where it says nothing, or not to this user.
-    #[serde(default)]
     pub health: Option<DriveHealth>,
 }
 

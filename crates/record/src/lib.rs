@@ -26,6 +26,7 @@ pub mod tier;
 pub mod units;
 pub mod usage;
 pub mod volume;
+pub mod work;
 pub mod workload;
 
 pub use kvdyno_engine as engine;
@@ -36,9 +37,8 @@ pub const VERSION: &str = match option_env!("KVDYNO_VERSION") {
     None => env!("CARGO_PKG_VERSION"),
 };
 
-/// The version of the files a run consists of, as `major.minor`. A reader reads every version ever
-/// released; a writer refuses to add to a newer one.
-pub const FORMAT: &str = "1.1";
+/// The version of the files a run consists of, as `major.minor`. Newer ones are refused.
+pub const FORMAT: &str = "1.0";
 
 /// The version of the words between program and worker. They must be equal.
 pub const PROTOCOL: u32 = 2;

@@ -3,7 +3,7 @@
 use crate::case::Outcome;
 use crate::library::Library;
 use crate::search::Search;
-use crate::tier::Tier;
+use crate::tier::{Memory, Tier};
 use crate::volume::Volume;
 use crate::workload::{Data, Phase};
 use kvdyno_engine::{DataShape, Options};
@@ -23,12 +23,10 @@ pub struct Plan {
     /// Decisions taken from the host rather than the suite, in words ("RAM limit 256 MiB = ...").
     pub sized: Vec<String>,
     /// What will probably not work out, in words ("rocksdb may not fit its RAM limit: ...").
-    #[serde(default)]
     pub warnings: Vec<String>,
     /// In the order they are run.
     pub cases: Vec<Case>,
     /// The search that its points belong to; null: it is none, all cases are known beforehand.
-    #[serde(default)]
     pub search: Option<Search>,
     /// What it will cost.
     pub estimate: Estimate,
@@ -46,7 +44,6 @@ pub struct Case {
     /// What tables call it; differs from `engine` where a suite has one engine several times.
     pub label: String,
     /// What the engine is loaded from; null: it is part of its worker.
-    #[serde(default)]
     pub library: Option<Library>,
     /// Every option, resolved.
     pub options: Options,
@@ -54,22 +51,18 @@ pub struct Case {
     pub trial: u32,
     /// Where tables list it: by the order of the suite, not the one drawn for running. Cases with
     /// equal keys have equal numbers.
-    #[serde(default)]
     pub listed: u32,
     /// Its figures are the limit that those of the other cases are held against.
-    #[serde(default)]
     pub ceiling: bool,
     /// The swept number of threads; null for a case that only loads.
     pub threads: Option<u32>,
     /// The database it works on.
     pub database: Database,
     /// Where that lies, where the suite names volumes; null: in the run's place.
-    #[serde(default)]
     pub volume: Option<Volume>,
     /// The RAM the worker and the page cache of its files may use; null: no limit.
     pub ram_limit_bytes: Option<u64>,
     /// What is below that limit, where the suite names memory tiers.
-    #[serde(default)]
     pub tier: Option<Tier>,
     /// The data set.
     pub data: Data,
@@ -96,7 +89,6 @@ pub struct Database {
     pub last_use: bool,
     /// The case works on a copy, made for it and gone after it, and the database stays as it was
     /// loaded; null: it works on the database itself.
-    #[serde(default)]
     pub copy: Option<Copying>,
 }
 
@@ -116,9 +108,24 @@ impl Case {
         self.database.made_by == self.id
     }
 
+    /// What is below its RAM limit; nothing where that tier is more of the same memory.
+    pub fn tier_below(&self) -> Option<&Tier> {
+        self.tier.as_ref().filter(|tier| tier.memory != Memory::Dram)
+    }
+
     /// What of swap it may use, and how rather than files are dropped.
     pub fn swap(&self) -> Option<(u64, u32)> {
         self.tier.as_ref()?.memory.swap()
+    }
+
+    /// It would end the same way again: on its own, or because its database cannot be had. `done`
+    /// has the outcome of each case's last try.
+    pub fn is_settled(&self, done: &BTreeMap<String, Outcome>) -> bool {
+        let load = || done.get(&self.database.made_by);
+        match done.get(&self.id) {
+            Some(Outcome::NotRun { .. }) => load().is_some_and(Outcome::is_hopeless),
+            outcome => outcome.is_some_and(Outcome::is_final),
+        }
     }
 }
 
@@ -131,23 +138,10 @@ pub struct Estimate {
     pub write_bytes: u64,
     /// Most bytes on the volume at one time.
     pub space_bytes: u64,
-    /// Bytes of the record, which grows with its slices; 0: made by a program that did not tell.
-    #[serde(default)]
+    /// Bytes of the record, which grows with its slices.
     pub record_bytes: u64,
     /// What the estimate rests on, in words.
     pub assumptions: Vec<String>,
     /// Space by database id.
     pub databases: BTreeMap<String, u64>,
-}
-
-impl Case {
-    /// It would end the same way again: on its own, or because its database cannot be had. `done`
-    /// has the outcome of each case's last try.
-    pub fn is_settled(&self, done: &BTreeMap<String, Outcome>) -> bool {
-        let load = || done.get(&self.database.made_by);
-        match done.get(&self.id) {
-            Some(Outcome::NotRun { .. }) => load().is_some_and(Outcome::is_hopeless),
-            outcome => outcome.is_some_and(Outcome::is_final),
-        }
-    }
 }

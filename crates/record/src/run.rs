@@ -15,10 +15,8 @@ pub struct RunRecord {
     /// The suite's name.
     pub suite: String,
     /// What its user calls it (`--name`); null: nothing.
-    #[serde(default)]
     pub name: Option<String>,
     /// What its user says of it (`--note`); null: nothing.
-    #[serde(default)]
     pub note: Option<String>,
     /// The program's version.
     pub program: String,
@@ -40,11 +38,9 @@ pub struct RunRecord {
     /// thread, taken by this run; null where the null engine was not found.
     pub harness_ns_per_op: Option<f64>,
     /// What the machine does to a thread that only reads the clock, taken by this run before its
-    /// first case; null in records of before, or where it was not taken.
-    #[serde(default)]
+    /// first case; null where it was not taken.
     pub hiccups: Option<Hiccups>,
     /// Whether block I/O is watched in the kernel.
-    #[serde(default)]
     pub block_io: Watch,
 }
 

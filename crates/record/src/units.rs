@@ -24,6 +24,12 @@ pub struct UnitError {
     pub expected: &'static str,
 }
 
+impl UnitError {
+    fn new(text: &str, problem: &str, expected: &'static str) -> Self {
+        Self { text: text.to_owned(), problem: problem.to_owned(), expected }
+    }
+}
+
 /// What a count looks like.
 pub const A_COUNT: &str = "a count such as 1000, 80M or 1e9 (k, M, G, T: powers of 1000)";
 /// What bytes look like.
@@ -75,11 +81,7 @@ const TIME_UNITS: [(&str, u64); 8] = [
 
 /// A count: `80M`, `1e9`, `80_000_000`.
 pub fn parse_count(text: &str) -> Result<u64, UnitError> {
-    let mistake = |problem: &str| UnitError {
-        text: text.to_owned(),
-        problem: problem.to_owned(),
-        expected: A_COUNT,
-    };
+    let mistake = |problem: &str| UnitError::new(text, problem, A_COUNT);
     let (number, unit) = number_and_unit(text).ok_or_else(|| mistake("is not a count"))?;
     let factor = factor(&COUNT_UNITS, unit).ok_or_else(|| mistake("is not a count"))?;
     if !number.is_whole_times(factor) {
@@ -91,28 +93,23 @@ pub fn parse_count(text: &str) -> Result<u64, UnitError> {
 /// Bytes: `64GiB` in powers of 1024, `64GB` in powers of 1000, plain numbers. A fraction of a unit
 /// is rounded to the nearest byte.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
-    let mistake = |problem: String| UnitError { text: text.to_owned(), problem, expected: BYTES };
-    let no_bytes = || mistake("is not a number of bytes".to_owned());
+    let mistake = |problem: &str| UnitError::new(text, problem, BYTES);
+    let no_bytes = || mistake("is not a number of bytes");
     let (number, unit) = number_and_unit(text).ok_or_else(no_bytes)?;
     if let "k" | "K" | "M" | "G" | "T" | "P" = unit {
         let unit = unit.to_uppercase();
-        let problem = format!("leaves open whether {unit}iB or {unit}B is meant");
-        return Err(mistake(problem));
+        return Err(mistake(&format!("leaves open whether {unit}iB or {unit}B is meant")));
     }
     let factor = factor(&BYTE_UNITS, unit).ok_or_else(no_bytes)?;
     if factor == 1 && !number.is_whole_times(1) {
-        return Err(mistake("is not a whole number".to_owned()));
+        return Err(mistake("is not a whole number"));
     }
-    number.times(factor).ok_or_else(|| mistake("is more than 64 bits hold".to_owned()))
+    number.times(factor).ok_or_else(|| mistake("is more than 64 bits hold"))
 }
 
 /// A time in nanoseconds: `60s`, `500ms`, `1h30m`. The unit is never left out.
 pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
-    let mistake = |problem: &str| UnitError {
-        text: text.to_owned(),
-        problem: problem.to_owned(),
-        expected: A_TIME,
-    };
+    let mistake = |problem: &str| UnitError::new(text, problem, A_TIME);
     let too_long = || mistake("is more than 584 years");
     let mut rest = text.trim();
     let mut sum = 0_u64;
@@ -139,22 +136,14 @@ pub fn parse_duration(text: &str) -> Result<u64, UnitError> {
 
 /// A share of a whole, 0 to 1: `50%`, `0.5`, `1/2`.
 pub fn parse_share(text: &str) -> Result<f64, UnitError> {
-    let mistake = |problem: &str| UnitError {
-        text: text.to_owned(),
-        problem: problem.to_owned(),
-        expected: A_SHARE,
-    };
+    let mistake = |problem: &str| UnitError::new(text, problem, A_SHARE);
     let share = ratio(text).ok_or_else(|| mistake("is not a share"))?.as_f64();
     if share <= 1.0 { Ok(share) } else { Err(mistake("is more than the whole")) }
 }
 
 /// A ratio above 0: `1/1000`, `0.001`, `10%`, `2`.
 pub fn parse_ratio(text: &str) -> Result<Ratio, UnitError> {
-    let mistake = |problem: &str| UnitError {
-        text: text.to_owned(),
-        problem: problem.to_owned(),
-        expected: A_RATIO,
-    };
+    let mistake = |problem: &str| UnitError::new(text, problem, A_RATIO);
     match ratio(text) {
         Some(Ratio { numerator: 0, .. }) => Err(mistake("is zero")),
         Some(ratio) => Ok(ratio),

@@ -77,8 +77,7 @@ pub struct DeviceUsage {
     pub discard_bytes: u64,
     /// Flushes completed; null before Linux 5.5.
     pub flushes: Option<u64>,
-    /// Time flushes waited and were served, summed; null before Linux 5.5, and in older records.
-    #[serde(default)]
+    /// Time flushes waited and were served, summed; null before Linux 5.5.
     pub flush_ns: Option<u64>,
 }
 
@@ -110,33 +109,25 @@ impl ThreadsUsage {
     /// What was used since an earlier reading of the same thread.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        let runqueue = self.runqueue_ns.zip(before.runqueue_ns);
-        Self {
-            time_ns: self.time_ns.saturating_sub(before.time_ns),
-            user_ns: self.user_ns.saturating_sub(before.user_ns),
-            system_ns: self.system_ns.saturating_sub(before.system_ns),
-            runqueue_ns: runqueue.map(|(after, before)| after.saturating_sub(before)),
-            voluntary_switches: self.voluntary_switches.saturating_sub(before.voluntary_switches),
-            involuntary_switches: self
-                .involuntary_switches
-                .saturating_sub(before.involuntary_switches),
-            minor_faults: self.minor_faults.saturating_sub(before.minor_faults),
-            major_faults: self.major_faults.saturating_sub(before.major_faults),
-        }
+        self.with(before, u64::saturating_sub)
     }
 
     /// Two threads' usage together.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
+        self.with(other, |one, other| one + other)
+    }
+
+    fn with(&self, other: &Self, of: fn(u64, u64) -> u64) -> Self {
         Self {
-            time_ns: self.time_ns + other.time_ns,
-            user_ns: self.user_ns + other.user_ns,
-            system_ns: self.system_ns + other.system_ns,
-            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| a + b),
-            voluntary_switches: self.voluntary_switches + other.voluntary_switches,
-            involuntary_switches: self.involuntary_switches + other.involuntary_switches,
-            minor_faults: self.minor_faults + other.minor_faults,
-            major_faults: self.major_faults + other.major_faults,
+            time_ns: of(self.time_ns, other.time_ns),
+            user_ns: of(self.user_ns, other.user_ns),
+            system_ns: of(self.system_ns, other.system_ns),
+            runqueue_ns: self.runqueue_ns.zip(other.runqueue_ns).map(|(a, b)| of(a, b)),
+            voluntary_switches: of(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: of(self.involuntary_switches, other.involuntary_switches),
+            minor_faults: of(self.minor_faults, other.minor_faults),
+            major_faults: of(self.major_faults, other.major_faults),
         }
     }
 }
@@ -145,8 +136,8 @@ impl ThreadsUsage {
 /// phase.
 pub const THREAD_NAME: &str = "kvdyno-";
 
-/// What the threads of a role were doing when they were looked at (`/proc/PID/task/TID/syscall`,
-/// some twenty times a second), counted since the case began. A thread waits in a call.
+/// Wait-state samples of a role's threads (`/proc/PID/task/TID/syscall`, some twenty times a
+/// second), counted since the case began. A thread waits in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Looks {
     /// On a CPU, or ready and without one.
@@ -185,7 +176,6 @@ pub struct GroupUsage {
     /// Processes killed for it.
     pub oom_kills: u64,
     /// Swapped out now; null where the kernel does not say.
-    #[serde(default)]
     pub swap_bytes: Option<u64>,
 }
 
@@ -201,12 +191,10 @@ pub struct Snapshot {
     /// The group with the RAM limit; null where there is none.
     pub group: Option<GroupUsage>,
     /// The device that the case may swap to: what was read was swapped in; null: it has none.
-    #[serde(default)]
     pub swap: Option<DeviceUsage>,
     /// Whole machine: CPU time stolen by the hypervisor.
     pub steal_ns: Option<u64>,
-    /// What each role's threads were seen doing; null where they could not be looked at.
-    #[serde(default)]
+    /// Wait-state samples by role; null where they cannot be read.
     pub looks: Option<BTreeMap<String, Looks>>,
 }
 

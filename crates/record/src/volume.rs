@@ -93,8 +93,7 @@ pub struct VolumeRecord {
     pub commands: Vec<String>,
     /// What the kernel says is mounted; null for a raw device.
     pub filesystem: Option<Filesystem>,
-    /// What that device says of itself; null in records from before it was asked.
-    #[serde(default)]
+    /// What that device says of itself; null: it says nothing.
     pub drive: Option<Drive>,
 }
 

@@ -228,9 +228,9 @@ pub enum Work {
     /// Close the engine, let the program evict its files from the page cache, open it again.
     Evict,
     /// As `measure`, but its figures are not results.
-    Warmup(Drive),
+    Warmup(Mix),
     /// The roles work side by side in equal windows.
-    Measure(Drive),
+    Measure(Mix),
 }
 
 impl Work {
@@ -268,9 +268,9 @@ pub enum LoadOrder {
     Random,
 }
 
-/// Roles at work until an end.
+/// Roles at work side by side until an end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Drive {
+pub struct Mix {
     /// Who works.
     pub roles: Vec<Role>,
     /// When it ends.
@@ -437,15 +437,36 @@ pub enum Choice {
     Sequential,
 }
 
+impl Phase {
+    /// What its roles do, where it has any.
+    pub fn mix(&self) -> Option<&Mix> {
+        match &self.work {
+            Work::Warmup(mix) | Work::Measure(mix) => Some(mix),
+            _ => None,
+        }
+    }
+}
+
+impl Mix {
+    /// Every operation of every role.
+    pub fn entries(&self) -> impl Iterator<Item = &MixEntry> {
+        self.roles.iter().flat_map(|role| &role.mix)
+    }
+
+    /// Some operation writes.
+    pub fn writes(&self) -> bool {
+        self.entries().any(|entry| entry.op.writes())
+    }
+}
+
 /// Some phase deletes: a key that is not there is then an answer.
 pub fn deletes(phases: &[Phase]) -> bool {
-    let mut roles = drives(phases).flat_map(|drive| &drive.roles);
-    roles.any(|role| role.mix.iter().any(|entry| entry.op == Op::Delete))
+    phases.iter().filter_map(Phase::mix).flat_map(Mix::entries).any(|entry| entry.op == Op::Delete)
 }
 
 /// The most operations that one thread keeps in flight; 1 where none does.
 pub fn depth(phases: &[Phase]) -> u32 {
-    let roles = drives(phases).flat_map(|drive| &drive.roles);
+    let roles = phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles);
     roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 
@@ -456,8 +477,8 @@ pub fn depth(phases: &[Phase]) -> u32 {
 /// many inserts as the operations' count and the mix say, and none where only time ends a run. Here
 /// it is one number for all phases of a case, so that a warm-up warms what is measured.
 pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
-    let expected = drives(phases).filter_map(|drive| {
-        let (operations, role) = (drive.ends.operations?, drive.roles.first()?);
+    let expected = phases.iter().filter_map(Phase::mix).filter_map(|mix| {
+        let (operations, role) = (mix.ends.operations?, mix.roles.first()?);
         let weight = |inserts: bool| {
             let counted = role.mix.iter().filter(|entry| !inserts || entry.op == Op::Insert);
             counted.map(|entry| entry.weight).sum::<f64>()
@@ -467,11 +488,9 @@ pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
     records + expected.sum::<u64>() + 1
 }
 
-fn drives(phases: &[Phase]) -> impl Iterator<Item = &Drive> {
-    phases.iter().filter_map(|phase| match &phase.work {
-        Work::Warmup(drive) | Work::Measure(drive) => Some(drive),
-        _ => None,
-    })
+/// Whether an operation writes nothing, by its name.
+pub fn reads(op: &str) -> bool {
+    matches!(op, "get" | "scan" | "multiget")
 }
 
 /// A note the suite gives along: shown with the results, never interpreted.

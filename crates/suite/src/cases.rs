@@ -4,7 +4,6 @@ use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare};
-use super::key::{Comparable, alike};
 use super::parse::Suite;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
@@ -260,29 +259,15 @@ impl<'a> Cases<'a> {
         let sized = &self.sets[setup.data];
         let label = &setup.engine.label.0;
         let (data, run) = (&sized.data, &self.suite.typed.run);
-        let phases = phases_on_record[loaded.map_or(0, |loaded| loaded.phases)..].to_vec();
+        let (before, phases) = phases_on_record.split_at(loaded.map_or(0, |loaded| loaded.phases));
+        let phases = phases.to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
         let id = self.id(&point, threads);
         let volume = self.volume(&point);
-        let comparable = Comparable {
-            engine: &setup.engine.name.0,
-            label,
-            options: &setup.options,
-            data,
-            ram_limit_bytes: setup.limit.bytes,
-            tier: setup.limit.tier.as_ref().map(alike),
-            volume: volume.as_ref().map(alike),
-            value_bytes_mean: sized.value_bytes_mean(),
-            // A load that others work on is the same whether they share it or copy it.
-            shared: self.suite.typed.sharing() == Sharing::Shared || point.copied > 0,
-            copy: loaded.and_then(|loaded| loaded.copy),
-            threads,
-            phases: phases_on_record,
-        };
         let made_by = loaded.map_or(id.as_str(), |loaded| loaded.by).to_owned();
         let copy = loaded.and_then(|loaded| loaded.copy);
         let mut case = Case {
-            key: comparable.key(),
+            key: String::new(),
             engine: setup.engine.name.0.clone(),
             label: label.clone(),
             library: setup.library.cloned(),
@@ -307,6 +292,9 @@ impl<'a> Cases<'a> {
             Some(At { value, .. }) => value.0,
             None => default_budget(&case, setup.description),
         };
+        // A load that others work on is the same whether they share it or copy it.
+        let shared = self.suite.typed.sharing() == Sharing::Shared || point.copied > 0;
+        case.key = kvdyno_record::work::Work::new(&case, before).key(shared);
         self.made.push(case);
         self.listed += 1;
         id

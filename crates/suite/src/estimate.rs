@@ -5,7 +5,7 @@ use kvdyno_record::engine::Description;
 use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
 use kvdyno_record::units;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
-use kvdyno_record::workload::{Drive, Load, LoadOrder, Phase, Role, Work};
+use kvdyno_record::workload::{Load, LoadOrder, Mix, Phase, Role, Work};
 use std::collections::BTreeMap;
 
 /// Records loaded in a second, at most.
@@ -190,7 +190,7 @@ fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
     (records / LOAD_RECORDS_PER_S).max(records * record_bytes(case) / bytes_per_s)
 }
 
-fn drive_s(drive: &Drive) -> f64 {
+fn drive_s(drive: &Mix) -> f64 {
     let by_time = drive.ends.duration_ns.map(|ns| ns as f64 / 1e9);
     let by_count = drive.ends.operations.into_iter().flat_map(|count| {
         drive.roles.iter().map(move |role| {

@@ -1,6 +1,6 @@
 //! How many records inserts may add: the most there can be, and what is to be expected.
 
-use kvdyno_record::workload::{Drive, Op, Phase, Role, Work};
+use kvdyno_record::workload::{Mix, Op, Phase, Role, Work};
 
 /// No engine inserts faster, with one thread.
 const MOST_PER_THREAD_S: f64 = 1e6;
@@ -12,7 +12,7 @@ pub(super) const WRITES_PER_THREAD_S: f64 = 10_000.0;
 /// The most records that inserts can add. Engines are told, so that their maps are large enough;
 /// it costs address space, not memory or disk.
 pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
-    let most = |drive: &Drive, role: &Role, share: f64| {
+    let most = |drive: &Mix, role: &Role, share: f64| {
         if share == 0.0 {
             return 0.0;
         }
@@ -41,7 +41,7 @@ pub(super) fn writes_expected(phases: &[Phase]) -> u64 {
     sum(phases, records, expected)
 }
 
-fn expected(drive: &Drive, role: &Role, share: f64) -> f64 {
+fn expected(drive: &Mix, role: &Role, share: f64) -> f64 {
     let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
     // A role that mostly reads comes to fewer writes.
     let per_s = role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s);
@@ -50,7 +50,7 @@ fn expected(drive: &Drive, role: &Role, share: f64) -> f64 {
     share * ends.fold(f64::INFINITY, f64::min)
 }
 
-fn by_time(drive: &Drive, per_s: f64) -> Option<f64> {
+fn by_time(drive: &Mix, per_s: f64) -> Option<f64> {
     drive.ends.duration_ns.map(|ns| ns as f64 / 1e9 * per_s)
 }
 
@@ -62,9 +62,9 @@ fn is_insert(op: &Op) -> f64 {
 fn sum(
     phases: &[Phase],
     each: impl Fn(&Op) -> f64,
-    count: impl Fn(&Drive, &Role, f64) -> f64,
+    count: impl Fn(&Mix, &Role, f64) -> f64,
 ) -> u64 {
-    let of_role = |drive: &Drive, role: &Role| {
+    let of_role = |drive: &Mix, role: &Role| {
         let weights: f64 = role.mix.iter().map(|entry| entry.weight).sum();
         let sum: f64 = role.mix.iter().map(|entry| entry.weight * each(&entry.op)).sum();
         count(drive, role, sum / weights)

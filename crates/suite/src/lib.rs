@@ -20,7 +20,6 @@ mod estimate;
 mod expand;
 mod growth;
 mod jobs;
-mod key;
 mod length;
 mod mistake;
 mod options;

@@ -7,7 +7,7 @@ use crate::keys::KeyWriter;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::rng::Rng;
-use crate::source::{LoadRange, Mix, Source, Supply, ThreadSpec};
+use crate::source::{LoadRange, MixSource, Source, Supply};
 use crate::team::{self, Done, RoleSpec, Task};
 use crate::usage;
 use crate::values::Values;
@@ -15,7 +15,7 @@ use crate::verify;
 use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::protocol::{Event, Job};
-use kvdyno_record::workload::{self, Drive, Load, Op, Phase, Role, Work};
+use kvdyno_record::workload::{self, Load, Mix, Op, Phase, Role, Work};
 use std::time::Duration;
 
 /// A job at work.
@@ -184,14 +184,13 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         Ok(found)
     }
 
-    fn drive(&mut self, index: u32, phase: &Phase, drive: &Drive) -> Result<Found> {
-        let grows =
-            drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op == Op::Insert));
+    fn drive(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Found> {
+        let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
             let source = |thread| {
-                let post = ThreadSpec { thread, grows };
-                Source::Mix(Mix::new(role, post, &self.supply, rng(0, thread), self.population))
+                let rng = rng(0, thread);
+                Source::Mix(MixSource::new(role, thread, grows, &self.supply, rng, self.population))
             };
             RoleSpec {
                 name: role.name.clone(),
@@ -202,11 +201,11 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
                 seeds: (0..role.threads).map(|thread| rng(1, thread)).collect(),
             }
         };
-        let specs = drive.roles.iter().enumerate().map(spec).collect();
+        let specs = mix.roles.iter().enumerate().map(spec).collect();
         let task = Task {
-            duration_ns: drive.ends.duration_ns,
-            operations: drive.ends.operations,
-            total: drive.ends.operations.filter(|_| drive.ends.duration_ns.is_none()),
+            duration_ns: mix.ends.duration_ns,
+            operations: mix.ends.operations,
+            total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
             ..self.task(index, phase, specs)
         };
         let engine = opened(self.engine.as_ref())?;

@@ -10,7 +10,7 @@ use crate::histogram::Histogram;
 use crate::keys::KeyWriter;
 use crate::population::Population;
 use crate::rng::Rng;
-use crate::source::{self, Mix, Source, Supply};
+use crate::source::{MixSource, Source, Supply};
 use crate::tally::Packet;
 use crate::team::{Shared, Task, ThreadResult, ThreadSpec, work};
 use crate::values::Values;
@@ -307,6 +307,5 @@ fn gets(population: &Population) -> Source<'_> {
         rate: None,
         depth: None,
     };
-    let spec = source::ThreadSpec { thread: 0, grows: false };
-    Source::Mix(Mix::new(&role, spec, &supply(), Rng::new(&[1]), population))
+    Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))
 }

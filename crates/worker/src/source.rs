@@ -28,7 +28,7 @@ pub(crate) struct Supply {
 /// One thread's operations.
 #[derive(Debug)]
 pub(crate) enum Source<'p> {
-    Mix(Mix<'p>),
+    Mix(MixSource<'p>),
     Load(LoadRange),
 }
 
@@ -81,7 +81,7 @@ impl Source<'_> {
 
 /// Operations drawn from a role's mix.
 #[derive(Debug)]
-pub(crate) struct Mix<'p> {
+pub(crate) struct MixSource<'p> {
     supply: Supply,
     rng: Rng,
     entries: Vec<Entry>,
@@ -101,17 +101,12 @@ struct Entry {
     chooser: Chooser,
 }
 
-/// What a mix is made for: which thread, and whether anybody in its phase inserts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ThreadSpec {
-    pub(crate) thread: u32,
-    pub(crate) grows: bool,
-}
-
-impl<'p> Mix<'p> {
+impl<'p> MixSource<'p> {
+    /// For the thread of this number; `grows`: somebody in its phase inserts.
     pub(crate) fn new(
         role: &Role,
-        post: ThreadSpec,
+        thread: u32,
+        grows: bool,
         supply: &Supply,
         mut rng: Rng,
         population: &'p Population,
@@ -128,7 +123,7 @@ impl<'p> Mix<'p> {
                     &entry.keys,
                     &supply.keyspace,
                     records,
-                    (post.thread, role.threads),
+                    (thread, role.threads),
                 );
                 Entry { until, op: entry.op.clone(), chooser }
             })
@@ -140,7 +135,7 @@ impl<'p> Mix<'p> {
             entries,
             population,
             records,
-            grows: post.grows,
+            grows: grows,
             inserter: inserts.then(|| Inserter::new(population)),
             version: 0,
         }
@@ -383,8 +378,7 @@ mod tests {
             depth: None,
         };
         let population = Population::new(100);
-        let post = ThreadSpec { thread: 0, grows: true };
-        let mut source = Source::Mix(Mix::new(&role, post, &supply(), Rng::new(&[5]), &population));
+        let mut source = Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
         let (mut block, mut seen, mut inserted) = (Block::default(), [0u32; 3], 0);
         for _ in 0..1_000 {
             let visible = population.visible();

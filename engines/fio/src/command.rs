@@ -2,14 +2,14 @@
 
 use kvdyno_engine::{Durability, Error, Place, Result};
 use kvdyno_record::protocol::Job;
-use kvdyno_record::workload::{Choice, Drive, MixEntry, Op, Role};
+use kvdyno_record::workload::{Choice, Mix, MixEntry, Op, Role};
 use std::path::{Path, PathBuf};
 
 /// The file that engine `drive` makes in its directory.
 const FILE: &str = "drive";
 
 /// fio's arguments for a phase of one role, which reads and writes whole blocks.
-pub(crate) fn arguments(job: &Job, drive: &Drive, seed: u64) -> Result<Vec<String>> {
+pub(crate) fn arguments(job: &Job, drive: &Mix, seed: u64) -> Result<Vec<String>> {
     let [role] = drive.roles.as_slice() else {
         return Err(Error::invalid("fio runs phases of one role"));
     };

@@ -8,7 +8,7 @@ use kvdyno_record::fio::{self, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{Drive, Phase, Work};
+use kvdyno_record::workload::{Mix, Phase, Work};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -148,7 +148,7 @@ impl<'j> Case<'j> {
                 return Err(Error::invalid(format!("fio has no {} phase", work.kind())));
             }
         };
-        let role = |drive: &Drive| drive.roles.first().cloned();
+        let role = |drive: &Mix| drive.roles.first().cloned();
         let role = match &phase.work {
             Work::Warmup(drive) | Work::Measure(drive) => role(drive),
             _ => None,
@@ -181,7 +181,7 @@ impl<'j> Case<'j> {
         Ok(Found { wall_ns: begun.elapsed().as_nanos() as u64, stopped, job: None })
     }
 
-    fn drive(&mut self, index: u32, phase: &Phase, drive: &Drive) -> Result<Found> {
+    fn drive(&mut self, index: u32, phase: &Phase, drive: &Mix) -> Result<Found> {
         let seed = self.job.data.seed ^ (u64::from(self.job.trial) << 32) ^ u64::from(index);
         let arguments = arguments(self.job, drive, seed)?;
         let (start, begun) = (self.begun.elapsed(), Instant::now());
@@ -227,13 +227,7 @@ impl<'j> Case<'j> {
         Ok(stopped)
     }
 
-    fn file(
-        &mut self,
-        phase: &Phase,
-        drive: &Drive,
-        job: &fio::Job,
-        start: Duration,
-    ) -> Result<()> {
+    fn file(&mut self, phase: &Phase, drive: &Mix, job: &fio::Job, start: Duration) -> Result<()> {
         let Some(role) = drive.roles.first() else { return Ok(()) };
         let slice = job.slice(&phase.name, &role.name);
         let mut line = serde_json::to_vec(&slice).map_err(io::Error::from)?;

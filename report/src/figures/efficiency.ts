@@ -13,10 +13,12 @@ import { atThreads, threadsControl } from "./choices";
 export const efficiency: Figure = { name: "efficiency", draw };
 
 export const LIMITS: Record<Limit, string> = {
-  drive: "drive", cpu: "CPU", lock: "lock", turns: "CPU+drive", rate: "rate",
+  cpu_user: "CPU user", cpu_system: "CPU sys", no_cpu: "CPU wait", flushes: "flushes", syncs: "syncs", reads: "reads",
+  writes: "writes", drive_full: "drive full", device: "device", stalls: "stalls", lock: "lock", schedule: "schedule",
+  server: "server", turns: "mixed",
 };
 
-/** `drive`; `CPU, cached`: memory is what was measured; empty: not known. */
+/** `reads`; `CPU user, cached`: memory is what was measured; empty: not known. */
 export function limitWord(standing: Efficiency): string {
   const words = [standing.limit ? LIMITS[standing.limit] : "", standing.cached ? "cached" : ""];
   return words.filter((word) => word !== "").join(", ");
@@ -35,7 +37,7 @@ function draw(view: View): Drawing | null {
   return {
     title: "How far from the drive",
     note: "Device IOPS over those of the bare drive with as many requests in flight (raw-device baseline), and over the peak IOPS of this run; neither way is better: it says how full the drive is. "
-      + "Behind it, what limits: the drive, which gives no more; the CPU; lock: both are idle; CPU+drive: mixed; cached: memory was measured. "
+      + "Behind it, what limits: what took half or more of the threads' time; cached: memory was measured. "
       + `I/Os an operation: pale are writes. ${alone(cases)}${why(cases)}${trialsNote(view)}.`,
     controls: [threads],
     chart: (width, theme) => barChart(list, width, theme),

@@ -10,6 +10,7 @@ import { axis, axisLabel, cut, FONT, panels, tip, title, tooltip } from "../layo
 import { metricOf, unique, type Case, type Engine } from "../model";
 import type { View } from "../view";
 import { atThreads, threadsControl } from "./choices";
+import { LIMITS } from "./efficiency";
 
 export const time: Figure = { name: "time", draw };
 
@@ -70,7 +71,7 @@ function draw(view: View): Drawing | null {
       head: ["engine", "of", "most", "threads", ...PARTS.map((part) => part.short), "samples", "in words", "not known"],
       words: 3,
       rows: all.map(({ one, told, values }) => [
-        one.engine.name, roleOf(told), told.cause?.replaceAll("_", " ") ?? NONE, ownThreads(told.threads, one.threads),
+        one.engine.name, roleOf(told), told.cause ? LIMITS[told.cause] : NONE, ownThreads(told.threads, one.threads),
         ...values.map((value, at) => (known(told, PARTS[at]!) ? inUnit(value, "%") : NONE)),
         String(told.looks), told.sentence ?? NONE, told.unknown.join("; "),
       ]),
@@ -78,7 +79,7 @@ function draw(view: View): Drawing | null {
   };
 }
 
-const roleOf = (told: Explained): string => (told.load ? "load" : told.role ?? "all roles");
+const roleOf = (told: Explained): string => told.role ?? "load";
 
 const sentence = ({ one, told }: Row): string[] => (told.sentence ? [`${one.engine.name}: ${told.sentence}.`] : []);
 

@@ -1,7 +1,7 @@
 //! How far engines are from the drive, in words.
 
 use crate::catalogue as c;
-use crate::efficiency::{ABOVE_PERCENT, Against, Efficiency, Limit};
+use crate::efficiency::{ABOVE_PERCENT, Against, Efficiency};
 use crate::group::RunRow;
 use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;
@@ -54,14 +54,7 @@ fn reached(name: &str, run: &RunRow, standing: &Efficiency, ceiling: &Against) -
         n if n < MIN_TRIALS => format!(" ({n} trials: too few to be sure)"),
         _ => format!(" ({low:.0} to {high:.0} %)"),
     };
-    let limit = match standing.limit {
-        Some(Limit::Drive) => ", limited by the drive",
-        Some(Limit::Cpu) => ", limited by the CPU",
-        Some(Limit::Lock) => ", limited by neither CPU nor drive: its threads wait for each other",
-        Some(Limit::Turns) => ", neither CPU nor drive full",
-        Some(Limit::Rate) => ", at its target rate",
-        None => "",
-    };
+    let limit = standing.limit.map_or_else(String::new, |cause| format!(", {}", cause.clause()));
     let cached = if standing.cached { " (served from memory)" } else { "" };
     Some(format!("{name} reaches {value:.0} %{sure}{limit}{cached}"))
 }

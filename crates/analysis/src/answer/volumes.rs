@@ -2,9 +2,9 @@
 
 use super::clause::{self, Standing};
 use super::words::{self, Words};
-use super::{Answer, alike, apart, metric, title};
+use super::{Answer, apart, metric, title};
 use crate::catalogue as c;
-use crate::group::Group;
+use crate::group::{Group, together};
 use crate::metric::Metric;
 use crate::summary::Summary;
 
@@ -18,13 +18,13 @@ pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
     let of = |group: &Group| format!("{}{}", title(summary, group), apart(summary, group, false));
     // A load may be a case of its own on one volume, and the beginning of one on another.
     let with_loads = on_volumes().filter(|group| group.load.is_some());
-    let loads = sets(with_loads, |a, b| a.load_on_volumes == b.load_on_volumes);
+    let loads = together(with_loads, |a, b| a.load_on_volumes == b.load_on_volumes);
     let loads = loads.into_iter().filter_map(|groups| {
         let workload = format!("load, {} by volume", of(groups[0]));
         Some(Answer { workload, sentence: load(summary, groups)? })
     });
     let mut runs = Vec::new();
-    for groups in sets(on_volumes(), |a, b| a.label == b.label && alike(a, b)) {
+    for groups in together(on_volumes(), |a, b| a.answer_on_volumes == b.answer_on_volumes) {
         let of = of(groups[0]);
         for at in 0..groups[0].runs.len() {
             if let Some((phase, sentence)) = run(summary, &groups, at) {
@@ -35,30 +35,10 @@ pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
     (loads.collect(), runs)
 }
 
-/// Those that are the same together, in the order of the first of each.
-fn sets<'s>(
-    groups: impl Iterator<Item = &'s Group>,
-    same: impl Fn(&Group, &Group) -> bool,
-) -> Vec<Vec<&'s Group>> {
-    let mut sets: Vec<Vec<&Group>> = Vec::new();
-    for group in groups {
-        match sets.iter_mut().find(|set| same(set[0], group)) {
-            Some(set) => set.push(group),
-            None => sets.push(vec![group]),
-        }
-    }
-    sets
-}
-
 /// Each volume once, where there are several.
 fn each_volume<'s>(groups: impl Iterator<Item = &'s Group>) -> Option<Vec<&'s Group>> {
-    let mut once: Vec<&Group> = Vec::new();
-    for group in groups {
-        if once.iter().all(|known| known.volume != group.volume) {
-            once.push(group);
-        }
-    }
-    (once.len() > 1).then_some(once)
+    let once = together(groups, |a, b| a.volume == b.volume);
+    (once.len() > 1).then(|| once.into_iter().map(|same| same[0]).collect())
 }
 
 fn load(summary: &Summary, groups: Vec<&Group>) -> Option<String> {
@@ -73,7 +53,7 @@ fn load(summary: &Summary, groups: Vec<&Group>) -> Option<String> {
 /// At the most threads that the most volumes have figures for; roles that were given a rate left
 /// out, for that is what they got.
 fn run(summary: &Summary, groups: &[&Group], at: usize) -> Option<(String, String)> {
-    let sets = sets(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
+    let sets = together(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
     let figures =
         |set: &[&Group]| set.iter().filter(|group| super::rate(group, at, 0).is_some()).count();
     let set = sets.into_iter().max_by_key(|set| (figures(set), set[0].threads))?;

@@ -42,7 +42,7 @@ pub(super) fn threads(roles: &[RoleRow]) -> String {
 }
 
 /// `1, 2 and 4`.
-pub(super) fn list(items: &[String]) -> String {
+pub(crate) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

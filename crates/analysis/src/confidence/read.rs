@@ -75,13 +75,9 @@ fn headlines<'g>(subjects: &'g [&'g Group]) -> impl Iterator<Item = Headline<'g>
 
 /// Of one engine with the same data and means, at the largest number of threads.
 fn has_most_threads(group: &Group, groups: &[&Group]) -> bool {
-    let of = |group: &Group| {
-        let data = (group.records, group.key_bytes, group.value_bytes_mean);
-        let means = (group.ram(), group.volume.clone(), group.durability);
-        (group.label.clone(), data, means)
-    };
-    let more = |other: &&&Group| !other.runs.is_empty() && other.threads > group.threads;
-    !groups.iter().filter(more).any(|other| of(other) == of(group))
+    let more = |other: &&Group| !other.runs.is_empty() && other.threads > group.threads;
+    let of = |group: &Group| (group.label.clone(), group.answer_peers.clone());
+    !groups.iter().copied().filter(more).any(|other| of(other) == of(group))
 }
 
 fn few_trials(subjects: &[&Group]) -> Option<(f64, String)> {

@@ -30,8 +30,10 @@ fn the_documentation_has_the_rule_that_the_code_follows() {
         assert_eq!([row[0], row[2], row[3]], of_code.each_ref().map(String::as_str));
     }
     for level in [Level::Low, Level::Medium] {
-        let ids = FINDINGS.iter().filter(|(_, of)| *of == level);
-        let ids: Vec<String> = ids.map(|(id, _)| format!("`{}`", id.as_str())).collect();
+        let ids = FINDINGS
+            .iter()
+            .filter(|(id, of, ..)| *of == level && id.severity() != Severity::Invalid);
+        let ids: Vec<String> = ids.map(|(id, ..)| format!("`{}`", id.as_str())).collect();
         let invalid = if level == Level::Low { "every invalid one, " } else { "" };
         let row = format!("| {} | {invalid}{} |", level.word(), ids.join(", "));
         assert!(text.contains(&row), "docs/method.md lacks:\n{row}");
@@ -40,7 +42,7 @@ fn the_documentation_has_the_rule_that_the_code_follows() {
 
 #[test]
 fn a_graded_finding_is_not_counted_twice() {
-    for (id, _) in FINDINGS {
+    for (id, ..) in FINDINGS {
         assert!(GRADES.iter().all(|grade| grade.id != id.as_str()), "{id:?}");
         assert_ne!(id.severity(), Severity::Info, "{id:?}: it would say that the figures hold");
     }

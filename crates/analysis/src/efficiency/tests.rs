@@ -1,10 +1,12 @@
 //! What an engine is held against, when there is nothing to hold it against, and what limits it.
 
-use super::{Efficiency, Limit, limit};
+use super::Efficiency;
 use crate::catalogue as c;
+use crate::explain::Cause;
+use crate::findings::Id;
 use crate::fixture::{Fixture, FixtureCase};
 use crate::group::RunRow;
-use crate::metric::{Definition, Metric};
+use crate::metric::Definition;
 use crate::summary::Summary;
 use kvdyno_record::host::Drive;
 use kvdyno_record::usage::{DeviceUsage, Snapshot};
@@ -60,7 +62,6 @@ fn an_engine_is_held_against_as_many_threads_that_wait() {
         let found = share(&summary, threads, &c::CEILING_SHARE).unwrap();
         assert!((found - 100.0 * ios / ceiling.ios_per_s).abs() < 1e-9, "{found}");
         assert!(!standing.reads_alone && !standing.cached);
-        assert_eq!(standing.limit, Some(Limit::Drive));
     }
 }
 
@@ -81,7 +82,7 @@ fn without_a_ceiling_there_is_no_share_and_no_reason_either() {
     let summary = Fixture::new().summary();
     assert_eq!(run(&summary, "LMDB", 1).metrics.get(&c::CEILING_SHARE), None);
     let standing = standing(&summary, 1);
-    assert_eq!((&standing.why_no_share, standing.limit), (&None, Some(Limit::Turns)));
+    assert_eq!((&standing.why_no_share, standing.limit), (&None, Some(Cause::Reads)));
 }
 
 /// Why there is no share, after a change.
@@ -167,37 +168,6 @@ fn writes_that_no_ceiling_covers_leave_the_reads_alone() {
     assert!((found - 100.0 * reads / ceiling.ios_per_s).abs() < 1e-9, "{found}");
 }
 
-/// What limits two reading threads and a writer, of these figures, on two CPUs.
-fn limited(cpu_percent: f64, busy_percent: f64, queue: f64) -> Limit {
-    limited_on(2, cpu_percent, busy_percent, queue).unwrap()
-}
-
-/// The same on so many CPUs.
-fn limited_on(cpus: u32, cpu_percent: f64, busy_percent: f64, queue: f64) -> Result<Limit, String> {
-    let summary = Fixture::new().summary();
-    let mut run = run(&summary, "LMDB", 2).clone();
-    for (definition, value) in
-        [(&c::CPU_PERCENT, cpu_percent), (&c::DEVICE_BUSY, busy_percent), (&c::DEVICE_QUEUE, queue)]
-    {
-        let at = run.metrics.0.iter().position(|metric| metric.name == definition.name).unwrap();
-        run.metrics.0[at] = Metric::new(definition, vec![Ok(value)]);
-    }
-    limit(&run, false, cpus)
-}
-
-#[test]
-fn cpu_time_of_background_threads_is_not_the_operations() {
-    // Three threads, at the drive for most of their time, and compaction on three CPUs and more.
-    let why = limited_on(8, 315.0, 85.0, 2.5).unwrap_err();
-    assert!(why.starts_with("it had more CPU time than its closed-loop threads"), "{why}");
-    // Three threads' worth of CPU time, and nobody at the drive: theirs, or compaction's.
-    let why = limited_on(8, 290.0, 1.0, 0.02).unwrap_err();
-    assert!(why.starts_with("the drive and CPUs were idle"), "{why}");
-    assert_eq!(limited_on(8, 100.0, 85.0, 2.3), Ok(Limit::Turns), "100 % need not be theirs");
-    assert_eq!(limited_on(3, 256.0, 1.0, 0.02), Ok(Limit::Cpu), "85 % of three CPUs");
-    assert_eq!(limited_on(8, 690.0, 1.0, 0.02), Ok(Limit::Cpu), "whoever's threads they are");
-}
-
 #[test]
 fn a_ceiling_that_made_no_io_is_none() {
     let mut fixture = Fixture::with_drive(2);
@@ -218,23 +188,46 @@ fn a_ceiling_that_made_no_io_is_none() {
     assert_eq!(all, "the raw-device baselines made no I/O: they were not the drive's");
 }
 
+/// One decision: the table of times, the table of limits, the answer and the findings say the same
+/// of a role.
 #[test]
-fn limits_are_told_apart_by_where_threads_spend_their_time() {
-    assert_eq!(limited(40.0, 99.0, 2.6), Limit::Drive, "three threads, and 2.6 at the drive");
-    assert_eq!(limited(175.0, 20.0, 0.3), Limit::Cpu, "of two CPUs");
-    assert_eq!(limited(60.0, 30.0, 0.4), Limit::Lock, "one thread at work, two wait");
-    assert_eq!(limited(100.0, 70.0, 1.0), Limit::Turns);
-    assert_eq!(limited(30.0, 25.0, 9.0), Limit::Lock, "bursts of writes, and idle in between");
-    assert_eq!(limited(20.0, 99.0, 64.0), Limit::Drive, "writes behind its back, too");
+fn table_sentence_and_finding_name_one_cause() {
+    let summary = Fixture::with_drive(4).summary();
+    let expected = [
+        ("LMDB", Cause::Reads, "limited by the latency of single reads"),
+        ("RocksDB", Cause::CpuUser, "limited by the CPU"),
+    ];
+    let answers = crate::answer::answers(&summary);
+    let found = |id: Id, case: &String| {
+        let of = summary.findings.iter().filter(|finding| finding.id == id);
+        of.filter(|finding| finding.cases.contains(case)).count()
+    };
+    for (label, cause, clause) in expected {
+        let group = summary.groups.iter().position(|g| g.label == label && g.threads == Some(1));
+        let group = group.unwrap();
+        let of_group = summary.explained.iter().filter(|one| one.group == group);
+        let readers = of_group.clone().find(|one| one.role.as_deref() == Some("readers")).unwrap();
+        assert_eq!((readers.cause, cause.clause()), (Some(cause), clause));
+        let standing = summary.groups[group].runs[0].efficiency.as_ref().unwrap();
+        assert_eq!((standing.limit, &standing.why_no_limit), (Some(cause), &None));
+        assert!(answers.iter().any(|answer| answer.sentence.contains(clause)), "{answers:?}");
+        let case = &summary.groups[group].trials[0].case;
+        let id = if cause.is_cpu() { Id::BoundByCpu } else { Id::BoundByLatency };
+        assert_eq!(found(id, case), 1, "{label}");
+        // Its writer waits for others: a lock is not a CPU, whoever asks.
+        assert_eq!(found(Id::BoundByLock, case), usize::from(label == "RocksDB"));
+    }
+}
+
+#[test]
+fn a_limit_that_is_not_known_says_why() {
     let mut fixture = Fixture::new();
     for case in &mut fixture.cases {
-        for phase in &mut case.record.phases {
-            phase.before.device = None;
-        }
+        case.record.phases.iter_mut().for_each(|phase| phase.after.looks = None);
     }
     let summary = fixture.summary();
     let standing = standing(&summary, 1);
     assert_eq!(standing.limit, None);
-    let why = standing.why_no_limit.as_deref();
-    assert_eq!(why, Some("no block device with counters under the place"));
+    let why = standing.why_no_limit.as_deref().unwrap();
+    assert!(why.starts_with("cannot read /proc/PID/task/TID/syscall"), "{why}");
 }

@@ -1,9 +1,8 @@
-//! What took most of a role's time, and how that is known: a cause, and a sentence that says it
-//! with its evidence. Where nothing took most, the sentence says what took turns; where most is
+//! What limits a role: what took most of its time, and how that is known: a cause, and a sentence
+//! that says it with its evidence. Tables, answers and findings have their words from here. Where nothing took most, the sentence says what took turns; where most is
 //! not known, there is none.
 
-use super::super::efficiency::DRIVE_FULL;
-use super::Basis;
+use super::super::efficiency::ABOVE_PERCENT;
 use super::facts::{DeviceSums, Facts, mean};
 use super::time::{Part, Time};
 use kvdyno_record::units::{byte_rate, bytes, duration};
@@ -15,6 +14,10 @@ const MAIN: f64 = 0.5;
 
 /// Less than a tenth is not worth a clause: it would change no figure by more.
 const WORTH_SAYING: f64 = 0.1;
+
+/// Shares in percent of the most I/Os that the bare drive gave at which it gives no more: its own
+/// trials lie as far apart on a shared machine. Past the end the share says nothing.
+const DRIVE_FULL: std::ops::RangeInclusive<f64> = 80.0..=ABOVE_PERCENT;
 
 /// A flush for every other write: below, writes share them (several writers, or a log that is
 /// synced now and then), and a flush is not the price of a write.
@@ -41,7 +44,7 @@ const FAULTS_EACH: f64 = 0.1;
 /// More than a quarter of a CPU in the engine's own threads.
 const BESIDE_CPUS: f64 = 0.25;
 
-/// What took most of the time.
+/// What limits a role: what took most of its threads' time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -95,13 +98,36 @@ impl Cause {
             Self::Turns => "mixed",
         }
     }
+
+    /// In an answer, behind how much of the drive an engine reaches.
+    pub fn clause(self) -> &'static str {
+        match self {
+            Self::CpuUser | Self::CpuSystem => "limited by the CPU",
+            Self::NoCpu => "limited by CPUs that others had",
+            Self::Flushes => "limited by the drive's flushes",
+            Self::Syncs => "limited by syncs to the drive",
+            Self::Reads => "limited by the latency of single reads",
+            Self::Writes => "limited by the latency of single writes",
+            Self::DriveFull => "limited by the drive",
+            Self::Device => "limited by the latency of the drive",
+            Self::Stalls => "limited by the engine's stalls",
+            Self::Lock => "limited by waits for other threads",
+            Self::Schedule => "at its target rate",
+            Self::Server => "limited by the server",
+            Self::Turns => "limited by nothing alone",
+        }
+    }
+
+    /// Computing, in whichever mode.
+    pub fn is_cpu(self) -> bool {
+        matches!(self, Self::CpuUser | Self::CpuSystem)
+    }
 }
 
 /// What is judged: the time of all trials together, and what went with it.
 pub(super) struct Case<'c> {
     pub(super) subject: &'c str,
     pub(super) threads: u32,
-    pub(super) basis: Basis,
     pub(super) time: &'c Time,
     pub(super) facts: &'c Facts,
     pub(super) of_drive_percent: Option<f64>,
@@ -141,14 +167,9 @@ pub(super) fn judge(case: &Case<'_>) -> Option<(Cause, String)> {
 }
 
 impl Case<'_> {
-    /// `71 %`, or `up to 71 %` of what is not known but for the most that it can be: waits for the
-    /// device where threads were not told apart, and stalls that the engine told of and did not
-    /// count.
+    /// `71 %`, or `up to 71 %` of stalls that the engine told of and did not count.
     fn percent(&self, parts: &[Part]) -> String {
-        let at_most = match parts {
-            [Part::Stall] => !self.facts.stalls_counted,
-            _ => *parts == Part::AT_DEVICE && self.basis == Basis::Process,
-        };
+        let at_most = *parts == [Part::Stall] && !self.facts.stalls_counted;
         let at_most = if at_most { "up to " } else { "" };
         format!("{at_most}{:.0} %", 100.0 * self.time.share(parts))
     }
@@ -172,9 +193,6 @@ impl Case<'_> {
                 ", in system calls: there were hardly any page faults".to_owned()
             };
         }
-        if self.basis == Basis::Process {
-            words += " (the engine's own threads included)";
-        }
         (cause, words)
     }
 
@@ -189,7 +207,7 @@ impl Case<'_> {
         if let Some(each) = flushes.filter(|_| !reading && self.may_be_flushes()) {
             return (Cause::Flushes, format!("{waited}: {}{}", self.flushes(each), self.seen()));
         }
-        let full = self.of_drive_percent.filter(|percent| *percent >= 100.0 * DRIVE_FULL);
+        let full = self.of_drive_percent.filter(|percent| DRIVE_FULL.contains(percent));
         if let Some(percent) = full {
             let words = format!("{waited}: it made {percent:.0} % of the most I/Os the drive gave");
             return (Cause::DriveFull, words);
@@ -216,7 +234,7 @@ impl Case<'_> {
         let each = device.bytes_each()?;
         let full = busy >= BUSY && depth >= DEPTH_MIN && each >= LARGE_BYTES;
         let per_s = (device.read_bytes + device.write_bytes) * 1e9 / self.facts.wall_ns;
-        (full && self.basis == Basis::Threads).then(|| {
+        full.then(|| {
             format!(
                 "it was busy for {:.0} %, with {} in requests of {}, {} in flight in the mean",
                 100.0 * busy,
@@ -227,7 +245,7 @@ impl Case<'_> {
         })
     }
 
-    /// Which kind most of the wait was for. Without looks, what the device was busy with says it.
+    /// Which kind most of the wait was for. Without samples, what the device was busy with says it.
     fn kind(&self, read: f64, write: f64, sync: f64) -> Cause {
         let told = read + write + sync;
         if told < self.time.ns(Part::Device) {
@@ -282,7 +300,7 @@ impl Case<'_> {
         format!(": it wrote {}, {} a request", byte_rate(per_s), duration(ns as u64))
     }
 
-    /// What the looks saw of the wait.
+    /// What the samples say of the wait.
     fn seen(&self) -> String {
         let device = Part::AT_DEVICE.map(|part| self.time.ns(part)).iter().sum::<f64>();
         let kinds = [
@@ -386,7 +404,6 @@ impl Case<'_> {
         let own = if server { 0.0 } else { self.time.ns(Part::User) + self.time.ns(Part::System) };
         let cpus = (self.facts.cpu_ns? - own) / self.facts.wall_ns.max(1.0);
         let alone = self.threads == self.facts.threads || server;
-        let alone = alone && self.basis == Basis::Threads;
         (alone && cpus >= BESIDE_CPUS).then_some(cpus)
     }
 }

@@ -10,25 +10,21 @@ mod facts;
 mod tests;
 mod time;
 
-use super::block_io::{PhaseIo, is_read};
+use super::block_io::PhaseIo;
 use super::catalogue as c;
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::metric::{Definition, Metrics, Reading, Why};
-use super::spent::Spent;
 use super::stalls;
 pub use cause::Cause;
 use facts::Facts;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
-use kvdyno_record::engine::{Counters, Value};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::usage::{Looks, Snapshot};
+use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
-use time::{OfProcess, OfThreads, Part, Time, blocked_looks, is_enough, looks_between};
-
-/// Engines' own counters of time that writers were held up, by the ends of their names.
-const STALL_MICROS: &str = "stall.micros";
+use time::{OfThreads, Part, Time, blocked_looks, is_enough, looks_between};
 
 /// Where the time of a load, or of a role in a measured phase, went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -39,32 +35,20 @@ pub struct Explained {
     pub phase: String,
     /// It is a load.
     pub load: bool,
-    /// The role; null: all of the phase's together.
+    /// The role; null: a load.
     pub role: Option<String>,
     /// Its threads.
     pub threads: u32,
-    /// Whose CPU time it is.
-    pub basis: Basis,
-    /// Looks at blocked threads that the parts of their waiting rest on.
+    /// Wait-state samples of blocked threads that the parts of their waiting rest on.
     pub looks: u64,
     /// The parts in percent, which add up to 100.
     pub metrics: Metrics,
-    /// What took most of it; null: not told, or nothing did.
+    /// What limits it; null: most of its time is not told.
     pub cause: Option<Cause>,
     /// That in a sentence, with what shows it.
     pub sentence: Option<String>,
     /// What is not known, each in words.
     pub unknown: Vec<String>,
-}
-
-/// Whose CPU time was counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Basis {
-    /// That of the role's own threads.
-    Threads,
-    /// The process's, with the engine's own threads.
-    Process,
 }
 
 /// A phase, and what goes with it.
@@ -119,8 +103,7 @@ pub(super) fn read(
 
 /// The process whose CPU time is counted is not the one that has the roles' threads.
 fn is_server(case: &CaseEvidence) -> bool {
-    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
-    worker.is_some_and(|worker| worker.description.engine.capabilities.external_processes)
+    case.capabilities().is_some_and(|able| able.external_processes)
 }
 
 /// Loads and measured phases of engines and of the harness.
@@ -160,12 +143,12 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
     let events = case.stalls()?;
     let told = stalls::within(&events, window);
     let lasted: u64 = told.iter().filter_map(|s| s.end_ns?.checked_sub(s.start_ns)).sum();
-    let counted = stall_micros(&counters.before, &counters.after);
+    let counted = stalls::counted_ns(&counters.before, &counters.after);
     // Counted is what writers waited, all together (RocksDB counts a group of them as the one that
     // leads it, so this may be too little); told is when they may have.
     let threads = writers(record).max(1);
     let stalled_ns = match counted {
-        Some(micros) => micros as f64 * 1e3 / f64::from(threads),
+        Some((_, ns)) => ns as f64 / f64::from(threads),
         None => lasted as f64,
     };
     Ok(Ok(Trial { phase: record, stalled_ns, counted: counted.is_some() }))
@@ -176,38 +159,21 @@ fn writers(phase: &PhaseRecord) -> u32 {
 }
 
 fn writes(role: &RoleResult) -> bool {
-    role.ops.keys().any(|op| !is_read(op))
+    role.ops.keys().any(|op| !reads(op))
 }
 
-fn stall_micros(before: &Counters, after: &Counters) -> Option<u64> {
-    let integer = |value: &Value| match value {
-        Value::Integer(number) => Some(*number),
-        _ => None,
-    };
-    let (name, after) = after.iter().find(|(name, _)| name.ends_with(STALL_MICROS))?;
-    integer(after)?.checked_sub(before.get(name).and_then(integer).unwrap_or(0))
-}
-
-/// Role by role where their threads were told apart; else all together.
 fn of_place(
     place: &Place<'_>,
     trials: &[Result<Trial<'_>, Why>],
     phases: &[&PhaseRecord],
     facts: &Facts,
 ) -> Vec<Explained> {
-    let told_apart = trials.iter().flatten().all(|trial| {
-        !trial.phase.roles.is_empty() && trial.phase.roles.iter().all(|role| role.usage.is_some())
-    });
-    if !told_apart {
-        let times = of_trials(trials, of_process);
-        return vec![explained(place, None, Basis::Process, &times, facts)];
-    }
     let one = |&(role, threads): &(&str, u32)| {
         let pooled = trials.iter().flatten().filter_map(|trial| looks(trial.phase, role));
         let pooled = pooled.reduce(|a, b| time::looks_together(&a, &b));
         let times = of_trials(trials, |trial| of_role(trial, role, pooled));
         let facts = facts.of_role(phases, role);
-        explained(place, Some((role, threads)), Basis::Threads, &times, &facts)
+        explained(place, (role, threads), &times, &facts)
     };
     place.roles.iter().map(one).collect()
 }
@@ -219,13 +185,13 @@ fn of_trials(
     trials.iter().map(|trial| trial.as_ref().map_err(Why::clone).and_then(&read)).collect()
 }
 
-/// What a role's threads were seen doing in a phase; none where nobody could look.
+/// A role's wait-state samples of a phase; none where they cannot be read.
 fn looks(phase: &PhaseRecord, role: &str) -> Option<Looks> {
     let of = |snapshot: &Snapshot| snapshot.looks.as_ref()?.get(role).copied();
     of(&phase.after).map(|after| looks_between(of(&phase.before).as_ref(), &after))
 }
 
-/// A role's time in one trial. Where it was looked at too seldom, all trials' looks together say
+/// A role's time in one trial. Where its samples are too few, those of all trials together say
 /// what it waited for.
 fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time, Why> {
     let found = trial.phase.roles.iter().find(|role| role.role == name);
@@ -243,38 +209,13 @@ fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time,
     Ok(time)
 }
 
-fn of_process(trial: &Trial<'_>) -> Result<Time, Why> {
-    let (phase, spent) = (trial.phase, Spent::of(trial.phase));
-    let wall_ns = phase.wall_ns as f64;
-    let threads = f64::from(phase.roles.iter().map(|role| role.threads).sum::<u32>());
-    let time_of = |role: &RoleResult| {
-        // A load's window ends before the sync that is part of it.
-        let window_ns = if phase.kind == "load" { phase.wall_ns } else { role.window_ns };
-        f64::from(role.threads) * window_ns as f64
-    };
-    let device =
-        |busy_ns: f64, queue_ns: f64| queue_ns.min(threads * wall_ns).min(threads * busy_ns);
-    let busy = spent.device(|device| device.busy_ns);
-    let queue = spent.device(|device| device.queue_ns);
-    let open = phase.roles.iter().filter(|role| role.offered_per_s.is_some());
-    Time::of_process(&OfProcess {
-        time_ns: phase.roles.iter().map(time_of).sum(),
-        user_ns: spent.process(|usage| usage.user_ns)?,
-        system_ns: spent.process(|usage| usage.system_ns)?,
-        outside_ns: open.fold(0.0, |sum, role| sum + (time_of(role) - service_ns(role)).max(0.0)),
-        stalled_ns: trial.stalled_ns * f64::from(writers(phase)),
-        at_device_ns: busy.ok().zip(queue.ok()).map(|(busy, queue)| device(busy, queue)),
-    })
-}
-
 fn service_ns(role: &RoleResult) -> f64 {
     role.ops.values().map(|op| op.service_ns as f64).sum()
 }
 
 fn explained(
     place: &Place<'_>,
-    role: Option<(&str, u32)>,
-    basis: Basis,
+    (role, threads): (&str, u32),
     times: &[Result<Time, Why>],
     facts: &Facts,
 ) -> Explained {
@@ -293,16 +234,10 @@ fn explained(
     for time in times.iter().flatten() {
         all.add(time);
     }
-    let threads = role.map_or(place.roles.iter().map(|(_, threads)| threads).sum(), |role| role.1);
-    let subject = match (place.load, role) {
-        (true, _) => "the load".to_owned(),
-        (false, Some((role, _))) => role.to_owned(),
-        (false, None) => "all roles together".to_owned(),
-    };
+    let subject = if place.load { "the load" } else { role };
     let told = cause::judge(&cause::Case {
-        subject: &subject,
+        subject,
         threads,
-        basis,
         time: &all,
         facts,
         of_drive_percent: place.of_drive_percent,
@@ -317,9 +252,8 @@ fn explained(
         group: place.at,
         phase: place.phase.to_owned(),
         load: place.load,
-        role: role.map(|(role, _)| role.to_owned()),
+        role: (!place.load).then(|| role.to_owned()),
         threads,
-        basis,
         looks: all.looks,
         metrics,
         cause: told.as_ref().map(|(cause, _)| *cause),

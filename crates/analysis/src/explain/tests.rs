@@ -6,13 +6,10 @@ use super::super::fixture::{Fixture, SECOND};
 use super::cause::{Case, judge};
 use super::facts::DeviceSums;
 use super::time::Part::{
-    Device, Idle, Lock, Network, Other, Read, RunQueue, Stall, Sync, System, User, Write,
+    Idle, Lock, Network, Other, Read, RunQueue, Stall, Sync, System, User, Write,
 };
 use super::*;
-use crate::summary::Summary;
-use kvdyno_record::files::RunFolder;
 use kvdyno_record::usage::ThreadsUsage;
-use std::path::Path;
 
 const S: f64 = SECOND as f64;
 
@@ -35,7 +32,7 @@ fn tenths(time: &Time, part: Part) -> u64 {
 #[track_caller]
 fn whole(time: &Time) {
     assert!((time.total_ns() - 10.0 * S).abs() < 1.0, "{time:?}");
-    assert!(Part::ALL.iter().all(|part| time.ns(*part) >= 0.0), "{time:?}");
+    assert!(time.parts.iter().all(|ns| *ns >= 0.0), "{time:?}");
 }
 
 #[test]
@@ -52,8 +49,11 @@ fn blocked_time_is_divided_as_the_looks_fell() {
 #[test]
 fn what_nobody_looked_at_is_other_and_said() {
     for (looks, why) in [
-        (None, "what its threads were blocked by was not looked at"),
-        (Some(Looks { running: 90, read: 19, ..Looks::default() }), "19 looks at blocked threads"),
+        (None, "cannot read /proc/PID/task/TID/syscall"),
+        (
+            Some(Looks { running: 90, read: 19, ..Looks::default() }),
+            "19 wait-state samples of blocked threads",
+        ),
     ] {
         let of = OfThreads { usage: usage(1, 1, 0), looks, ..OfThreads::default() };
         let time = Time::of_threads(&of);
@@ -130,46 +130,6 @@ fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
     assert_eq!([Idle, Read, Other].map(|part| tenths(&time, part)), [40, 20, 20]);
 }
 
-#[test]
-fn of_the_process_alone_the_order_is_cpu_idle_stall_device() {
-    let of = OfProcess {
-        time_ns: 10.0 * S,
-        user_ns: S,
-        system_ns: S,
-        stalled_ns: 3.0 * S,
-        at_device_ns: Some(9.0 * S),
-        ..OfProcess::default()
-    };
-    let time = Time::of_process(&of).unwrap();
-    whole(&time);
-    assert_eq!([User, System, Stall, Device].map(|part| tenths(&time, part)), [10, 10, 30, 50]);
-    assert!(time.unknown[0].why.contains("of its process alone"), "{:?}", time.unknown);
-    let none = Time::of_process(&OfProcess { at_device_ns: None, stalled_ns: 0.0, ..of }).unwrap();
-    assert_eq!(tenths(&none, Other), 80);
-    assert!(none.untold(&[Lock]).is_some() && none.untold(&Part::AT_DEVICE).is_none());
-    let busy = Time::of_process(&OfProcess { user_ns: 11.0 * S, ..of });
-    assert!(busy.unwrap_err().contains("more CPU time than its roles' threads"));
-}
-
-/// The device's counters tell how long threads can have waited, and not that they did.
-#[test]
-fn of_the_process_alone_a_wait_for_the_device_is_the_most_it_can_be() {
-    let facts = facts();
-    let words = |parts: &[(Part, f64)]| {
-        let mut time = Time::default();
-        for (part, seconds) in parts {
-            time.put(*part, seconds * S);
-        }
-        let (subject, basis) = ("all roles together", Basis::Process);
-        let (threads, of_drive_percent, cpus, time, facts) = (1, None, 2, &time, &facts);
-        judge(&Case { subject, threads, basis, time, facts, of_drive_percent, cpus }).unwrap().1
-    };
-    let most = words(&[(User, 1.0), (Device, 7.0), (Other, 2.0)]);
-    assert!(most.starts_with("all roles together waited up to 70 % of the time"), "{most}");
-    let turns = words(&[(User, 4.0), (Device, 3.0), (Other, 3.0)]);
-    assert!(turns.contains("waited for the device for up to 30 %"), "{turns}");
-}
-
 /// Ten seconds of one thread, divided so, and what is said of it.
 fn said(parts: &[(Part, f64)], facts: &Facts) -> Option<(Cause, String)> {
     said_of(parts, facts, 1, None)
@@ -183,11 +143,10 @@ fn said_of(
 ) -> Option<(Cause, String)> {
     let mut time = Time::default();
     for (part, seconds) in parts {
-        time.put(*part, seconds * S);
+        time.parts[*part as usize] = seconds * S;
     }
     let subject = "writer";
-    let basis = Basis::Threads;
-    judge(&Case { subject, threads, basis, time: &time, facts, of_drive_percent, cpus: 2 })
+    judge(&Case { subject, threads, time: &time, facts, of_drive_percent, cpus: 2 })
 }
 
 fn facts() -> Facts {

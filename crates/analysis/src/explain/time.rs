@@ -2,13 +2,13 @@
 //!
 //! What is exact comes first: CPU time and the wait for a CPU, as the kernel counted them for the
 //! role's own threads. The rest is time in which threads were blocked; an open loop's idle time
-//! apart, it is divided as the looks at them fell. A stall is taken out of what they waited for
+//! apart, it is divided as the wait-state samples of them fell. A stall is taken out of what they waited for
 //! others. What nothing tells about stays `Other`: no part is ever stretched to fill the whole.
 
 use super::super::metric::Why;
 use kvdyno_record::usage::{Looks, ThreadsUsage};
 
-/// Fewer looks at blocked threads say nothing of what they were blocked by: of 20 looks a share is
+/// Fewer wait-state samples say nothing of what threads were blocked by: of 20 a share is
 /// known within some 10 points.
 pub(super) const LOOKS_MIN: u64 = 20;
 
@@ -34,38 +34,19 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) const ALL: [Self; 12] = [
-        Self::User,
-        Self::System,
-        Self::RunQueue,
-        Self::Read,
-        Self::Write,
-        Self::Sync,
-        Self::Device,
-        Self::Stall,
-        Self::Lock,
-        Self::Idle,
-        Self::Network,
-        Self::Other,
-    ];
-
     /// Those in which threads wait for the device.
     pub(super) const AT_DEVICE: [Self; 4] = [Self::Read, Self::Write, Self::Sync, Self::Device];
 }
 
-/// What looks alone tell.
+/// What wait-state samples alone tell.
 const BY_LOOKS: [Part; 6] =
     [Part::Read, Part::Write, Part::Sync, Part::Device, Part::Lock, Part::Network];
-
-/// What is not told where threads are not told apart.
-const OF_THREADS: [Part; 6] =
-    [Part::RunQueue, Part::Read, Part::Write, Part::Sync, Part::Lock, Part::Network];
 
 /// Time of threads by part, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Time {
-    parts: [f64; Part::ALL.len()],
-    /// Looks at which a thread was blocked: how well the parts of that time are known.
+    pub(super) parts: [f64; Part::Other as usize + 1],
+    /// Wait-state samples of blocked threads: how well the parts of that time are known.
     pub(super) looks: u64,
     /// What could not be told.
     pub(super) unknown: Vec<Unknown>,
@@ -82,27 +63,12 @@ pub(super) struct Unknown {
 #[derive(Clone, Debug, Default)]
 pub(super) struct OfThreads {
     pub(super) usage: ThreadsUsage,
-    /// Null: nobody could look.
+    /// Wait-state samples; null: they cannot be read.
     pub(super) looks: Option<Looks>,
     /// An open loop's time outside of its operations; null: the loop is closed.
     pub(super) outside_ns: Option<f64>,
     /// Time that the engine says it held these threads up.
     pub(super) stalled_ns: f64,
-}
-
-/// What is known of a phase whose threads were not told apart from the engine's own.
-#[derive(Clone, Copy, Debug, Default)]
-#[expect(clippy::struct_field_names, reason = "all are times, and units stand last")]
-pub(super) struct OfProcess {
-    /// Of all its roles' threads.
-    pub(super) time_ns: f64,
-    pub(super) user_ns: f64,
-    pub(super) system_ns: f64,
-    /// As of threads; 0 where no loop is open.
-    pub(super) outside_ns: f64,
-    pub(super) stalled_ns: f64,
-    /// The most that threads can have waited for the device; null: it has no counters.
-    pub(super) at_device_ns: Option<f64>,
 }
 
 impl Time {
@@ -132,34 +98,7 @@ impl Time {
         time
     }
 
-    /// All roles' together, from the process and the device. `Err`: the engine's own threads had so
-    /// much CPU time that nothing is told of the others.
-    pub(super) fn of_process(of: &OfProcess) -> Result<Self, Why> {
-        if of.user_ns + of.system_ns > of.time_ns {
-            let why =
-                "the process had more CPU time than its roles' threads: the engine's own worked";
-            return Err(why.into());
-        }
-        let mut time = Self::default();
-        let mut left = of.time_ns;
-        let mut take = |part, ns: f64| {
-            let ns = ns.clamp(0.0, left);
-            left -= ns;
-            time.parts[part as usize] = ns;
-        };
-        take(Part::User, of.user_ns);
-        take(Part::System, of.system_ns);
-        take(Part::Idle, of.outside_ns);
-        take(Part::Stall, of.stalled_ns);
-        take(Part::Device, of.at_device_ns.unwrap_or(0.0));
-        time.parts[Part::Other as usize] = left;
-        let why =
-            "of all roles together, CPU and device at most: the worker told of its process alone";
-        time.unknown.push(Unknown { why: why.into(), parts: &OF_THREADS });
-        Ok(time)
-    }
-
-    /// Blocked time, as the looks fell. Sleep beyond an open loop's idle time is a wait like
+    /// Blocked time, as the samples fell. Sleep beyond an open loop's idle time is a wait like
     /// others: engines delay their writers by it.
     fn divide(&mut self, blocked: f64, idle: f64, total: f64, looks: Option<&Looks>) {
         let seen = looks.map_or(0, blocked_looks);
@@ -168,8 +107,11 @@ impl Time {
             self.parts[Part::Other as usize] = blocked;
             if blocked > BLOCKED_MIN * total {
                 let why: Why = match looks {
-                    None => "what its threads were blocked by was not looked at".into(),
-                    Some(_) => format!("{seen} looks at blocked threads: too few").into(),
+                    None => "cannot read /proc/PID/task/TID/syscall: no wait-state samples".into(),
+                    Some(_) => {
+                        let words = "wait-state samples of blocked threads, at least";
+                        format!("{seen} {words} {LOOKS_MIN} are needed").into()
+                    }
                 };
                 self.unknown.push(Unknown { why, parts: &BY_LOOKS });
             }
@@ -206,12 +148,6 @@ impl Time {
             self.parts[Part::Stall as usize] += taken;
             left -= taken;
         }
-    }
-
-    /// As a test has it.
-    #[cfg(test)]
-    pub(super) fn put(&mut self, part: Part, ns: f64) {
-        self.parts[part as usize] = ns;
     }
 
     /// Of a part.
@@ -261,13 +197,13 @@ fn idle_ns(of: &OfThreads, blocked_ns: f64) -> f64 {
     }
 }
 
-/// Looks at which a thread was blocked.
+/// Samples in which a thread was blocked.
 pub(super) fn blocked_looks(looks: &Looks) -> u64 {
     let Looks { running: _, read, write, sync, ring, lock, sleep, network, other } = *looks;
     read + write + sync + ring + lock + sleep + network + other
 }
 
-/// Whether so many looks say what threads were blocked by.
+/// Whether so many samples say what threads were blocked by.
 pub(super) fn is_enough(looks: &Looks) -> bool {
     blocked_looks(looks) >= LOOKS_MIN
 }

@@ -110,14 +110,9 @@ impl Below<'_> {
     }
 
     /// About all cases on it.
-    pub(super) fn finding(
-        &self,
-        id: Id,
-        evidence: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Finding {
+    pub(super) fn finding(&self, id: Id, evidence: impl Into<String>) -> Finding {
         let about = self.volume.map(|_| self.cases.iter().map(|(case, _)| case.case.id.clone()));
         let cases = about.map(Iterator::collect).unwrap_or_default();
-        Finding { cases, ..Finding::of_run(id, evidence, advice) }
+        Finding { cases, ..Finding::of_run(id, evidence) }
     }
 }

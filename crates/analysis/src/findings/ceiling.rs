@@ -26,12 +26,7 @@ fn drive_shared(groups: &[Group]) -> Option<Finding> {
         let words = format!("{label} made {own} I/Os a second, and the device did {seen}");
         many.then_some((group.trials.first()?.case.clone(), words))
     });
-    Finding::of_cases(
-        Id::DriveShared,
-        shared.collect::<Vec<_>>(),
-        "somebody else was at the drive, so it gave less than it can, and the device's counters \
-         are too high by as much: stop what else reads or writes there, and run again",
-    )
+    Finding::of_cases(Id::DriveShared, shared)
 }
 
 fn above_ceiling(groups: &[Group]) -> Option<Finding> {
@@ -52,12 +47,5 @@ fn above_ceiling(groups: &[Group]) -> Option<Finding> {
         );
         Some((group.trials.first()?.case.clone(), words))
     });
-    Finding::of_cases(
-        Id::AboveCeiling,
-        above.collect::<Vec<_>>(),
-        "the raw-device baseline or the count is not what it seems: readahead or background \
-         threads keep more in flight than the operations do, somebody else was at the drive (its \
-         counters are of the whole device), or the drive was slower while the baseline was taken: \
-         compare KB/op with reads/op, and take more trials",
-    )
+    Finding::of_cases(Id::AboveCeiling, above)
 }

@@ -68,11 +68,7 @@ fn by_drive<'e>(all: &[Below<'e>]) -> Vec<Below<'e>> {
 fn in_memory(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
     let (what, kind) = below.keeper();
     ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs"].contains(&kind).then(|| {
-        below.finding(
-            Id::PlaceInMemory,
-            format!("{what} is {kind}: the data never left memory"),
-            "`--place DIR` on a drive; durability classes mean nothing here",
-        )
+        below.finding(Id::PlaceInMemory, format!("{what} is {kind}: the data never left memory"))
     })
 }
 
@@ -82,16 +78,14 @@ fn overlay(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
         below.finding(
             Id::PlaceOverlay,
             format!("{what} is {kind}: a layer that copies lies above the drive"),
-            "`--place DIR` on a filesystem of a drive: in a container, a volume or a bind mount",
         )
     })
 }
 
 fn uncounted(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
-    let counted = |device: &Option<kvdyno_record::usage::DeviceUsage>| device.is_some();
     let mut phases = below.cases.iter().flat_map(|(_, record)| &record.phases).peekable();
     phases.peek()?;
-    let none = !phases.any(|phase| counted(&phase.before.device));
+    let none = !phases.any(|phase| phase.before.device.is_some());
     (none && !below.kind().contains("tmpfs")).then(|| {
         let off = below.drive.and_then(|drive| drive.iostats) == Some(false);
         let on = below.switch("1", "iostats").filter(|_| off);
@@ -100,11 +94,14 @@ fn uncounted(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
             |switch| format!("{switch} turns its counters on"),
         );
         let name = below.name();
-        below.finding(
-            Id::DriveUncounted,
-            format!("the kernel counts no device under {name}: write amplification is not known"),
-            advice,
-        )
+        below
+            .finding(
+                Id::DriveUncounted,
+                format!(
+                    "the kernel counts no device under {name}: write amplification is not known"
+                ),
+            )
+            .with_advice(advice)
     })
 }
 
@@ -121,7 +118,6 @@ fn virtual_drive(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
         below.finding(
             Id::DriveVirtual,
             format!("{name} ({model}) is a virtual drive: a cache of the host may lie behind it"),
-            "figures hold for comparing engines here; those of a drive need the drive itself",
         )
     })
 }
@@ -140,17 +136,15 @@ fn readahead(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
         "set the engine's option {READAHEAD} = false{or}; keep both as variants to see the \
          difference"
     );
-    Finding::of_cases(Id::ReadaheadLarge, cases, advice)
+    Some(Finding::of_cases(Id::ReadaheadLarge, cases)?.with_advice(advice))
 }
 
 /// wbt, the kernel's throttling of writeback: it counts where something was written.
 fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     let drive = below.drive?;
     let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
-    let writers = measured(evidence).filter(|at| {
-        let mut mixes = at.drive.roles.iter().flat_map(|role| &role.mix);
-        below.has(&at.case.case.id) && !at.of_harness() && mixes.any(|mix| mix.op.writes())
-    });
+    let writers = measured(evidence)
+        .filter(|at| below.has(&at.case.case.id) && !at.of_harness() && at.mix.writes());
     let words =
         format!("writes in the background wait while reads of {} take over {us} us", drive.name);
     let or = below.switch("0", "wbt_lat_usec").map_or(String::new(), |by| format!(", or {by}"));
@@ -158,7 +152,8 @@ fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
         "an engine that flushes in the background is slowed for the sake of its readers: compare \
          only with machines that do the same{or}"
     );
-    Finding::of_cases(Id::WritesThrottled, writers.map(|at| (at.id(), words.clone())), advice)
+    let found = Finding::of_cases(Id::WritesThrottled, writers.map(|at| (at.id(), words.clone())));
+    Some(found?.with_advice(advice))
 }
 
 /// Of engines that delete files: by what the drive was told, not by what is thought of an engine.
@@ -185,7 +180,8 @@ fn discards(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
             filesystem.mount_point
         ),
     };
-    Finding::of_cases(Id::DiscardOnline, told, format!("other I/O waits meanwhile: {advice}"))
+    let advice = format!("other I/O waits meanwhile: {advice}");
+    Some(Finding::of_cases(Id::DiscardOnline, told)?.with_advice(advice))
 }
 
 fn unwell(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
@@ -197,7 +193,6 @@ fn unwell(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     Some(below.finding(
         Id::DriveUnwell,
         format!("{}: {} ({})", drive.name, health.in_words(), health.source),
-        "a drive in this state slows itself down: cool it or replace it, and run again",
     ))
 }
 
@@ -217,8 +212,6 @@ fn small(below: &Below<'_>) -> Option<Finding> {
                 drive.name,
                 bytes(drive.bytes)
             ),
-            "a flash drive that is nearly empty writes less inside than a full one: for figures of \
-             the drive, fill most of it",
         )
     })
 }
@@ -234,8 +227,6 @@ fn inside(evidence: &Evidence) -> Option<Finding> {
             Id::DriveInsideUnseen,
             "write amplification is counted at the kernel: what the drive writes inside, and the \
              state it was in before, are not known",
-            "for figures of a drive: trim it first, note how full it is, and compare the drive's \
-             own counters (`nvme smart-log`) before and after",
         )
     })
 }

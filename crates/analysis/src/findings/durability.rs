@@ -32,9 +32,7 @@ fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             cases.push((one.id(), words));
         }
     }
-    let advice = "do not read its figures as of class `commit`: look at the engine's options, at \
-         the mount's (`nobarrier`), and whether the data lies in the place at all";
-    Ok(Finding::of_cases(Id::CommitNotFlushed, cases, advice))
+    Ok(Finding::of_cases(Id::CommitNotFlushed, cases))
 }
 
 /// What shows that a phase committed without flushing, if it did.
@@ -86,7 +84,7 @@ fn flushed(
 
 /// The most that write at the same time, and so may share a flush.
 fn writers(one: &Measured<'_>) -> u64 {
-    let planned = one.drive.roles.iter();
+    let planned = one.mix.roles.iter();
     let writing = planned.filter(|role| role.mix.iter().any(|entry| entry.op.writes()));
     writing.map(|role| u64::from(role.threads) * u64::from(role.depth.unwrap_or(1).max(1))).sum()
 }
@@ -124,7 +122,5 @@ fn foreign(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             cases.push((one.id(), format!("{} ({}) {words}", grouped(foreign), percent(share))));
         }
     }
-    let advice = "`kvdyno run --io-log` names them in `blockio.csv`; stop them, or use a drive of \
-         its own";
-    Ok(Finding::of_cases(Id::ForeignIo, cases, advice))
+    Ok(Finding::of_cases(Id::ForeignIo, cases))
 }

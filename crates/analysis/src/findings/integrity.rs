@@ -1,24 +1,19 @@
 //! Whether the engines gave back what they were given, and whether the cases came to their end.
 
 use super::{Finding, Id, measured};
-use crate::evidence::{Evidence, outcome_words};
+use crate::evidence::{CaseEvidence, Evidence, outcome_words};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::units::{self, grouped, percent};
-use kvdyno_record::workload::{Op, Work};
+use kvdyno_record::workload;
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let lost = "an engine that loses data has no figures: report it with this record's folder";
     let all = [
-        Finding::of_cases(Id::KeysMissing, missing(evidence), lost),
-        Finding::of_cases(Id::ValuesWrong, over_ops(evidence, wrong), lost),
-        Finding::of_cases(Id::VerifyFailed, verify_failed(evidence), lost),
-        Finding::of_cases(Id::DataDamaged, damaged(evidence), lost),
-        Finding::of_cases(
-            Id::OperationsFailed,
-            over_ops(evidence, failed),
-            "failed operations are in no figure; the case's log.txt has the engine's words",
-        ),
+        Finding::of_cases(Id::KeysMissing, missing(evidence)),
+        Finding::of_cases(Id::ValuesWrong, over_ops(evidence, wrong)),
+        Finding::of_cases(Id::VerifyFailed, verify_failed(evidence)),
+        Finding::of_records(Id::DataDamaged, evidence, damaged),
+        Finding::of_cases(Id::OperationsFailed, over_ops(evidence, failed)),
         open_loop_behind(evidence),
         cases_not_done(evidence),
         failed_before(evidence),
@@ -39,8 +34,6 @@ pub(super) fn altered(files: &[String]) -> Option<Finding> {
     Some(Finding::of_run(
         Id::RecordAltered,
         format!("the record was altered: {first} is not what was sealed when the run ended{more}"),
-        "its figures may not be those that were measured: take the record from where it came from, \
-         or run it again; `kvdyno check` says what contradicts what",
     ))
 }
 
@@ -61,26 +54,14 @@ fn failed_before(evidence: &Evidence) -> Option<Finding> {
         let message = last.outcome.message().unwrap_or_default();
         Some((case.case.id.clone(), format!("was tried {tries}: {why}: {message}")))
     });
-    Finding::of_cases(
-        Id::TriedAgain,
-        cases,
-        "its figures are of the last try; log.txt of the earlier ones has the engine's words: an \
-         engine that fails now and then is one that fails",
-    )
+    Finding::of_cases(Id::TriedAgain, cases)
 }
 
 /// Keys that were never there, or are gone by design, are looked up only where keys are deleted.
 fn missing(evidence: &Evidence) -> Vec<(String, String)> {
     let deletes = |id: &str| {
-        let case = evidence.cases.iter().find(|case| case.case.id == id);
-        case.is_some_and(|case| {
-            case.case.phases.iter().any(|phase| match &phase.work {
-                Work::Measure(drive) | Work::Warmup(drive) => {
-                    drive.roles.iter().flat_map(|role| &role.mix).any(|mix| mix.op == Op::Delete)
-                }
-                _ => false,
-            })
-        })
+        let mut of = evidence.cases.iter().filter(|case| case.case.id == id);
+        of.any(|case| workload::deletes(&case.case.phases))
     };
     let mut found = over_ops(evidence, |op| {
         let share = op.found as f64 / (op.found + op.missing) as f64;
@@ -157,15 +138,11 @@ fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
     each.collect()
 }
 
-fn damaged(evidence: &Evidence) -> Vec<(String, String)> {
-    let words = |record: &CaseRecord| match &record.outcome {
+fn damaged(_: &CaseEvidence, record: &CaseRecord) -> Option<String> {
+    match &record.outcome {
         Outcome::Failed { class: ErrorClass::Corrupt, message } => Some(message.clone()),
         _ => None,
-    };
-    let each = evidence
-        .recorded()
-        .filter_map(|(case, record)| Some((case.case.id.clone(), words(record)?)));
-    each.collect()
+    }
 }
 
 /// A few operations may be due in the last moment: one for each thread, and one in a hundred, are
@@ -188,12 +165,7 @@ fn open_loop_behind(evidence: &Evidence) -> Option<Finding> {
         });
         roles.collect::<Vec<_>>()
     });
-    Finding::of_cases(
-        Id::OpenLoopBehind,
-        behind,
-        "response times grow with the length of such a run: lower the role's rate, or read them as \
-         \"overloaded\"",
-    )
+    Finding::of_cases(Id::OpenLoopBehind, behind)
 }
 
 fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
@@ -205,13 +177,9 @@ fn cases_not_done(evidence: &Evidence) -> Option<Finding> {
     });
     let cases: Vec<(String, String)> = ended.into_iter().chain(damaged).collect();
     let advice = tried_again(evidence, &cases);
-    Finding::of_cases(
-        Id::CasesNotDone,
-        cases,
-        format!(
-            "the other cases stand; log.txt in the case's folder has the engine's words; {advice}"
-        ),
-    )
+    let stand = "the other cases stand; log.txt in the case's folder has the engine's words";
+    let found = Finding::of_cases(Id::CasesNotDone, cases)?;
+    Some(found.with_advice(format!("{stand}; {advice}")))
 }
 
 /// Which of the cases a resumed run would try again: by the runner's own rule, not by their words.
@@ -227,13 +195,8 @@ fn tried_again(evidence: &Evidence, cases: &[(String, String)]) -> String {
 }
 
 fn does_not_fit(evidence: &Evidence) -> Option<Finding> {
-    let cases = ended(evidence, |outcome| matches!(outcome, Outcome::DoesNotFit { .. }));
-    Finding::of_cases(
-        Id::DoesNotFit,
-        cases,
-        "that is a result; smaller caches in the engine's options, or a higher RAM limit, would \
-         give figures",
-    )
+    let such = |outcome: &Outcome| matches!(outcome, Outcome::DoesNotFit { .. });
+    Finding::of_cases(Id::DoesNotFit, ended(evidence, such))
 }
 
 /// Cases whose outcome is `such`, with its words.
@@ -247,24 +210,16 @@ fn ended(evidence: &Evidence, such: impl Fn(&Outcome) -> bool) -> Vec<(String, S
 }
 
 fn not_verified(evidence: &Evidence) -> Option<Finding> {
-    let loads = |record: &&CaseRecord| record.phases.iter().any(|phase| phase.kind == "load");
-    let verified = evidence
-        .recorded()
-        .any(|(_, record)| record.phases.iter().any(|phase| phase.verified.is_some()));
-    // What a bare drive was given is looked at by nobody but its own proof that it lies there.
-    let engines = evidence
-        .recorded()
-        .filter(|(case, record)| !super::of_harness(record) && !case.is_bare_drive());
-    let cases = engines.filter(|(_, record)| loads(record));
-    let cases = cases.map(|(case, _)| (case.case.id.clone(), "loaded and not verified".to_owned()));
-    if verified {
+    let verified = |phase: &PhaseRecord| phase.verified.is_some();
+    if phases(evidence).any(|(_, phase)| verified(phase)) {
         return None;
     }
-    Finding::of_cases(
-        Id::NotVerified,
-        cases,
-        "a `verify` phase after the load proves that the engine kept what it was given",
-    )
+    // What a bare drive was given is looked at by nobody but its own proof that it lies there.
+    Finding::of_records(Id::NotVerified, evidence, |case, record| {
+        let engine = !case.measures_the_harness() && !case.is_bare_drive();
+        let loads = record.phases.iter().any(|phase| phase.kind == "load");
+        (engine && loads).then(|| "loaded and not verified".to_owned())
+    })
 }
 
 fn partial(evidence: &Evidence) -> Option<Finding> {
@@ -279,13 +234,15 @@ fn partial(evidence: &Evidence) -> Option<Finding> {
         Finding::of_run(
             Id::RunPartial,
             format!("{recorded} of {} cases are recorded{again}", evidence.cases.len()),
-            format!("`kvdyno resume {}` does the {} left", evidence.run.id, left.len()),
         )
+        .with_advice(format!(
+            "`kvdyno resume {}` does the {} left",
+            evidence.run.id,
+            left.len()
+        ))
     })
 }
 
-fn phases(
-    evidence: &Evidence,
-) -> impl Iterator<Item = (&crate::evidence::CaseEvidence, &PhaseRecord)> {
+fn phases(evidence: &Evidence) -> impl Iterator<Item = (&CaseEvidence, &PhaseRecord)> {
     evidence.recorded().flat_map(|(case, record)| record.phases.iter().map(move |p| (case, p)))
 }

@@ -14,20 +14,17 @@ const DRIFT_PPM_MAX: f64 = 500.0;
 /// A share of the CPUs, or of the last ten seconds, that others used.
 const BUSY: f64 = 0.3;
 
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [
-        stolen(evidence),
-        busy(evidence),
-        beside(evidence),
-        throttled(evidence),
-        io_limited(evidence),
-        debug_build(evidence),
-        assertions(evidence),
-        slow_clock(evidence),
-        clock_drifted(evidence),
-    ];
-    all.into_iter().flatten().collect()
-}
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 9] = [
+    stolen,
+    busy,
+    beside,
+    throttled,
+    io_limited,
+    debug_build,
+    assertions,
+    slow_clock,
+    clock_drifted,
+];
 
 fn stolen(evidence: &Evidence) -> Option<Finding> {
     let cpus = f64::from(evidence.run.host_before.machine.cpus.max(1));
@@ -43,11 +40,7 @@ fn stolen(evidence: &Evidence) -> Option<Finding> {
     cases.dedup_by(|a, b| a.0 == b.0);
     let words = format!("the hypervisor took up to {} of the CPU time", percent(worst));
     let cases = cases.into_iter().map(|(id, _)| (id, words.clone()));
-    Finding::of_cases(
-        Id::CpuStolen,
-        cases,
-        "rates are too low and tails too long by as much: a dedicated machine, or more trials",
-    )
+    Finding::of_cases(Id::CpuStolen, cases)
 }
 
 fn busy(evidence: &Evidence) -> Option<Finding> {
@@ -62,26 +55,14 @@ fn busy(evidence: &Evidence) -> Option<Finding> {
         Some(format!("tasks waited for {what} in {share:.0} % of the ten seconds before the run"))
     });
     let words: Vec<String> = [load, waiting].into_iter().flatten().collect();
-    (!words.is_empty()).then(|| {
-        Finding::of_run(
-            Id::BusyHost,
-            words.join("; "),
-            "let the machine come to rest, or stop what else runs on it, and run again",
-        )
-    })
+    (!words.is_empty()).then(|| Finding::of_run(Id::BusyHost, words.join("; ")))
 }
 
 fn beside(evidence: &Evidence) -> Option<Finding> {
-    let cases = evidence.recorded().filter_map(|(_, record)| {
+    Finding::of_records(Id::RunBeside, evidence, |_, record| {
         let pid = record.beside.first()?;
-        let words = format!("another run was at work on this machine (process {pid})");
-        Some((record.case.id.clone(), words))
-    });
-    Finding::of_cases(
-        Id::RunBeside,
-        cases,
-        "each was measured beside the other: do one after the other, and these cases again",
-    )
+        Some(format!("another run was at work on this machine (process {pid})"))
+    })
 }
 
 /// Between the readings before and after the run: a limit that was never reached did no harm.
@@ -93,69 +74,46 @@ fn throttled(evidence: &Evidence) -> Option<Finding> {
     Some(Finding::of_run(
         Id::CpuThrottled,
         format!("threads were stopped for {} during the run: {limit}", duration(stopped)),
-        "rates are too low and tails too long by as much: raise the limit, or start outside of \
-         that group",
     ))
 }
 
 fn io_limited(evidence: &Evidence) -> Option<Finding> {
     let limits = evidence.run.host_before.settings.get(IO_ABOVE)?;
-    (limits != NO_LIMIT).then(|| {
-        Finding::of_run(
-            Id::IoLimitAbove,
-            format!("I/O is limited by others: {limits}"),
-            "these may be figures of the limit: raise it, or start outside of that group",
-        )
-    })
+    (limits != NO_LIMIT)
+        .then(|| Finding::of_run(Id::IoLimitAbove, format!("I/O is limited by others: {limits}")))
 }
 
 fn debug_build(evidence: &Evidence) -> Option<Finding> {
-    let slow = evidence.recorded().filter_map(|(case, record)| {
+    Finding::of_records(Id::DebugBuild, evidence, |_, record| {
         let worker = record.worker.as_ref().filter(|worker| worker.description.debug_build)?;
-        let words = format!("{} was built without optimisation", worker.path.display());
-        Some((case.case.id.clone(), words))
-    });
-    Finding::of_cases(Id::DebugBuild, slow, "build the workers with `cargo build --release`")
+        Some(format!("{} was built without optimisation", worker.path.display()))
+    })
 }
 
 /// Engines say so in their build facts, under a name with "assert" in it.
 fn assertions(evidence: &Evidence) -> Option<Finding> {
-    let on = evidence.recorded().filter_map(|(case, record)| {
-        let build = &record.worker.as_ref()?.description.engine.build;
-        let off = ["off", "no", "false", "0", "disabled", "none"];
-        let (name, value) = build.iter().find(|(name, value)| {
-            name.to_lowercase().contains("assert") && !off.contains(&value.to_lowercase().as_str())
+    const OFF: [&str; 6] = ["off", "no", "false", "0", "disabled", "none"];
+    Finding::of_records(Id::AssertionsOn, evidence, |_, record| {
+        let mut build = record.worker.as_ref()?.description.engine.build.iter();
+        let (name, value) = build.find(|(name, value)| {
+            name.to_lowercase().contains("assert") && !OFF.contains(&value.to_lowercase().as_str())
         })?;
-        Some((case.case.id.clone(), format!("the engine's build says {name} = {value}")))
-    });
-    Finding::of_cases(Id::AssertionsOn, on, "build the engine without assertions (NDEBUG)")
+        Some(format!("the engine's build says {name} = {value}"))
+    })
 }
 
 fn slow_clock(evidence: &Evidence) -> Option<Finding> {
-    let slow = evidence.recorded().filter_map(|(case, record)| {
+    Finding::of_records(Id::SlowClock, evidence, |_, record| {
         let clock = record.clock.as_ref().filter(|clock| clock.kind != "tsc")?;
         let note = if clock.note.is_empty() { "no reason was recorded" } else { &clock.note };
-        Some((case.case.id.clone(), format!("the clock is {}: {note}", clock.kind)))
-    });
-    Finding::of_cases(
-        Id::SlowClock,
-        slow,
-        "each operation costs some 15 ns more than with the processor's own clock; the load \
-         generator's line includes it",
-    )
+        Some(format!("the clock is {}: {note}", clock.kind))
+    })
 }
 
 fn clock_drifted(evidence: &Evidence) -> Option<Finding> {
-    let drifted = evidence.recorded().filter_map(|(case, record)| {
+    Finding::of_records(Id::ClockDrifted, evidence, |_, record| {
         let clock = record.clock.as_ref()?;
         let ppm = clock.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM_MAX)?;
-        let words = format!("the {} clock drifted by {ppm:.0} millionths", clock.kind);
-        Some((case.case.id.clone(), words))
-    });
-    Finding::of_cases(
-        Id::ClockDrifted,
-        drifted,
-        "times and rates of these cases are wrong by as much: a machine that was suspended or \
-         moved during the run, or a processor without a steady clock",
-    )
+        Some(format!("the {} clock drifted by {ppm:.0} millionths", clock.kind))
+    })
 }

@@ -1,7 +1,8 @@
 //! Whether the RAM limit was held, and whether it was real.
 
 use super::{Finding, Id, Measured, measured};
-use crate::evidence::Evidence;
+use crate::evidence::{CaseEvidence, Evidence};
+use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::settings::MEMORY_ABOVE;
 use kvdyno_record::units::{bytes, grouped};
 use kvdyno_record::workload::{Choice, Work};
@@ -15,30 +16,19 @@ const OUTGROWS: f64 = 1.5;
 /// A database of this share of the machine's memory may be evicted from it without a limit, too.
 const NEAR_MEMORY: f64 = 0.5;
 
-pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
-    let all = [
-        not_held(evidence),
-        not_real(evidence),
-        all_cached(evidence),
-        swap_on(evidence),
-        damon_on(evidence),
-        limit_above(evidence),
-    ];
-    all.into_iter().flatten().collect()
-}
+pub(super) const RULES: [fn(&Evidence) -> Option<Finding>; 6] =
+    [not_held, not_real, all_cached, swap_on, damon_on, limit_above];
 
 fn not_held(evidence: &Evidence) -> Option<Finding> {
-    let open = evidence.recorded().filter_map(|(case, record)| {
+    let open = |_: &CaseEvidence, record: &CaseRecord| {
         let requested = record.ram_limit.requested_bytes?;
         // A case that was never started has no limit to hold.
         let started = record.worker.is_some() && !record.phases.is_empty();
         (record.ram_limit.enforced_by.is_none() && started).then(|| {
             let reason = record.ram_limit.reason.as_deref().unwrap_or("no reason was recorded");
-            let words =
-                format!("a limit of {} was asked for and not held: {reason}", bytes(requested));
-            (case.case.id.clone(), words)
+            format!("a limit of {} was asked for and not held: {reason}", bytes(requested))
         })
-    });
+    };
     let advice = if evidence.run.command.iter().any(|word| word == "--no-ram-limit") {
         "it was switched off with --no-ram-limit: these figures are of a machine with all its RAM"
     } else if evidence.run.host_before.root {
@@ -47,7 +37,7 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
     } else {
         "run as root, or be given a memory cgroup of your own: `kvdyno doctor` says how"
     };
-    Finding::of_cases(Id::RamLimitNotHeld, open, advice)
+    Some(Finding::of_records(Id::RamLimitNotHeld, evidence, open)?.with_advice(advice))
 }
 
 /// A limit is void for pages that somebody else brought in: they are charged to him.
@@ -64,7 +54,7 @@ fn not_real(evidence: &Evidence) -> Option<Finding> {
         "add an `evict` phase before the measured one, so that the data is cached inside the limit"
     };
     let void = void.into_iter().map(|(at, words)| (at.id(), words));
-    Finding::of_cases(Id::RamLimitNotReal, void, advice)
+    Some(Finding::of_cases(Id::RamLimitNotReal, void)?.with_advice(advice))
 }
 
 fn outside_limit(at: &Measured<'_>) -> Option<String> {
@@ -90,36 +80,29 @@ fn outside_limit(at: &Measured<'_>) -> Option<String> {
 
 /// Skewed reads can live in memory alone.
 fn reads_uniformly(at: &Measured<'_>) -> bool {
-    let mut mixes = at.drive.roles.iter().flat_map(|role| &role.mix);
-    mixes.any(|mix| !mix.op.writes() && mix.keys == Choice::Uniform)
+    at.mix.entries().any(|mix| !mix.op.writes() && mix.keys == Choice::Uniform)
 }
 
 fn all_cached(evidence: &Evidence) -> Option<Finding> {
-    let unread = measured(evidence).filter(|at| {
+    let unread = |at: &Measured<'_>| {
         let limited = at.record.ram_limit.enforced_by.is_some();
-        !limited && !at.of_harness() && at.device_reads() == Some(0) && at.lookups() >= LOOKUPS_MIN
-    });
-    let cases =
-        unread.map(|at| (at.id(), format!("{} lookups, no device read", grouped(at.lookups()))));
+        let unread = at.device_reads() == Some(0) && at.lookups() >= LOOKUPS_MIN;
+        (!limited && unread).then(|| format!("{} lookups, no device read", grouped(at.lookups())))
+    };
     let asked = evidence.cases.iter().any(|case| case.case.ram_limit_bytes.is_some());
     let advice = if asked {
         "these are figures of memory: the RAM limit of the suite was not held"
     } else {
         "these are figures of memory: a RAM limit below the data would measure the drive"
     };
-    Finding::of_cases(Id::DataAllCached, cases, advice)
+    Some(Finding::of_phases(Id::DataAllCached, evidence, unread)?.with_advice(advice))
 }
 
 fn swap_on(evidence: &Evidence) -> Option<Finding> {
     let swap = evidence.run.host_before.machine.swap_bytes;
     let limited = evidence.recorded().any(|(_, record)| record.ram_limit.enforced_by.is_some());
     (swap > 0 && limited).then(|| {
-        Finding::of_run(
-            Id::SwapOn,
-            format!("{} of swap are on while RAM is limited", bytes(swap)),
-            "`swapoff -a` for the run: an engine's cache past the limit goes to swap in place of \
-             being refused",
-        )
+        Finding::of_run(Id::SwapOn, format!("{} of swap are on while RAM is limited", bytes(swap)))
     })
 }
 
@@ -127,7 +110,7 @@ fn damon_on(evidence: &Evidence) -> Option<Finding> {
     let host = &evidence.run.host_before;
     let switch = host.damon_switch()?;
     let memory = host.machine.memory_bytes as f64;
-    let touched = measured(evidence).filter(|at| !at.of_harness()).filter_map(|at| {
+    let touched = |at: &Measured<'_>| {
         let limited = at.record.ram_limit.enforced_by.is_some();
         let allocated = at.phase.database.map_or(0, |size| size.allocated_bytes);
         let large = allocated as f64 >= memory * NEAR_MEMORY;
@@ -136,15 +119,12 @@ fn damon_on(evidence: &Evidence) -> Option<Finding> {
             None if large => format!("with a database of {}", bytes(allocated)),
             None => return None,
         };
-        Some((at.id(), format!("DAMON evicts what was not touched for a while, {under}")))
-    });
-    Finding::of_cases(
-        Id::DamonOn,
-        touched,
-        format!(
-            "more may be read from the drive than the RAM limit explains: `echo off > {switch}`"
-        ),
-    )
+        Some(format!("DAMON evicts what was not touched for a while, {under}"))
+    };
+    let advice = format!(
+        "more may be read from the drive than the RAM limit explains: `echo off > {switch}`"
+    );
+    Some(Finding::of_phases(Id::DamonOn, evidence, touched)?.with_advice(advice))
 }
 
 /// A container's limit is a RAM limit that no suite asked for.
@@ -157,8 +137,6 @@ fn limit_above(evidence: &Evidence) -> Option<Finding> {
         Finding::of_run(
             Id::MemoryLimitAbove,
             format!("{group} limits program, workers and page cache together to {}", bytes(limit)),
-            "cases without a RAM limit of their own ran under this one: raise it, or set `ram` in \
-             the suite",
         )
     })
 }

@@ -38,15 +38,10 @@ pub(super) fn findings(
 }
 
 fn short(evidence: &Evidence) -> Option<Finding> {
-    let short = measured(evidence)
-        .filter(|at| !at.of_harness() && !at.phase.stopped && at.phase.wall_ns < SHORT_NS)
-        .map(|at| (at.id(), format!("measured for {}", duration(at.phase.wall_ns))));
-    Finding::of_cases(
-        Id::ShortMeasure,
-        short,
-        "the first minutes of an LSM tree, or of a drive, are not its steady state: measure longer \
-         before drawing conclusions",
-    )
+    Finding::of_phases(Id::ShortMeasure, evidence, |at| {
+        let short = !at.phase.stopped && at.phase.wall_ns < SHORT_NS;
+        short.then(|| format!("measured for {}", duration(at.phase.wall_ns)))
+    })
 }
 
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
@@ -63,11 +58,7 @@ fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             few.push((id, format!("{slices} slice{s} of {}", duration(at.case.case.slice_ns))));
         }
     }
-    Ok(Finding::of_cases(
-        Id::FewSlices,
-        few,
-        "a trend or a stall cannot be told from noise: shorter slices, or a longer phase",
-    ))
+    Ok(Finding::of_cases(Id::FewSlices, few))
 }
 
 fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
@@ -83,25 +74,18 @@ fn few_trials(evidence: &Evidence, groups: &[Group]) -> Option<Finding> {
                 1 => "one trial: nothing is known of the spread".to_owned(),
                 n => format!("{n} trials: the extremes are shown, there is no 95 % interval"),
             },
-            "`--trials 6` for an interval, 10 or more to tell small differences",
         )
     })
 }
 
 fn not_settled(evidence: &Evidence) -> Option<Finding> {
-    let busy = evidence.recorded().flat_map(|(case, record)| {
-        record.phases.iter().filter_map(|phase| {
+    Finding::of_records(Id::NotSettled, evidence, |_, record| {
+        record.phases.iter().find_map(|phase| {
             let (idle, words) = phase.settled.as_ref()?;
             let took = duration(phase.wall_ns);
-            (!idle).then(|| (case.case.id.clone(), format!("not at rest after {took}: {words}")))
+            (!idle).then(|| format!("not at rest after {took}: {words}"))
         })
-    });
-    Finding::of_cases(
-        Id::NotSettled,
-        busy.collect::<Vec<_>>(),
-        "background work of the load runs on into what is measured next: raise the settle phase's \
-         limit",
-    )
+    })
 }
 
 /// The time of a call against the harness's per operation, and an open loop's calls against what
@@ -138,12 +122,7 @@ fn harness_share(
         });
         roles.collect::<Vec<_>>()
     });
-    Finding::of_cases(
-        Id::HarnessShare,
-        large.chain(while_due).collect::<Vec<_>>(),
-        "it is the same for every engine and is not subtracted: ratios between engines are larger \
-         than they look",
-    )
+    Finding::of_cases(Id::HarnessShare, large.chain(while_due))
 }
 
 /// The longest that the machine alone took, and from whom: the null engine's cases, which last as
@@ -166,14 +145,11 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
             (group.trials[0].case.clone(), words)
         })
     });
-    Finding::of_cases(
-        Id::TailBelowHarness,
-        below.collect::<Vec<_>>(),
-        format!(
-            "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
+    let advice = format!(
+        "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
              may be the machine's"
-        ),
-    )
+    );
+    Some(Finding::of_cases(Id::TailBelowHarness, below)?.with_advice(advice))
 }
 
 /// Every role of every engine that stores something.

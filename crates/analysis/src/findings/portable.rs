@@ -18,20 +18,14 @@ pub(super) fn findings(
     let native = groups.iter().find(|group| group.competes() && !is_portable(evidence, group))?;
     let bound = explained.iter().filter_map(|one| {
         let group = groups.get(one.group).filter(|group| group.competes())?;
-        let cpu = matches!(one.cause, Some(Cause::CpuUser | Cause::CpuSystem));
+        let cpu = one.cause.is_some_and(Cause::is_cpu);
         let words = one.sentence.as_ref().filter(|_| cpu && is_portable(evidence, group))?;
         let (label, beside) = (&group.label, &native.label);
         let words =
             format!("{label} is an official build for any processor, {beside} is not, and {words}");
         Some((group.trials.first()?.case.clone(), words))
     });
-    Finding::of_cases(
-        Id::PortableBuild,
-        bound.collect::<Vec<_>>(),
-        "where the drive decides this makes no difference; where the CPU does, the engine may be \
-         faster than shown: build its library for this processor (`make rocksdb-native`) and run \
-         with that (`versions` or `library` in the suite)",
-    )
+    Finding::of_cases(Id::PortableBuild, bound)
 }
 
 fn is_portable(evidence: &Evidence, group: &Group) -> bool {

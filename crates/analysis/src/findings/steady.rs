@@ -6,7 +6,7 @@ use crate::comparable;
 use crate::evidence::Evidence;
 use crate::group::Group;
 use crate::stalls;
-use kvdyno_record::engine::{EngineEvent, Value};
+use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, grouped, percent};
 
@@ -18,9 +18,6 @@ const STALLED_MIN: f64 = 0.01;
 
 /// Thirds of at least two slices each.
 const SLICES_MIN: usize = 6;
-
-/// Engines' own counters of time that writers were held up, by the ends of their names.
-const STALL_MICROS: &str = "stall.micros";
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
     let all = [writers_unequal(groups), stalled(evidence)?, not_steady(evidence)?];
@@ -39,12 +36,7 @@ fn writers_unequal(groups: &[Group]) -> Option<Finding> {
         );
         (found.first.trials[0].case.clone(), words)
     });
-    Finding::of_cases(
-        Id::WritersUnequal,
-        words,
-        "set a rate on the writer to compare readers alone: \
-         `rate = { per_second = N }`, below what the slowest can do",
-    )
+    Finding::of_cases(Id::WritersUnequal, words)
 }
 
 fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
@@ -54,12 +46,7 @@ fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
             cases.push((at.id(), words));
         }
     }
-    Ok(Finding::of_cases(
-        Id::WritesStalled,
-        cases,
-        "not a steady state: its background work does not keep up with its writers; measure \
-         longer, set a rate on the writer, or give it more background threads",
-    ))
+    Ok(Finding::of_cases(Id::WritesStalled, cases))
 }
 
 /// What the engine told of stalls while a phase was measured, or what its counters say.
@@ -73,25 +60,14 @@ fn held_up(at: &Measured<'_>) -> Result<Option<String>, RecordError> {
     let Some(counters) = at.case.counters()?.phases.remove(&at.phase.name) else {
         return Ok(None);
     };
-    let grown = counters.after.iter().filter(|(name, _)| name.ends_with(STALL_MICROS));
-    let mut grown = grown.filter_map(|(name, after)| {
-        let before = counters.before.get(name).and_then(integer).unwrap_or(0);
-        Some((name, integer(after)?.checked_sub(before)?.saturating_mul(1000)))
-    });
-    let much = grown.find(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
+    let grown = stalls::counted_ns(&counters.before, &counters.after);
+    let much = grown.filter(|(_, waited_ns)| counts(*waited_ns, at.phase.wall_ns));
     Ok(much.map(|(name, waited_ns)| format!("writers waited for {} ({name})", duration(waited_ns))))
 }
 
 /// Whether writers were held up for long enough to say so.
 fn counts(lasted_ns: u64, window_ns: u64) -> bool {
     lasted_ns > 0 && lasted_ns as f64 >= window_ns as f64 * STALLED_MIN
-}
-
-fn integer(value: &Value) -> Option<u64> {
-    match value {
-        Value::Integer(number) => Some(*number),
-        _ => None,
-    }
 }
 
 /// Stalls inside a window of time.
@@ -132,21 +108,16 @@ impl Stalls {
 fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
     for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
-        let roles: Vec<&str> = at.drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let roles: Vec<&str> = at.mix.roles.iter().map(|role| role.name.as_str()).collect();
         let series = Series::of(&at, &roles)?;
-        for (index, role) in at.drive.roles.iter().enumerate() {
+        for (index, role) in at.mix.roles.iter().enumerate() {
             let words = || drift(&series, index, &role.name);
             if let Some(words) = role.rate.is_none().then(words).flatten() {
                 cases.push((at.id(), words));
             }
         }
     }
-    Ok(Finding::of_cases(
-        Id::NotSteady,
-        cases,
-        "not a steady state: the figure depends on when it was taken; a longer warmup and a longer \
-         phase, until the thirds agree",
-    ))
+    Ok(Finding::of_cases(Id::NotSteady, cases))
 }
 
 /// What a phase's roles did in each slice: two numbers in place of all that a slice says.

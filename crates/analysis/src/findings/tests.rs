@@ -53,6 +53,10 @@ fn an_honest_run_still_says_what_it_does_not_know() {
             "drive-inside-unseen",
             "short-measure",
             "few-trials",
+            "bound-by-latency",
+            "bound-by-cpu",
+            "bound-by-cpu",
+            "bound-by-lock",
         ]
     );
 }
@@ -209,7 +213,7 @@ fn builds_clocks_and_machines_are_named() {
     };
     let found_portable = found(Id::PortableBuild, portable(["official", "native"]));
     assert!(found_portable.evidence.contains("LMDB is not, and"), "{found_portable:?}");
-    assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1"]);
+    assert_eq!(found_portable.cases, ["0004_rocksdb_load_r1", "0005_rocksdb_t1_r1"]);
     let alike = findings(portable(["official", "official"]));
     assert!(alike.iter().all(|finding| finding.id != Id::PortableBuild));
     found(Id::SlowClock, |fixture| {

@@ -1,16 +1,17 @@
 //! What a search has found so far, computed from the record of its run alone: so `show` says what
 //! `size` said, and `resume` knows where to go on.
 
-use super::edge::{Edge, Found, Votes, Wanted, round};
+use super::edge::{Edge, Votes, Wanted, round};
 use super::judge::{self, Trial, Verdict};
 use super::target::{Clause, Figure, Target};
 use super::words;
 use crate::evidence::{CaseEvidence, Evidence};
+use crate::group::unique;
 use crate::stats;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::plan::Case;
 use kvdyno_record::search::{Axis, Between, Search};
-use kvdyno_record::workload::{Drive, Work};
+use kvdyno_record::workload::{Mix, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -162,6 +163,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<Answer>, RecordError> {
         (None, None) => Some(Next::Fastest),
         (None, Some(_)) => None,
     };
+    let unknown = if stopped { Outcome::Stopped } else { Outcome::Open };
     let user_bytes = evidence.cases.iter().map(|case| case.case.shape.user_bytes()).max();
     let mut answer = Answer {
         engine: search.making.engine.clone(),
@@ -172,7 +174,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<Answer>, RecordError> {
         between,
         within: search.within,
         user_bytes: user_bytes.unwrap_or(0),
-        result: outcome(edge.as_ref(), stopped),
+        result: edge.as_ref().and_then(Edge::found).unwrap_or(unknown),
         contradictions: edge.as_ref().map(Edge::contradictions).unwrap_or_default(),
         left: edge.as_ref().map_or_else(|| points_most(search), Edge::points_left),
         sealed: evidence.complete,
@@ -236,21 +238,8 @@ fn wanted(axis: &Axis) -> Wanted {
     }
 }
 
-fn outcome(edge: Option<&Edge>, stopped: bool) -> Outcome {
-    let over = edge.is_some_and(|edge| edge.next().is_none());
-    match edge.and_then(Edge::found) {
-        Some(Found::Never { easiest }) => Outcome::Never { easiest },
-        Some(Found::Always { hardest }) => Outcome::Always { hardest },
-        Some(Found::Between { met, missed, surely_missed }) => {
-            Outcome::Between { met, missed, surely_missed, close: over }
-        }
-        None if stopped => Outcome::Stopped,
-        None => Outcome::Open,
-    }
-}
-
 /// The work of a case that is held against the target.
-pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Drive> {
+pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
     let judged = case.phases.iter().filter(|phase| phase.name == search.phase);
     let mut judged = judged.filter(|_| case.label == search.making.engine);
     judged.find_map(|phase| match &phase.work {
@@ -260,7 +249,7 @@ pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Drive> {
 }
 
 /// Which point a case belongs to: its value, or as fast as it goes.
-fn value(case: &Case, drive: &Drive, axis: &Axis) -> Option<u64> {
+fn value(case: &Case, drive: &Mix, axis: &Axis) -> Option<u64> {
     match axis {
         Axis::Ram => case.ram_limit_bytes,
         Axis::Rate { role } => {
@@ -313,14 +302,6 @@ fn point(
         Axis::Rate { role } => judge::operations_per_s(case.phase(&search.phase).ok()?, role),
     };
     let clauses = 0..target.clauses.len();
-    let mut whys: Vec<String> = Vec::new();
-    for (_, trial) in trials {
-        if let Verdict::Missed(Some(why)) = &trial.verdict
-            && !whys.contains(why)
-        {
-            whys.push(why.clone());
-        }
-    }
     Point {
         value,
         met: trials.iter().filter(|(_, trial)| trial.verdict == Verdict::Met).count() as u32,
@@ -336,7 +317,10 @@ fn point(
             .iter()
             .filter_map(|(case, _)| judge::cached_more(case.phase(&search.phase).ok()?))
             .reduce(f64::max),
-        whys,
+        whys: unique(trials.iter().filter_map(|(_, trial)| match &trial.verdict {
+            Verdict::Missed(why) => why.clone(),
+            _ => None,
+        })),
         void: trials.iter().find_map(|(_, trial)| match &trial.verdict {
             Verdict::Void(why) => Some(why.clone()),
             _ => None,
@@ -355,7 +339,7 @@ fn point(
 fn bounds(
     search: &Search,
     target: &Target,
-    drive: Option<&Drive>,
+    drive: Option<&Mix>,
     fastest: Option<&Point>,
 ) -> Option<Between> {
     // Memory has its bounds from the beginning.
@@ -379,7 +363,7 @@ fn bounds(
     Some(Between { low: round(Wanted::Largest, low, 0.1).clamp(1, high), high })
 }
 
-fn conditions(target: &Target, drive: Option<&Drive>) -> Vec<Condition> {
+fn conditions(target: &Target, drive: Option<&Mix>) -> Vec<Condition> {
     let roles = drive.map_or(&[][..], |drive| drive.roles.as_slice());
     let clock = |open: bool| if open { "response" } else { "service" };
     target

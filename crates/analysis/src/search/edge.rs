@@ -4,6 +4,7 @@
 //! believe it: [`Edge::found`] gives an interval that holds every point at which trials disagree
 //! with each other or with that.
 
+use super::answer::Outcome;
 use std::collections::BTreeMap;
 
 /// Which end of the values is wanted.
@@ -34,31 +35,6 @@ impl Votes {
     pub(super) fn none(self) -> bool {
         self.met == 0
     }
-}
-
-/// What a search came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// Not even the easiest value meets the target.
-    Never {
-        /// It.
-        easiest: u64,
-    },
-    /// The hardest value meets it already.
-    Always {
-        /// It.
-        hardest: u64,
-    },
-    /// The edge lies between the two.
-    Between {
-        /// The hardest value that met the target, as all easier ones did.
-        met: u64,
-        /// The next harder one that was tried: some trial missed.
-        missed: u64,
-        /// From here on, and at all harder ones that were tried, no trial met it; none: some trial
-        /// met it even at the hardest.
-        surely_missed: Option<u64>,
-    },
 }
 
 /// A search at work.
@@ -107,16 +83,17 @@ impl Edge {
     }
 
     /// What is known; nothing before the ends were tried.
-    pub(super) fn found(&self) -> Option<Found> {
+    pub(super) fn found(&self) -> Option<Outcome> {
         if !self.told.get(&self.easiest)?.all() {
-            return Some(Found::Never { easiest: self.easiest });
+            return Some(Outcome::Never { easiest: self.easiest });
         }
         if self.told.get(&self.hardest)?.all() {
-            return Some(Found::Always { hardest: self.hardest });
+            return Some(Outcome::Always { hardest: self.hardest });
         }
         let (met, missed) = self.met_side()?;
         let surely_missed = self.missed_side().map(|(_, none)| none);
-        Some(Found::Between { met, missed, surely_missed })
+        let close = self.next().is_none();
+        Some(Outcome::Between { met, missed, surely_missed, close })
     }
 
     /// Values that met the target in all trials although an easier one did not.
@@ -222,7 +199,10 @@ mod tests {
         let most = edge.points_left();
         let at = 777 << 20;
         let (edge, points) = search(edge, |bytes| if bytes >= at { ALL } else { NONE });
-        let Some(Found::Between { met, missed, surely_missed }) = edge.found() else { panic!() };
+        let Some(Outcome::Between { met, missed, surely_missed, close: true }) = edge.found()
+        else {
+            panic!()
+        };
         assert!(met >= at && missed < at && met as f64 / missed as f64 <= 1.05, "{met} {missed}");
         assert_eq!(surely_missed, Some(missed));
         assert!(points <= most && most == 9 && met % (4 << 20) == 0, "{points} of {most}, {met}");
@@ -233,7 +213,7 @@ mod tests {
     fn a_rate_is_searched_upwards_in_decimal_steps() {
         let edge = Edge::new(Wanted::Largest, (1_000, 100_000), 0.1);
         let (edge, _) = search(edge, |rate| if rate < 43_210 { ALL } else { NONE });
-        let Some(Found::Between { met, missed, .. }) = edge.found() else { panic!() };
+        let Some(Outcome::Between { met, missed, .. }) = edge.found() else { panic!() };
         assert!(met < 43_210 && missed >= 43_210 && missed as f64 / met as f64 <= 1.1);
         assert!(met % 100 == 0, "{met}");
     }
@@ -242,9 +222,9 @@ mod tests {
     fn ends_that_settle_it_end_it() {
         let edge = || Edge::new(Wanted::Smallest, (10, 1000), 0.1);
         let (never, points) = search(edge(), |_| SOME);
-        assert_eq!((never.found(), points), (Some(Found::Never { easiest: 1000 }), 1));
+        assert_eq!((never.found(), points), (Some(Outcome::Never { easiest: 1000 }), 1));
         let (always, points) = search(edge(), |_| ALL);
-        assert_eq!((always.found(), points), (Some(Found::Always { hardest: 10 }), 2));
+        assert_eq!((always.found(), points), (Some(Outcome::Always { hardest: 10 }), 2));
         assert_eq!(search(Edge::new(Wanted::Largest, (5, 5), 0.1), |_| ALL).1, 1);
         assert_eq!(edge().found(), None);
     }
@@ -258,14 +238,17 @@ mod tests {
             _ => NONE,
         };
         let (edge, _) = search(edge, votes);
-        let Some(Found::Between { met, missed, surely_missed }) = edge.found() else { panic!() };
+        let Some(Outcome::Between { met, missed, surely_missed, close: true }) = edge.found()
+        else {
+            panic!()
+        };
         let clear = surely_missed.unwrap();
         assert!(met >= 600 << 20 && missed < 600 << 20 && met as f64 / missed as f64 <= 1.1);
         assert!(clear < 300 << 20 && clear as f64 >= 0.9 * f64::from(300 << 20), "{clear}");
         let (edge, _) = search(Edge::new(Wanted::Smallest, (100, 1000), 0.1), |value| {
             if value > 500 { ALL } else { SOME }
         });
-        let Some(Found::Between { surely_missed, .. }) = edge.found() else { panic!() };
+        let Some(Outcome::Between { surely_missed, .. }) = edge.found() else { panic!() };
         assert_eq!(surely_missed, None);
     }
 
@@ -276,7 +259,8 @@ mod tests {
             edge.tell(value, votes);
         }
         assert_eq!(edge.contradictions(), [30]);
-        let found = Found::Between { met: 1000, missed: 100, surely_missed: Some(1) };
+        let found =
+            Outcome::Between { met: 1000, missed: 100, surely_missed: Some(1), close: false };
         assert_eq!(edge.found(), Some(found));
         // The side that is met comes first.
         assert_eq!(edge.next(), Some(316));

@@ -9,7 +9,7 @@ use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
-use kvdyno_record::workload::{Drive, Role};
+use kvdyno_record::workload::{Mix, Role};
 
 /// What a trial says of its point.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub(super) fn judge(
     evidence: &Evidence,
     case: &CaseEvidence,
     target: &Target,
-    (name, drive): (&str, &Drive),
+    (name, drive): (&str, &Mix),
     axis: &Axis,
 ) -> Result<Trial, RecordError> {
     if let Some(verdict) = without_figures(evidence, case, axis) {
@@ -115,7 +115,7 @@ fn ended(outcome: &Outcome) -> String {
 
 /// Roles of a phase that have fallen behind their schedule: response times of what was begun tell
 /// too little of it.
-fn behind(phase: &PhaseRecord, drive: &Drive) -> Option<String> {
+fn behind(phase: &PhaseRecord, drive: &Mix) -> Option<String> {
     let roles = drive.roles.iter().filter(|role| role.rate.is_some());
     let behind = roles.filter_map(|role| {
         let result = result(phase, &role.name)?;
@@ -147,7 +147,7 @@ pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,
-    drive: &Drive,
+    drive: &Mix,
     latencies: &Latencies,
 ) -> Result<f64, String> {
     let roles = drive.roles.iter().filter(|role| clause.concerns(role));

@@ -2,7 +2,7 @@
 //! it is the second gate, [`Target::check`].
 
 use kvdyno_record::units;
-use kvdyno_record::workload::{Drive, OP_NAMES, Role};
+use kvdyno_record::workload::{Mix, OP_NAMES, Role, reads};
 use std::fmt;
 use std::ops::Range;
 
@@ -97,7 +97,7 @@ impl Target {
     }
 
     /// Whether a measured phase has what the target is about.
-    pub fn check(&self, drive: &Drive) -> Result<(), TargetError> {
+    pub fn check(&self, drive: &Mix) -> Result<(), TargetError> {
         let about_nothing =
             |clause: &&Clause| !drive.roles.iter().any(|role| clause.concerns(role));
         let Some(clause) = self.clauses.iter().find(about_nothing) else { return Ok(()) };
@@ -108,7 +108,7 @@ impl Target {
 
     /// Whether the rate of a role can be searched: what it does is then what is offered, and no
     /// condition.
-    pub fn check_offered(&self, drive: &Drive, role: &str) -> Result<(), TargetError> {
+    pub fn check_offered(&self, drive: &Mix, role: &str) -> Result<(), TargetError> {
         let offered = drive.roles.iter().find(|known| known.name == role);
         let about_it = |clause: &&Clause| {
             !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
@@ -165,10 +165,6 @@ pub(super) fn keeps(latency: bool, inclusive: bool, bound: f64, value: f64) -> b
         (false, false) => value > bound,
         (false, true) => value >= bound,
     }
-}
-
-fn reads(op: &str) -> bool {
-    matches!(op, "get" | "scan" | "multiget")
 }
 
 fn role_words(role: &Role) -> String {
@@ -368,7 +364,7 @@ mod tests {
         };
         let ends = Ends { duration_ns: Some(1), operations: None };
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];
-        let drive = Drive { roles, ends };
+        let drive = Mix { roles, ends };
         let check = |text: &str| Target::parse(text).unwrap().check(&drive);
         check("p99 < 1ms and reads > 1/s and writes > 1/s and writer.update > 1/s").unwrap();
         let error = check("p99 < 1ms and reader.p99 < 1ms").unwrap_err();

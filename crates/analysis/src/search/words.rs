@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Condition, Outcome, Point};
 use super::target::keeps;
+use crate::answer::list;
 use crate::stats::median;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
@@ -252,15 +253,6 @@ fn disagreeing(answer: &Answer) -> String {
         "points contradict each other".to_owned()
     } else {
         format!("trials disagree at {}", list(&values))
-    }
-}
-
-/// `a, b and c`.
-fn list(values: &[String]) -> String {
-    match values {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
     }
 }
 

@@ -90,10 +90,11 @@ impl Versus {
         let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);
         let counts = Counts::of(rows());
         let gate = question.gate.map(|allowed| Gate::of(allowed, &paired.pairs, &paired.unpaired));
+        let [base, new] = sides.described();
         Ok(Self {
             method_version: METHOD_VERSION,
-            base: sides.base_side(),
-            new: sides.new_side(),
+            base,
+            new,
             differences: sides.differences(&paired.labels),
             noise: question.noise.clone(),
             counts,

@@ -11,6 +11,7 @@ use crate::stats::MIN_TRIALS;
 use crate::stats::chance_ratio;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::work::{Beside, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -147,7 +148,7 @@ impl Calibration {
     /// Whether both sides are of its engine alone, on its drive and kind of filesystem, and on no
     /// other volumes and memory tiers than it was.
     fn is_of(&self, sides: &Sides<'_>) -> bool {
-        [sides.chosen_base(), sides.chosen_new()].iter().all(|side| {
+        sides.chosen().iter().all(|side| {
             let host = &side.record.summary.host;
             let drive = host.drive.as_ref().map(|drive| &drive.name);
             (drive, filesystem(host)) == (self.drive.as_ref(), self.filesystem.as_deref())
@@ -181,6 +182,9 @@ fn filesystem(host: &Host) -> Option<&str> {
     host.filesystem.as_ref().map(|found| found.kind.as_str())
 }
 
+/// A case with its work.
+type Twin<'c> = (&'c Case, String);
+
 /// The two labels of a plan in which one engine runs against itself: `lmdb-a` and `lmdb-b`, the
 /// same in all but the label.
 pub fn twins(plan: &Plan) -> Option<(String, String)> {
@@ -192,18 +196,16 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
         return None;
     }
     let cases = |label: &str| {
-        let mut cases: Vec<&Case> = plan.cases.iter().filter(|case| case.label == label).collect();
+        let own = plan.cases.iter().filter(|case| case.label == label);
+        let mut cases: Vec<(&Case, String)> =
+            own.map(|case| (case, Work::of(case, plan).equal(Beside::Runs).to_string())).collect();
         // Shuffled within each trial.
-        cases.sort_by_cached_key(|case| {
-            let volume = case.volume.as_ref().map(|volume| volume.name.clone());
-            let tier = case.tier.as_ref().map(|tier| tier.name.clone());
-            (case.trial, case.threads, case.ram_limit_bytes, tier, volume)
-        });
+        cases.sort_by(|a, b| (a.0.trial, &a.1).cmp(&(b.0.trial, &b.1)));
         cases
     };
     let (one, other) = (cases(first), cases(second));
-    let equal = |(a, b): (&&Case, &&Case)| {
-        a.engine == b.engine && a.options == b.options && a.data == b.data && a.phases == b.phases
+    let equal = |((a, work), (b, other)): (&Twin<'_>, &Twin<'_>)| {
+        a.engine == b.engine && a.options == b.options && work == other
     };
     (one.len() == other.len() && one.iter().zip(&other).all(equal))
         .then(|| (first.to_owned(), second.to_owned()))

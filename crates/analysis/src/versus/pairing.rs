@@ -10,6 +10,7 @@ use super::sides::{Chosen, Sides};
 use super::work::{self, Difference};
 use crate::group::{data, several};
 use kvdyno_record::engine::Durability;
+use kvdyno_record::work::{Beside, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -150,7 +151,7 @@ struct Unit<'r> {
 
 pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
     sides.check()?;
-    let (base, new) = (units(&sides.chosen_base()), units(&sides.chosen_new()));
+    let [base, new] = sides.chosen().map(|chosen| units(&chosen));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
     let mut paired = Paired::default();
     let mut alone = Vec::new();
@@ -227,7 +228,8 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
         if let Some(volume) = &group.volume {
             name += &format!(" on {volume}");
         }
-        Some(Unit { group, work: work::of(case, &chosen.record.evidence.plan), name })
+        let work = Work::of(case, &chosen.record.evidence.plan).equal(Beside::Runs);
+        Some(Unit { group, work, name })
     };
     chosen.groups.iter().filter_map(unit).collect()
 }

@@ -3,7 +3,7 @@
 use super::super::confidence::Confidence;
 use super::super::efficiency::{self, Against};
 use super::super::evidence::Evidence;
-use super::super::group::Group;
+use super::super::group::{Group, unique};
 use super::super::summary::{EngineInfo, Summary};
 use super::pairing::Refusal;
 use super::work::Difference;
@@ -40,13 +40,7 @@ impl Record {
     }
 
     fn labels(&self) -> Vec<String> {
-        let mut labels: Vec<String> = Vec::new();
-        for group in &self.summary.groups {
-            if !labels.contains(&group.label) {
-                labels.push(group.label.clone());
-            }
-        }
-        labels
+        unique(self.summary.groups.iter().map(|group| group.label.clone()))
     }
 }
 
@@ -112,20 +106,17 @@ impl<'r> Sides<'r> {
         Self::Engines { run, base: label(base), new: label(new) }
     }
 
-    /// The base.
-    pub fn base_side(&self) -> Side {
-        match self {
-            Self::Runs { base, .. } => Side::of(base, None),
-            Self::Engines { run, base, .. } => Side::of(run, Some(base)),
+    /// Each side's record, and its label where it is one engine of it.
+    fn both(&self) -> [(&'r Record, Option<&'r str>); 2] {
+        match *self {
+            Self::Runs { base, new } => [(base, None), (new, None)],
+            Self::Engines { run, base, new } => [(run, Some(base)), (run, Some(new))],
         }
     }
 
-    /// The new side.
-    pub fn new_side(&self) -> Side {
-        match self {
-            Self::Runs { new, .. } => Side::of(new, None),
-            Self::Engines { run, new, .. } => Side::of(run, Some(new)),
-        }
+    /// The base, and the new side.
+    pub fn described(&self) -> [Side; 2] {
+        self.both().map(|(record, label)| Side::of(record, label))
     }
 
     /// The machine that the new side was measured on.
@@ -142,10 +133,8 @@ impl<'r> Sides<'r> {
     }
 
     fn records(&self) -> (&'r Record, &'r Record) {
-        match *self {
-            Self::Runs { base, new } => (base, new),
-            Self::Engines { run, .. } => (run, run),
-        }
+        let [(base, _), (new, _)] = self.both();
+        (base, new)
     }
 
     /// Equal trials were taken close to each other, in a random order.
@@ -161,18 +150,9 @@ impl<'r> Sides<'r> {
         }
     }
 
-    pub(super) fn chosen_base(&self) -> Chosen<'r> {
-        match *self {
-            Self::Runs { base, .. } => chosen(base, None),
-            Self::Engines { run, base, .. } => chosen(run, Some(base)),
-        }
-    }
-
-    pub(super) fn chosen_new(&self) -> Chosen<'r> {
-        match *self {
-            Self::Runs { new, .. } => chosen(new, None),
-            Self::Engines { run, new, .. } => chosen(run, Some(new)),
-        }
+    /// What takes part of the base, and of the new side.
+    pub(super) fn chosen(&self) -> [Chosen<'r>; 2] {
+        self.both().map(|(record, label)| chosen(record, label))
     }
 
     /// Refuses what cannot be held against each other as a whole.

@@ -1,12 +1,8 @@
-//! What a case does, as one value: equal values, equal work; and where two differ, by name.
+//! Where the works of two cases differ, by name.
 
-use crate::group::tier;
-use kvdyno_record::plan::{Case, Plan};
-use kvdyno_record::tier::Memory;
-use kvdyno_record::workload::Phase;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Something that differs between two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -29,34 +25,6 @@ impl Difference {
     pub fn words(&self) -> String {
         format!("{}: {} in BASE, {} in NEW", self.what, self.base, self.new)
     }
-}
-
-/// All that makes figures comparable, and nothing of who does it: the data, the RAM limit and what
-/// is below it (but not on which device), the volume's name, the durability class, the swept
-/// threads, whether the database is a copy, and the phases from the load on, whichever case ran
-/// them.
-pub(super) fn of(case: &Case, plan: &Plan) -> Value {
-    let volume = case.volume.as_ref().map(|volume| &volume.name);
-    let mut tier = tier(case).cloned();
-    if let Some(Memory::Swap { path, .. }) = tier.as_mut().map(|tier| &mut tier.memory) {
-        *path = None;
-    }
-    json!({
-        "data": case.data,
-        "durability": case.options.durability,
-        "ram_limit_bytes": case.ram_limit_bytes,
-        "tier": tier,
-        "volume": volume,
-        "threads": case.threads,
-        "database_copy": case.database.copy,
-        "phases": phases(case, plan),
-    })
-}
-
-fn phases(case: &Case, plan: &Plan) -> Vec<Phase> {
-    let loader = plan.cases.iter().find(|loader| loader.id == case.database.made_by);
-    let before = loader.filter(|loader| loader.id != case.id).map(|loader| &loader.phases);
-    before.into_iter().chain([&case.phases]).flatten().cloned().collect()
 }
 
 /// Every place in which two works differ, by its path.
@@ -124,6 +92,7 @@ fn field((key, value): (&String, &Value)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn what_differs_is_named_by_its_path() {

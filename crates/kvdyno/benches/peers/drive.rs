@@ -15,8 +15,7 @@ use kvdyno_record::engine::{Durability, Place, Value};
 use kvdyno_record::protocol::Event;
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
-    Choice, Data, Drive, Key, KeyFormat, Load, LoadOrder, MixEntry, Op, Phase, Size, ValueShape,
-    Work,
+    Choice, Data, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Size, ValueShape, Work,
 };
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +46,7 @@ const FIO: [&str; 12] = [
 ];
 
 /// Work at a depth, for so many seconds.
-type Worked = fn(u32, u64) -> Drive;
+type Worked = fn(u32, u64) -> Mix;
 
 /// What one run came to.
 #[derive(Clone, Copy)]
@@ -200,20 +199,20 @@ fn fixed(bytes: u64) -> ValueShape {
     ValueShape { size: Size::Fixed { bytes }, compress_to: 1.0 }
 }
 
-fn reads(depth: u32, seconds: u64) -> Drive {
+fn reads(depth: u32, seconds: u64) -> Mix {
     let mut drive = random_reads(1, seconds * SECOND);
     drive.roles[0].depth = Some(depth);
     drive
 }
 
-fn half(depth: u32, seconds: u64) -> Drive {
+fn half(depth: u32, seconds: u64) -> Mix {
     let mut drive = reads(depth, seconds);
     let update = MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform };
     drive.roles[0].mix.push(update);
     drive
 }
 
-fn timed(work: impl Fn(u64) -> Drive) -> Vec<Phase> {
+fn timed(work: impl Fn(u64) -> Mix) -> Vec<Phase> {
     vec![
         phase("warmup", Work::Warmup(work(WARMUP_S))),
         phase("measure", Work::Measure(work(MEASURE_S))),

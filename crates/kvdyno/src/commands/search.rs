@@ -23,7 +23,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Drive, Work};
+use kvdyno_record::workload::{Mix, Work};
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite as suite;
 use points::{Maker, append, expected_ns, renumber_first};
@@ -171,7 +171,7 @@ fn wrong_target(error: &search::TargetError) -> Complaint {
 }
 
 /// The last measured phase of a plan, and its work.
-fn last_measured(plan: &Plan) -> Result<(&str, &Drive), Complaint> {
+fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
     let phases = plan.cases.iter().flat_map(|case| &case.phases);
     let mut measured = phases.filter_map(|phase| match &phase.work {
         Work::Measure(drive) => Some((phase.name.as_str(), drive)),

@@ -4,7 +4,7 @@ use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place};
 use kvdyno_record::workload::{
-    Choice, Data, Drive, Ends, Key, KeyFormat, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
+    Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
 };
 use std::path::Path;
 
@@ -51,9 +51,9 @@ pub fn small_records(records: u64) -> Data {
 }
 
 /// Uniform random reads by one role.
-pub fn random_reads(threads: u32, duration_ns: u64) -> Drive {
+pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
     let get = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
     let role =
         Role { name: "readers".to_owned(), threads, mix: vec![get], rate: None, depth: None };
-    Drive { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
+    Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
 }

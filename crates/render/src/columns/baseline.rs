@@ -10,10 +10,9 @@ const AID: &str = "\
 reads and writes: of the whole device in the window, not this process alone. baseline: what the raw
 device gave as many in flight, by the best calls at queue depth 1 per thread (for an engine that
 keeps several in flight: by any). share: the engine's I/Os a second over the baseline's; above 110 %
-it says nothing. peak: over the most that any baseline reached. limit: drive (a share of 80 % or
-more, or its queue is full), CPU (85 % of the machine's CPUs), lock (more than half of its threads'
-time neither on a CPU nor at the drive), CPU+drive (mixed: neither full nor idle), rate (its target
-rate). cached: fewer than one I/O in a hundred operations, so it is memory that was measured.";
+it says nothing. peak: over the most that any baseline reached. limit: what took half or more of the
+time of the client group with the most operations in flight, as \"Where the time went\" says it.
+cached: fewer than one I/O in a hundred operations, so it is memory that was measured.";
 
 /// A row for each measured phase of each engine; none where the run has no ceiling.
 pub(super) static KIND: Kind = Kind {

@@ -6,7 +6,7 @@ use super::{Cell, Column, Kind, figure, text, words};
 use crate::format::whole;
 use crate::wrap::wrap;
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::explain::{Basis, Cause};
+use kvdyno_analysis::explain::Cause;
 
 const AID: &str = "\
 Percent of the time of the load's or client group's own threads; a line adds up to 100. user, sys:
@@ -46,19 +46,9 @@ const COLUMNS: &[Column] = &[
         _ => line.own_threads(),
     }),
     text("phase", |line| line.row.phase.to_owned()).left().when(|shown| shown.phases),
-    text("of", |line| {
-        let load = line.row.explained.is_some_and(|one| one.load);
-        line.row.role_name().unwrap_or(if load { "load" } else { "all roles" }).to_owned()
-    })
-    .left(),
+    text("of", |line| line.row.role_name().unwrap_or("load").to_owned()).left(),
     words("", "role", "role", |row| Cell::words(row.role_name())),
     words("", "threads", "threads", |row| count(row.threads())),
-    words("", "basis", "", |row| {
-        Cell::words(row.explained.map(|one| match one.basis {
-            Basis::Threads => "threads",
-            Basis::Process => "process",
-        }))
-    }),
     figure(&c::TIME_USER, "user\n%", "CPU user, %"),
     figure(&c::TIME_SYSTEM, "sys\n%", "CPU sys, %"),
     figure(&c::TIME_RUNQUEUE, "wait\nCPU", "no CPU, %"),

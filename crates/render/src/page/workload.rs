@@ -2,7 +2,7 @@
 //! name says it only where whoever wrote the suite chose one.
 
 use kvdyno_analysis::evidence::CaseEvidence;
-use kvdyno_record::workload::{Choice, Drive, LoadOrder, MixEntry, Op, Role, Work};
+use kvdyno_record::workload::{Choice, LoadOrder, Mix, MixEntry, Op, Role, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -37,7 +37,7 @@ fn loads(order: LoadOrder) -> &'static str {
     }
 }
 
-fn measures(drive: &Drive, swept: Option<u32>) -> String {
+fn measures(drive: &Mix, swept: Option<u32>) -> String {
     let [first, others @ ..] = drive.roles.as_slice() else { return String::new() };
     let beside: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
     let title = capital(&subject(&first.mix));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn title(roles: Vec<Role>, swept: Option<u32>) -> String {
-        measures(&Drive { roles, ends: Ends { duration_ns: Some(1), operations: None } }, swept)
+        measures(&Mix { roles, ends: Ends { duration_ns: Some(1), operations: None } }, swept)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use kvdyno_analysis::fixture::{Fixture, FixtureCase};
 use kvdyno_analysis::search::{Answer, Next, Outcome, answer};
 use kvdyno_record::case::Outcome as CaseOutcome;
 use kvdyno_record::search::{Axis, Between, Making, Search};
-use kvdyno_record::workload::{Drive, Rate, Schedule, Work};
+use kvdyno_record::workload::{Mix, Rate, Schedule, Work};
 
 const MIB: u64 = 1 << 20;
 
@@ -36,7 +36,7 @@ fn of(engine: &str, target: &str) -> Fixture {
 }
 
 /// The work of a case.
-fn drive(case: &mut FixtureCase) -> &mut Drive {
+fn drive(case: &mut FixtureCase) -> &mut Mix {
     let phase = case.record.case.phases.last_mut().unwrap();
     match &mut phase.work {
         Work::Measure(drive) => drive,

@@ -135,7 +135,7 @@ fn the_drive_has_a_sheet_of_its_own() {
         assert!(rows.iter().all(|row| !text(row, "engine").contains("uring")), "{sheet}");
     }
     let cost = read.rows("Cost");
-    assert_eq!([text(&cost[0], "baseline"), text(&cost[0], "limit")], ["psync x 2", "drive"]);
+    assert_eq!([text(&cost[0], "baseline"), text(&cost[0], "limit")], ["psync x 2", "reads"]);
 }
 
 #[test]

@@ -1,25 +1,7 @@
-//! Whole records explained: of workers that tell their threads apart, and of those that know less.
+//! Whole records explained.
 
 use super::*;
-
-/// What the frozen record has: the process's CPU time and the device's counters.
-#[test]
-fn an_old_record_is_explained_as_far_as_it_goes() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let path = root.join("fixtures/records/v1.0/2026-11-20T10-15-02Z_fixture_7f3a");
-    let summary = Summary::read(&RunFolder::open(path).unwrap()).unwrap();
-    let lmdb: Vec<_> = summary.explained.iter().filter(|one| one.group < 3).collect();
-    assert_eq!(lmdb.len(), 3, "a load and two numbers of threads");
-    for one in &summary.explained {
-        assert_eq!((one.basis, one.role.as_deref(), one.looks), (Basis::Process, None, 0));
-        adds_up(one);
-    }
-    assert_eq!(lmdb[0].cause, Some(Cause::CpuUser));
-    let words = lmdb[0].sentence.as_ref().unwrap();
-    assert!(words.contains("the load computed for 90 % of the time"), "{words}");
-    assert!(words.contains("(the engine's own threads included)"), "{words}");
-    assert!(lmdb[1].unknown[0].contains("of all roles together"), "{:?}", lmdb[1].unknown);
-}
+use kvdyno_record::engine::{Counters, Value};
 
 /// The parts, of each trial and of all.
 #[track_caller]
@@ -71,7 +53,7 @@ fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
         (readers.role.as_deref(), writer.role.as_deref()),
         (Some("readers"), Some("writer"))
     );
-    assert_eq!((readers.basis, readers.looks), (Basis::Threads, 2 * 150));
+    assert_eq!(readers.looks, 2 * 150);
     for one in &of {
         adds_up(one);
     }
@@ -111,24 +93,27 @@ fn looks_of_all_trials_are_counted_once() {
     assert_eq!(readers.metrics.value(&c::TIME_DEVICE_READ).unwrap().round() as u64, 80);
 }
 
-/// One trial of another worker's, whose threads were not told apart: no figures of two kinds.
+/// One trial whose workers do not tell of their threads: no figures of two kinds.
 #[test]
-fn trials_that_know_less_make_all_know_less() {
+fn a_trial_that_knows_less_explains_nothing() {
     let mut fixture = Fixture::new();
     told_apart(&mut fixture);
     fixture.case("lmdb_t1_r2").phase("measure").roles[0].usage = None;
     let summary = fixture.summary();
-    let of: Vec<_> = summary.explained.iter().filter(|one| one.group == 1).collect();
-    let [all] = of[..] else { panic!("{of:?}") };
-    assert_eq!((all.basis, all.role.as_deref()), (Basis::Process, None));
-    adds_up(all);
+    let readers = summary.explained.iter().find(|one| one.group == 1).unwrap();
+    let value = readers.metrics.get(&c::TIME_USER).unwrap();
+    assert_eq!(
+        (value.n, value.missing.as_deref()),
+        (1, Some("its threads' usage was not recorded"))
+    );
 }
 
 #[test]
 fn counted_stalls_go_before_told_ones() {
     let text = |name: &str, micros| [(name.to_owned(), Value::Integer(micros))].into();
-    let grown = stall_micros(&text("rocksdb.stall.micros", 5), &text("rocksdb.stall.micros", 12));
-    assert_eq!(grown, Some(7));
-    assert_eq!(stall_micros(&Counters::new(), &text("rocksdb.stall.micros", 12)), Some(12));
-    assert_eq!(stall_micros(&text("a", 5), &text("a", 12)), None);
+    let name = "rocksdb.stall.micros";
+    let (before, after) = (text(name, 5), text(name, 12));
+    assert_eq!(stalls::counted_ns(&before, &after), Some((name, 7_000)));
+    assert_eq!(stalls::counted_ns(&Counters::new(), &after), Some((name, 12_000)));
+    assert_eq!(stalls::counted_ns(&text("a", 5), &text("a", 12)), None);
 }

@@ -21,7 +21,7 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
 use kvdyno_record::workload::{
-    Choice, Data, Drive, Ends, Key, KeyFormat, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
+    Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -203,7 +203,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
     let role =
         Role { name: role_name(job).to_owned(), threads, mix: mix.collect(), rate: None, depth };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
-    let work = Work::Measure(Drive { roles: vec![role], ends });
+    let work = Work::Measure(Mix { roles: vec![role], ends });
     Phase { name: MEASURE.to_owned(), work }
 }
 

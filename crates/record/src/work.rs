@@ -1,0 +1,200 @@
+//! What may be compared: the one place that says which parts of a case must be equal for its
+//! figures to stand beside another's.
+//!
+//! | must be equal | trials | engines | volumes | answer | runs |
+//! |---|---|---|---|---|---|
+//! | data, durability class, RAM limit and memory tier | yes | yes | yes | yes | yes |
+//! | volume | as made | by name | | by name, but for an answer about volumes | by name |
+//! | engine, label, options | yes | | the label | an answer about volumes: the label | |
+//! | swept threads | yes | yes | yes | | yes |
+//! | phases | from the load on | its own | its own after the making | measured, threads left out | from the load on |
+//! | database shared or copied | yes | | | | copied |
+
+use crate::plan::{Case, Plan};
+use crate::tier::{Memory, Tier};
+use crate::units;
+use crate::volume::{Format, Medium, Volume};
+use crate::workload::{self, Mix, Phase, Size};
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+
+/// What is held against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Engines of a run, by their loads.
+    EnginesLoading,
+    /// Engines of a run.
+    Engines,
+    /// An engine's loads on several volumes.
+    VolumesLoading,
+    /// An engine on several volumes.
+    Volumes,
+    /// Engines at all numbers of threads, of which one answer tells.
+    Answer,
+    /// An engine at all numbers of threads on several volumes, of which one answer tells.
+    AnswerOnVolumes,
+    /// Two runs, or two engines of one, figure by figure.
+    Runs,
+}
+
+/// What a case does, and on what.
+#[derive(Clone, Debug)]
+pub struct Work<'c> {
+    case: &'c Case,
+    /// From the load on, whichever case ran them.
+    phases: Vec<&'c Phase>,
+}
+
+impl<'c> Work<'c> {
+    /// A case's; `loaded` are the phases of the case that made its database, where that is another.
+    pub fn new(case: &'c Case, loaded: &'c [Phase]) -> Self {
+        Self { case, phases: loaded.iter().chain(&case.phases).collect() }
+    }
+
+    /// A case's of a plan.
+    pub fn of(case: &'c Case, plan: &'c Plan) -> Self {
+        let loader = plan.cases.iter().find(|loader| loader.id == case.database.made_by);
+        let loader = loader.filter(|loader| loader.id != case.id);
+        Self::new(case, loader.map_or(&[], |loader| &loader.phases))
+    }
+
+    /// All that must be equal for a comparison, by name: equal values may stand beside each other.
+    pub fn equal(&self, beside: Beside) -> Value {
+        use Beside::{AnswerOnVolumes, Engines, Runs, Volumes, VolumesLoading};
+        let case = self.case;
+        let mut all = json!({
+            "data": case.data,
+            "durability": case.options.durability,
+            "ram_limit_bytes": case.ram_limit_bytes,
+            "tier": case.tier_below().map(TierKey::of),
+            "phases": self.phases(beside),
+        });
+        if matches!(beside, Volumes | VolumesLoading | AnswerOnVolumes) {
+            all["label"] = json!(case.label);
+        } else {
+            all["volume"] = json!(case.volume.as_ref().map(|volume| &volume.name));
+        }
+        if matches!(beside, Engines | Volumes | Runs) {
+            all["threads"] = json!(case.threads);
+        }
+        if beside == Runs {
+            all["database_copy"] = json!(case.database.copy);
+        }
+        all
+    }
+
+    fn phases(&self, beside: Beside) -> Value {
+        use workload::Work::{Load, Measure, Settle, Verify};
+        let own = || self.case.phases.iter();
+        // Whether a case loaded its database itself, as it must where nothing can be copied, does
+        // not count between volumes: what comes after is the same.
+        let makes = |phase: &&Phase| matches!(phase.work, Load(_) | Settle { .. } | Verify { .. });
+        match beside {
+            Beside::Runs => json!(self.phases),
+            Beside::Engines => json!(self.case.phases),
+            Beside::Volumes => json!(own().skip_while(makes).collect::<Vec<_>>()),
+            Beside::EnginesLoading | Beside::VolumesLoading => {
+                json!(own().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())
+            }
+            Beside::Answer | Beside::AnswerOnVolumes => {
+                let without_threads = |phase: &Phase| {
+                    let Measure(drive) = &phase.work else { return None };
+                    let roles = drive.roles.iter().cloned();
+                    let roles = roles.map(|role| workload::Role { threads: 0, ..role }).collect();
+                    let work = Measure(Mix { roles, ..*drive });
+                    Some(Phase { name: phase.name.clone(), work })
+                };
+                json!(own().filter_map(without_threads).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// The case key: equal keys, equal work by an equal engine; trials of one case have one. It is
+    /// a readable beginning and a checksum: `rocksdb/async/80Mx16+4000/ram64GiB/t4/3fa9c1d2e0b1`;
+    /// with a volume `rocksdb/async/on-xfs/...`. Left out are the trial, the place, the host, the
+    /// engine's version, and what only watches: budget, slices, error limit.
+    ///
+    /// `shared`: other thread counts worked on the database before.
+    pub fn key(&self, shared: bool) -> String {
+        let case = self.case;
+        let values = match case.data.value.size {
+            Size::Fixed { bytes } => bytes.to_string(),
+            _ => format!("~{}", case.shape.value_bytes_mean),
+        };
+        let ram = case.ram_limit_bytes.map_or("all".to_owned(), units::exact_bytes);
+        let tier = case.tier.as_ref().map_or(String::new(), |tier| format!("+{}", tier.name));
+        let volume = case.volume.as_ref();
+        let volume = volume.map_or(String::new(), |volume| format!("on-{}/", volume.name));
+        let part = case.threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
+        format!(
+            "{}/{}/{volume}{}x{}+{values}/ram-{ram}{tier}/{part}/{}",
+            case.label,
+            case.options.durability.as_str(),
+            units::exact_count(case.data.records),
+            case.data.key.bytes,
+            self.checksum(shared)
+        )
+    }
+
+    fn checksum(&self, shared: bool) -> String {
+        let case = self.case;
+        let key = json!({
+            "engine": case.engine,
+            "label": case.label,
+            "options": case.options,
+            "volume": case.volume.as_ref().map(VolumeKey::of),
+            "shared": shared,
+            "work": self.equal(Beside::Runs),
+        });
+        let digest = Sha256::digest(key.to_string());
+        digest.iter().take(6).fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+}
+
+/// Of a volume what makes two of them alike. Where a directory is, which device it is and how large
+/// an image is belong to the host.
+#[derive(Serialize)]
+struct VolumeKey<'a> {
+    name: &'a str,
+    kind: &'static str,
+    discard: bool,
+    format: Option<&'a Format>,
+}
+
+impl<'a> VolumeKey<'a> {
+    fn of(volume: &'a Volume) -> Self {
+        let (kind, discard, format) = match &volume.medium {
+            Medium::Directory { .. } => ("directory", false, None),
+            Medium::Loop { format, .. } => ("loop", false, Some(format)),
+            Medium::Device { discard, format, .. } => ("device", *discard, Some(format)),
+        };
+        Self { name: &volume.name, kind, discard, format }
+    }
+}
+
+/// Of a memory tier what makes two of them alike. On which device it is belongs to the host.
+#[derive(Serialize)]
+struct TierKey<'a> {
+    name: &'a str,
+    kind: &'static str,
+    /// Bytes and swappiness.
+    swap: Option<(u64, u32)>,
+    node: Option<u32>,
+}
+
+impl<'a> TierKey<'a> {
+    fn of(tier: &'a Tier) -> Self {
+        let (kind, node) = match &tier.memory {
+            Memory::Dram => ("dram", None),
+            Memory::Swap { .. } => ("swap", None),
+            Memory::Zram { .. } => ("zram", None),
+            Memory::Node { node } => ("node", Some(*node)),
+        };
+        Self { name: &tier.name, kind, swap: tier.memory.swap(), node }
+    }
+}
