@@ -1,15 +1,16 @@
 //! A run in a few lines of Markdown, for a message or an issue: the answer, how far to trust it,
 //! one table, and what it was measured on. No path of the host and not its name.
 
+use super::columns::{Row, loads, phases, times};
+use super::format::beside;
 use super::markdown::{escaped, table, title};
 use super::table::{Side, Table};
 use kvdyno_analysis::answer::answers;
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::comparison::Beside;
-use kvdyno_analysis::group::{Group, RoleRow, RunRow};
-use kvdyno_analysis::group::{data, several};
-use kvdyno_analysis::metric::{Definition, Metrics};
+use kvdyno_analysis::group::{Group, data, several};
+use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::summary::Summary;
+use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 
 /// How to read the last column.
@@ -23,9 +24,7 @@ pub fn page(summary: &Summary) -> String {
         text += &format!("**{}**: {}\n\n", escaped(&answer.workload), escaped(&answer.sentence));
     }
     text += &format!("{}\n\n", escaped(&confidence(summary)));
-    let rows = roles(summary);
-    let figures = if rows.is_empty() { loads(summary) } else { rows };
-    text += &table(&figures);
+    text += &table(&figures(summary));
     format!("{text}\n{VERSUS} {}\n", escaped(&measured_on(summary)))
 }
 
@@ -36,127 +35,80 @@ fn confidence(summary: &Summary) -> String {
     format!("Confidence {}{why}.", confidence.level.word())
 }
 
-/// What tells the lines of one table apart beside the engine, where it differs.
-#[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
-struct Axes {
-    data: bool,
-    ram: bool,
-    volume: bool,
-    phase: bool,
-    role: bool,
+/// A column: whether it is there, its title, and what is in it.
+type Column = (bool, &'static str, Side, fn(&Row<'_>) -> String);
+
+/// What tells the rows apart beside the engine, where it differs.
+fn axes(rows: &[Row<'_>]) -> [Column; 4] {
+    let groups = || rows.iter().map(|row| row.group);
+    let volume = several(groups().map(|group| &group.volume));
+    [
+        (true, "engine", Side::Left, |row| row.group.label.clone()),
+        (volume, "volume", Side::Left, |row| row.group.volume.clone().unwrap_or_default()),
+        (several(groups().map(data)), "data", Side::Left, |row| data(row.group)),
+        (several(groups().map(Group::ram)), "RAM", Side::Left, |row| row.group.ram()),
+    ]
 }
 
-impl Axes {
-    fn of(summary: &Summary) -> Self {
-        let groups = || summary.groups.iter().filter(|group| group.competes());
-        let runs = || groups().flat_map(|group| &group.runs);
-        let roles = || runs().flat_map(|run| &run.roles);
-        Self {
-            data: several(groups().map(data)),
-            ram: several(groups().map(Group::ram)),
-            volume: several(groups().map(|group| &group.volume)),
-            phase: several(runs().map(|run| &run.phase)),
-            role: several(roles().map(|role| &role.role)),
-        }
+/// A line for each role of each engine; where nothing is measured but loads, for each of those.
+fn figures(summary: &Summary) -> Table {
+    let competes = |row: &Row<'_>| row.group.competes() && row.op.is_none();
+    let rows: Vec<Row<'_>> =
+        phases(summary).flat_map(Row::roles).filter(|row| competes(row)).collect();
+    if rows.is_empty() {
+        let loads: Vec<Row<'_>> = loads(summary).filter(|row| competes(row)).collect();
+        let rates: [Column; 2] = [
+            (true, "records/s", Side::Right, |row| rate(row, &c::RECORDS_PER_S)),
+            (true, "vs. first", Side::Right, |row| beside(row.beside())),
+        ];
+        return filled(&loads, &rates);
     }
-
-    fn columns(&self) -> Vec<(&'static str, Side)> {
-        let all = [(self.volume, "volume"), (self.data, "data"), (self.ram, "RAM")].into_iter();
-        let columns = all.filter(|(is, _)| *is).map(|(_, title)| (title, Side::Left));
-        std::iter::once(("engine", Side::Left)).chain(columns).collect()
-    }
-
-    fn cells(&self, group: &Group) -> Vec<String> {
-        let mut cells = vec![group.label.clone()];
-        if self.volume {
-            cells.push(group.volume.clone().unwrap_or_default());
-        }
-        if self.data {
-            cells.push(data(group));
-        }
-        if self.ram {
-            cells.push(group.ram());
-        }
-        cells
-    }
+    let several_phases = several(rows.iter().map(|row| row.phase));
+    let several_roles = several(rows.iter().map(Row::role_name));
+    let columns: [Column; 9] = [
+        (true, "threads", Side::Right, threads),
+        (several_phases, "phase", Side::Left, |row| row.phase.to_owned()),
+        (several_roles, "role", Side::Left, |row| row.role_name().unwrap_or_default().to_owned()),
+        (true, "operations", Side::Left, |row| row.op().to_owned()),
+        (true, "ops/s", Side::Right, |row| match rate(row, &c::OPS_PER_S) {
+            none if none == "-" => row.group.trouble().unwrap_or(none),
+            rate => rate,
+        }),
+        (true, "p50 us", Side::Right, |row| us(row, 0)),
+        (true, "p99 us", Side::Right, |row| us(row, 2)),
+        (true, "p99.9 us", Side::Right, |row| us(row, 3)),
+        (true, "vs. first", Side::Right, |row| beside(row.beside())),
+    ];
+    filled(&rows, &columns)
 }
 
-/// A line for each role of each engine.
-fn roles(summary: &Summary) -> Table {
-    use Side::{Left, Right};
-    let axes = Axes::of(summary);
-    let mut columns = axes.columns();
-    columns.push(("threads", Right));
-    if axes.phase {
-        columns.push(("phase", Left));
-    }
-    if axes.role {
-        columns.push(("role", Left));
-    }
-    columns.extend([
-        ("operations", Left),
-        ("ops/s", Right),
-        ("p50 us", Right),
-        ("p99 us", Right),
-        ("p99.9 us", Right),
-        ("vs. first", Right),
-    ]);
-    let mut table = Table::new(columns);
-    for group in summary.groups.iter().filter(|group| group.competes()) {
-        for run in &group.runs {
-            for role in &run.roles {
-                table.row(&line(&axes, group, run, role));
-            }
-        }
+fn filled(rows: &[Row<'_>], columns: &[Column]) -> Table {
+    let axes = axes(rows);
+    let columns = || axes.iter().chain(columns).filter(|(is, ..)| *is);
+    let mut table = Table::new(columns().map(|(_, title, side, _)| (*title, *side)));
+    for row in rows {
+        table.row(&columns().map(|(.., cell)| cell(row)).collect::<Vec<_>>());
     }
     table
 }
 
-fn line(axes: &Axes, group: &Group, run: &RunRow, role: &RoleRow) -> Vec<String> {
-    let mut cells = axes.cells(group);
-    cells.push(match group.threads {
-        // The swept number is another role's, and tells this line from the next.
-        Some(swept) if swept != role.threads => format!("{} (beside {swept})", role.threads),
-        _ => role.threads.to_string(),
-    });
-    if axes.phase {
-        cells.push(run.phase.clone());
+/// The swept number, where it is another role's, tells this line from the next.
+fn threads(row: &Row<'_>) -> String {
+    let own = row.threads().unwrap_or(0);
+    match row.group.threads.filter(|swept| *swept != own) {
+        Some(swept) => format!("{own} (beside {swept})"),
+        None => own.to_string(),
     }
-    if axes.role {
-        cells.push(role.role.clone());
-    }
-    let times = if role.open_loop {
-        [&c::RESPONSE_P50, &c::RESPONSE_P99, &c::RESPONSE_P999]
-    } else {
-        [&c::SERVICE_P50, &c::SERVICE_P99, &c::SERVICE_P999]
-    };
-    let rate = figure(&role.metrics, &c::OPS_PER_S, |rate| units::grouped(rate.round() as u64));
-    cells.extend([role.mix.clone(), group.trouble().filter(|_| rate == "-").unwrap_or(rate)]);
-    let us = |ns: f64| format!("{:.1}", ns / 1e3);
-    cells.extend(times.map(|definition| figure(&role.metrics, definition, us)));
-    cells.push(role.beside.as_ref().map_or_else(|| "-".to_owned(), Beside::cell));
-    cells
 }
 
-/// Where nothing is measured but the loads.
-fn loads(summary: &Summary) -> Table {
-    let axes = Axes::of(summary);
-    let mut columns = axes.columns();
-    columns.extend([("records/s", Side::Right), ("vs. first", Side::Right)]);
-    let mut table = Table::new(columns);
-    for group in summary.groups.iter().filter(|group| group.competes()) {
-        let Some(load) = &group.load else { continue };
-        let mut cells = axes.cells(group);
-        let records = |rate: f64| units::grouped(rate.round() as u64);
-        cells.push(figure(&load.metrics, &c::RECORDS_PER_S, records));
-        cells.push(load.beside.as_ref().map_or_else(|| "-".to_owned(), Beside::cell));
-        table.row(&cells);
-    }
-    table
+fn rate(row: &Row<'_>, of: &Definition) -> String {
+    row.value(of).map_or_else(|| "-".to_owned(), |rate| units::grouped(rate.round() as u64))
 }
 
-fn figure(metrics: &Metrics, definition: &Definition, words: impl Fn(f64) -> String) -> String {
-    metrics.value(definition).map_or_else(|| "-".to_owned(), words)
+fn us(row: &Row<'_>, at: usize) -> String {
+    let open = row.role.is_some_and(|(_, role)| role.open_loop);
+    let times = times(if open { Clock::Response } else { Clock::Service });
+    row.value(times[at]).map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3))
 }
 
 /// `2 x AMD EPYC, 23.5 GiB of RAM, virtual machine, Linux 6.18.0, ext4 on vda; LMDB 0.9.70, async;

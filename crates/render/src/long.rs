@@ -24,8 +24,11 @@ pub struct Row<'s> {
     pub missing: Option<&'s str>,
 }
 
-/// The columns: name, width in the workbook, and what is in it.
-pub(crate) const COLUMNS: [(&str, u16, fn(&Row<'_>) -> Cell); 22] = [
+/// A column: its name, its width in the workbook, and what is in it.
+type Column = (&'static str, u16, fn(&Row<'_>) -> Cell);
+
+/// Its columns.
+pub(crate) const COLUMNS: [Column; 22] = [
     ("run", 28, |row| Cell::text(row.run)),
     ("method_version", 9, |_| Cell::count(u64::from(METHOD_VERSION))),
     ("case", 28, |row| Cell::text(&row.trial.case)),

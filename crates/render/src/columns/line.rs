@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 const BASE_MAX: usize = 8;
 
 /// What decides which columns a table has: everything that is the same in all rows is left out.
-/// (The durability class of each engine stands above the tables, too. The null engine stores nothing
-/// in any class.)
+/// (The durability class of each engine stands above the tables, too. The null engine stores
+/// nothing in any class.)
 #[expect(clippy::struct_excessive_bools, reason = "each is a column that is there or not")]
 pub(crate) struct Shown {
     pub(super) wide: bool,
@@ -93,8 +93,8 @@ fn offered(answer: &Answer) -> BTreeMap<String, String> {
     offered
 }
 
-/// A row while its cells are made. Where no trial has the main figure, that says how they ended, and
-/// the other cells stay silent.
+/// A row while its cells are made. Where no trial has the main figure, that says how they ended,
+/// and the other cells stay silent.
 pub(crate) struct Line<'l, 's> {
     pub(crate) row: Row<'s>,
     pub(crate) shown: &'l Shown,

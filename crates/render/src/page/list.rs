@@ -22,8 +22,8 @@ pub struct RunsData {
     pub runs: Vec<RunEntry>,
 }
 
-/// A run in the list.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+/// A run in the list; one of which nothing is known cannot be read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RunEntry {
     /// Its folder's name, by which it is asked for.
     pub name: String,
@@ -128,24 +128,8 @@ impl RunEntry {
 
     /// A run whose record is damaged, or newer than this program.
     pub fn unreadable(name: &str, message: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            state: State::Unreadable,
-            message: Some(message.to_owned()),
-            suite: String::new(),
-            title: String::new(),
-            called: None,
-            note: None,
-            data: None,
-            host: String::new(),
-            started_unix_ns: None,
-            ended_unix_ns: None,
-            engines: Vec::new(),
-            cases_planned: 0,
-            cases_recorded: 0,
-            cases_done: 0,
-            findings: FindingCounts::default(),
-        }
+        let message = Some(message.to_owned());
+        Self { name: name.to_owned(), message, ..Self::default() }
     }
 }
 

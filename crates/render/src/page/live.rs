@@ -14,7 +14,7 @@ use serde::Serialize;
 const POINTS: usize = 120;
 
 /// How a run stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// Everything that was planned was done.
@@ -24,6 +24,7 @@ pub enum State {
     /// It was interrupted, or killed; it can be resumed.
     Partial,
     /// Its record is damaged, or newer than this program.
+    #[default]
     Unreadable,
 }
 

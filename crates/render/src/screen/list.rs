@@ -180,45 +180,34 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
     let mut add = |title: String, cell: Box<dyn Fn(&Row<'s>) -> String + 's>| {
         columns.push(Column { title, side: Side::Right, cell });
     };
-    let mut roles: Vec<(String, bool)> = Vec::new();
+    let mut roles: Vec<(&'s str, bool)> = Vec::new();
     for role in rows.iter().filter_map(|row| row.run).flat_map(|run| &run.roles) {
         if roles.iter().all(|(name, _)| *name != role.role) {
-            roles.push((role.role.clone(), role.open_loop));
+            roles.push((&role.role, role.open_loop));
         }
     }
     for (name, open) in roles {
-        let of = name.clone();
+        let of_role = move |definition: &'static Definition| {
+            Box::new(move |row: &Row<'s>| {
+                figure(row.group, role_of(row, name).map(|role| &role.metrics), definition)
+            })
+        };
+        let short = cut(name, 10);
         if open {
-            let of = name.clone();
-            add(
-                format!("{}\ntarget/s", cut(&name, 10)),
-                Box::new(move |row| {
-                    let rate = role_of(row, &of).and_then(offered);
-                    rate.map_or_else(|| "-".to_owned(), units::grouped)
-                }),
-            );
+            let target = move |row: &Row<'s>| {
+                let rate = role_of(row, name).and_then(offered);
+                rate.map_or_else(|| "-".to_owned(), units::grouped)
+            };
+            add(format!("{short}\ntarget/s"), Box::new(target));
         }
-        add(
-            format!("{}\nops/s", cut(&name, 10)),
-            Box::new(move |row| {
-                figure(row.group, role_of(row, &of).map(|role| &role.metrics), &c::OPS_PER_S)
-            }),
-        );
+        add(format!("{short}\nops/s"), of_role(&c::OPS_PER_S));
         let p99 = if open { &c::RESPONSE_P99 } else { &c::SERVICE_P99 };
-        add(
-            "p99\nus".to_owned(),
-            Box::new(move |row| {
-                figure(row.group, role_of(row, &name).map(|role| &role.metrics), p99)
-            }),
-        );
+        add("p99\nus".to_owned(), of_role(p99));
     }
     if rows.iter().any(|row| row.load.is_some()) {
-        add(
-            "load\nrecords/s".to_owned(),
-            Box::new(|row| {
-                figure(row.group, row.load.map(|load| &load.metrics), &c::RECORDS_PER_S)
-            }),
-        );
+        let load = |row: &Row<'s>| row.load.map(|load| &load.metrics);
+        let cell = move |row: &Row<'s>| figure(row.group, load(row), &c::RECORDS_PER_S);
+        add("load\nrecords/s".to_owned(), Box::new(cell));
     }
     let costs: [(&str, &'static Definition); 3] = [
         ("write\namp.", &c::WRITE_AMPLIFICATION),
@@ -226,14 +215,11 @@ fn figures<'s>(rows: &[Row<'s>]) -> Vec<Column<'s>> {
         ("RSS\nMiB", &c::RSS_PEAK),
     ];
     for (title, definition) in costs {
-        add(
-            title.to_owned(),
-            Box::new(move |row| {
-                let metrics =
-                    row.run.map(|run| &run.metrics).or(row.load.map(|load| &load.metrics));
-                figure(row.group, metrics, definition)
-            }),
-        );
+        let cell = move |row: &Row<'s>| {
+            let load = row.load.map(|load| &load.metrics);
+            figure(row.group, row.run.map(|run| &run.metrics).or(load), definition)
+        };
+        add(title.to_owned(), Box::new(cell));
     }
     columns
 }

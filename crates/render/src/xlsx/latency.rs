@@ -90,8 +90,8 @@ fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
         Cell::number(operations.and_then(|metric| metric.value)),
     ];
     let us =
-        |metric: &Option<&Metric>| Cell::number(metric.and_then(|m| m.value).map(|ns| ns / 1e3));
-    cells.extend(times.iter().map(us));
+        |metric: Option<&Metric>| Cell::number(metric.and_then(|m| m.value).map(|ns| ns / 1e3));
+    cells.extend(times.iter().copied().map(us));
     let why = times.iter().flatten().find_map(|metric| metric.missing.as_deref());
     cells.push(Cell::words(why));
     cells
