@@ -7,7 +7,7 @@
 //! | volume | as made | by name | | by name, but for an answer about volumes | by name |
 //! | engine, label, options | yes | | the label | an answer about volumes: the label | |
 //! | swept threads | yes | yes | yes | | yes |
-//! | phases | from the load on | its own | its own after the making | measured, threads left out | from the load on |
+//! | phases | all | its own | its own after the making | measured, no threads | all |
 //! | database shared or copied | yes | | | | copied |
 
 use crate::plan::{Case, Plan};

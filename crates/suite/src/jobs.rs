@@ -3,7 +3,7 @@
 
 use super::abilities::misplaced;
 use super::cases::Setup;
-use super::drive::{Job, Mix, Pattern, Way};
+use super::drive::{Drive, Job, Pattern, Way};
 use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::options;
@@ -16,8 +16,8 @@ use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
 use kvdyno_record::workload::{
-    Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix as Roles, MixEntry, Op, Phase, Role,
-    Size, ValueShape, Work,
+    Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role, Size,
+    ValueShape, Work,
 };
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(super) struct Bare<'a> {
     /// How often the file is written in full before anything is measured; 0: once, for it to exist.
     precondition: u64,
     /// As typed.
-    pub(super) section: &'a Mix,
+    pub(super) section: &'a Drive,
     /// Others overwrite what it fills: it fills again in each trial.
     pub(super) overwritten: bool,
     /// What the engines do.
@@ -84,7 +84,7 @@ impl Bare<'_> {
 
 /// Each job as an engine that a suite could name, the one that fills first; with fio, each once
 /// more.
-pub(super) fn engines(drive: &At<Mix>) -> Vec<Engine> {
+pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     let fill = Engine::plain(drive.of(Name(NAME.to_owned())), drive.of(Label(NAME.to_owned())));
     let jobs = drive.job.iter().map(|job| engine(drive, job, NAME, job.label()));
     let by_fio = drive.job.iter().filter(|_| drive.is_with_fio());
@@ -92,7 +92,7 @@ pub(super) fn engines(drive: &At<Mix>) -> Vec<Engine> {
     std::iter::once(fill).chain(jobs).chain(by_fio).collect()
 }
 
-fn engine(drive: &At<Mix>, job: &At<Job>, worker: &str, label: String) -> Engine {
+fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engine {
     let mut options = job.options.clone();
     if drive.is_read_only() {
         let on = drive.of(Given(Value::Boolean(true)));
@@ -108,13 +108,13 @@ fn engine(drive: &At<Mix>, job: &At<Job>, worker: &str, label: String) -> Engine
 }
 
 /// The workers that a section needs.
-pub(super) fn workers(drive: &Mix) -> &'static [&'static str] {
+pub(super) fn workers(drive: &Drive) -> &'static [&'static str] {
     if drive.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
 }
 
 /// What the section's workers say of themselves, by name; a mistake for each that is not there.
 pub(super) fn find<'a>(
-    drive: &At<Mix>,
+    drive: &At<Drive>,
     found: &'a Engines,
     mistakes: &mut Mistakes,
 ) -> BTreeMap<&'static str, &'a Description> {
@@ -143,7 +143,7 @@ pub(super) struct Terms<'a, 't> {
 
 /// The drive's part, whose data sets come behind the others. `engines` are those of [`engines`].
 pub(super) fn resolve<'a>(
-    drive: &'a At<Mix>,
+    drive: &'a At<Drive>,
     engines: &'a [Engine],
     terms: &Terms<'a, '_>,
     sets: &mut Vec<Sized>,
@@ -207,7 +207,7 @@ pub(super) fn resolve<'a>(
 
 /// How large the file is: whole blocks of the filling, so not less than asked for. Of a device that
 /// only the drive works on: all of it.
-fn file_bytes(suite: &Suite, drive: &Mix, sized: &mut Sized, host: &SizingHost) -> u64 {
+fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
     let alone = suite.typed.engine.is_empty();
     let wanted = match drive.size.given_or(DataSize::Auto) {
         DataSize::Auto if host.device && alone => {
@@ -282,7 +282,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             depth: Some(PRECONDITION_DEPTH),
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
-        let work = Roles { roles: vec![role], ends: Ends { duration_ns: None, operations } };
+        let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
         phases.push(Phase { name: "precondition".to_owned(), work: Work::Warmup(work) });
     }
     phases
@@ -292,7 +292,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
 pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
     let timed =
-        |ns| Roles { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
+        |ns| Mix { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
     let mut phases = filling(bare);
     phases.push(phase("cold", Work::Evict));

@@ -7,7 +7,7 @@ use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
 use super::sizing::scaled_operations;
 use kvdyno_record::engine::Capabilities;
 use kvdyno_record::workload as plan;
-use plan::{Choice, Drive, Ends, LoadOrder, MixEntry, Op, Work};
+use plan::{Choice, Ends, LoadOrder, Mix, MixEntry, Op, Work};
 use std::collections::HashSet;
 
 const SECOND: u64 = 1_000_000_000;
@@ -70,7 +70,7 @@ pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
 }
 
 /// Threads of all roles.
-pub(super) fn threads(drive: &Drive) -> u32 {
+pub(super) fn threads(drive: &Mix) -> u32 {
     drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
 
@@ -102,9 +102,9 @@ fn work(phase: &Phase, terms: Terms<'_>) -> Work {
 }
 
 /// The warmup, where there is one, and the measured work.
-fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Drive>, Drive) {
+fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Mix>, Mix) {
     let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(role, terms)).collect();
-    let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Drive {
+    let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
         ends: Ends { duration_ns: Some(ns), operations: None },
     });
@@ -112,7 +112,7 @@ fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Drive>, 
         duration_ns: measure.duration.as_ref().map(|duration| duration.0),
         operations: measure.operations.as_ref().map(|count| scaled_operations(suite, count.value)),
     };
-    (warmup, Drive { roles, ends })
+    (warmup, Mix { roles, ends })
 }
 
 fn resolve_role(role: &Role, terms: Terms<'_>) -> plan::Role {

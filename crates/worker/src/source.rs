@@ -119,12 +119,8 @@ impl<'p> MixSource<'p> {
             .iter()
             .map(|entry| {
                 until += entry.weight / total;
-                let chooser = Chooser::new(
-                    &entry.keys,
-                    &supply.keyspace,
-                    records,
-                    (thread, role.threads),
-                );
+                let chooser =
+                    Chooser::new(&entry.keys, &supply.keyspace, records, (thread, role.threads));
                 Entry { until, op: entry.op.clone(), chooser }
             })
             .collect();
@@ -135,7 +131,7 @@ impl<'p> MixSource<'p> {
             entries,
             population,
             records,
-            grows: grows,
+            grows,
             inserter: inserts.then(|| Inserter::new(population)),
             version: 0,
         }
@@ -378,7 +374,8 @@ mod tests {
             depth: None,
         };
         let population = Population::new(100);
-        let mut source = Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
+        let mut source =
+            Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
         let (mut block, mut seen, mut inserted) = (Block::default(), [0u32; 3], 0);
         for _ in 0..1_000 {
             let visible = population.visible();

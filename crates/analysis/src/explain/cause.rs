@@ -1,6 +1,6 @@
 //! What limits a role: what took most of its time, and how that is known: a cause, and a sentence
-//! that says it with its evidence. Tables, answers and findings have their words from here. Where nothing took most, the sentence says what took turns; where most is
-//! not known, there is none.
+//! that says it with its evidence. Tables, answers and findings have their words from here. Where
+//! nothing took most, the sentence says what took turns; where most is not known, there is none.
 
 use super::super::efficiency::ABOVE_PERCENT;
 use super::facts::{DeviceSums, Facts, mean};

@@ -5,7 +5,8 @@ use super::row::engine_phases;
 use super::{Cell, Column, Kind, Line, figure, sheet, text, words};
 use crate::format::trials;
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::efficiency::{Against, Limit};
+use kvdyno_analysis::efficiency::Against;
+use kvdyno_analysis::explain::Cause;
 use kvdyno_analysis::metric::Definition;
 
 const AID: &str = "\
@@ -44,7 +45,7 @@ const COLUMNS: &[Column] = &[
         Cell::number(ceiling.map(|ceiling| ceiling.ios_per_s))
     }),
     words("", "limit", "limit", |row| {
-        Cell::words(row.efficiency().and_then(|of| of.limit).map(Limit::word))
+        Cell::words(row.efficiency().and_then(|of| of.limit).map(Cause::word))
     }),
     figure(&c::WALL, "", "wall, s"),
     sheet("operations of all roles", Phase(|spent, _| spent.operations() as f64)),
