@@ -3,7 +3,8 @@
 //! What is exact comes first: CPU time and the wait for a CPU, as the kernel counted them for the
 //! role's own threads. The rest is time in which threads were blocked; an open loop's idle time
 //! apart, it is divided as the wait-state samples of them fell. A stall is taken out of what they
-//! waited for others. What nothing tells about stays `Other`: no part is ever stretched to fill the whole.
+//! waited for others. What nothing tells about stays `Other`: no part is ever stretched to
+//! fill the whole.
 
 use super::super::metric::Why;
 use kvdyno_record::usage::{Looks, ThreadsUsage};
