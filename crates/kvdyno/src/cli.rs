@@ -128,13 +128,18 @@ pub(crate) enum Command {
     /// Clean up behind a run that was killed: started by it, never by hand
     #[command(hide = true)]
     Undertaker,
-    /// Print the JSON Schema of suites
+    /// Print the JSON Schema of suites, or of what a run leaves
     #[command(after_help = "\
-Example:
+Examples:
   kvdyno schema > suite.schema.json
+  kvdyno schema summary
 Then begin a suite with `#:schema ./suite.schema.json`: editors with a TOML language server
 complete and check it.")]
-    Schema,
+    Schema {
+        /// Of what
+        #[arg(value_enum, default_value = "suite")]
+        of: SchemaOf,
+    },
     /// Print a completion script for a shell
     #[command(after_help = "\
 Examples:
@@ -487,4 +492,17 @@ mod tests {
         };
         text.lines().filter_map(command).collect()
     }
+}
+
+/// What has a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// A suite
+    Suite,
+    /// A run's `run.json`
+    Run,
+    /// A case's `case.json`
+    Case,
+    /// What `show --json` prints
+    Summary,
 }

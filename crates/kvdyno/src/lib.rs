@@ -16,8 +16,9 @@ pub mod workers;
 
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser as _};
-use cli::{Cli, Command};
+use cli::{Cli, Command, SchemaOf};
 pub use exit::Exit;
+use kvdyno_render::schemas;
 use printer::Printer;
 use std::process::ExitCode;
 
@@ -52,7 +53,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Engines(args) => commands::engines::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),
-        Command::Schema => printer.json(&kvdyno_suite::schema()).map(|()| Exit::Ok),
+        Command::Schema { of } => printer.json(&schema(*of)).map(|()| Exit::Ok),
         Command::Undertaker => undertaker(),
         Command::Completions { shell } => {
             let mut script = Vec::new();
@@ -70,6 +71,16 @@ fn undertaker() -> anyhow::Result<Exit> {
     kvdyno_host::undertaker::attend(&kvdyno_host::Root::system())
         .context("only a run starts its undertaker")?;
     Ok(Exit::Ok)
+}
+
+fn schema(of: SchemaOf) -> serde_json::Value {
+    let [run, case, summary] = schemas::all().map(|(_, schema)| schema.to_value());
+    match of {
+        SchemaOf::Suite => kvdyno_suite::schema(),
+        SchemaOf::Run => run,
+        SchemaOf::Case => case,
+        SchemaOf::Summary => summary,
+    }
 }
 
 /// Says why the program ends. A suite's mistakes are shown under their lines.
