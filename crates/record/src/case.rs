@@ -301,7 +301,8 @@ impl RoleResult {
         operations as f64 / per_ns
     }
 
-    /// So many each second; none where the role has no window.
+    /// So many each second; none where the role has no window. Of one operation of a mix it is as
+    /// exact as the threads' shares of it are alike.
     pub fn per_second(&self, count: u64) -> Option<f64> {
         let window_ns = self.rate_window_ns();
         (window_ns > 0.0).then(|| count as f64 * 1e9 / window_ns)

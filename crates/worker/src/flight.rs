@@ -142,7 +142,8 @@ impl Flight {
             }
             self.take_on(&mut context.session, step, &view)?;
         }
-        Ok(())
+        // What was taken on does not wait until the next block is prepared.
+        self.hand_over(context)
     }
 
     fn take_on<S: Session>(&mut self, session: &mut S, step: &Step, view: &View) -> Result<()> {
@@ -164,14 +165,26 @@ impl Flight {
         }
     }
 
-    /// Hands over what was taken on, waits for answers, and counts them.
-    fn round<S: Session, C: Clock>(&mut self, context: &mut ThreadContext<'_, S, C>) -> Result<()> {
-        let ThreadContext { session, clock, recorder, task, .. } = &mut *context;
-        session.send()?;
-        let sent = clock.ticks();
+    /// Hands over what was taken on.
+    fn hand_over<S: Session, C: Clock>(
+        &mut self,
+        context: &mut ThreadContext<'_, S, C>,
+    ) -> Result<()> {
+        if self.taken.is_empty() {
+            return Ok(());
+        }
+        context.session.send()?;
+        let sent = context.clock.ticks();
         for ticket in self.taken.drain(..) {
             self.slots[ticket as usize].sent = sent;
         }
+        Ok(())
+    }
+
+    /// Hands over what was taken on, waits for answers, and counts them.
+    fn round<S: Session, C: Clock>(&mut self, context: &mut ThreadContext<'_, S, C>) -> Result<()> {
+        self.hand_over(context)?;
+        let ThreadContext { session, clock, recorder, task, .. } = &mut *context;
         let Self { slots, landed, sink, .. } = self;
         session.complete(|ticket, answer| {
             let asked = &slots[ticket as usize];
@@ -248,6 +261,16 @@ mod tests {
         let (submit, completion) = (2 * 10 + 100 + 1, 1_000 + 1);
         assert_eq!(played.count(), 6);
         assert_eq!(sums(&played), [submit + completion, submit, completion].map(|ns| ns * 6));
+    }
+
+    /// A block is 32 operations: its last ones were taken on, and waited for the next block.
+    #[test]
+    fn preparing_a_block_is_in_no_operations_handing_over() {
+        let costs = Costs { reading: 1, preparing: 300, filing: 500 };
+        let play = Play { costs, depth: Some(2), operations: Some(96), ..Play::default() };
+        let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
+        let played = play.run(script);
+        assert_eq!((played.count(), played.times(Kind::Submit).max), (96, 2 * 10 + 100 + 1));
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             Work::Settle { limit_ns } => self.settle(*limit_ns),
             Work::Verify { samples, count } => self.verify(index, *samples, *count),
             Work::Evict => self.evict(),
-            Work::Warmup(drive) | Work::Measure(drive) => self.drive(index, phase, drive),
+            Work::Warmup(drive) | Work::Measure(drive) => self.measure(index, phase, drive),
         }
     }
 
@@ -184,7 +184,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         Ok(found)
     }
 
-    fn drive(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Found> {
+    fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Found> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
@@ -210,7 +210,12 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         };
         let engine = opened(self.engine.as_ref())?;
         let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
-        Ok(Found::of(done, self.clock.now()))
+        let mut found = Found::of(done, self.clock.now());
+        if mix.ends.operations.is_some() {
+            // Counted out beforehand, as a load is: over with its last operation.
+            found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
+        }
+        Ok(found)
     }
 
     fn task<'p>(&self, index: u32, phase: &Phase, specs: Vec<RoleSpec<'p>>) -> Task<'p> {

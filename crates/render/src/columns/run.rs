@@ -61,7 +61,8 @@ const COLUMNS: &[Column] = &[
     words("", "op", "operation", |row| Cell::text(row.op())),
     figure(&c::OPERATIONS, "", "operations"),
     figure(&c::WINDOW, "", "window, s"),
-    main(&c::OPS_PER_S, "ops/s", "ops/s").formula("{operations}/{window, s}"),
+    sheet("rate window, s", Role(|role, _| role.rate_window_ns() / 1e9)).show(Show::Ratio),
+    main(&c::OPS_PER_S, "ops/s", "ops/s").formula("{operations}/{rate window, s}"),
     text("spread\n%", |line| spread(line.row.metric(&c::OPS_PER_S))),
     sheet("ops/s, low end of range", Range(&c::OPS_PER_S, |(low, _)| low)),
     sheet("ops/s, high end of range", Range(&c::OPS_PER_S, |(_, high)| high)),
@@ -84,7 +85,7 @@ const COLUMNS: &[Column] = &[
     column(Time(1), "p90\nus", "", "").wide(),
     sheet("records or keys", Role(|_, op| op.items as f64)),
     figure(&c::ITEMS_PER_S, "items/s", "records or keys/s")
-        .formula("{records or keys}/{window, s}")
+        .formula("{records or keys}/{rate window, s}")
         .wide(),
     sheet("keys found", Role(|_, op| op.found as f64)),
     sheet("keys missing", Role(|_, op| op.missing as f64)),
