@@ -198,7 +198,7 @@ export interface Explained {
   /** Null: a load. */
   role: string | null;
   threads: number;
-  looks: number;
+  wait_samples: number;
   metrics: Metric[];
   cause: Limit | null;
   sentence: string | null;

@@ -90,7 +90,7 @@ export const RICH: Bend = {
       for (const role of phase["roles"]) {
         role["usage"] = { time_ns: 1e10, user_ns: 1e9, system_ns: 1e9, runqueue_ns: 0, ...SWITCHES };
       }
-      phase["after"]["looks"] = { readers: { ...LOOKS, read: 90, lock: 30 }, writer: { ...LOOKS, sync: 80, write: 20 } };
+      phase["after"]["wait_samples"] = { readers: { ...LOOKS, read: 90, lock: 30 }, writer: { ...LOOKS, sync: 80, write: 20 } };
       Object.assign(phase["before"]["device"] ?? {}, { flushes: 0, flush_ns: 0 });
       Object.assign(phase["after"]["device"] ?? {}, { flushes: 2 * writes, flush_ns: 2 * writes * 3e5 });
     }

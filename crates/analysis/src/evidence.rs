@@ -12,7 +12,7 @@ use kvdyno_record::protocol::NO_HARNESS;
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::samples::{PAGE_BYTES, Samples};
 use kvdyno_record::series::Slice;
-use kvdyno_record::workload::Work;
+use kvdyno_record::workload::Activity;
 use std::collections::BTreeMap;
 
 /// A run's record.
@@ -244,9 +244,12 @@ impl CaseEvidence {
         let left = |name: &str| record.phases.iter().any(|phase| phase.name == name);
         let mut after = self.case.phases.iter().skip_while(|phase| phase.name != load).skip(1);
         let next = after.find(|phase| {
-            !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }) || !left(&phase.name)
+            !matches!(phase.work, Activity::Settle { .. } | Activity::Verify { .. })
+                || !left(&phase.name)
         });
-        next.is_some_and(|phase| !matches!(phase.work, Work::Settle { .. } | Work::Verify { .. }))
+        next.is_some_and(|phase| {
+            !matches!(phase.work, Activity::Settle { .. } | Activity::Verify { .. })
+        })
     }
 
     /// All samples, merged over slices.

@@ -31,9 +31,7 @@ use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{
-    Choice, Ends, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role, Work,
-};
+use kvdyno_record::workload::{Activity, Choice, Ends, Mix, MixEntry, Op, Phase, Role};
 pub use moments::{hiccups, stall};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -226,9 +224,9 @@ impl FixtureCase {
 
 fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
     let phases = vec![
-        phase("load", Work::Load(Load { order: LoadOrder::Sequential, batch: 1000, threads: 1 })),
-        phase("settle", Work::Settle { limit_ns: 60 * SECOND }),
-        phase("verify", Work::Verify { samples: 1000, count: true }),
+        phase("load", surroundings::load()),
+        phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
+        phase("verify", Activity::Verify { samples: 1000, count: true }),
     ];
     let mut case = blank(engine, trial, None, id, id, phases);
     let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
@@ -270,7 +268,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],
         ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
     };
-    let phases = vec![phase("evict", Work::Evict), phase("measure", Work::Measure(drive))];
+    let phases = vec![phase("evict", Activity::Evict), phase("measure", Activity::Measure(drive))];
     let mut case = blank(engine, trial, Some(threads), id, loader, phases);
     case.record.phases = vec![PhaseRecord {
         evicted: Some("fadvise".to_owned()),
@@ -392,7 +390,7 @@ fn add_slice(
     ops.insert(op.to_owned(), counts);
 }
 
-fn phase(name: &str, work: Work) -> Phase {
+fn phase(name: &str, work: Activity) -> Phase {
     Phase { name: name.to_owned(), work }
 }
 

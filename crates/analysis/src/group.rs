@@ -13,7 +13,7 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::Case;
 use kvdyno_record::samples::Samples;
 use kvdyno_record::units;
-use kvdyno_record::work::{Beside, Work};
+use kvdyno_record::work::{Purpose, Work};
 use kvdyno_record::workload::{self, Mix, Op, Phase, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -202,7 +202,9 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            workload::Work::Measure(drive) => Some(run_row(trials, case, &phase.name, drive, host)),
+            workload::Activity::Measure(drive) => {
+                Some(run_row(trials, case, &phase.name, drive, host))
+            }
             _ => None,
         });
         let work = Work::new(case, &[]);
@@ -229,12 +231,12 @@ impl Group {
             trials: trials.cases.iter().map(|(case, _)| trial(case)).collect(),
             load: load_row(case, trials, host),
             runs: measured.collect(),
-            load_peers: equal(Beside::EnginesLoading),
-            run_peers: equal(Beside::Engines),
-            load_on_volumes: equal(Beside::VolumesLoading),
-            run_on_volumes: equal(Beside::Volumes),
-            answer_peers: equal(Beside::Answer),
-            answer_on_volumes: equal(Beside::AnswerOnVolumes),
+            load_peers: equal(Purpose::EnginesLoading),
+            run_peers: equal(Purpose::Engines),
+            load_on_volumes: equal(Purpose::VolumesLoading),
+            run_on_volumes: equal(Purpose::Volumes),
+            answer_peers: equal(Purpose::Answer),
+            answer_on_volumes: equal(Purpose::AnswerOnVolumes),
         }
     }
 
@@ -337,8 +339,9 @@ fn trial(case: &CaseEvidence) -> Trial {
 }
 
 fn load_row(case: &Case, trials: &Trials<'_>, host: &Host) -> Option<LoadRow> {
-    let at = case.phases.iter().position(|phase| matches!(phase.work, workload::Work::Load(_)))?;
-    let workload::Work::Load(load) = &case.phases[at].work else { return None };
+    let at =
+        case.phases.iter().position(|phase| matches!(phase.work, workload::Activity::Load(_)))?;
+    let workload::Activity::Load(load) = &case.phases[at].work else { return None };
     let phase = case.phases[at].name.clone();
     let metrics = cost::of_load(trials, &phase, settle_after(&case.phases[at..]), host);
     Some(LoadRow { phase, threads: load.threads, metrics, beside: None, beside_volume: None })
@@ -349,9 +352,9 @@ fn settle_after(phases: &[Phase]) -> Option<&str> {
     phases
         .iter()
         .take_while(|phase| {
-            !matches!(phase.work, workload::Work::Measure(_) | workload::Work::Warmup(_))
+            !matches!(phase.work, workload::Activity::Measure(_) | workload::Activity::Warmup(_))
         })
-        .find(|phase| matches!(phase.work, workload::Work::Settle { .. }))
+        .find(|phase| matches!(phase.work, workload::Activity::Settle { .. }))
         .map(|phase| phase.name.as_str())
 }
 
@@ -445,7 +448,7 @@ mod tests {
         let swaps = Case { tier, ..bare.clone() };
         let dram = Some(Tier { name: "d".to_owned(), memory: Memory::Dram });
         let dram = Case { tier: dram, ..bare.clone() };
-        for beside in [Beside::Answer, Beside::Engines, Beside::Runs, Beside::Volumes] {
+        for beside in [Purpose::Answer, Purpose::Engines, Purpose::Runs, Purpose::Volumes] {
             let of = |case: &Case| Work::new(case, &[]).equal(beside);
             assert_ne!(of(&bare), of(&swaps));
             assert_eq!(of(&bare), of(&dram), "there is nothing below");

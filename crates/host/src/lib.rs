@@ -22,7 +22,6 @@ mod health;
 pub mod hiccups;
 mod ledger;
 pub mod leftovers;
-pub mod looks;
 pub mod meter;
 pub mod mount;
 pub mod node;
@@ -39,6 +38,7 @@ pub mod swap;
 pub mod testing;
 pub mod undertaker;
 pub mod volume;
+pub mod wait_samples;
 
 pub use beside::Beside;
 pub use child::Child;

@@ -37,7 +37,7 @@ impl Meter<'_> {
             group: self.group.and_then(|group| group.usage().ok()),
             swap: self.swap.and_then(|device| device.usage(self.root)),
             steal_ns: steal_ns(self.root),
-            looks: None,
+            wait_samples: None,
         }
     }
 }

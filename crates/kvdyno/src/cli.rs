@@ -9,6 +9,7 @@ mod engines;
 mod export;
 mod named;
 mod quick;
+mod schema;
 mod search;
 mod show;
 mod versus;
@@ -19,6 +20,7 @@ pub(crate) use engines::{EnginesAction, EnginesArgs, GetArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
 pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;
+pub(crate) use schema::SchemaOf;
 pub(crate) use search::{CapacityArgs, SearchArgs};
 pub(crate) use show::{ReportArgs, ServeArgs, ShowArgs, ViewArgs};
 pub(crate) use versus::{CalibrateArgs, PairArgs, VersusArgs};
@@ -492,17 +494,4 @@ mod tests {
         };
         text.lines().filter_map(command).collect()
     }
-}
-
-/// What has a schema.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum SchemaOf {
-    /// A suite
-    Suite,
-    /// A run's `run.json`
-    Run,
-    /// A case's `case.json`
-    Case,
-    /// What `show --json` prints
-    Summary,
 }

@@ -139,7 +139,7 @@ pub const THREAD_NAME: &str = "kvdyno-";
 /// Wait-state samples of a role's threads (`/proc/PID/task/TID/syscall`, some twenty times a
 /// second), counted since the case began. A thread waits in a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Looks {
+pub struct WaitSamples {
     /// On a CPU, or ready and without one.
     pub running: u64,
     /// Waiting in a call that reads a file, or for a page of a mapped one.
@@ -195,7 +195,7 @@ pub struct Snapshot {
     /// Whole machine: CPU time stolen by the hypervisor.
     pub steal_ns: Option<u64>,
     /// Wait-state samples by role; null where they cannot be read.
-    pub looks: Option<BTreeMap<String, Looks>>,
+    pub wait_samples: Option<BTreeMap<String, WaitSamples>>,
 }
 
 /// How large a database is on its volume.

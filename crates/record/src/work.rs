@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 
 /// What is held against each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
+pub enum Purpose {
     /// Engines of a run, by their loads.
     EnginesLoading,
     /// Engines of a run.
@@ -61,8 +61,8 @@ impl<'c> Work<'c> {
     }
 
     /// All that must be equal for a comparison, by name: equal values may stand beside each other.
-    pub fn equal(&self, beside: Beside) -> Value {
-        use Beside::{AnswerOnVolumes, Engines, Runs, Volumes, VolumesLoading};
+    pub fn equal(&self, beside: Purpose) -> Value {
+        use Purpose::{AnswerOnVolumes, Engines, Runs, Volumes, VolumesLoading};
         let case = self.case;
         let mut all = json!({
             "data": case.data,
@@ -85,20 +85,20 @@ impl<'c> Work<'c> {
         all
     }
 
-    fn phases(&self, beside: Beside) -> Value {
-        use workload::Work::{Load, Measure, Settle, Verify};
+    fn phases(&self, beside: Purpose) -> Value {
+        use workload::Activity::{Load, Measure, Settle, Verify};
         let own = || self.case.phases.iter();
         // Whether a case loaded its database itself, as it must where nothing can be copied, does
         // not count between volumes: what comes after is the same.
         let makes = |phase: &&Phase| matches!(phase.work, Load(_) | Settle { .. } | Verify { .. });
         match beside {
-            Beside::Runs => json!(self.phases),
-            Beside::Engines => json!(self.case.phases),
-            Beside::Volumes => json!(own().skip_while(makes).collect::<Vec<_>>()),
-            Beside::EnginesLoading | Beside::VolumesLoading => {
+            Purpose::Runs => json!(self.phases),
+            Purpose::Engines => json!(self.case.phases),
+            Purpose::Volumes => json!(own().skip_while(makes).collect::<Vec<_>>()),
+            Purpose::EnginesLoading | Purpose::VolumesLoading => {
                 json!(own().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())
             }
-            Beside::Answer | Beside::AnswerOnVolumes => {
+            Purpose::Answer | Purpose::AnswerOnVolumes => {
                 let without_threads = |phase: &Phase| {
                     let Measure(drive) = &phase.work else { return None };
                     let roles = drive.roles.iter().cloned();
@@ -146,7 +146,7 @@ impl<'c> Work<'c> {
             "options": case.options,
             "volume": case.volume.as_ref().map(VolumeKey::of),
             "shared": shared,
-            "work": self.equal(Beside::Runs),
+            "work": self.equal(Purpose::Runs),
         });
         let digest = Sha256::digest(key.to_string());
         digest.iter().take(6).fold(String::new(), |mut text, byte| {

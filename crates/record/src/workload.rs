@@ -204,13 +204,13 @@ pub struct Phase {
     pub name: String,
     /// What happens in it.
     #[serde(flatten)]
-    pub work: Work,
+    pub work: Activity,
 }
 
 /// What happens in a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Work {
+pub enum Activity {
     /// Each record is written once; ends with the engine's `sync`, inside the time.
     Load(Load),
     /// Wait for the engine's background work.
@@ -233,7 +233,7 @@ pub enum Work {
     Measure(Mix),
 }
 
-impl Work {
+impl Activity {
     /// The word for it in a record.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -441,7 +441,7 @@ impl Phase {
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
         match &self.work {
-            Work::Warmup(mix) | Work::Measure(mix) => Some(mix),
+            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
             _ => None,
         }
     }

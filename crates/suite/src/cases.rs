@@ -16,7 +16,7 @@ use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Copying, Database};
 use kvdyno_record::volume;
-use kvdyno_record::workload::{Phase, Work};
+use kvdyno_record::workload::{Activity, Phase};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
@@ -358,7 +358,7 @@ fn listed<'s, 'e>(
 /// loads has none.
 fn measured_threads(phases: &[Phase]) -> Option<u32> {
     phases.iter().find_map(|phase| match &phase.work {
-        Work::Measure(drive) => Some(workload::threads(drive)),
+        Activity::Measure(drive) => Some(workload::threads(drive)),
         _ => None,
     })
 }

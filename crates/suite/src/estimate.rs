@@ -5,7 +5,7 @@ use kvdyno_record::engine::Description;
 use kvdyno_record::plan::{Case, Copying, Estimate, Plan};
 use kvdyno_record::units;
 use kvdyno_record::volume::{FilesystemKind, Format, Medium};
-use kvdyno_record::workload::{Load, LoadOrder, Mix, Phase, Role, Work};
+use kvdyno_record::workload::{Activity, Load, LoadOrder, Mix, Phase, Role};
 use std::collections::BTreeMap;
 
 /// Records loaded in a second, at most.
@@ -117,8 +117,8 @@ fn filed_bytes(case: &Case, engine: &Description) -> u64 {
             role.mix.len() as f64 * each
         };
         let ops = match &phase.work {
-            Work::Load(_) => SERIES_BYTES + HISTOGRAM_BYTES,
-            Work::Measure(drive) => drive.roles.iter().map(histograms).sum(),
+            Activity::Load(_) => SERIES_BYTES + HISTOGRAM_BYTES,
+            Activity::Measure(drive) => drive.roles.iter().map(histograms).sum(),
             _ => return seconds * READING_BYTES,
         };
         seconds / slice_s * ops + seconds / slice_s.max(1.0) * READING_BYTES
@@ -135,7 +135,7 @@ pub fn write_bytes_least(plan: &Plan) -> u64 {
     };
     let writes = |case: &&Case| {
         case.database.copy == Some(Copying::Copy)
-            || case.phases.iter().any(|phase| matches!(phase.work, Work::Load(_)))
+            || case.phases.iter().any(|phase| matches!(phase.work, Activity::Load(_)))
     };
     let loads = plan.cases.iter().filter(stores).filter(writes);
     let bytes = loads.map(|case| case.shape.user_bytes()).fold(0, u64::saturating_add);
@@ -144,18 +144,18 @@ pub fn write_bytes_least(plan: &Plan) -> u64 {
 
 fn phase_s(phase: &Phase, case: &Case, engine: &Description) -> f64 {
     match &phase.work {
-        Work::Load(load) => load_s(load, case, engine),
-        Work::Settle { limit_ns } => {
+        Activity::Load(load) => load_s(load, case, engine),
+        Activity::Settle { limit_ns } => {
             let load = case.data.records as f64 / LOAD_RECORDS_PER_S;
             (*limit_ns as f64 / 1e9).min(load / 4.0)
         }
-        Work::Verify { samples, count } => {
+        Activity::Verify { samples, count } => {
             let user_bytes = case.data.records as f64 * record_bytes(case);
             let counting = if *count { user_bytes / COUNT_BYTES_PER_S } else { 0.0 };
             *samples as f64 * SAMPLE_S + counting
         }
-        Work::Evict => 0.0,
-        Work::Warmup(drive) | Work::Measure(drive) => drive_s(drive),
+        Activity::Evict => 0.0,
+        Activity::Warmup(drive) | Activity::Measure(drive) => drive_s(drive),
     }
 }
 
@@ -163,18 +163,18 @@ fn phase_s(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
     let factor = engine.planning.write_factor;
     match &phase.work {
-        Work::Load(load) => {
+        Activity::Load(load) => {
             let factor = match load.order {
                 LoadOrder::Sequential => factor.min(SEQUENTIAL_WRITE_FACTOR_MAX),
                 LoadOrder::Random => factor,
             };
             case.data.records as f64 * record_bytes(case) * factor
         }
-        Work::Warmup(drive) | Work::Measure(drive) => {
+        Activity::Warmup(drive) | Activity::Measure(drive) => {
             let records = writes_expected(std::slice::from_ref(phase)) as f64;
             (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * drive_s(drive))
         }
-        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => 0.0,
+        Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 0.0,
     }
 }
 

@@ -1,6 +1,6 @@
 //! How many records inserts may add: the most there can be, and what is to be expected.
 
-use kvdyno_record::workload::{Mix, Op, Phase, Role, Work};
+use kvdyno_record::workload::{Activity, Mix, Op, Phase, Role};
 
 /// No engine inserts faster, with one thread.
 const MOST_PER_THREAD_S: f64 = 1e6;
@@ -72,7 +72,7 @@ fn sum(
     let total: f64 = phases
         .iter()
         .filter_map(|phase| match &phase.work {
-            Work::Warmup(drive) | Work::Measure(drive) => Some(drive),
+            Activity::Warmup(drive) | Activity::Measure(drive) => Some(drive),
             _ => None,
         })
         .flat_map(|drive| drive.roles.iter().map(|role| of_role(drive, role)))

@@ -16,8 +16,8 @@ use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
 use kvdyno_record::workload::{
-    Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role, Size,
-    ValueShape, Work,
+    Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role,
+    Size, ValueShape,
 };
 use std::collections::BTreeMap;
 
@@ -272,7 +272,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
         return Vec::new();
     }
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
-    let mut phases = vec![Phase { name: "load".to_owned(), work: Work::Load(load) }];
+    let mut phases = vec![Phase { name: "load".to_owned(), work: Activity::Load(load) }];
     if bare.precondition > 1 {
         let role = Role {
             name: "writes".to_owned(),
@@ -283,7 +283,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
-        phases.push(Phase { name: "precondition".to_owned(), work: Work::Warmup(work) });
+        phases.push(Phase { name: "precondition".to_owned(), work: Activity::Warmup(work) });
     }
     phases
 }
@@ -295,12 +295,12 @@ pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
         |ns| Mix { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
     let mut phases = filling(bare);
-    phases.push(phase("cold", Work::Evict));
+    phases.push(phase("cold", Activity::Evict));
     if let Some(warmup) = &job.warmup {
-        phases.push(phase("warmup", Work::Warmup(timed(warmup.0))));
+        phases.push(phase("warmup", Activity::Warmup(timed(warmup.0))));
     }
     let duration = job.duration.given_or(Nanoseconds(DURATION_NS));
-    phases.push(phase("measure", Work::Measure(timed(duration.0))));
+    phases.push(phase("measure", Activity::Measure(timed(duration.0))));
     phases
 }
 

@@ -7,7 +7,7 @@ use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
 use super::sizing::scaled_operations;
 use kvdyno_record::engine::Capabilities;
 use kvdyno_record::workload as plan;
-use plan::{Choice, Ends, LoadOrder, Mix, MixEntry, Op, Work};
+use plan::{Activity, Choice, Ends, LoadOrder, Mix, MixEntry, Op};
 use std::collections::HashSet;
 
 const SECOND: u64 = 1_000_000_000;
@@ -34,10 +34,11 @@ pub(super) fn phases(suite: &Suite, terms: Terms<'_>) -> Vec<plan::Phase> {
             let (warmup, mix) = mixes(suite, measure, terms);
             if let Some(warmup) = warmup {
                 let base = given.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
-                phases.push(plan::Phase { name: names.free(&base), work: Work::Warmup(warmup) });
+                phases
+                    .push(plan::Phase { name: names.free(&base), work: Activity::Warmup(warmup) });
             }
             let name = given.unwrap_or_else(|| names.free("measure"));
-            phases.push(plan::Phase { name, work: Work::Measure(mix) });
+            phases.push(plan::Phase { name, work: Activity::Measure(mix) });
             continue;
         }
         let name = given.unwrap_or_else(|| names.free(phase.kind()));
@@ -49,7 +50,7 @@ pub(super) fn phases(suite: &Suite, terms: Terms<'_>) -> Vec<plan::Phase> {
 /// How many phases at the front make and check the database.
 pub(super) fn making(phases: &[plan::Phase]) -> usize {
     let makes = |phase: &&plan::Phase| {
-        matches!(phase.work, Work::Load(_) | Work::Settle { .. } | Work::Verify { .. })
+        matches!(phase.work, Activity::Load(_) | Activity::Settle { .. } | Activity::Verify { .. })
     };
     phases.iter().take_while(makes).count()
 }
@@ -57,9 +58,9 @@ pub(super) fn making(phases: &[plan::Phase]) -> usize {
 /// The most threads that are at work at the same time.
 pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     let threads = |phase: &plan::Phase| match &phase.work {
-        Work::Load(load) => load.threads,
-        Work::Warmup(drive) | Work::Measure(drive) => threads(drive),
-        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => 1,
+        Activity::Load(load) => load.threads,
+        Activity::Warmup(drive) | Activity::Measure(drive) => threads(drive),
+        Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 1,
     };
     phases.iter().map(threads).max().unwrap_or(1)
 }
@@ -74,17 +75,17 @@ pub(super) fn threads(drive: &Mix) -> u32 {
     drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
 
-fn work(phase: &Phase, terms: Terms<'_>) -> Work {
+fn work(phase: &Phase, terms: Terms<'_>) -> Activity {
     match phase {
-        Phase::Load(load) => Work::Load(plan::Load {
+        Phase::Load(load) => Activity::Load(plan::Load {
             order: load.order.given_or(LoadOrder::Sequential),
             batch: load.batch.given_or(Several(1)).0,
             threads: load.threads.given_or(Threads::Are(1)).at(terms.threads),
         }),
         Phase::Settle(settle) => {
-            Work::Settle { limit_ns: settle.limit.given_or(Nanoseconds(300 * SECOND)).0 }
+            Activity::Settle { limit_ns: settle.limit.given_or(Nanoseconds(300 * SECOND)).0 }
         }
-        Phase::Verify(verify) => Work::Verify {
+        Phase::Verify(verify) => Activity::Verify {
             samples: verify.samples.given_or(Count(10_000)).0,
             count: match verify.count.given_or(Switch::Auto) {
                 Switch::Is(count) => count,
@@ -97,7 +98,7 @@ fn work(phase: &Phase, terms: Terms<'_>) -> Work {
             },
         },
         // A measure phase has been dealt with by the caller, and an evict has nothing to say.
-        Phase::Evict(_) | Phase::Measure(_) => Work::Evict,
+        Phase::Evict(_) | Phase::Measure(_) => Activity::Evict,
     }
 }
 

@@ -23,7 +23,7 @@ pub const NEEDS: [(&str, &str); 24] = [
     ("fuse", "filesystems of a program's own (FUSE)"),
     ("blockio", "block I/O watched by BPF, with the kernel's types"),
     ("scheduler", "the scheduler mq-deadline and the throttling of writeback"),
-    ("looks", "to see what a thread waits for"),
+    ("wait-states", "to see what a thread waits for"),
     ("cachestat", "cachestat, and a page cache that can be emptied"),
     ("mkfs", "mkfs.ext4, mkfs.xfs, mkfs.btrfs"),
     ("fio", "fio, beside the drive's own jobs"),

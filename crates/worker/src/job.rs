@@ -15,7 +15,7 @@ use crate::verify;
 use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::protocol::{Event, Job};
-use kvdyno_record::workload::{self, Load, Mix, Op, Phase, Role, Work};
+use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role};
 use std::time::Duration;
 
 /// A job at work.
@@ -138,11 +138,11 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
 
     fn work(&mut self, index: u32, phase: &Phase) -> Result<Found> {
         match &phase.work {
-            Work::Load(load) => self.load(index, phase, load),
-            Work::Settle { limit_ns } => self.settle(*limit_ns),
-            Work::Verify { samples, count } => self.verify(index, *samples, *count),
-            Work::Evict => self.evict(),
-            Work::Warmup(drive) | Work::Measure(drive) => self.measure(index, phase, drive),
+            Activity::Load(load) => self.load(index, phase, load),
+            Activity::Settle { limit_ns } => self.settle(*limit_ns),
+            Activity::Verify { samples, count } => self.verify(index, *samples, *count),
+            Activity::Evict => self.evict(),
+            Activity::Warmup(drive) | Activity::Measure(drive) => self.measure(index, phase, drive),
         }
     }
 

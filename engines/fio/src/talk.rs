@@ -8,7 +8,7 @@ use kvdyno_record::fio::{self, Report};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::{Control, Event, Job};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{Mix, Phase, Work};
+use kvdyno_record::workload::{Activity, Mix, Phase};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -142,15 +142,17 @@ impl<'j> Case<'j> {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let usage_before = self.usage.clone();
         let found = match &phase.work {
-            Work::Evict => self.evict()?,
-            Work::Warmup(drive) | Work::Measure(drive) => self.drive(index, phase, drive)?,
+            Activity::Evict => self.evict()?,
+            Activity::Warmup(drive) | Activity::Measure(drive) => {
+                self.drive(index, phase, drive)?
+            }
             work => {
                 return Err(Error::invalid(format!("fio has no {} phase", work.kind())));
             }
         };
         let role = |drive: &Mix| drive.roles.first().cloned();
         let role = match &phase.work {
-            Work::Warmup(drive) | Work::Measure(drive) => role(drive),
+            Activity::Warmup(drive) | Activity::Measure(drive) => role(drive),
             _ => None,
         };
         let results = found.job.as_ref().zip(role);

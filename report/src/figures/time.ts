@@ -73,7 +73,7 @@ function draw(view: View): Drawing | null {
       rows: all.map(({ one, told, values }) => [
         one.engine.name, roleOf(told), told.cause ? LIMITS[told.cause] : NONE, ownThreads(told.threads, one.threads),
         ...values.map((value, at) => (known(told, PARTS[at]!) ? inUnit(value, "%") : NONE)),
-        String(told.looks), told.sentence ?? NONE, told.unknown.join("; "),
+        String(told.wait_samples), told.sentence ?? NONE, told.unknown.join("; "),
       ]),
     }),
   };

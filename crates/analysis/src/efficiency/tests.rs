@@ -223,7 +223,7 @@ fn table_sentence_and_finding_name_one_cause() {
 fn a_limit_that_is_not_known_says_why() {
     let mut fixture = Fixture::new();
     for case in &mut fixture.cases {
-        case.record.phases.iter_mut().for_each(|phase| phase.after.looks = None);
+        case.record.phases.iter_mut().for_each(|phase| phase.after.wait_samples = None);
     }
     let summary = fixture.summary();
     let standing = standing(&summary, 1);

@@ -20,11 +20,11 @@ pub use cause::Cause;
 use facts::Facts;
 use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::usage::{Looks, Snapshot};
+use kvdyno_record::usage::{Snapshot, WaitSamples};
 use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
-use time::{OfThreads, Part, Time, blocked_looks, is_enough, looks_between};
+use time::{OfThreads, Part, Time, blocked_samples, is_enough, samples_between};
 
 /// Where the time of a load, or of a role in a measured phase, went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub struct Explained {
     /// Its threads.
     pub threads: u32,
     /// Wait-state samples of blocked threads that the parts of their waiting rest on.
-    pub looks: u64,
+    pub wait_samples: u64,
     /// The parts in percent, which add up to 100.
     pub metrics: Metrics,
     /// What limits it; null: most of its time is not told.
@@ -169,8 +169,8 @@ fn of_place(
     facts: &Facts,
 ) -> Vec<Explained> {
     let one = |&(role, threads): &(&str, u32)| {
-        let pooled = trials.iter().flatten().filter_map(|trial| looks(trial.phase, role));
-        let pooled = pooled.reduce(|a, b| time::looks_together(&a, &b));
+        let pooled = trials.iter().flatten().filter_map(|trial| wait_samples(trial.phase, role));
+        let pooled = pooled.reduce(|a, b| time::samples_together(&a, &b));
         let times = of_trials(trials, |trial| of_role(trial, role, pooled));
         let facts = facts.of_role(phases, role);
         explained(place, (role, threads), &times, &facts)
@@ -186,26 +186,26 @@ fn of_trials(
 }
 
 /// A role's wait-state samples of a phase; none where they cannot be read.
-fn looks(phase: &PhaseRecord, role: &str) -> Option<Looks> {
-    let of = |snapshot: &Snapshot| snapshot.looks.as_ref()?.get(role).copied();
-    of(&phase.after).map(|after| looks_between(of(&phase.before).as_ref(), &after))
+fn wait_samples(phase: &PhaseRecord, role: &str) -> Option<WaitSamples> {
+    let of = |snapshot: &Snapshot| snapshot.wait_samples.as_ref()?.get(role).copied();
+    of(&phase.after).map(|after| samples_between(of(&phase.before).as_ref(), &after))
 }
 
 /// A role's time in one trial. Where its samples are too few, those of all trials together say
 /// what it waited for.
-fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<Looks>) -> Result<Time, Why> {
+fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
     let found = trial.phase.roles.iter().find(|role| role.role == name);
     let role = found.ok_or_else(|| Why::from(format!("role {name} left no result")))?;
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
-    let own = looks(trial.phase, name);
+    let own = wait_samples(trial.phase, name);
     let mut time = Time::of_threads(&OfThreads {
         usage,
-        looks: own.filter(is_enough).or(pooled),
+        wait_samples: own.filter(is_enough).or(pooled),
         outside_ns: role.offered_per_s.map(|_| (usage.time_ns as f64 - service_ns(role)).max(0.0)),
         stalled_ns: if writes(role) { trial.stalled_ns * f64::from(role.threads) } else { 0.0 },
     });
     // Those of the other trials are counted there.
-    time.looks = own.as_ref().map_or(0, blocked_looks);
+    time.wait_samples = own.as_ref().map_or(0, blocked_samples);
     Ok(time)
 }
 
@@ -254,7 +254,7 @@ fn explained(
         load: place.load,
         role: (!place.load).then(|| role.to_owned()),
         threads,
-        looks: all.looks,
+        wait_samples: all.wait_samples,
         metrics,
         cause: told.as_ref().map(|(cause, _)| *cause),
         sentence: told.map(|(_, sentence)| sentence),

@@ -37,25 +37,30 @@ fn whole(time: &Time) {
 
 #[test]
 fn blocked_time_is_divided_as_the_looks_fell() {
-    let looks = Looks { running: 500, sync: 60, write: 20, lock: 20, ..Looks::default() };
-    let of = OfThreads { usage: usage(1, 2, 2), looks: Some(looks), ..OfThreads::default() };
+    let wait_samples =
+        WaitSamples { running: 500, sync: 60, write: 20, lock: 20, ..WaitSamples::default() };
+    let of = OfThreads {
+        usage: usage(1, 2, 2),
+        wait_samples: Some(wait_samples),
+        ..OfThreads::default()
+    };
     let time = Time::of_threads(&of);
     whole(&time);
     let parts = [User, System, RunQueue, Sync, Write, Lock, Other].map(|part| tenths(&time, part));
     assert_eq!(parts, [10, 20, 20, 30, 10, 10, 0]);
-    assert_eq!((time.looks, time.unknown.len()), (100, 0));
+    assert_eq!((time.wait_samples, time.unknown.len()), (100, 0));
 }
 
 #[test]
 fn what_nobody_looked_at_is_other_and_said() {
-    for (looks, why) in [
+    for (wait_samples, why) in [
         (None, "cannot read /proc/PID/task/TID/syscall"),
         (
-            Some(Looks { running: 90, read: 19, ..Looks::default() }),
+            Some(WaitSamples { running: 90, read: 19, ..WaitSamples::default() }),
             "19 wait-state samples of blocked threads",
         ),
     ] {
-        let of = OfThreads { usage: usage(1, 1, 0), looks, ..OfThreads::default() };
+        let of = OfThreads { usage: usage(1, 1, 0), wait_samples, ..OfThreads::default() };
         let time = Time::of_threads(&of);
         whole(&time);
         assert_eq!(tenths(&time, Other), 80);
@@ -78,7 +83,7 @@ fn what_nobody_looked_at_is_other_and_said() {
 fn readings_that_contradict_each_other_add_up_all_the_same() {
     let of = OfThreads {
         usage: usage(9, 3, 5),
-        looks: Some(Looks { read: 50, ..Looks::default() }),
+        wait_samples: Some(WaitSamples { read: 50, ..WaitSamples::default() }),
         outside_ns: Some(4.0 * S),
         stalled_ns: 100.0 * S,
     };
@@ -90,10 +95,10 @@ fn readings_that_contradict_each_other_add_up_all_the_same() {
 
 #[test]
 fn a_stall_is_taken_out_of_sleep_and_of_waits_for_others() {
-    let looks = Looks { lock: 20, sleep: 10, read: 50, ..Looks::default() };
+    let wait_samples = WaitSamples { lock: 20, sleep: 10, read: 50, ..WaitSamples::default() };
     let of = |stalled_ns| OfThreads {
         usage: usage(1, 1, 0),
-        looks: Some(looks),
+        wait_samples: Some(wait_samples),
         stalled_ns,
         ..OfThreads::default()
     };
@@ -110,10 +115,10 @@ fn a_stall_is_taken_out_of_sleep_and_of_waits_for_others() {
 
 #[test]
 fn an_open_loop_is_idle_by_its_schedule_and_not_by_its_engine() {
-    let looks = Looks { sleep: 60, read: 20, ..Looks::default() };
+    let wait_samples = WaitSamples { sleep: 60, read: 20, ..WaitSamples::default() };
     let of = |outside_s: f64| OfThreads {
         usage: usage(1, 1, 0),
-        looks: Some(looks),
+        wait_samples: Some(wait_samples),
         outside_ns: Some(outside_s * S),
         ..OfThreads::default()
     };

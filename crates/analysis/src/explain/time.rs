@@ -7,7 +7,7 @@
 //! fill the whole.
 
 use super::super::metric::Why;
-use kvdyno_record::usage::{Looks, ThreadsUsage};
+use kvdyno_record::usage::{ThreadsUsage, WaitSamples};
 
 /// Fewer wait-state samples say nothing of what threads were blocked by: of 20 a share is
 /// known within some 10 points.
@@ -48,7 +48,7 @@ const BY_LOOKS: [Part; 6] =
 pub(super) struct Time {
     pub(super) parts: [f64; Part::Other as usize + 1],
     /// Wait-state samples of blocked threads: how well the parts of that time are known.
-    pub(super) looks: u64,
+    pub(super) wait_samples: u64,
     /// What could not be told.
     pub(super) unknown: Vec<Unknown>,
 }
@@ -65,7 +65,7 @@ pub(super) struct Unknown {
 pub(super) struct OfThreads {
     pub(super) usage: ThreadsUsage,
     /// Wait-state samples; null: they cannot be read.
-    pub(super) looks: Option<Looks>,
+    pub(super) wait_samples: Option<WaitSamples>,
     /// An open loop's time outside of its operations; null: the loop is closed.
     pub(super) outside_ns: Option<f64>,
     /// Time that the engine says it held these threads up.
@@ -90,7 +90,7 @@ impl Time {
         let idle = idle_ns(of, left).clamp(0.0, left);
         left -= idle;
         time.parts[Part::Idle as usize] = idle;
-        time.divide(left, idle, total, of.looks.as_ref());
+        time.divide(left, idle, total, of.wait_samples.as_ref());
         time.hold_up(of.stalled_ns);
         if usage.runqueue_ns.is_none() {
             let why = "this kernel does not count the wait for a CPU: it is in other".into();
@@ -101,13 +101,13 @@ impl Time {
 
     /// Blocked time, as the samples fell. Sleep beyond an open loop's idle time is a wait like
     /// others: engines delay their writers by it.
-    fn divide(&mut self, blocked: f64, idle: f64, total: f64, looks: Option<&Looks>) {
-        let seen = looks.map_or(0, blocked_looks);
-        self.looks = seen;
-        let Some(looks) = looks.filter(|_| seen >= LOOKS_MIN) else {
+    fn divide(&mut self, blocked: f64, idle: f64, total: f64, wait_samples: Option<&WaitSamples>) {
+        let seen = wait_samples.map_or(0, blocked_samples);
+        self.wait_samples = seen;
+        let Some(wait_samples) = wait_samples.filter(|_| seen >= LOOKS_MIN) else {
             self.parts[Part::Other as usize] = blocked;
             if blocked > BLOCKED_MIN * total {
-                let why: Why = match looks {
+                let why: Why = match wait_samples {
                     None => "cannot read /proc/PID/task/TID/syscall: no wait-state samples".into(),
                     Some(_) => {
                         let words = "wait-state samples of blocked threads, at least";
@@ -119,15 +119,15 @@ impl Time {
             return;
         };
         let each = (blocked + idle) / seen as f64;
-        let asleep = (looks.sleep as f64 * each - idle).max(0.0);
+        let asleep = (wait_samples.sleep as f64 * each - idle).max(0.0);
         let counts = [
-            (Part::Read, looks.read),
-            (Part::Write, looks.write),
-            (Part::Sync, looks.sync),
-            (Part::Device, looks.ring),
-            (Part::Lock, looks.lock),
-            (Part::Network, looks.network),
-            (Part::Other, looks.other),
+            (Part::Read, wait_samples.read),
+            (Part::Write, wait_samples.write),
+            (Part::Sync, wait_samples.sync),
+            (Part::Device, wait_samples.ring),
+            (Part::Lock, wait_samples.lock),
+            (Part::Network, wait_samples.network),
+            (Part::Other, wait_samples.other),
         ];
         let seen = counts.map(|(part, count)| (part, count as f64 * each));
         let sum: f64 = seen.iter().map(|(_, ns)| ns).sum::<f64>() + asleep;
@@ -179,7 +179,7 @@ impl Time {
         for (sum, ns) in self.parts.iter_mut().zip(other.parts) {
             *sum += ns;
         }
-        self.looks += other.looks;
+        self.wait_samples += other.wait_samples;
         for unknown in &other.unknown {
             if !self.unknown.contains(unknown) {
                 self.unknown.push(unknown.clone());
@@ -192,35 +192,39 @@ impl Time {
 /// (some of which it computed), and where it was looked at, no more than it was seen asleep.
 fn idle_ns(of: &OfThreads, blocked_ns: f64) -> f64 {
     let outside = of.outside_ns.unwrap_or(0.0);
-    match of.looks.as_ref().filter(|looks| is_enough(looks)) {
-        Some(looks) => outside.min(blocked_ns * looks.sleep as f64 / blocked_looks(looks) as f64),
+    match of.wait_samples.as_ref().filter(|wait_samples| is_enough(wait_samples)) {
+        Some(wait_samples) => outside
+            .min(blocked_ns * wait_samples.sleep as f64 / blocked_samples(wait_samples) as f64),
         None => outside,
     }
 }
 
 /// Samples in which a thread was blocked.
-pub(super) fn blocked_looks(looks: &Looks) -> u64 {
-    let Looks { running: _, read, write, sync, ring, lock, sleep, network, other } = *looks;
+pub(super) fn blocked_samples(wait_samples: &WaitSamples) -> u64 {
+    let WaitSamples { running: _, read, write, sync, ring, lock, sleep, network, other } =
+        *wait_samples;
     read + write + sync + ring + lock + sleep + network + other
 }
 
 /// Whether so many samples say what threads were blocked by.
-pub(super) fn is_enough(looks: &Looks) -> bool {
-    blocked_looks(looks) >= LOOKS_MIN
+pub(super) fn is_enough(wait_samples: &WaitSamples) -> bool {
+    blocked_samples(wait_samples) >= LOOKS_MIN
 }
 
 /// What was seen between two readings.
-pub(super) fn looks_between(before: Option<&Looks>, after: &Looks) -> Looks {
-    each(before.unwrap_or(&Looks::default()), after, |before, after| after.saturating_sub(before))
+pub(super) fn samples_between(before: Option<&WaitSamples>, after: &WaitSamples) -> WaitSamples {
+    each(before.unwrap_or(&WaitSamples::default()), after, |before, after| {
+        after.saturating_sub(before)
+    })
 }
 
 /// What was seen in two trials.
-pub(super) fn looks_together(one: &Looks, other: &Looks) -> Looks {
+pub(super) fn samples_together(one: &WaitSamples, other: &WaitSamples) -> WaitSamples {
     each(one, other, |one, other| one + other)
 }
 
-fn each(a: &Looks, b: &Looks, of: fn(u64, u64) -> u64) -> Looks {
-    Looks {
+fn each(a: &WaitSamples, b: &WaitSamples, of: fn(u64, u64) -> u64) -> WaitSamples {
+    WaitSamples {
         running: of(a.running, b.running),
         read: of(a.read, b.read),
         write: of(a.write, b.write),

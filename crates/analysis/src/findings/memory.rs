@@ -5,7 +5,7 @@ use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::settings::MEMORY_ABOVE;
 use kvdyno_record::units::{bytes, grouped};
-use kvdyno_record::workload::{Choice, Work};
+use kvdyno_record::workload::{Activity, Choice};
 
 /// Below this many lookups, no device read proves nothing.
 const LOOKUPS_MIN: u64 = 1000;
@@ -46,7 +46,7 @@ fn not_real(evidence: &Evidence) -> Option<Finding> {
     let void: Vec<_> = void.filter_map(|at| Some((at, outside_limit(&at)?))).collect();
     let evicted = void
         .iter()
-        .any(|(at, _)| at.case.case.phases.iter().any(|phase| phase.work == Work::Evict));
+        .any(|(at, _)| at.case.case.phases.iter().any(|phase| phase.work == Activity::Evict));
     let advice = if evicted {
         "the files were evicted, so another process brought them in: find it (a backup, an \
          indexer, a scanner) and stop it"

@@ -25,7 +25,7 @@ use crate::summary::Harness;
 pub use kinds::{Id, Severity};
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::workload::{Mix, Work};
+use kvdyno_record::workload::{Activity, Mix};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -124,7 +124,7 @@ fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
     evidence.recorded().flat_map(|(case, record)| {
         record.phases.iter().filter_map(move |phase| {
             let planned = case.case.phases.iter().find(|planned| planned.name == phase.name)?;
-            let Work::Measure(mix) = &planned.work else { return None };
+            let Activity::Measure(mix) = &planned.work else { return None };
             Some(Measured { case, record, phase, mix })
         })
     })

@@ -11,7 +11,7 @@ use crate::stats;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::plan::Case;
 use kvdyno_record::search::{Axis, Between, Search};
-use kvdyno_record::workload::{Mix, Work};
+use kvdyno_record::workload::{Activity, Mix};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -243,7 +243,7 @@ pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
     let judged = case.phases.iter().filter(|phase| phase.name == search.phase);
     let mut judged = judged.filter(|_| case.label == search.making.engine);
     judged.find_map(|phase| match &phase.work {
-        Work::Measure(drive) => Some(drive),
+        Activity::Measure(drive) => Some(drive),
         _ => None,
     })
 }

@@ -11,7 +11,7 @@ use crate::stats::MIN_TRIALS;
 use crate::stats::chance_ratio;
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::{Case, Plan};
-use kvdyno_record::work::{Beside, Work};
+use kvdyno_record::work::{Purpose, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -198,7 +198,7 @@ pub fn twins(plan: &Plan) -> Option<(String, String)> {
     let cases = |label: &str| {
         let own = plan.cases.iter().filter(|case| case.label == label);
         let mut cases: Vec<(&Case, String)> =
-            own.map(|case| (case, Work::of(case, plan).equal(Beside::Runs).to_string())).collect();
+            own.map(|case| (case, Work::of(case, plan).equal(Purpose::Runs).to_string())).collect();
         // Shuffled within each trial.
         cases.sort_by(|a, b| (a.0.trial, &a.1).cmp(&(b.0.trial, &b.1)));
         cases

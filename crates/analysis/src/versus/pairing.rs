@@ -10,7 +10,7 @@ use super::sides::{Chosen, Sides};
 use super::work::{self, Difference};
 use crate::group::{data, several};
 use kvdyno_record::engine::Durability;
-use kvdyno_record::work::{Beside, Work};
+use kvdyno_record::work::{Purpose, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -228,7 +228,7 @@ fn units<'r>(chosen: &Chosen<'r>) -> Vec<Unit<'r>> {
         if let Some(volume) = &group.volume {
             name += &format!(" on {volume}");
         }
-        let work = Work::of(case, &chosen.record.evidence.plan).equal(Beside::Runs);
+        let work = Work::of(case, &chosen.record.evidence.plan).equal(Purpose::Runs);
         Some(Unit { group, work, name })
     };
     chosen.groups.iter().filter_map(unit).collect()

@@ -15,7 +15,8 @@ use kvdyno_record::engine::{Durability, Place, Value};
 use kvdyno_record::protocol::Event;
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{
-    Choice, Data, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Size, ValueShape, Work,
+    Activity, Choice, Data, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Size,
+    ValueShape,
 };
 use std::path::Path;
 use std::process::Command;
@@ -114,7 +115,7 @@ impl Bench {
             ONE_A_BLOCK,
             store.path(),
             records.clone(),
-            vec![phase("load", Work::Load(load))],
+            vec![phase("load", Activity::Load(load))],
         )?;
         let works: [(&str, Worked); 2] = [("reads", reads), ("50/50 mix", half)];
         for (name, work) in works {
@@ -151,7 +152,7 @@ impl Bench {
 fn fill(drive: &WorkerIdentity, volume: &Path) -> anyhow::Result<()> {
     const LARGE: u64 = 1 << 20;
     let load = Load { order: LoadOrder::Sequential, batch: 1, threads: 1 };
-    run(drive, volume, blocks(LARGE), vec![phase("load", Work::Load(load))]).map(drop)
+    run(drive, volume, blocks(LARGE), vec![phase("load", Activity::Load(load))]).map(drop)
 }
 
 /// Our own loop.
@@ -214,12 +215,12 @@ fn half(depth: u32, seconds: u64) -> Mix {
 
 fn timed(work: impl Fn(u64) -> Mix) -> Vec<Phase> {
     vec![
-        phase("warmup", Work::Warmup(work(WARMUP_S))),
-        phase("measure", Work::Measure(work(MEASURE_S))),
+        phase("warmup", Activity::Warmup(work(WARMUP_S))),
+        phase("measure", Activity::Measure(work(MEASURE_S))),
     ]
 }
 
-fn phase(name: &str, work: Work) -> Phase {
+fn phase(name: &str, work: Activity) -> Phase {
     Phase { name: name.to_owned(), work }
 }
 

@@ -10,7 +10,7 @@ use kvdyno::runner::solo::{Outcome, Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place, Value};
 use kvdyno_record::protocol::Event;
-use kvdyno_record::workload::{Load, LoadOrder, Phase, Work};
+use kvdyno_record::workload::{Activity, Load, LoadOrder, Phase};
 use std::path::Path;
 use std::process::Command;
 
@@ -93,10 +93,10 @@ fn load_and_read(identity: &WorkerIdentity) -> anyhow::Result<PeerRates> {
         durability: Durability::Async,
         data: small_records(RECORDS),
         phases: vec![
-            phase("load", Work::Load(load)),
-            phase("settle", Work::Settle { limit_ns: 60 * SECOND }),
-            phase("warmup", Work::Warmup(random_reads(1, SECOND / 2))),
-            phase("measure", Work::Measure(random_reads(1, 2 * SECOND))),
+            phase("load", Activity::Load(load)),
+            phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
+            phase("warmup", Activity::Warmup(random_reads(1, SECOND / 2))),
+            phase("measure", Activity::Measure(random_reads(1, 2 * SECOND))),
         ],
         place: Place::Directory(folder.path().to_owned()),
         folder: folder.path(),

@@ -7,7 +7,7 @@ use kvdyno::runner::harness::{random_reads, small_records};
 use kvdyno::runner::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place};
-use kvdyno_record::workload::{Choice, Phase, Work};
+use kvdyno_record::workload::{Activity, Choice, Phase};
 use std::process::Command;
 use std::time::Instant;
 
@@ -52,7 +52,7 @@ impl Bench {
                 options: Vec::new(),
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
-                phases: vec![Phase { name: "measure".to_owned(), work: Work::Measure(drive) }],
+                phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(drive) }],
                 place: Place::Directory(folder.path().to_owned()),
                 folder: folder.path(),
             };
@@ -97,7 +97,7 @@ fn reads(null: &WorkerIdentity, threads: u32) -> anyhow::Result<f64> {
         data: small_records(RECORDS),
         phases: vec![Phase {
             name: "measure".to_owned(),
-            work: Work::Measure(random_reads(threads, SECOND)),
+            work: Activity::Measure(random_reads(threads, SECOND)),
         }],
         place: Place::Directory(folder.path().to_owned()),
         folder: folder.path(),

@@ -22,7 +22,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::volume::{Medium, Volume};
-use kvdyno_record::workload::{Phase, Work};
+use kvdyno_record::workload::{Activity, Phase};
 use kvdyno_suite::{self, SEVERAL_MAX};
 use libraries::{Given, found_here};
 use std::collections::{BTreeMap, BTreeSet};
@@ -148,8 +148,8 @@ impl Recorded {
 /// No suite comes to such cases: they would fill memory before an engine could refuse them.
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
-        Work::Load(load) => load.threads,
-        Work::Warmup(drive) | Work::Measure(drive) => {
+        Activity::Load(load) => load.threads,
+        Activity::Warmup(drive) | Activity::Measure(drive) => {
             drive.roles.iter().map(|role| role.threads).max().unwrap_or(0)
         }
         _ => 0,
@@ -250,7 +250,7 @@ mod tests {
         assert!(check_sizes(&twice).unwrap_err().to_string().contains("two cases"));
         let mut crowded = plan;
         for phase in &mut crowded.cases[0].phases {
-            if let Work::Load(load) = &mut phase.work {
+            if let Activity::Load(load) = &mut phase.work {
                 load.threads = u32::MAX;
             }
         }

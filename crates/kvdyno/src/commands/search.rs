@@ -23,7 +23,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Mix, Work};
+use kvdyno_record::workload::{Activity, Mix};
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite as suite;
 use points::{Maker, append, expected_ns, renumber_first};
@@ -174,7 +174,7 @@ fn wrong_target(error: &search::TargetError) -> Complaint {
 fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
     let phases = plan.cases.iter().flat_map(|case| &case.phases);
     let mut measured = phases.filter_map(|phase| match &phase.work {
-        Work::Measure(drive) => Some((phase.name.as_str(), drive)),
+        Activity::Measure(drive) => Some((phase.name.as_str(), drive)),
         _ => None,
     });
     measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
@@ -277,7 +277,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
         printer.warning(&warning);
     }
     let kept = |case: &Case| {
-        let evicts = case.phases.iter().any(|phase| phase.work == Work::Evict);
+        let evicts = case.phases.iter().any(|phase| phase.work == Activity::Evict);
         search.axis == Axis::Ram && !case.makes_database() && !evicts
     };
     if plan.cases.iter().any(kept) {

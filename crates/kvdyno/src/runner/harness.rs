@@ -4,7 +4,7 @@ use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place};
 use kvdyno_record::workload::{
-    Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
+    Activity, Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape,
 };
 use std::path::Path;
 
@@ -18,9 +18,9 @@ pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result
     std::fs::create_dir_all(folder)?;
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
     let drive = random_reads(1, SAMPLE_NS);
-    let mut phases = vec![phase("warmup", Work::Warmup(drive.clone()))];
+    let mut phases = vec![phase("warmup", Activity::Warmup(drive.clone()))];
     phases.extend(
-        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Work::Measure(drive.clone()))),
+        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(drive.clone()))),
     );
     let solo = Solo {
         worker: null,

@@ -32,7 +32,7 @@ use kvdyno_record::case::{CaseRecord, Outcome};
 use kvdyno_record::files::{CaseFolder, RunFolder};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::{Phase, Work};
+use kvdyno_record::workload::{Activity, Phase};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -283,11 +283,11 @@ impl Pass<'_> {
 /// for its RAM or its time. (Files outlive a process that is killed.)
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
     let writes = |phase: &Phase| match &phase.work {
-        Work::Load(_) => true,
-        Work::Warmup(drive) | Work::Measure(drive) => {
+        Activity::Load(_) => true,
+        Activity::Warmup(drive) | Activity::Measure(drive) => {
             drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
         }
-        Work::Settle { .. } | Work::Verify { .. } | Work::Evict => false,
+        Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => false,
     };
     match outcome {
         Outcome::Done => true,

@@ -8,14 +8,14 @@ use super::memory::Memory;
 use super::outcome::{self, Cut, Ending};
 use super::worker::{Heard, Worker};
 use kvdyno_host::cache::{self, Reach};
-use kvdyno_host::looks::Watch;
+use kvdyno_host::wait_samples::Watch;
 use kvdyno_host::{Meter, process, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::series::MachineReading;
 use kvdyno_record::usage::{ProcessUsage, Residency, Snapshot};
-use kvdyno_record::workload::Work;
+use kvdyno_record::workload::Activity;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ pub(super) struct Talk<'r> {
     machine: File,
     block_io: BlockIoOfCase,
     /// What the roles' threads are seen doing.
-    looks: Watch,
+    wait_samples: Watch,
     next_look: Instant,
     next_reading: Instant,
     next_size: Instant,
@@ -80,7 +80,7 @@ impl<'r> Talk<'r> {
             started,
             machine: File::create_new(setting.folder.path.join("machine.ndjson"))?,
             block_io,
-            looks: Watch::default(),
+            wait_samples: Watch::default(),
             next_look: started,
             next_reading: started,
             next_size: started,
@@ -106,7 +106,7 @@ impl<'r> Talk<'r> {
             self.look(worker);
         }
         self.see_off(worker);
-        if self.looks.denied() {
+        if self.wait_samples.denied() {
             let sentence =
                 "what the threads waited for: permission denied for /proc/PID/task/TID/syscall";
             self.record.not_measured.push(sentence.to_owned());
@@ -251,7 +251,7 @@ impl<'r> Talk<'r> {
         let resident_before = self.residency();
         self.watch_processes(worker.pid());
         self.block_io.phase_begins();
-        self.looks.phase_begins();
+        self.wait_samples.phase_begins();
         let before = self.snapshot(usage);
         let (last_progress, evicted) = ((0, 0), None);
         self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
@@ -295,7 +295,7 @@ impl<'r> Talk<'r> {
     fn snapshot(&self, usage: ProcessUsage) -> Snapshot {
         let snapshot = self.meter.snapshot();
         let process = snapshot.process.clone().or(Some(usage));
-        Snapshot { process, looks: self.looks.counts(), ..snapshot }
+        Snapshot { process, wait_samples: self.wait_samples.counts(), ..snapshot }
     }
 
     /// The threads of a phase that is timed.
@@ -303,11 +303,11 @@ impl<'r> Talk<'r> {
         let phases = &self.setting.case.phases;
         let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
         let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
-            Some(Work::Load(_)) => vec!["load"],
-            Some(Work::Measure(drive)) => drive.roles.iter().map(|role| &*role.name).collect(),
+            Some(Activity::Load(_)) => vec!["load"],
+            Some(Activity::Measure(drive)) => drive.roles.iter().map(|role| &*role.name).collect(),
             _ => return,
         };
-        self.looks.look(self.meter.root, pid, &roles);
+        self.wait_samples.look(self.meter.root, pid, &roles);
     }
 
     fn progress(&mut self, phase: usize, done: u64, total: Option<u64>, elapsed_ns: u64) {
@@ -318,7 +318,7 @@ impl<'r> Talk<'r> {
         let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
         let Some(phase) = self.setting.case.phases.get(phase) else { return };
         let duration = match &phase.work {
-            Work::Warmup(drive) | Work::Measure(drive) => drive.ends.duration_ns,
+            Activity::Warmup(drive) | Activity::Measure(drive) => drive.ends.duration_ns,
             _ => None,
         };
         // Where time decides, the share done is the share of the time.
@@ -355,7 +355,7 @@ impl<'r> Talk<'r> {
         let process =
             if self.meter.processes.is_empty() { Some(usage_before) } else { begun.before.process };
         let before = Snapshot { process, ..begun.before };
-        let synced = (phase.work != Work::Evict).then(|| self.sync(usage)).flatten();
+        let synced = (phase.work != Activity::Evict).then(|| self.sync(usage)).flatten();
         self.counters.phases.entry(phase.name.clone()).or_default().after = counters;
         self.record.phases.push(PhaseRecord {
             name: phase.name.clone(),
@@ -401,7 +401,7 @@ impl<'r> Talk<'r> {
         });
         let reading = MachineReading {
             phase: self.phase_name(),
-            reading: Snapshot { looks: self.looks.counts(), ..meter.snapshot() },
+            reading: Snapshot { wait_samples: self.wait_samples.counts(), ..meter.snapshot() },
             rss_bytes: process::rss_bytes(meter.root, &meter.processes),
             database: database.flatten(),
         };

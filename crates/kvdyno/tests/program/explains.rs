@@ -5,7 +5,7 @@ use super::scratch::{Scratch, record};
 use super::suites::{GET, Suite, UPDATE, suite};
 use super::workers::{needs, skipped};
 use kvdyno_record::case::PhaseRecord;
-use kvdyno_record::usage::Looks;
+use kvdyno_record::usage::WaitSamples;
 use serde_json::Value;
 
 /// A run's measured phase, and what is told of its first role.
@@ -44,9 +44,9 @@ fn adds_up(one: &Value) {
 }
 
 /// What the threads of the phase's first role were seen doing.
-fn looks(phase: &PhaseRecord) -> Option<Looks> {
+fn wait_samples(phase: &PhaseRecord) -> Option<WaitSamples> {
     let role = &phase.roles[0].role;
-    phase.after.looks.as_ref()?.get(role).copied()
+    phase.after.wait_samples.as_ref()?.get(role).copied()
 }
 
 /// One thread that writes, and commits each write: it is seen in calls that write and sync, flushes
@@ -64,14 +64,17 @@ fn a_writer_that_commits_waits_for_flushes() {
     let (phase, told) = explained(&writer);
     let used = phase.roles[0].usage.unwrap();
     assert!(used.time_ns >= phase.roles[0].window_ns && used.user_ns + used.system_ns > 0);
-    let Some(looks) = looks(&phase) else {
-        skipped("looks", test, "the kernel lets nobody look at threads");
+    let Some(wait_samples) = wait_samples(&phase) else {
+        skipped("wait-states", test, "cannot read /proc/PID/task/TID/syscall: permission denied");
         return;
     };
     // One at the barrier before the work, one at that behind it: there a thread waits for others.
-    assert!(looks.lock <= 2 && (looks.network, looks.ring) == (0, 0), "{looks:?}");
-    if told["looks"].as_u64() < Some(20) {
-        assert_eq!(percent(&told, "device"), None, "too few looks: {told}");
+    assert!(
+        wait_samples.lock <= 2 && (wait_samples.network, wait_samples.ring) == (0, 0),
+        "{wait_samples:?}"
+    );
+    if told["wait_samples"].as_u64() < Some(20) {
+        assert_eq!(percent(&told, "device"), None, "too few wait-state samples: {told}");
         return;
     }
     assert_eq!((percent(&told, "idle"), percent(&told, "stall")), (Some(0.0), Some(0.0)), "{told}");
@@ -100,8 +103,12 @@ fn the_null_engine_computes() {
     assert!(busy > 0 && busy <= used.time_ns + used.time_ns / 10, "{used:?}");
     assert_eq!(percent(&told, "idle"), Some(0.0), "{told}");
     assert_eq!(percent(&told, "stall"), Some(0.0), "{told}");
-    let looks = looks(&phase).unwrap_or_default();
-    assert_eq!((looks.sync, looks.network, looks.ring, looks.sleep), (0, 0, 0, 0), "{looks:?}");
+    let wait_samples = wait_samples(&phase).unwrap_or_default();
+    assert_eq!(
+        (wait_samples.sync, wait_samples.network, wait_samples.ring, wait_samples.sleep),
+        (0, 0, 0, 0),
+        "{wait_samples:?}"
+    );
     let causes = ["cpu_user", "cpu_system", "no_cpu", "turns"];
     // A machine that stops for a while leaves time that nobody accounts for.
     let cause = told["cause"].as_str();

@@ -126,7 +126,9 @@ fn counts_past_32_bits_come_through() {
     }
     let mut case = record(&run, "t1");
     let folder = run.case(&case.case, 1);
-    let get = case.phases[0].roles[0].ops.get_mut("get").unwrap();
+    let readers = &mut case.phases[0].roles[0];
+    readers.windows[0].operations = MANY;
+    let get = readers.ops.get_mut("get").unwrap();
     (get.count, get.found, get.items) = (MANY, MANY, MANY);
     (get.service_ns, get.service_ns_max) = (MANY * 100, 100);
     folder.write_record(&case).unwrap();

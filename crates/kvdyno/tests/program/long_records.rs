@@ -112,6 +112,10 @@ fn lengthen(run: &RunFolder, slices: u64) {
     let counts = 100_u64;
     for role in &mut phase.roles {
         role.window_ns = slices * SECOND;
+        let of_role = (role.window_ns, counts * slices * role.ops.len() as u64);
+        for thread in &mut role.windows {
+            (thread.window_ns, thread.operations) = of_role;
+        }
         for op in role.ops.values_mut() {
             op.count = counts * slices;
             (op.service_ns, op.service_ns_max) = (op.count * 1000, 1000);

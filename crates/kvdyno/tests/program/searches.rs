@@ -8,7 +8,7 @@ use super::suites::{GET, Suite, reads, suite};
 use super::workers::{needs, needs_root};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::files::RunFolder;
-use kvdyno_record::workload::Work;
+use kvdyno_record::workload::Activity;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -237,7 +237,7 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     assert_eq!((&top["met"], &top["whys"][0]), (&0.into(), &"readers fell behind the rate".into()));
     // Only the role that is searched has another rate at each point.
     for case in run.plan().unwrap().cases {
-        let Some(Work::Measure(drive)) = case.phases.last().map(|phase| &phase.work) else {
+        let Some(Activity::Measure(drive)) = case.phases.last().map(|phase| &phase.work) else {
             continue;
         };
         let rate = drive.roles[1].rate.as_ref().unwrap();
@@ -415,7 +415,9 @@ fn of_phases_without_names_the_last_is_searched() {
             .phases
             .iter()
             .filter_map(|phase| match &phase.work {
-                Work::Warmup(drive) | Work::Measure(drive) => Some(drive.roles[0].rate.is_some()),
+                Activity::Warmup(drive) | Activity::Measure(drive) => {
+                    Some(drive.roles[0].rate.is_some())
+                }
                 _ => None,
             })
             .collect();

@@ -22,7 +22,7 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
     let role = Role { name: "clients".into(), threads: 1, mix, rate: None, depth: None };
     let phase = |name: &str, operations, duration_ns| Phase {
         name: name.to_owned(),
-        work: Work::Measure(Mix {
+        work: Activity::Measure(Mix {
             roles: vec![role.clone()],
             ends: Ends { duration_ns, operations },
         }),

@@ -65,8 +65,10 @@ const COLUMNS: &[Column] = &[
     figure(&c::TIME_DEVICE_READ, "read\n%", "of device: read, %").wide(),
     figure(&c::TIME_DEVICE_WRITE, "write\n%", "of device: write, %").wide(),
     figure(&c::TIME_DEVICE_SYNC, "sync\n%", "of device: sync, %").wide(),
-    words("samples", "samples", "samples", |row| Cell::count(row.explained.map(|one| one.looks)))
-        .wide(),
+    words("samples", "samples", "samples", |row| {
+        Cell::count(row.explained.map(|one| one.wait_samples))
+    })
+    .wide(),
     words("most", "cause", "most", |row| {
         Cell::words(row.explained.and_then(|one| one.cause).map(Cause::word))
     })

@@ -2,7 +2,7 @@
 //! name says it only where whoever wrote the suite chose one.
 
 use kvdyno_analysis::evidence::CaseEvidence;
-use kvdyno_record::workload::{Choice, LoadOrder, Mix, MixEntry, Op, Role, Work};
+use kvdyno_record::workload::{Activity, Choice, LoadOrder, Mix, MixEntry, Op, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,8 +21,8 @@ pub struct Workload {
 pub(super) fn of(group: usize, case: &CaseEvidence) -> Vec<Workload> {
     let named = |phase: &kvdyno_record::workload::Phase| {
         let title = match &phase.work {
-            Work::Load(load) => loads(load.order).to_owned(),
-            Work::Measure(drive) => measures(drive, case.case.threads),
+            Activity::Load(load) => loads(load.order).to_owned(),
+            Activity::Measure(drive) => measures(drive, case.case.threads),
             _ => return None,
         };
         Some(Workload { group, phase: phase.name.clone(), title })

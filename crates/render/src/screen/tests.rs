@@ -4,7 +4,7 @@ use super::*;
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::case::Outcome;
-use kvdyno_record::workload::{Rate, Schedule, Work};
+use kvdyno_record::workload::{Activity, Rate, Schedule};
 
 fn ending() -> Ending {
     Ending {
@@ -86,7 +86,7 @@ fn more_threads(fixture: &mut Fixture, numbers: &[u32]) {
             case.key = case.key.replace("t1", &format!("t{number}"));
             case.threads = Some(*number);
             for phase in &mut case.phases {
-                if let Work::Measure(drive) = &mut phase.work {
+                if let Activity::Measure(drive) = &mut phase.work {
                     drive.roles[0].threads = *number;
                 }
             }
@@ -196,7 +196,7 @@ fn a_target_rate_shows_response_times() {
     let mut fixture = distinct(4);
     for case in &mut fixture.cases {
         for phase in &mut case.record.case.phases {
-            if let Work::Measure(drive) = &mut phase.work {
+            if let Activity::Measure(drive) = &mut phase.work {
                 drive.roles[0].rate =
                     Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
             }

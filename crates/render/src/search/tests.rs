@@ -8,7 +8,7 @@ use kvdyno_analysis::fixture::{Fixture, FixtureCase};
 use kvdyno_analysis::search::{Answer, Next, Outcome, answer};
 use kvdyno_record::case::Outcome as CaseOutcome;
 use kvdyno_record::search::{Axis, Between, Making, Search};
-use kvdyno_record::workload::{Mix, Rate, Schedule, Work};
+use kvdyno_record::workload::{Activity, Mix, Rate, Schedule};
 
 const MIB: u64 = 1 << 20;
 
@@ -39,7 +39,7 @@ fn of(engine: &str, target: &str) -> Fixture {
 fn drive(case: &mut FixtureCase) -> &mut Mix {
     let phase = case.record.case.phases.last_mut().unwrap();
     match &mut phase.work {
-        Work::Measure(drive) => drive,
+        Activity::Measure(drive) => drive,
         other => panic!("{other:?}"),
     }
 }

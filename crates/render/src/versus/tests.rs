@@ -11,7 +11,7 @@ use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;
 use kvdyno_record::tier::{Memory, SwapRecord, Tier, TierRecord};
-use kvdyno_record::workload::Work;
+use kvdyno_record::workload::Activity;
 
 const TRIALS: u32 = 6;
 
@@ -189,7 +189,7 @@ fn other_work_is_refused_and_other_hosts_are_told() {
     let base = record(&Fixture::with_trials(TRIALS));
     let other = later(TRIALS, |case| {
         for phase in &mut case.case.phases {
-            if let Work::Measure(drive) = &mut phase.work {
+            if let Activity::Measure(drive) = &mut phase.work {
                 drive.ends.duration_ns = Some(7);
             }
         }

@@ -1,7 +1,7 @@
 //! The drive's jobs: what they expand to, and what is refused.
 
 use super::*;
-use kvdyno_record::workload::{Size, Work};
+use kvdyno_record::workload::{Activity, Size};
 
 /// The drive alone.
 const ALONE: &str = r#"
@@ -26,7 +26,7 @@ fn outline(plan: &Plan) -> String {
     let line = |case: &kvdyno_record::plan::Case| {
         let Size::Fixed { bytes } = case.data.value.size else { panic!("{:?}", case.data) };
         let phases = case.phases.iter().map(|phase| match &phase.work {
-            Work::Warmup(drive) | Work::Measure(drive) => {
+            Activity::Warmup(drive) | Activity::Measure(drive) => {
                 let role = &drive.roles[0];
                 let mix: Vec<_> =
                     role.mix.iter().map(|e| format!("{} {}", e.op.name(), e.weight)).collect();
@@ -68,7 +68,7 @@ fn a_drive_is_preconditioned_before_anything_is_measured() {
     let plan = plan(ALONE, &["drive.precondition=2", "drive.in_order=true"]);
     let fill = &plan.cases[0];
     assert_eq!((fill.data.records, fill.shape.value_bytes_max), (512, 128 << 10));
-    let Work::Warmup(again) = &fill.phases[1].work else { panic!("{:?}", fill.phases) };
+    let Activity::Warmup(again) = &fill.phases[1].work else { panic!("{:?}", fill.phases) };
     assert_eq!((again.ends.operations, again.roles[0].depth), (Some(512), Some(32)));
     insta::assert_snapshot!(outline(&plan));
 }
@@ -152,7 +152,7 @@ fn operations_in_flight_are_for_engines_that_have_them() {
     let text = SMALL.replace("\"null\"", "\"drive\"").replace("= 100", "= 4096\nkey_bytes = 8");
     let case = &plan(&text, &depth).cases[1];
     assert_eq!(case.shape.depth, 16);
-    let Work::Measure(drive) = &case.phases[0].work else { panic!("{:?}", case.phases) };
+    let Activity::Measure(drive) = &case.phases[0].work else { panic!("{:?}", case.phases) };
     assert_eq!(drive.roles[0].depth, Some(16));
     let scans = [depth[0], "phase.measure.role.readers.mix=[{ op = \"get\" }, { op = \"scan\" }]"];
     let rate = [depth[0], "phase.measure.role.readers.rate={ per_second = 10 }"];

@@ -3,14 +3,14 @@
 use super::*;
 
 #[test]
-fn the_schema_is_checked_in() {
+fn the_schema_is_among_the_schemas_checked_in() {
     let text = serde_json::to_string_pretty(&schema()).unwrap() + "\n";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/suite.schema.json");
-    if std::env::var_os("KVDYNO_UPDATE_SCHEMA").is_some() {
+    if std::env::var_os("KVDYNO_BLESS").is_some() {
         std::fs::write(path, &text).unwrap();
     }
     let checked_in = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(checked_in == text, "run this test with KVDYNO_UPDATE_SCHEMA=1, then commit {path}");
+    assert!(checked_in == text, "KVDYNO_BLESS=1 cargo test schemas, then commit {path}");
 }
 
 #[test]

@@ -18,13 +18,13 @@ fn told_apart(fixture: &mut Fixture) {
     for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
         let case = fixture.case(trial);
         let phase = case.phase("measure");
-        let looks = |reads: u64, syncs: u64| {
-            let readers = Looks { running: reads, read: 3 * reads, ..Looks::default() };
-            let writer = Looks { write: syncs, sync: 4 * syncs, ..Looks::default() };
+        let wait_samples = |reads: u64, syncs: u64| {
+            let readers = WaitSamples { running: reads, read: 3 * reads, ..WaitSamples::default() };
+            let writer = WaitSamples { write: syncs, sync: 4 * syncs, ..WaitSamples::default() };
             Some([("readers".to_owned(), readers), ("writer".to_owned(), writer)].into())
         };
-        phase.before.looks = looks(7, 5);
-        phase.after.looks = looks(57, 45);
+        phase.before.wait_samples = wait_samples(7, 5);
+        phase.after.wait_samples = wait_samples(57, 45);
         for (role, usage) in phase.roles.iter_mut().zip([usage(1, 1, 0), usage(0, 1, 0)]) {
             role.usage = Some(usage);
         }
@@ -53,7 +53,7 @@ fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
         (readers.role.as_deref(), writer.role.as_deref()),
         (Some("readers"), Some("writer"))
     );
-    assert_eq!(readers.looks, 2 * 150);
+    assert_eq!(readers.wait_samples, 2 * 150);
     for one in &of {
         adds_up(one);
     }
@@ -79,17 +79,17 @@ fn roles_are_explained_one_by_one_where_their_threads_are_told_apart() {
 
 /// Too few looks in each trial are enough together, and are no more than they were.
 #[test]
-fn looks_of_all_trials_are_counted_once() {
+fn samples_of_all_trials_are_counted_once() {
     let mut fixture = Fixture::new();
     told_apart(&mut fixture);
     for trial in ["lmdb_t1_r1", "lmdb_t1_r2"] {
-        let looks = &mut fixture.case(trial).phase("measure").after.looks;
-        let readers = looks.as_mut().unwrap().get_mut("readers").unwrap();
+        let wait_samples = &mut fixture.case(trial).phase("measure").after.wait_samples;
+        let readers = wait_samples.as_mut().unwrap().get_mut("readers").unwrap();
         readers.read = 3 * 7 + 12;
     }
     let summary = fixture.summary();
     let readers = summary.explained.iter().find(|one| one.group == 1).unwrap();
-    assert_eq!((readers.role.as_deref(), readers.looks), (Some("readers"), 24));
+    assert_eq!((readers.role.as_deref(), readers.wait_samples), (Some("readers"), 24));
     assert_eq!(readers.metrics.value(&c::TIME_DEVICE_READ).unwrap().round() as u64, 80);
 }
 

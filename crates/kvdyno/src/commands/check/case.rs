@@ -4,7 +4,7 @@ use super::whole::name_of;
 use super::{Answer, Check, bytes, counts};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::files::CaseFolder;
-use kvdyno_record::workload::{Op, Work};
+use kvdyno_record::workload::{Activity, Op};
 
 const LOADED: &str = "a load wrote as many records as planned";
 const COUNTED: &str = "as many records are there after a load as were written";
@@ -36,12 +36,12 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
         let of = format!("{name} {}", phase.name);
         let planned = record.case.phases.iter().find(|planned| planned.name == phase.name);
         match planned.map(|planned| &planned.work) {
-            Some(Work::Load(_)) => {
+            Some(Activity::Load(_)) => {
                 checks.push(Check::new(LOADED, &of, loaded(&record, phase)));
                 checks.push(Check::new(COUNTED, &of, counted(&record, at)));
                 checks.push(Check::new(bytes::NAME, &of, bytes::written(&record, phase)));
             }
-            Some(Work::Measure(drive) | Work::Warmup(drive)) => {
+            Some(Activity::Measure(drive) | Activity::Warmup(drive)) => {
                 checks.push(Check::new(FOUND, &of, found(&record, phase)));
                 // One role has nothing to be equal to.
                 if phase.roles.len() > 1 {
@@ -135,7 +135,7 @@ fn found(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
     let looked_up = missing + sum(|op| op.found);
     let deletes = record.case.phases.iter().any(|planned| match &planned.work {
-        Work::Measure(drive) | Work::Warmup(drive) => {
+        Activity::Measure(drive) | Activity::Warmup(drive) => {
             drive.roles.iter().any(|role| role.mix.iter().any(|mix| mix.op == Op::Delete))
         }
         _ => false,

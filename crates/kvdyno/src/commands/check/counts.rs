@@ -5,7 +5,7 @@ use super::{Answer, Check};
 use kvdyno_record::case::{CaseRecord, OpResult, RoleResult};
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{self, Kind, LONGEST_NS};
-use kvdyno_record::workload::Work;
+use kvdyno_record::workload::Activity;
 use std::collections::BTreeMap;
 
 const COUNTS: &str = "series, histogram and counts have the same operations";
@@ -81,7 +81,7 @@ const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Com
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
     let planned = record.case.phases.iter().find(|planned| planned.name == phase);
     match planned.map(|planned| &planned.work) {
-        Some(Work::Measure(drive) | Work::Warmup(drive)) => {
+        Some(Activity::Measure(drive) | Activity::Warmup(drive)) => {
             drive.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
         }
         _ => false,

@@ -5,7 +5,7 @@ use kvdyno_analysis::fixture::{Fixture, FixtureCase};
 use kvdyno_record::case::{CopyRecord, ThreadWindow};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::plan::Copying;
-use kvdyno_record::workload::{Ends, Work};
+use kvdyno_record::workload::{Activity, Ends};
 
 /// What failed, of a run as written.
 fn failures(fixture: &Fixture) -> Vec<String> {
@@ -171,7 +171,7 @@ fn more_or_fewer_operations_than_asked_for_are_found() {
         move |case: &mut FixtureCase| {
             let phases = &mut case.record.case.phases;
             let measure = phases.iter_mut().find(|phase| phase.name == "measure").unwrap();
-            let Work::Measure(drive) = &mut measure.work else { panic!() };
+            let Activity::Measure(drive) = &mut measure.work else { panic!() };
             drive.ends = Ends { duration_ns: None, operations: Some(operations) };
         }
     };

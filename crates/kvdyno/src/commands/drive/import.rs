@@ -21,7 +21,7 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
 use kvdyno_record::workload::{
-    Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape, Work,
+    Activity, Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -203,7 +203,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
     let role =
         Role { name: role_name(job).to_owned(), threads, mix: mix.collect(), rate: None, depth };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
-    let work = Work::Measure(Mix { roles: vec![role], ends });
+    let work = Activity::Measure(Mix { roles: vec![role], ends });
     Phase { name: MEASURE.to_owned(), work }
 }
 
@@ -224,7 +224,7 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
         group: None,
         swap: None,
         steal_ns: None,
-        looks: None,
+        wait_samples: None,
     };
     PhaseRecord {
         name: MEASURE.to_owned(),
@@ -323,7 +323,7 @@ mod tests {
         let records = run.case_records().unwrap();
         let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
         assert_eq!(record.case.threads, Some(2));
-        let Work::Measure(drive) = &record.case.phases[0].work else { panic!("no measure") };
+        let Activity::Measure(drive) = &record.case.phases[0].work else { panic!("no measure") };
         assert_eq!((drive.roles[0].threads, drive.roles[0].depth), (2, None), "psync, iodepth=8");
         // The same jobs as fio reports them when one works after the other.
         let text = std::fs::read_to_string(file).unwrap();

@@ -8,7 +8,7 @@ use kvdyno_analysis::search::{Next, drive};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::units;
-use kvdyno_record::workload::Work;
+use kvdyno_record::workload::Activity;
 use kvdyno_suite::{self as suite, Overrides};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,8 +30,9 @@ impl Maker {
     /// it, whatever its own RAM limit would come to.
     pub(super) fn settle(&mut self) -> anyhow::Result<Plan> {
         let plan = self.prepare(Vec::new())?.plan;
-        let measures =
-            |case: &&Case| case.phases.iter().any(|phase| matches!(phase.work, Work::Measure(_)));
+        let measures = |case: &&Case| {
+            case.phases.iter().any(|phase| matches!(phase.work, Activity::Measure(_)))
+        };
         let measured: Vec<&Case> = plan.cases.iter().filter(measures).collect();
         let threads: BTreeSet<u32> = measured.iter().filter_map(|case| case.threads).collect();
         if threads.len() > 1 {
@@ -93,7 +94,7 @@ fn place(plan: &Plan, phase: &str) -> usize {
     let loader = loader.filter(|load| load.id != case.id);
     let all = loader.into_iter().flat_map(|load| &load.phases).chain(&case.phases);
     let before = all.take_while(|known| known.name != phase);
-    before.filter(|known| !matches!(known.work, Work::Warmup(_))).count()
+    before.filter(|known| !matches!(known.work, Activity::Warmup(_))).count()
 }
 
 /// Gives the first point's cases their names.

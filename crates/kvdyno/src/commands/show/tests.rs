@@ -13,7 +13,7 @@ use kvdyno_record::files::RunFolder;
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::tier::{Memory, SwapRecord, Tier, TierRecord};
 use kvdyno_record::usage::DeviceUsage;
-use kvdyno_record::workload::{Rate, Schedule, Work};
+use kvdyno_record::workload::{Activity, Rate, Schedule};
 use kvdyno_render::screen::Ending;
 use kvdyno_render::{long, wide};
 use std::path::PathBuf;
@@ -297,8 +297,8 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
 #[test]
 fn an_open_loop_shows_service_and_response_apart() {
     let mut fixture = Fixture::new();
-    let open = |work: &mut Work| {
-        if let Work::Measure(drive) = work {
+    let open = |work: &mut Activity| {
+        if let Activity::Measure(drive) = work {
             drive.roles[0].rate =
                 Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
         }

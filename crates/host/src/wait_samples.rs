@@ -6,7 +6,7 @@
 //! What they say of a phase is the better the more samples there are.
 
 use super::Root;
-use kvdyno_record::usage::{Looks, THREAD_NAME};
+use kvdyno_record::usage::{THREAD_NAME, WaitSamples};
 use libc::{
     SYS_accept4, SYS_clock_nanosleep, SYS_connect, SYS_epoll_pwait, SYS_fdatasync, SYS_fsync,
     SYS_futex, SYS_io_getevents, SYS_io_uring_enter, SYS_msync, SYS_nanosleep, SYS_ppoll,
@@ -32,9 +32,9 @@ const MEET_AGAIN: usize = 10;
 pub struct Watch {
     /// By number; null: none of a role's.
     known: HashMap<u32, Option<Seen>>,
-    counts: BTreeMap<String, Looks>,
+    counts: BTreeMap<String, WaitSamples>,
     denied: bool,
-    looks: usize,
+    taken: usize,
     turn: usize,
 }
 
@@ -53,10 +53,10 @@ impl Watch {
 
     /// Takes one sample of each thread. `roles` are the phase's, in their order.
     pub fn look(&mut self, root: &Root, pid: u32, roles: &[&str]) {
-        if self.looks.is_multiple_of(MEET_AGAIN) {
+        if self.taken.is_multiple_of(MEET_AGAIN) {
             self.known.retain(|_, seen| seen.is_some());
         }
-        self.looks += 1;
+        self.taken += 1;
         let mut present: Vec<u32> = root
             .names(format!("/proc/{pid}/task"))
             .iter()
@@ -79,7 +79,7 @@ impl Watch {
     }
 
     /// How often each role was seen in which state; none where nothing could be read.
-    pub fn counts(&self) -> Option<BTreeMap<String, Looks>> {
+    pub fn counts(&self) -> Option<BTreeMap<String, WaitSamples>> {
         (!self.counts.is_empty()).then(|| self.counts.clone())
     }
 
@@ -122,24 +122,24 @@ impl Watch {
 /// Where a line of `/proc/PID/task/TID/syscall` is counted: `running`, or a call's number and its
 /// arguments; -1 outside of any call, which for a thread that waits is a page fault.
 #[expect(non_upper_case_globals, reason = "names of the C library")]
-fn doing<'l>(line: &str, looks: &'l mut Looks) -> &'l mut u64 {
+fn doing<'l>(line: &str, samples: &'l mut WaitSamples) -> &'l mut u64 {
     let word = line.split_whitespace().next().unwrap_or_default();
-    let Ok(call) = word.parse::<libc::c_long>() else { return &mut looks.running };
+    let Ok(call) = word.parse::<libc::c_long>() else { return &mut samples.running };
     match call {
-        -1 | SYS_read | SYS_pread64 | SYS_readv | SYS_preadv | SYS_preadv2 => &mut looks.read,
-        SYS_write | SYS_pwrite64 | SYS_writev | SYS_pwritev | SYS_pwritev2 => &mut looks.write,
+        -1 | SYS_read | SYS_pread64 | SYS_readv | SYS_preadv | SYS_preadv2 => &mut samples.read,
+        SYS_write | SYS_pwrite64 | SYS_writev | SYS_pwritev | SYS_pwritev2 => &mut samples.write,
         SYS_fsync | SYS_fdatasync | SYS_msync | SYS_sync_file_range | SYS_syncfs | SYS_sync => {
-            &mut looks.sync
+            &mut samples.sync
         }
-        SYS_io_uring_enter | SYS_io_getevents => &mut looks.ring,
-        SYS_futex => &mut looks.lock,
-        SYS_nanosleep | SYS_clock_nanosleep => &mut looks.sleep,
+        SYS_io_uring_enter | SYS_io_getevents => &mut samples.ring,
+        SYS_futex => &mut samples.lock,
+        SYS_nanosleep | SYS_clock_nanosleep => &mut samples.sleep,
         SYS_recvfrom | SYS_recvmsg | SYS_sendto | SYS_sendmsg | SYS_connect | SYS_accept4
-        | SYS_ppoll | SYS_pselect6 | SYS_epoll_pwait => &mut looks.network,
+        | SYS_ppoll | SYS_pselect6 | SYS_epoll_pwait => &mut samples.network,
         // Calls that newer processors' kernels no longer have.
         #[cfg(target_arch = "x86_64")]
-        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => &mut looks.network,
-        _ => &mut looks.other,
+        libc::SYS_poll | libc::SYS_select | libc::SYS_epoll_wait => &mut samples.network,
+        _ => &mut samples.other,
     }
 }
 
@@ -150,25 +150,25 @@ mod tests {
     use std::thread::Builder;
     use std::time::{Duration, Instant};
 
-    fn seen(line: &str) -> Looks {
-        let mut looks = Looks::default();
-        *doing(line, &mut looks) += 1;
-        looks
+    fn seen(line: &str) -> WaitSamples {
+        let mut samples = WaitSamples::default();
+        *doing(line, &mut samples) += 1;
+        samples
     }
 
     #[test]
     fn a_call_is_counted_by_what_it_waits_for() {
-        let one = Looks::default();
-        assert_eq!(seen("running\n"), Looks { running: 1, ..one });
-        assert_eq!(seen("-1 0x7ffd 0x55\n"), Looks { read: 1, ..one });
+        let one = WaitSamples::default();
+        assert_eq!(seen("running\n"), WaitSamples { running: 1, ..one });
+        assert_eq!(seen("-1 0x7ffd 0x55\n"), WaitSamples { read: 1, ..one });
         let call = |number: libc::c_long| seen(&format!("{number} 0x3 0x0 0x7ffd 0x55\n"));
-        assert_eq!(call(libc::SYS_fdatasync), Looks { sync: 1, ..one });
-        assert_eq!(call(libc::SYS_pwrite64), Looks { write: 1, ..one });
-        assert_eq!(call(libc::SYS_futex), Looks { lock: 1, ..one });
-        assert_eq!(call(libc::SYS_clock_nanosleep), Looks { sleep: 1, ..one });
-        assert_eq!(call(libc::SYS_io_uring_enter), Looks { ring: 1, ..one });
-        assert_eq!(call(libc::SYS_ppoll), Looks { network: 1, ..one });
-        assert_eq!(call(libc::SYS_mremap), Looks { other: 1, ..one });
+        assert_eq!(call(libc::SYS_fdatasync), WaitSamples { sync: 1, ..one });
+        assert_eq!(call(libc::SYS_pwrite64), WaitSamples { write: 1, ..one });
+        assert_eq!(call(libc::SYS_futex), WaitSamples { lock: 1, ..one });
+        assert_eq!(call(libc::SYS_clock_nanosleep), WaitSamples { sleep: 1, ..one });
+        assert_eq!(call(libc::SYS_io_uring_enter), WaitSamples { ring: 1, ..one });
+        assert_eq!(call(libc::SYS_ppoll), WaitSamples { network: 1, ..one });
+        assert_eq!(call(libc::SYS_mremap), WaitSamples { other: 1, ..one });
     }
 
     #[test]
@@ -202,9 +202,9 @@ mod tests {
             let sleeps = || std::thread::sleep(Duration::from_millis(300));
             Builder::new().name("kvdyno-1".to_owned()).spawn_scoped(scope, sleeps).unwrap();
             let begun = Instant::now();
-            let both = |counts: &BTreeMap<String, Looks>| {
-                counts.get("a").is_some_and(|looks| looks.lock > 0)
-                    && counts.get("b").is_some_and(|looks| looks.sleep > 0)
+            let both = |counts: &BTreeMap<String, WaitSamples>| {
+                counts.get("a").is_some_and(|samples| samples.lock > 0)
+                    && counts.get("b").is_some_and(|samples| samples.sleep > 0)
             };
             while begun.elapsed() < Duration::from_secs(20)
                 && !watch.counts().is_some_and(|counts| both(&counts))
