@@ -89,7 +89,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     const told = explained.filter((one) => one.role === "writer" && one.cause !== null && !groups[one.group]?.measures_the_harness);
     expect(told.map((one) => one.cause)).toContain("flushes");
     const figures = page.locator(".figure[data-figure='time']");
-    // One of the measured phase, role by role; one of the load, of the process alone.
+    // One of the measured phase, role by role; one of the load.
     expect(await figures.count()).toBe(2);
     const measured = figures.first();
     expect(await measured.locator("svg", { hasText: "writer" }).locator("text", { hasText: /^sync \d+$/ }).count()).toBeGreaterThan(0);
@@ -164,10 +164,10 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(rows[0]?.slice(0, 3)).toEqual(["LMDB", "reads", "psync × 2"]);
     // The bare drive's line in the throughput of readers, and nowhere among the engines.
     expect(await page.locator(".figure[data-figure='throughput'] svg", { hasText: "bare drive" }).count()).toBe(1);
-    expect(await page.locator(".scoreboard thead th").allTextContents()).not.toContain("psync-1");
+    expect(await page.locator(".scoreboard thead th").allTextContents()).not.toContain("psync-2");
     expect(await page.locator("#figures h2").allTextContents()).toEqual(["Random reads while one thread updates", "Load in key order", "Device limits"]);
     const jobs = await page.locator("section[data-work='the drive'] .load table").first().locator("tbody th").allTextContents();
-    expect(jobs).toEqual(["mix-70-30", "uring-32 *", "psync-1 *", "psync-2 *"]);
+    expect(jobs).toEqual(["mix-70-30", "uring-32 *", "psync-2 *", "psync-3 *"]);
     expect(wrong).toEqual([]);
   });
 

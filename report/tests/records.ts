@@ -85,6 +85,8 @@ export function dataOf(path: string): PageData {
 export const RICH: Bend = {
   record: (record) => {
     for (const phase of record["phases"]) {
+      // A kernel that does not tell how long threads were ready and had no CPU.
+      if (phase["kind"] === "load") for (const role of phase["roles"]) role["usage"]["runqueue_ns"] = null;
       if (phase["kind"] !== "measure") continue;
       const writes = phase["roles"][1]?.["ops"]["update"]?.["count"] ?? 0;
       for (const role of phase["roles"]) {
