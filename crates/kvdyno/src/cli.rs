@@ -188,7 +188,7 @@ impl SuiteArgs {
 pub(crate) struct BendArgs {
     #[command(flatten)]
     pub(crate) at: PlaceArgs,
-    /// How often to repeat each case
+    /// How often to repeat each case: four tell differences, six or more tell small ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trials: Option<u32>,
     /// Scale records, RAM and operation counts, as `1/1000`

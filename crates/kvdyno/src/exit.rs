@@ -1,8 +1,8 @@
-//! How the program ends: complaints that carry an exit code.
+//! What the user can put right, and how the program ends for it: the codes are `record`'s.
 
 use kvdyno_host::PlaceError;
 use kvdyno_host::copy::CopyError;
-pub use kvdyno_record::exit::Exit;
+use kvdyno_record::exit::Exit;
 
 /// Something the user can put right: what is wrong, and what would help.
 #[derive(Clone, Debug, thiserror::Error)]

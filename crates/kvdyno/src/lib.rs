@@ -17,7 +17,7 @@ pub mod workers;
 use anyhow::Context as _;
 use clap::{CommandFactory as _, Parser as _};
 use cli::{Cli, Command, SchemaOf};
-pub use exit::Exit;
+use kvdyno_record::exit::Exit;
 use kvdyno_render::schemas;
 use printer::Printer;
 use std::process::ExitCode;

@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(found(runs.path().join(ids[0]).to_str().unwrap()).unwrap(), ids[0]);
         let error = found("2026-01").unwrap_err();
         assert_eq!(error.to_string(), "`2026-01` begins the ids of 2 runs");
-        assert_eq!(exit::of_error(&error), exit::Exit::Usage);
+        assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
         let error = found("nothing").unwrap_err();
         assert!(error.to_string().starts_with("no run `nothing` in"), "{error}");
     }
@@ -267,7 +267,7 @@ mod tests {
         let first = take(&run).unwrap();
         assert!(is_at_work(&run));
         let error = take(&run).unwrap_err();
-        assert_eq!(exit::of_error(&error), exit::Exit::Usage);
+        assert_eq!(exit::of_error(&error), kvdyno_record::exit::Exit::Usage);
         drop(first);
         assert!(!is_at_work(&run));
         take(&run).unwrap();
