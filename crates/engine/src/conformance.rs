@@ -24,6 +24,7 @@ mod points;
 mod report;
 mod scans;
 mod threads;
+mod transactions;
 mod writes;
 
 use crate::{Engine, Place, PlaceKind, Result};
@@ -73,10 +74,17 @@ fn checks<E: Engine>() -> Vec<(&'static str, CheckFn<E>)> {
         ("operations in flight", flight::answers),
         ("scan forward", scans::forward),
         ("scan reverse", scans::reverse),
+        ("walk forward", scans::walk_forward),
+        ("walk reverse", scans::walk_reverse),
         ("batch in order", writes::batch_in_order),
         ("batch is atomic", writes::batch_is_atomic),
         ("read-modify-write", writes::read_modify_write),
         ("read-modify-write is atomic", writes::read_modify_write_is_atomic),
+        ("transactions are all or nothing", transactions::all_or_nothing),
+        ("transactions scan", transactions::scans),
+        ("transactions keep to themselves", transactions::no_dirty_reads),
+        ("transactions lose no update", transactions::no_lost_updates),
+        ("transactions tell of conflicts", transactions::conflicts),
         ("reopen keeps acknowledged data", lifecycle::reopen),
         ("sessions see each other's writes", threads::no_stale_reads),
         ("two writing sessions", threads::two_writers),

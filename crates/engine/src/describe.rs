@@ -1,6 +1,6 @@
 //! What an engine says of itself, as data: a plan is checked against it before a process starts.
 
-use crate::Value;
+use crate::{Options, Transactions, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -24,6 +24,32 @@ pub struct Description {
     pub planning: Planning,
 }
 
+/// The option by which an engine that has several kinds of transactions chooses one.
+const TRANSACTIONS: &str = "transactions";
+
+impl Description {
+    /// The transactions that the engine has under `options`: the word of its option `transactions`,
+    /// where it has one, says which; else its capabilities do.
+    pub fn transactions(&self, options: &Options) -> Transactions {
+        match options.text(TRANSACTIONS) {
+            Ok("serial") => Transactions::Serial,
+            Ok("optimistic") => Transactions::Optimistic,
+            Ok("pessimistic") => Transactions::Locking,
+            Ok(_) => Transactions::None,
+            Err(_) => self.capabilities.transactions,
+        }
+    }
+
+    /// The words of that option; none: it has no such option.
+    pub fn transaction_words(&self) -> Option<&[String]> {
+        let option = self.options.iter().find(|option| option.name == TRANSACTIONS)?;
+        match &option.kind {
+            OptionKind::Choice { of } => Some(of),
+            _ => None,
+        }
+    }
+}
+
 /// What an engine can do. A plan that asks for more is refused, and the cell stays empty: an
 /// ability that is missing is never a zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +71,10 @@ pub struct Capabilities {
     pub batch: BatchKind,
     /// `read_modify_write` is one transaction.
     pub atomic_read_modify_write: bool,
+    /// What its transactions are. Those of an engine with an option `transactions` are as the
+    /// option says (`off`, `serial`, `optimistic`, `pessimistic`), and this is the best of them.
+    #[serde(default)]
+    pub transactions: Transactions,
     /// How many threads can write at the same moment; others wait. Null: any number.
     pub concurrent_writers: Option<u32>,
     /// Stores nothing: figures of it are the harness's own cost. Its reads find every key.
@@ -83,6 +113,7 @@ impl Capabilities {
             native_multiget: false,
             batch: BatchKind::Loop,
             atomic_read_modify_write: false,
+            transactions: Transactions::None,
             concurrent_writers: None,
             measures_the_harness: false,
             external_processes: false,

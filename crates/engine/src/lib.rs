@@ -25,8 +25,10 @@ mod describe;
 mod error;
 pub mod library;
 mod options;
+mod range;
 mod shape;
 mod traits;
+mod transaction;
 
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -37,5 +39,7 @@ pub use describe::{
 };
 pub use error::{Error, ErrorClass, Result};
 pub use options::Options;
+pub use range::{Direction, Range, Walk};
 pub use shape::{DataShape, Place};
-pub use traits::{Direction, Engine, Session, Settled, Write};
+pub use traits::{Engine, Session, Settled, Write};
+pub use transaction::{Found, Records, Transaction, Transactions};

@@ -1,8 +1,10 @@
 //! The two traits: an [`Engine`] is opened once per worker process, a [`Session`] once per thread.
 
 use crate::{
-    Counters, DataShape, Description, EngineEvent, Error, ErrorClass, Options, Place, Result,
+    Counters, DataShape, Description, EngineEvent, Error, ErrorClass, Options, Place, Range,
+    Result, Transaction, Walk,
 };
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Duration;
 
@@ -72,7 +74,7 @@ pub trait Engine: Sized + Send + Sync + 'static {
 /// Two methods are required. The others have a provided form that is either correct for every
 /// engine (and slower than a native one), or refuses; [`crate::Capabilities`] says which, so that a
 /// plan that needs more is refused before any process starts.
-pub trait Session {
+pub trait Session: Sized {
     /// Looks `key` up and shows the value, or `None`, to `seen` exactly once.
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R>;
 
@@ -85,16 +87,40 @@ pub trait Session {
         Err(Error::unsupported("delete"))
     }
 
-    /// Shows up to `limit` records in key order, starting at the first key `>= from` (forward) or
-    /// `<= from` (reverse). Returns how many were shown.
+    /// Shows the records of `range` in its order until `seen` breaks off. Returns how many were
+    /// shown, with the one it broke off at.
     fn scan(
         &mut self,
-        _from: &[u8],
-        _direction: Direction,
-        _limit: u64,
-        _seen: impl FnMut(&[u8], &[u8]),
+        _range: Range<'_>,
+        _seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         Err(Error::unsupported("scan"))
+    }
+
+    /// Shows the next `limit` records of a walk over all of them, until `seen` breaks off. Returns
+    /// how many were shown: fewer than `limit` without breaking off, and the walk has come to its
+    /// end; the next call begins it anew.
+    ///
+    /// A session may keep what it walks with open from call to call, and show what there was when
+    /// the walk began.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        walk.by_scan(self, limit, seen)
+    }
+
+    /// Runs `body` as one transaction: what it wrote is there as a whole when this returns `Ok`, and
+    /// nothing of it after an `Err`, be it the body's or the engine's. Class `Conflict`: somebody
+    /// else was in the way, and the caller may run it again. Its kind is
+    /// [`Capabilities::transactions`](crate::Capabilities::transactions).
+    fn transaction<R>(
+        &mut self,
+        _body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        Err(Error::unsupported("transactions"))
     }
 
     /// Looks up several keys; `seen` is called once for each with its index, in any order.
@@ -160,15 +186,6 @@ pub trait Session {
     fn complete(&mut self, _done: impl FnMut(u32, Result<Option<&[u8]>>)) -> Result<usize> {
         Err(Error::unsupported("operations in flight"))
     }
-}
-
-/// Which way a scan walks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Ascending keys.
-    Forward,
-    /// Descending keys.
-    Reverse,
 }
 
 /// One write of a batch.

@@ -2,8 +2,8 @@
 //! queue depth. See docs/decisions/0003-traits-carry-servers-and-drives.md.
 
 use kvdyno_engine::{
-    BatchKind, Capabilities, DataShape, Description, Durability, Engine, Error, ErrorClass,
-    Options, Place, PlaceKind, Planning, Result, Session, Settled, conformance,
+    Capabilities, DataShape, Description, Durability, Engine, Error, ErrorClass, Options, Place,
+    PlaceKind, Planning, Result, Session, Settled, conformance,
 };
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -60,26 +60,15 @@ impl Engine for Drive {
             version: "1".to_owned(),
             build: BTreeMap::new(),
             capabilities: Capabilities {
-                durability: BTreeMap::from([
-                    (Durability::Async, "pwrite".to_owned()),
-                    (Durability::Commit, "pwrite, fdatasync".to_owned()),
-                ]),
                 places: vec![PlaceKind::Device],
-                delete: false,
-                scan_forward: false,
-                scan_reverse: false,
                 native_multiget: true,
-                batch: BatchKind::Loop,
-                atomic_read_modify_write: false,
-                concurrent_writers: None,
-                measures_the_harness: false,
-                external_processes: false,
                 numbered_keys_only: true,
-                pipelined: false,
                 bare_drive: true,
-                library: false,
-                key_bytes_max: None,
                 value_bytes_max: Some((SLOT - HEADER) as u64),
+                ..Capabilities::least([
+                    (Durability::Async, "pwrite"),
+                    (Durability::Commit, "pwrite, fdatasync"),
+                ])
             },
             options: Vec::new(),
             planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },

@@ -6,11 +6,13 @@
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Direction, Durability, Engine, Error,
-    ErrorClass, Options, Place, PlaceKind, Planning, Result, Session, Settled, Write, conformance,
+    ErrorClass, Options, Place, PlaceKind, Planning, Range, Result, Session, Settled, Write,
+    conformance,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, BufWriter, Read, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::ops::{Bound, ControlFlow};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -79,8 +81,8 @@ fn converse(connection: TcpStream, records: &Records) -> std::io::Result<()> {
             PUT => records.insert(key.clone(), value.clone()),
             DELETE => records.remove(&key),
             PROCESS_ID => Some(std::process::id().to_le_bytes().to_vec()),
-            SCAN_FORWARD => Some(list(records.range(key.clone()..), &value)),
-            SCAN_REVERSE => Some(list(records.range(..=key.clone()).rev(), &value)),
+            SCAN_FORWARD => Some(list(&records, Direction::Forward, &key, &value)),
+            SCAN_REVERSE => Some(list(&records, Direction::Reverse, &key, &value)),
             _ => return Ok(()),
         };
         drop(records);
@@ -89,13 +91,38 @@ fn converse(connection: TcpStream, records: &Records) -> std::io::Result<()> {
     }
 }
 
-/// Up to a limit (the value of the request) of records, each as key and value.
-fn list<'r>(range: impl Iterator<Item = (&'r Vec<u8>, &'r Vec<u8>)>, limit: &[u8]) -> Vec<u8> {
-    let limit = u64::from_le_bytes(limit.try_into().unwrap());
+/// The records of a range, each as key and value. The value of the request is the limit, whether
+/// there is a first key (the key of the request) and a last one, and that one.
+fn list(
+    records: &BTreeMap<Vec<u8>, Vec<u8>>,
+    direction: Direction,
+    from: &[u8],
+    rest: &[u8],
+) -> Vec<u8> {
+    let (limit, rest) = rest.split_first_chunk().unwrap();
+    let limit = usize::try_from(u64::from_le_bytes(*limit)).unwrap_or(usize::MAX);
+    let (ends, until) = rest.split_first_chunk::<2>().unwrap();
+    let all = Range::all(direction);
+    let range = if ends[1] == 1 { all.until(until) } else { all };
+    let from = if ends[0] == 1 { Bound::Included(from) } else { Bound::Unbounded };
     let mut listed = Vec::new();
-    for (key, value) in range.take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+    let mut send = |(key, value): (&Vec<u8>, &Vec<u8>)| {
         send_bytes(&mut listed, key).unwrap();
         send_bytes(&mut listed, value).unwrap();
+    };
+    let met = |record: &(&Vec<u8>, &Vec<u8>)| !range.ends_before(record.0);
+    match direction {
+        Direction::Forward => records
+            .range::<[u8], _>((from, Bound::Unbounded))
+            .take_while(met)
+            .take(limit)
+            .for_each(&mut send),
+        Direction::Reverse => records
+            .range::<[u8], _>((Bound::Unbounded, from))
+            .rev()
+            .take_while(met)
+            .take(limit)
+            .for_each(&mut send),
     }
     listed
 }
@@ -143,23 +170,16 @@ impl Engine for Remote {
             version: "1".to_owned(),
             build: BTreeMap::new(),
             capabilities: Capabilities {
-                durability: BTreeMap::from([(Durability::None, "memory of the server".to_owned())]),
                 places: vec![PlaceKind::Server],
                 delete: true,
                 scan_forward: true,
                 scan_reverse: true,
                 native_multiget: true,
                 batch: BatchKind::Together,
-                atomic_read_modify_write: false,
-                concurrent_writers: None,
-                measures_the_harness: false,
                 external_processes: true,
-                numbered_keys_only: false,
                 pipelined: true,
-                bare_drive: false,
-                library: false,
-                key_bytes_max: None,
                 value_bytes_max: Some(u64::from(u32::MAX)),
+                ..Capabilities::least([(Durability::None, "memory of the server")])
             },
             options: Vec::new(),
             planning: Planning { space_factor: 0.0, write_factor: 0.0, ram_bytes_min: 0 },
@@ -280,23 +300,26 @@ impl Session for Connection {
 
     fn scan(
         &mut self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]),
+        range: Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let operation = match direction {
+        let operation = match range.direction {
             Direction::Forward => SCAN_FORWARD,
             Direction::Reverse => SCAN_REVERSE,
         };
-        self.request(operation, from, &limit.to_le_bytes())?;
+        let mut rest = range.limit.to_le_bytes().to_vec();
+        rest.extend([u8::from(range.from.is_some()), u8::from(range.until.is_some())]);
+        rest.extend_from_slice(range.until.unwrap_or_default());
+        self.request(operation, range.from.unwrap_or_default(), &rest)?;
         let mut listed = self.receive()?.unwrap_or_default();
         let (mut key, mut value, mut shown) = (Vec::new(), Vec::new(), 0);
         while !listed.is_empty() {
             receive_bytes(&mut listed, &mut key)?;
             receive_bytes(&mut listed, &mut value)?;
-            seen(&key, &value);
             shown += 1;
+            if seen(&key, &value).is_break() {
+                break;
+            }
         }
         Ok(shown)
     }

@@ -17,9 +17,9 @@ use crate::block::{Action, Step, View};
 use crate::clock::Clock;
 use crate::tally::{Tally, TimeLine};
 use crate::values::{is_sound, touch};
-use kvdyno_engine::{Direction, Error, Result, Session};
+use kvdyno_engine::{Direction, Error, Range as KeyRange, Result, Session};
 use std::hint::black_box;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Why a loop came back.
@@ -285,7 +285,8 @@ fn scan<S: Session>(
 ) -> Result<()> {
     let (from, number) = (view.key(step.first), view.block.numbers[step.first as usize]);
     let (mut bytes, mut wrong, mut begins) = (0, 0, None);
-    let shown = session.scan(from, direction, u64::from(step.items), |key, value| {
+    let range = KeyRange::all(direction).from(from).limit(u64::from(step.items));
+    let shown = session.scan(range, |key, value| {
         begins.get_or_insert_with(|| key == from);
         bytes += (key.len() + value.len()) as u64;
         if view.verify {
@@ -294,6 +295,7 @@ fn scan<S: Session>(
         } else {
             *sink ^= touch(value);
         }
+        ControlFlow::Continue(())
     })?;
     let there = view.all_there_below.map_or(0, |records| match direction {
         Direction::Forward => records.saturating_sub(number),

@@ -8,12 +8,13 @@ use crate::control::Stop;
 use crate::keys::KeyWriter;
 use crate::output::send;
 use crate::values::is_sound;
-use kvdyno_engine::{Direction, Engine, Error, Result, Session};
+use kvdyno_engine::{Direction, Engine, Error, Result, Session, Walk};
 use kvdyno_record::case::Verified;
 use kvdyno_record::protocol::{Event, Job};
+use std::ops::ControlFlow;
 
-/// Records shown by one scan: it is begun anew from its last key, so that a stop is heard.
-const SCAN_RECORDS: u64 = 100_000;
+/// Records walked in one call, so that a stop is heard.
+const WALK_RECORDS: u64 = 100_000;
 
 /// What to look at.
 #[derive(Clone, Copy)]
@@ -77,36 +78,27 @@ pub(crate) fn run<E: Engine, C: Clock>(
             let elapsed_ns = clock.now() - check.start;
             send(&Event::Progress { phase: check.phase, done, total: Some(records), elapsed_ns })
         };
-        keys.write(0, &mut key);
-        verified.counted = count(&mut session, &key, records, told, stop)?;
+        verified.counted = count(&mut session, records, told, stop)?;
     }
     Ok(verified)
 }
 
-/// Counts all records in key order, beginning at the lowest key; nothing when stopped on the way.
-/// Once there are more than `expected` it ends: an engine may go round in circles.
+/// Counts all records in key order; nothing when stopped on the way. Once there are more than
+/// `expected` it ends: an engine may go round in circles.
 fn count<S: Session>(
     session: &mut S,
-    lowest: &[u8],
     expected: u64,
     tell: impl Fn(u64) -> Result<()>,
     stop: &Stop,
 ) -> Result<Option<u64>> {
-    let (mut counted, mut last) = (0, None::<Vec<u8>>);
+    let (mut counted, mut walk) = (0, Walk::new(Direction::Forward));
     loop {
-        // A scan that goes on begins with the key that the one before has counted.
-        let from = last.clone().unwrap_or_else(|| lowest.to_vec());
-        let seen = u64::from(last.is_some());
         let shown = session
-            .scan(&from, Direction::Forward, SCAN_RECORDS, |key, _| {
-                let last = last.get_or_insert_default();
-                last.clear();
-                last.extend_from_slice(key);
-            })
+            .walk(&mut walk, WALK_RECORDS, |_, _| ControlFlow::Continue(()))
             .map_err(|error| error.context("counting the records"))?;
-        counted += shown - seen.min(shown);
+        counted += shown;
         tell(counted)?;
-        if shown < SCAN_RECORDS || counted > expected {
+        if shown < WALK_RECORDS || counted > expected {
             return Ok(Some(counted));
         }
         if stop.is_set() {

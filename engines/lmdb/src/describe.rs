@@ -4,7 +4,7 @@ use crate::library::{self, ffi};
 use crate::raw;
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
-    Planning, Result,
+    Planning, Result, Transactions,
 };
 use std::collections::BTreeMap;
 
@@ -38,6 +38,7 @@ fn capabilities() -> Capabilities {
         scan_reverse: true,
         batch: BatchKind::Atomic,
         atomic_read_modify_write: true,
+        transactions: Transactions::Serial,
         concurrent_writers: Some(1),
         key_bytes_max: Some(511),
         value_bytes_max: Some(u64::from(u32::MAX)),

@@ -6,9 +6,10 @@ use crate::device::Device;
 use crate::library::{self, ffi};
 use crate::raw::{self, Env, Reader};
 use kvdyno_engine::{
-    Counters, DataShape, Description, Direction, Engine, Error, ErrorClass, Options, Place,
-    PlaceKind, Result, Session, Settled, Value, Write,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Found, Options, Place, PlaceKind,
+    Range, Records, Result, Session, Settled, Transaction, Value, Walk, Write,
 };
+use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -169,12 +170,27 @@ impl Session for LmdbSession<'_> {
 
     fn scan(
         &mut self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
-        seen: impl FnMut(&[u8], &[u8]),
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        self.reader.renewed(|snapshot| snapshot.scan(from, direction, limit, seen))
+        self.reader.renewed(|snapshot| snapshot.scan(range, seen))
+    }
+
+    /// In one snapshot from its beginning to its end, as programs walk.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        self.reader.walk(walk, limit, seen)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        self.env.write(|writer| body(writer))
     }
 
     /// All from one snapshot.
@@ -207,11 +223,34 @@ impl Session for LmdbSession<'_> {
     ) -> Result<bool> {
         buffer.clear();
         self.env.write(|writer| {
-            let old = writer.get(key)?;
+            let old = raw::Writer::get(writer, key)?;
             let found = old.is_some();
             change(old, buffer);
             Self::put_in(writer, &mut self.append, key, buffer)?;
             Ok(found)
         })
+    }
+}
+
+/// The one writer of the moment: nobody changes what it reads.
+impl Transaction for raw::Writer<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        Self::get(self, key).map(seen)
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        Self::get(self, key).map(seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        Self::put(self, key, value, false).map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        Self::delete(self, key)
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        Self::scan(self, range, seen)
     }
 }

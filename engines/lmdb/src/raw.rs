@@ -4,9 +4,10 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::library::ffi;
-use kvdyno_engine::{Direction, Error, ErrorClass, Result};
+use kvdyno_engine::{Direction, Error, ErrorClass, Range, Records, Result, Walk};
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::marker::PhantomData;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::{null, null_mut};
@@ -53,8 +54,13 @@ impl Env {
 
     /// A read transaction, parked: it holds a reader slot but no snapshot.
     pub(crate) fn reader(&self) -> Result<Reader<'_>> {
-        let mut reader =
-            Reader { txn: null_mut(), cursor: null_mut(), dbi: self.dbi, env: PhantomData };
+        let mut reader = Reader {
+            txn: null_mut(),
+            cursor: null_mut(),
+            dbi: self.dbi,
+            walking: false,
+            env: PhantomData,
+        };
         // SAFETY: out parameters; both handles are released by the reader's drop.
         check("mdb_txn_begin", unsafe {
             ffi::mdb_txn_begin(self.env, null_mut(), ffi::MDB_RDONLY, &raw mut reader.txn)
@@ -146,12 +152,14 @@ impl Drop for Env {
     }
 }
 
-/// A parked read transaction and its cursor. Each read renews it, so that it sees the newest
-/// commit, and parks it again, so that it holds no old page back.
+/// A read transaction and its cursor, parked between reads: each renews it, so that it sees the
+/// newest commit, and parks it again, so that it holds no old page back. Only a walk leaves it live
+/// where it stands.
 pub(crate) struct Reader<'e> {
     txn: *mut ffi::MDB_txn,
     cursor: *mut ffi::MDB_cursor,
     dbi: ffi::MDB_dbi,
+    walking: bool,
     env: PhantomData<&'e Env>,
 }
 
@@ -163,12 +171,62 @@ impl<'e> Reader<'e> {
         &mut self,
         look: impl FnOnce(&mut Snapshot<'_, 'e>) -> Result<R>,
     ) -> Result<R> {
-        // SAFETY: the transaction was reset by the call before.
+        if self.walking {
+            self.park();
+        }
+        // SAFETY: the transaction is parked.
         check("mdb_txn_renew", unsafe { ffi::mdb_txn_renew(self.txn) })?;
         let result = look(&mut Snapshot(self));
+        self.park();
+        result
+    }
+
+    #[inline]
+    fn park(&mut self) {
+        self.walking = false;
         // SAFETY: the transaction is live.
         unsafe { ffi::mdb_txn_reset(self.txn) };
-        result
+    }
+
+    /// The next records of a walk, in the snapshot in which it began.
+    pub(crate) fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let mut steps = Steps { cursor: self.cursor, key: val(&[]), value: val(&[]) };
+        // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
+        let goes_on = self.walking
+            && unsafe { steps.go(ffi::MDB_GET_CURRENT) } == 0
+            && walk.last() == Some(unsafe { bytes(&steps.key) });
+        if !goes_on {
+            if self.walking {
+                self.park();
+            }
+            // SAFETY: the transaction is parked; renewed, it is live, and the cursor belongs to it.
+            check("mdb_txn_renew", unsafe { ffi::mdb_txn_renew(self.txn) })?;
+            self.walking = true;
+            // SAFETY: as above.
+            let renewed = unsafe { ffi::mdb_cursor_renew(self.txn, self.cursor) };
+            check("mdb_cursor_renew", renewed)?;
+        }
+        let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
+        // SAFETY: the transaction is live, and nothing writes in it.
+        let shown = unsafe { steps.show(&range, walk.last(), goes_on, &mut seen) };
+        match &shown {
+            // It stands on the last record that was shown.
+            // SAFETY: as above.
+            Ok(shown) if shown.count > 0 && !shown.at_end => {
+                walk.passed(unsafe { bytes(&steps.key) });
+            }
+            Ok(shown) if shown.count == 0 && !shown.at_end => {}
+            _ => {
+                walk.ended();
+                self.park();
+            }
+        }
+        shown.map(|shown| shown.count)
     }
 }
 
@@ -184,63 +242,108 @@ impl Snapshot<'_, '_> {
 
     pub(crate) fn scan(
         &mut self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]),
+        range: Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         // SAFETY: the transaction is live, and the cursor belongs to it.
         let renewed = unsafe { ffi::mdb_cursor_renew(self.0.txn, self.0.cursor) };
         check("mdb_cursor_renew", renewed)?;
-        let (mut key, mut value) = (val(from), val(&[]));
-        let mut shown = 0;
-        if limit == 0 {
-            return Ok(0);
+        let mut steps = Steps { cursor: self.0.cursor, key: val(&[]), value: val(&[]) };
+        // SAFETY: the transaction is live, and nothing writes in it.
+        unsafe { steps.show(&range, None, false, &mut seen) }.map(|shown| shown.count)
+    }
+}
+
+/// A cursor under way, and the record it stands on.
+struct Steps {
+    cursor: *mut ffi::MDB_cursor,
+    key: ffi::MDB_val,
+    value: ffi::MDB_val,
+}
+
+/// What came of a way.
+struct Shown {
+    count: u64,
+    /// It ended because there is no more.
+    at_end: bool,
+}
+
+impl Steps {
+    /// Shows the records of `range`, but not the one with the key `skip`. With `goes_on` the cursor
+    /// stands on the record before the first.
+    ///
+    /// # Safety
+    /// The cursor's transaction is live, and is not written in while this runs.
+    #[inline]
+    unsafe fn show(
+        &mut self,
+        range: &Range<'_>,
+        skip: Option<&[u8]>,
+        goes_on: bool,
+        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<Shown> {
+        let mut shown = Shown { count: 0, at_end: false };
+        if range.limit == 0 {
+            return Ok(shown);
         }
-        // SAFETY: cursor and transaction are live during the walk; LMDB leaves in `key` and `value`
-        // slices of the map that last until the next call on the cursor.
+        let step = match range.direction {
+            Direction::Forward => ffi::MDB_NEXT,
+            Direction::Reverse => ffi::MDB_PREV,
+        };
+        // SAFETY: the caller's promise; LMDB leaves in `key` and `value` slices of the map that last
+        // until the next call on the cursor.
         unsafe {
-            let mut rc = ffi::mdb_cursor_get(
-                self.0.cursor,
-                &raw mut key,
-                &raw mut value,
-                ffi::MDB_SET_RANGE,
-            );
-            let step = match direction {
-                Direction::Forward => ffi::MDB_NEXT,
-                Direction::Reverse => {
-                    // The first key >= from is the start only if it is `from`; else the one before
-                    // it, which past the end is the last of all.
-                    if rc == ffi::MDB_NOTFOUND {
-                        rc = self.cursor_get(&mut key, &mut value, ffi::MDB_LAST);
-                    } else if rc == 0 && bytes(&key) != from {
-                        rc = self.cursor_get(&mut key, &mut value, ffi::MDB_PREV);
-                    }
-                    ffi::MDB_PREV
-                }
-            };
+            let mut rc = if goes_on { self.go(step) } else { self.seek(range) };
+            if rc == 0 && !goes_on && skip == Some(bytes(&self.key)) {
+                rc = self.go(step);
+            }
             while rc == 0 {
-                seen(bytes(&key), bytes(&value));
-                shown += 1;
-                if shown == limit {
+                let key = bytes(&self.key);
+                if range.ends_before(key) {
                     return Ok(shown);
                 }
-                rc = self.cursor_get(&mut key, &mut value, step);
+                shown.count += 1;
+                if seen(key, bytes(&self.value)).is_break() || shown.count == range.limit {
+                    return Ok(shown);
+                }
+                rc = self.go(step);
             }
+            shown.at_end = true;
             if rc == ffi::MDB_NOTFOUND { Ok(shown) } else { Err(error("mdb_cursor_get", rc)) }
+        }
+    }
+
+    /// To the first record of `range`.
+    ///
+    /// # Safety
+    /// The cursor's transaction is live.
+    unsafe fn seek(&mut self, range: &Range<'_>) -> c_int {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let Some(from) = range.from else {
+                return self.go(match range.direction {
+                    Direction::Forward => ffi::MDB_FIRST,
+                    Direction::Reverse => ffi::MDB_LAST,
+                });
+            };
+            self.key = val(from);
+            let rc = self.go(ffi::MDB_SET_RANGE);
+            match (range.direction, rc) {
+                // The first key >= from is the start only if it is `from`; else the one before it,
+                // which past the end is the last of all.
+                (Direction::Reverse, ffi::MDB_NOTFOUND) => self.go(ffi::MDB_LAST),
+                (Direction::Reverse, 0) if bytes(&self.key) != from => self.go(ffi::MDB_PREV),
+                _ => rc,
+            }
         }
     }
 
     /// # Safety
     /// The cursor's transaction is live.
-    unsafe fn cursor_get(
-        &mut self,
-        key: &mut ffi::MDB_val,
-        value: &mut ffi::MDB_val,
-        op: ffi::MDB_cursor_op,
-    ) -> c_int {
+    #[inline]
+    unsafe fn go(&mut self, op: ffi::MDB_cursor_op) -> c_int {
         // SAFETY: the caller's promise.
-        unsafe { ffi::mdb_cursor_get(self.0.cursor, key, value, op) }
+        unsafe { ffi::mdb_cursor_get(self.cursor, &raw mut self.key, &raw mut self.value, op) }
     }
 }
 
@@ -301,6 +404,20 @@ impl Writer<'_> {
             ffi::MDB_KEYEXIST if append => Ok(false),
             rc => Err(error("mdb_put", rc)),
         }
+    }
+
+    pub(crate) fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        let mut cursor = null_mut();
+        // SAFETY: the transaction is live; the cursor is closed below, before it ends.
+        check("mdb_cursor_open", unsafe {
+            ffi::mdb_cursor_open(self.txn, self.dbi, &raw mut cursor)
+        })?;
+        let mut steps = Steps { cursor, key: val(&[]), value: val(&[]) };
+        // SAFETY: `seen` has no way to this writer, which is borrowed.
+        let shown = unsafe { steps.show(&range, None, false, &mut |key, value| seen(key, value)) };
+        // SAFETY: live, and not used again.
+        unsafe { ffi::mdb_cursor_close(cursor) };
+        shown.map(|shown| shown.count)
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) -> Result<()> {

@@ -4,13 +4,14 @@
 
 use crate::flight::{Answer, Flight};
 use crate::script::Script;
-use crate::store::Store;
+use crate::store::{self, Store};
 use kvdyno_engine::{
-    BatchKind, Capabilities, Counters, DataShape, Description, Direction, Durability, Engine,
-    EngineEvent, Error, ErrorClass, OptionSpec, Options, Place, Planning, Result, Session, Settled,
-    Write,
+    BatchKind, Capabilities, Counters, DataShape, Description, Durability, Engine, EngineEvent,
+    Error, ErrorClass, Found, OptionSpec, Options, Place, Planning, Range, Records, Result,
+    Session, Settled, Transaction, Transactions, Write,
 };
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// The null engine.
@@ -41,6 +42,7 @@ impl Engine for Null {
                 scan_reverse: true,
                 native_multiget: true,
                 batch: BatchKind::Atomic,
+                transactions: Transactions::Serial,
                 measures_the_harness: true,
                 pipelined: true,
                 ..Capabilities::least(durability.map(|class| (class, "nothing is written")))
@@ -220,31 +222,70 @@ impl Session for NullSession<'_> {
 
     fn scan(
         &mut self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]),
+        range: Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let Null { script, store, value, .. } = self.engine;
         if !self.plain {
             script.step()?;
         }
         let Some(store) = store else {
-            // No records, but as many as were asked for: that is what costs the harness.
-            (0..limit).for_each(|_| seen(from, value));
-            return Ok(limit);
+            return Ok(as_many_as_asked_for(range, value, &mut seen));
         };
-        Ok(store.scan(from, direction, limit, |key, value| {
-            let shown = !script.loses(key);
-            if shown {
-                seen(key, value);
-            }
-            shown
+        Ok(store::scan(&store.read(), range, |key, value| {
+            (!script.loses(key)).then(|| seen(key, value))
         }))
+    }
+
+    /// One at a time, where there are contents.
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        if !self.plain {
+            self.engine.script.step()?;
+        }
+        match &self.engine.store {
+            None => body(&mut Nothing(self.value)),
+            Some(store) => store.transaction(body),
+        }
     }
 
     #[inline]
     fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
         if self.plain { Ok(()) } else { self.scripted_write(writes) }
+    }
+}
+
+/// No records, but as many as were asked for: that is what costs the harness.
+fn as_many_as_asked_for(range: Range<'_>, value: &[u8], seen: &mut Records<'_>) -> u64 {
+    let key = range.from.unwrap_or_default();
+    let broken_off = (0..range.limit).find(|_| seen(key, value).is_break());
+    broken_off.map_or(range.limit, |index| index + 1)
+}
+
+/// A transaction that finds every key and keeps nothing.
+struct Nothing<'e>(&'e [u8]);
+
+impl Transaction for Nothing<'_> {
+    fn get(&mut self, _key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        seen(Some(self.0));
+        Ok(())
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.get(key, seen)
+    }
+
+    fn put(&mut self, _key: &[u8], _value: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn delete(&mut self, _key: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        Ok(as_many_as_asked_for(range, self.0, seen))
     }
 }

@@ -1,11 +1,13 @@
 //! An ordered map behind a lock: contents for tests that must find again what they wrote. It is
 //! kept in one file while the engine is closed, and is not meant to be fast.
 
-use kvdyno_engine::{Direction, Error, ErrorClass, Result, Write as BatchWrite};
+use kvdyno_engine::{
+    Direction, Error, ErrorClass, Found, Range, Records, Result, Transaction, Write as BatchWrite,
+};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufWriter, ErrorKind, Write};
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
@@ -62,29 +64,87 @@ impl Store {
         }
     }
 
-    /// Shows records until `limit` were taken; `seen` says whether it took one.
-    pub(crate) fn scan(
+    /// Runs `body` while nobody else reads or writes; undone if it fails.
+    pub(crate) fn transaction<R>(
         &self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]) -> bool,
-    ) -> u64 {
-        let records = self.read();
-        let taken = |(key, value): (&Vec<u8>, &Vec<u8>)| seen(key, value);
-        let count = |shown: &mut dyn Iterator<Item = bool>| {
-            shown.filter(|&taken| taken).take(limit as usize).count() as u64
-        };
-        match direction {
-            Direction::Forward => {
-                let range = (Bound::Included(from), Bound::Unbounded);
-                count(&mut records.range::<[u8], _>(range).map(taken))
-            }
-            Direction::Reverse => {
-                let range = (Bound::Unbounded, Bound::Included(from));
-                count(&mut records.range::<[u8], _>(range).rev().map(taken))
-            }
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        let mut records = self.records.write().unwrap_or_else(PoisonError::into_inner);
+        let mut within = Within { records: &mut records, before: Vec::new() };
+        body(&mut within).inspect_err(|_| within.undo())
+    }
+}
+
+/// Shows the records of `range` that `seen` takes (it gives none for one it does not).
+pub(crate) fn scan(
+    records: &Map,
+    range: Range<'_>,
+    mut seen: impl FnMut(&[u8], &[u8]) -> Option<ControlFlow<()>>,
+) -> u64 {
+    let from = range.from.map_or(Bound::Unbounded, Bound::Included);
+    let mut shown = 0;
+    let mut show = |(key, value): (&Vec<u8>, &Vec<u8>)| {
+        if shown == range.limit || range.ends_before(key) {
+            return ControlFlow::Break(());
         }
+        seen(key, value).map_or(ControlFlow::Continue(()), |seen| {
+            shown += 1;
+            seen
+        })
+    };
+    // How it ended shows in how many were shown.
+    let _ = match range.direction {
+        Direction::Forward => {
+            records.range::<[u8], _>((from, Bound::Unbounded)).try_for_each(&mut show)
+        }
+        Direction::Reverse => {
+            records.range::<[u8], _>((Bound::Unbounded, from)).rev().try_for_each(&mut show)
+        }
+    };
+    shown
+}
+
+/// A transaction: it works on the records themselves, and knows what was there before.
+struct Within<'r> {
+    records: &'r mut Map,
+    before: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+}
+
+impl Within<'_> {
+    fn undo(&mut self) {
+        for (key, value) in self.before.drain(..).rev() {
+            match value {
+                Some(value) => self.records.insert(key, value),
+                None => self.records.remove(&key),
+            };
+        }
+    }
+}
+
+impl Transaction for Within<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        seen(self.records.get(key).map(Vec::as_slice));
+        Ok(())
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.get(key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let before = self.records.insert(key.to_vec(), value.to_vec());
+        self.before.push((key.to_vec(), before));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let before = self.records.remove(key);
+        self.before.push((key.to_vec(), before));
+        Ok(())
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        Ok(scan(self.records, range, |key, value| Some(seen(key, value))))
     }
 }
 

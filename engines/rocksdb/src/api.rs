@@ -17,16 +17,17 @@ macro_rules! opaque {
 opaque! {
     Db Family Options Table Cache ReadOptions WriteOptions FlushOptions CompactOptions WaitOptions
     Pinned Cursor Batch Listener FlushInfo CompactionInfo StallInfo Unused
+    LockingDb LockingDbOptions LockingOptions OptimisticDb OptimisticOptions Transaction
 }
 
 macro_rules! functions {
     (
+        $(#[$about:meta])* struct $struct:ident
         required { $(fn $name:ident($($type:ty),*) $(-> $gives:ty)?;)* }
         optional { $(fn $maybe:ident($($maybe_type:ty),*) $(-> $maybe_gives:ty)?;)* }
     ) => {
-        /// The functions, without the `rocksdb_` before each name.
-        #[expect(non_snake_case, reason = "the C API's own names")]
-        pub(crate) struct Api {
+        $(#[$about])*
+        pub(crate) struct $struct {
             $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
             $(
                 pub(crate) $maybe:
@@ -34,7 +35,7 @@ macro_rules! functions {
             )*
         }
 
-        impl Api {
+        impl $struct {
             /// Finds them in `library`. `Err`: the name of one that is not there and has to be.
             pub(crate) fn of(library: &Library) -> Result<Self, &'static str> {
                 // SAFETY: the fields have the types that `c.h` gives these names.
@@ -66,6 +67,9 @@ type TellError = unsafe extern "C" fn(*mut c_void, u32, *mut Unused);
 type TellStall = unsafe extern "C" fn(*mut c_void, *const StallInfo);
 
 functions! {
+    /// The functions, without the `rocksdb_` before each name.
+    #[expect(non_snake_case, reason = "the C API's own names")]
+    struct Api
     required {
         fn options_create() -> *mut Options;
         fn options_destroy(*mut Options);
@@ -91,6 +95,8 @@ functions! {
 
         fn readoptions_create() -> *mut ReadOptions;
         fn readoptions_destroy(*mut ReadOptions);
+        fn readoptions_set_iterate_lower_bound(*mut ReadOptions, Bytes, usize);
+        fn readoptions_set_iterate_upper_bound(*mut ReadOptions, Bytes, usize);
         fn get_pinned(*mut Db, *const ReadOptions, Bytes, usize, Failure) -> *mut Pinned;
         fn pinnableslice_value(*const Pinned, *mut usize) -> Bytes;
         fn pinnableslice_destroy(*mut Pinned);
@@ -100,6 +106,8 @@ functions! {
         );
         fn create_iterator(*mut Db, *const ReadOptions) -> *mut Cursor;
         fn iter_seek(*mut Cursor, Bytes, usize);
+        fn iter_seek_to_first(*mut Cursor);
+        fn iter_seek_to_last(*mut Cursor);
         fn iter_seek_for_prev(*mut Cursor, Bytes, usize);
         fn iter_valid(*const Cursor) -> c_uchar;
         fn iter_next(*mut Cursor);
@@ -143,6 +151,7 @@ functions! {
             *mut Db, *const ReadOptions, *mut Family, usize, *const Bytes, *const usize,
             *mut *mut Pinned, *mut *mut c_char, bool
         );
+
         fn disable_manual_compaction(*mut Db);
         fn enable_manual_compaction(*mut Db);
         fn wait_for_compact(*mut Db, *mut WaitOptions, Failure);
@@ -167,5 +176,57 @@ functions! {
         fn compactionjobinfo_total_output_bytes(*const CompactionInfo) -> u64;
         fn writestallinfo_cur(*const StallInfo) -> *const i32;
         fn writestallinfo_prev(*const StallInfo) -> *const i32;
+    }
+}
+
+functions! {
+    /// Those of transactions: from 7.10 on, the locking ones from 8.11.
+    struct TransactionApi
+    required {
+        fn optimistictransactiondb_open_column_families(
+            *const Options, Bytes, c_int, *const Bytes, *const *const Options, *mut *mut Family,
+            Failure
+        ) -> *mut OptimisticDb;
+        fn optimistictransactiondb_get_base_db(*mut OptimisticDb) -> *mut Db;
+        fn optimistictransactiondb_close_base_db(*mut Db);
+        fn optimistictransactiondb_close(*mut OptimisticDb);
+        fn optimistictransaction_options_create() -> *mut OptimisticOptions;
+        fn optimistictransaction_options_destroy(*mut OptimisticOptions);
+        fn optimistictransaction_begin(
+            *mut OptimisticDb, *const WriteOptions, *const OptimisticOptions, *mut Transaction
+        ) -> *mut Transaction;
+        fn transactiondb_options_create() -> *mut LockingDbOptions;
+        fn transactiondb_options_destroy(*mut LockingDbOptions);
+        fn transactiondb_open_column_families(
+            *const Options, *const LockingDbOptions, Bytes, c_int, *const Bytes,
+            *const *const Options, *mut *mut Family, Failure
+        ) -> *mut LockingDb;
+        fn transactiondb_close(*mut LockingDb);
+        fn transactiondb_put(
+            *mut LockingDb, *const WriteOptions, Bytes, usize, Bytes, usize, Failure
+        );
+        fn transactiondb_delete(*mut LockingDb, *const WriteOptions, Bytes, usize, Failure);
+        fn transactiondb_write(*mut LockingDb, *const WriteOptions, *mut Batch, Failure);
+        fn transaction_options_create() -> *mut LockingOptions;
+        fn transaction_options_destroy(*mut LockingOptions);
+        fn transaction_begin(
+            *mut LockingDb, *const WriteOptions, *const LockingOptions, *mut Transaction
+        ) -> *mut Transaction;
+        fn transaction_get_pinned(
+            *mut Transaction, *const ReadOptions, Bytes, usize, Failure
+        ) -> *mut Pinned;
+        fn transaction_get_pinned_for_update(
+            *mut Transaction, *const ReadOptions, Bytes, usize, c_uchar, Failure
+        ) -> *mut Pinned;
+        fn transaction_put(*mut Transaction, Bytes, usize, Bytes, usize, Failure);
+        fn transaction_delete(*mut Transaction, Bytes, usize, Failure);
+        fn transaction_create_iterator(*mut Transaction, *const ReadOptions) -> *mut Cursor;
+        fn transaction_commit(*mut Transaction, Failure);
+        fn transaction_rollback(*mut Transaction, Failure);
+        fn transaction_destroy(*mut Transaction);
+    }
+    optional {
+        fn transactiondb_get_base_db(*mut LockingDb) -> *mut Db;
+        fn transactiondb_close_base_db(*mut Db);
     }
 }

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
+use crate::transactions::{OpenTransactions, TransactionDb};
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;
@@ -106,6 +107,7 @@ impl OpenOptions {
 pub(crate) struct Database {
     pub(crate) api: &'static Api,
     pub(crate) db: *mut api::Db,
+    pub(crate) transactions: Option<TransactionDb>,
     pub(crate) family: *mut api::Family,
     /// Kept for the statistics, which hang on it.
     options: OpenOptions,
@@ -118,17 +120,33 @@ unsafe impl Sync for Database {}
 
 impl Database {
     /// Opens the database in `folder`, or makes one.
-    pub(crate) fn open(options: OpenOptions, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(
+        options: OpenOptions,
+        folder: &Path,
+        transactions: Option<OpenTransactions>,
+    ) -> Result<Self> {
         let api = options.api;
         let folder = c_string(&folder.to_string_lossy())?;
         let (mut family, name) = (null_mut(), FAMILY.as_ptr());
         let all = options.raw().cast_const();
         let (folder, to) = (folder.as_ptr(), &raw mut family);
-        // SAFETY: one family: one name, one set of options, room for one handle.
-        let db = tried(api, |error| unsafe {
-            (api.open_column_families)(all, folder, 1, &raw const name, &raw const all, to, error)
-        })?;
-        Ok(Self { api, db, family, options })
+        let (db, transactions) = match transactions {
+            None => {
+                let open = api.open_column_families;
+                // SAFETY: one family: one name, one set of options, room for one handle.
+                let db = tried(api, |error| unsafe {
+                    open(all, folder, 1, &raw const name, &raw const all, to, error)
+                })?;
+                (db, None)
+            }
+            Some(open) => {
+                let opened = tried(api, |error| {
+                    open(all, folder, (&raw const name, &raw const all), to, error)
+                })?;
+                (opened.base(), Some(opened))
+            }
+        };
+        Ok(Self { api, db, transactions, family, options })
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
@@ -274,7 +292,10 @@ impl Drop for Database {
         // SAFETY: the family before its database, and each once; sessions borrow the database.
         unsafe {
             (self.api.column_family_handle_destroy)(self.family);
-            (self.api.close)(self.db);
+            match &self.transactions {
+                None => (self.api.close)(self.db),
+                Some(transactions) => transactions.close(self.db),
+            }
         }
     }
 }
@@ -324,6 +345,7 @@ fn classified(message: &str) -> Error {
         "Corruption" => ErrorClass::Corrupt,
         "Invalid argument" => ErrorClass::Invalid,
         "Not implemented" => ErrorClass::Unsupported,
+        "Operation timed out" if message.contains("lock") => ErrorClass::Conflict,
         "Operation timed out" => ErrorClass::Unavailable,
         "Resource busy" | "Operation failed. Try again." => ErrorClass::Conflict,
         _ => ErrorClass::Other,

@@ -3,7 +3,7 @@
 use crate::library::RocksLibrary;
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, Error, OptionKind, OptionSpec, Options,
-    Planning, Result, Value,
+    Planning, Result, Transactions, Value,
 };
 use std::collections::BTreeMap;
 
@@ -40,6 +40,7 @@ fn capabilities() -> Capabilities {
         scan_reverse: true,
         native_multiget: true,
         batch: BatchKind::Atomic,
+        transactions: Transactions::Locking,
         library: true,
         value_bytes_max: Some(u64::from(u32::MAX)),
         ..Capabilities::least([
@@ -71,6 +72,10 @@ fn lacks(library: &RocksLibrary) -> Vec<&'static str> {
     let mut lacks: Vec<_> =
         compressions.filter(|name| !known.is_empty() && !known.contains(name)).collect();
     lacks.extend(library.api.cache_create_hyper_clock.is_none().then_some("hyper_clock_cache"));
+    let transactions = library.transactions.as_ref();
+    lacks.extend(transactions.is_none().then_some("optimistic"));
+    let locking = transactions.and_then(|api| api.transactiondb_get_base_db);
+    lacks.extend(locking.is_none().then_some("pessimistic"));
     lacks
 }
 
@@ -120,6 +125,7 @@ const OPTIONS: &[Entry] = &[
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
     Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache"]), "Kind of the block cache; the hyper clock cache scales to many threads."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
+    Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB, by which every single write then goes as well."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
     Entry("cache_index_and_filter_blocks", Home::Table, Default::Flag(false), "Keep index and filter blocks in the block cache instead of beside it."),
     Entry("pin_l0_filter_and_index_blocks_in_cache", Home::Table, Default::Flag(false), "Pin those of level 0 in the cache."),

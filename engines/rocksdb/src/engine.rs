@@ -5,6 +5,7 @@ use crate::describe;
 use crate::events::Events;
 use crate::library;
 use crate::session::RocksDbSession;
+use crate::transactions;
 use kvdyno_engine::{
     Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, Options, Place,
     Result, Settled, Value,
@@ -39,7 +40,8 @@ impl Engine for RocksDb {
     }
 
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
-        let api = &library::load(None)?.api;
+        let library = library::load(None)?;
+        let api = &library.api;
         let directory = place.directory()?.to_owned();
         check_open_files(options, data)?;
         let base = OpenOptions::new(api, cache(options, data)?.as_ref())?;
@@ -49,9 +51,10 @@ impl Engine for RocksDb {
         if options.boolean("statistics")? {
             effective.enable_statistics();
         }
+        let transactions = transactions::opening(library, options)?;
         let events = Events::of(api, &effective, &directory);
         Ok(Self {
-            database: Arc::new(Database::open(effective, &directory)?),
+            database: Arc::new(Database::open(effective, &directory, transactions)?),
             durability: options.durability,
             compact_to_settle: options.text("settle")? == "compact",
             value_bytes_max: data.value_bytes_max,

@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "loading a library runs its code")]
 
-use crate::api::Api;
+use crate::api::{Api, TransactionApi};
 use crate::facts::{self, Facts};
 use kvdyno_engine::{Error, ErrorClass, Result, library};
 use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
@@ -18,6 +18,8 @@ const REMEDY: &str = "`kvdyno engines get rocksdb` fetches the newest release";
 /// A loaded library. Never unloaded: its threads and its thread-local variables outlive any use.
 pub(crate) struct RocksLibrary {
     pub(crate) api: Api,
+    /// None: it is too old for them.
+    pub(crate) transactions: Option<TransactionApi>,
     path: PathBuf,
     library: libloading::Library,
     facts: OnceLock<Facts>,
@@ -66,7 +68,8 @@ fn open(path: Option<&Path>) -> Result<RocksLibrary> {
         );
         refused(&path, &what)
     })?;
-    Ok(RocksLibrary { api, path, library, facts: OnceLock::new() })
+    let transactions = TransactionApi::of(&library).ok();
+    Ok(RocksLibrary { api, transactions, path, library, facts: OnceLock::new() })
 }
 
 fn newest() -> Result<PathBuf> {

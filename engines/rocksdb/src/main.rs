@@ -9,6 +9,7 @@ mod facts;
 mod library;
 mod log;
 mod session;
+mod transactions;
 
 use std::process::ExitCode;
 

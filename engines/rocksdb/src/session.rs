@@ -2,11 +2,15 @@
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
-use crate::api::{self, Api};
+use crate::api::{self, Api, TransactionApi};
 use crate::database::{Database, Owned, taken, tried};
-use kvdyno_engine::{Direction, Durability, Result, Session, Write};
+use crate::transactions::{RocksTransaction, TransactionDb};
+use kvdyno_engine::{
+    Direction, Durability, Error, Range, Result, Session, Transaction, Walk, Write,
+};
 use std::ffi::c_char;
-use std::ptr::null_mut;
+use std::ops::ControlFlow;
+use std::ptr::{null, null_mut};
 
 /// Values up to here are copied rather than pinned: a pinned value is a heap object for each call,
 /// made and destroyed, which is 3 % of a get from the cache; copying a short value is less.
@@ -22,6 +26,12 @@ pub(crate) struct RocksDbSession<'e> {
     /// Where values are short; empty: they are not, or the library has no such call.
     short: Vec<u8>,
     many: Many,
+    ranged: Ranged,
+    /// The iterator of a walk; before the database, on which it stands.
+    walking: Option<Owned<api::Cursor>>,
+    transaction: Option<RocksTransaction<'e>>,
+    /// Of a database whose single writes go by its locks.
+    locking: Option<(&'static TransactionApi, *mut api::LockingDb)>,
 }
 
 /// What a lookup into the buffer came to.
@@ -52,6 +62,7 @@ impl<'e> RocksDbSession<'e> {
         durability: Durability,
         value_bytes_max: u64,
     ) -> Self {
+        let transactions = database.transactions.as_ref();
         let api = database.api;
         // SAFETY: constructors that do not fail, and what ends their values.
         let (read, write, batch) = unsafe {
@@ -70,7 +81,18 @@ impl<'e> RocksDbSession<'e> {
         let short = api.get_into_buffer.filter(|_| value_bytes_max <= SHORT_BYTES);
         // At least a byte, so that there is a buffer where every value is empty.
         let short = short.map(|_| vec![0; value_bytes_max.max(1) as usize]).unwrap_or_default();
-        Self { database, read, write, batch, short, many: Many::default() }
+        Self {
+            database,
+            read,
+            write,
+            batch,
+            short,
+            many: Many::default(),
+            ranged: Ranged::new(api),
+            walking: None,
+            transaction: transactions.map(|db| RocksTransaction::new(api, db)),
+            locking: transactions.and_then(TransactionDb::locking),
+        }
     }
 
     /// Looks `key` up into the buffer.
@@ -188,13 +210,13 @@ type BatchedMultiGet = unsafe extern "C" fn(
 
 /// What a lookup found, unpinned when it is dropped.
 #[inline]
-fn pinned_value(api: &Api, pinned: *mut api::Pinned) -> Option<Owned<api::Pinned>> {
+pub(crate) fn pinned_value(api: &Api, pinned: *mut api::Pinned) -> Option<Owned<api::Pinned>> {
     // SAFETY: null, or ours.
     (!pinned.is_null()).then(|| unsafe { Owned::new(pinned, api.pinnableslice_destroy) })
 }
 
 #[inline]
-fn value_of<'p>(api: &Api, pinned: &'p Owned<api::Pinned>) -> &'p [u8] {
+pub(crate) fn value_of<'p>(api: &Api, pinned: &'p Owned<api::Pinned>) -> &'p [u8] {
     let mut length = 0;
     // SAFETY: the value lives as long as it is pinned.
     unsafe {
@@ -233,55 +255,85 @@ impl Session for RocksDbSession<'_> {
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let (api, db, options) = (self.database.api, self.database.db, self.write.raw());
         let (key, key_bytes) = (key.as_ptr().cast(), key.len());
+        let (value, value_bytes) = (value.as_ptr().cast(), value.len());
         // SAFETY: database and options are live; key and value are only read.
         tried(api, |error| unsafe {
-            (api.put)(db, options, key, key_bytes, value.as_ptr().cast(), value.len(), error);
+            match self.locking {
+                None => (api.put)(db, options, key, key_bytes, value, value_bytes, error),
+                Some((api, db)) => {
+                    (api.transactiondb_put)(db, options, key, key_bytes, value, value_bytes, error);
+                }
+            }
         })
     }
 
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let (api, db, options) = (self.database.api, self.database.db, self.write.raw());
+        let (key, bytes) = (key.as_ptr().cast(), key.len());
         // SAFETY: database and options are live; the key is only read.
         tried(api, |error| unsafe {
-            (api.delete)(db, options, key.as_ptr().cast(), key.len(), error);
+            match self.locking {
+                None => (api.delete)(db, options, key, bytes, error),
+                Some((api, db)) => (api.transactiondb_delete)(db, options, key, bytes, error),
+            }
         })
     }
 
     fn scan(
         &mut self,
-        from: &[u8],
-        direction: Direction,
-        limit: u64,
-        mut seen: impl FnMut(&[u8], &[u8]),
+        range: Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
         let api = self.database.api;
-        let (seek, step) = match direction {
-            Direction::Forward => (api.iter_seek, api.iter_next),
-            Direction::Reverse => (api.iter_seek_for_prev, api.iter_prev),
+        let options = self.ranged.bounded_by(&range);
+        // SAFETY: database and options are live longer than the iterator.
+        let cursor = unsafe {
+            let raw = (api.create_iterator)(self.database.db, options);
+            Owned::new(raw, api.iter_destroy)
         };
-        let (mut shown, mut error) = (0, null_mut());
-        // SAFETY: the iterator is live and was sought before it is read; key and value live until
-        // it moves.
-        unsafe {
-            let raw = (api.create_iterator)(self.database.db, self.read.raw());
-            let iterator = Owned::new(raw, api.iter_destroy);
-            seek(raw, from.as_ptr().cast(), from.len());
-            while shown < limit && (api.iter_valid)(iterator.raw()) != 0 {
-                let (mut key_length, mut value_length) = (0, 0);
-                let key = (api.iter_key)(raw, &raw mut key_length);
-                let value = (api.iter_value)(raw, &raw mut value_length);
-                let shows = |start, length| bytes(start, length).unwrap_or_default();
-                seen(shows(key, key_length), shows(value, value_length));
-                shown += 1;
-                // Not past the last record asked for: its step would be paid for nothing.
-                if shown < limit {
-                    step(raw);
-                }
-            }
-            (api.iter_get_error)(raw, &raw mut error);
+        show(api, &cursor, &range, None, &mut seen)
+    }
+
+    /// With one iterator from its beginning to its end, as `db_bench` reads in sequence.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        if limit == 0 {
+            return Ok(0);
         }
-        taken(api, error)?;
+        let api = self.database.api;
+        let stands = |cursor: &Owned<api::Cursor>| key_of(api, cursor) == walk.last();
+        let kept = self.walking.take().filter(stands);
+        let goes_on = kept.is_some();
+        // SAFETY: the database is live as long as the session, and the options as well.
+        let cursor = kept.unwrap_or_else(|| unsafe {
+            let raw = (api.create_iterator)(self.database.db, self.read.raw());
+            Owned::new(raw, api.iter_destroy)
+        });
+        let range = Range { from: walk.last(), ..Range::all(walk.direction()).limit(limit) };
+        let begun = if goes_on { Begun::Stands } else { Begun::Skips };
+        let shown = show(api, &cursor, &range, Some(begun), &mut seen)?;
+        match key_of(api, &cursor) {
+            None => walk.ended(),
+            Some(last) => {
+                if shown > 0 {
+                    walk.passed(last);
+                }
+                self.walking = Some(cursor);
+            }
+        }
         Ok(shown)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        let lacks = || Error::unsupported("transactions with `transactions = off`");
+        self.transaction.as_mut().ok_or_else(lacks)?.run(self.write.raw(), body)
     }
 
     fn multiget(&mut self, keys: &[&[u8]], seen: impl FnMut(usize, Option<&[u8]>)) -> Result<()> {
@@ -312,7 +364,119 @@ impl Session for RocksDbSession<'_> {
                     None => (api.writebatch_delete)(batch, key, key_bytes),
                 }
             }
-            (api.write)(self.database.db, self.write.raw(), batch, error);
+            let options = self.write.raw();
+            match self.locking {
+                None => (api.write)(self.database.db, options, batch, error),
+                Some((api, db)) => (api.transactiondb_write)(db, options, batch, error),
+            }
         })
+    }
+}
+
+/// Read options for one range after the other.
+pub(crate) struct Ranged {
+    api: &'static Api,
+    options: Owned<api::ReadOptions>,
+}
+
+impl Ranged {
+    pub(crate) fn new(api: &'static Api) -> Self {
+        // SAFETY: a constructor that does not fail, and what ends its value.
+        let options = unsafe { Owned::new((api.readoptions_create)(), api.readoptions_destroy) };
+        Self { api, options }
+    }
+
+    /// For reading of no range.
+    pub(crate) fn unbounded(&mut self) -> *mut api::ReadOptions {
+        self.bounded_by(&Range::all(Direction::Forward))
+    }
+
+    /// For an iterator that must not outlive `range`: it reads the bound where it lies.
+    pub(crate) fn bounded_by(&mut self, range: &Range<'_>) -> *mut api::ReadOptions {
+        let (set, unset) = match range.direction {
+            Direction::Forward => (
+                self.api.readoptions_set_iterate_upper_bound,
+                self.api.readoptions_set_iterate_lower_bound,
+            ),
+            Direction::Reverse => (
+                self.api.readoptions_set_iterate_lower_bound,
+                self.api.readoptions_set_iterate_upper_bound,
+            ),
+        };
+        let bound = range.until.map_or((null(), 0), |key| (key.as_ptr().cast(), key.len()));
+        // SAFETY: the options are live; a null key means no bound.
+        unsafe {
+            set(self.options.raw(), bound.0, bound.1);
+            unset(self.options.raw(), null(), 0);
+        }
+        self.options.raw()
+    }
+}
+
+/// Where an iterator of a walk is when it is to show more.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// On the record that was shown last.
+    Stands,
+    /// Nowhere: the range begins with the record that was shown last, if it is still there.
+    Skips,
+}
+
+/// Shows the records of `range`, whose end is `cursor`'s own bound. Afterwards the cursor stands on
+/// the last that was shown, or nowhere where there are no more.
+pub(crate) fn show(
+    api: &Api,
+    cursor: &Owned<api::Cursor>,
+    range: &Range<'_>,
+    begun: Option<Begun>,
+    seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<u64> {
+    let raw = cursor.raw();
+    let (seek, end, step) = match range.direction {
+        Direction::Forward => (api.iter_seek, api.iter_seek_to_first, api.iter_next),
+        Direction::Reverse => (api.iter_seek_for_prev, api.iter_seek_to_last, api.iter_prev),
+    };
+    let (mut shown, mut error) = (0, null_mut());
+    // SAFETY: the iterator is live and was sought before it is read; key and value live until it
+    // moves.
+    unsafe {
+        match (begun, range.from) {
+            (Some(Begun::Stands), _) => step(raw),
+            (_, Some(from)) => seek(raw, from.as_ptr().cast(), from.len()),
+            (_, None) => end(raw),
+        }
+        if begun == Some(Begun::Skips) && range.from.is_some() && key_of(api, cursor) == range.from
+        {
+            step(raw);
+        }
+        while shown < range.limit && (api.iter_valid)(raw) != 0 {
+            let (mut key_length, mut value_length) = (0, 0);
+            let key = (api.iter_key)(raw, &raw mut key_length);
+            let value = (api.iter_value)(raw, &raw mut value_length);
+            let shows = |start, length| bytes(start, length).unwrap_or_default();
+            shown += 1;
+            // Not past the last record asked for: its step would be paid for nothing.
+            if seen(shows(key, key_length), shows(value, value_length)).is_break()
+                || shown == range.limit
+            {
+                break;
+            }
+            step(raw);
+        }
+        (api.iter_get_error)(raw, &raw mut error);
+    }
+    taken(api, error)?;
+    Ok(shown)
+}
+
+/// The key it stands on, if any.
+fn key_of<'c>(api: &Api, cursor: &'c Owned<api::Cursor>) -> Option<&'c [u8]> {
+    let mut length = 0;
+    // SAFETY: the iterator is live, and was sought before.
+    unsafe {
+        if (api.iter_valid)(cursor.raw()) == 0 {
+            return None;
+        }
+        bytes((api.iter_key)(cursor.raw(), &raw mut length), length)
     }
 }

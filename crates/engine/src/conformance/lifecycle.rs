@@ -2,9 +2,11 @@
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
 use crate::{
-    Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, Session, Value,
+    Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, Range, Session,
+    Value,
 };
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 pub(super) fn describes_itself<E: Engine>(field: &Field<'_, E>) -> Outcome {
@@ -185,7 +187,7 @@ pub(super) fn random_load<E: Engine>(field: &Field<'_, E>) -> Outcome {
     engine.settle(Duration::from_secs(60))?;
     let mut session = engine.session()?;
     let count = if field.capabilities().scan_forward {
-        session.scan(&field.key(0), Direction::Forward, u64::MAX, |_, _| ())?
+        session.scan(Range::all(Direction::Forward), |_, _| ControlFlow::Continue(()))?
     } else {
         let mut found = 0;
         for number in 0..KEYS {

@@ -1,10 +1,11 @@
 //! Random operations against a `BTreeMap`; a disagreement is shrunk to a short list of steps.
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, value};
-use crate::{Direction, Engine, Options, Place, Session, Write};
+use crate::{Direction, Engine, Options, Place, Range, Session, Write};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 /// Few enough keys that steps meet on the same ones.
 const KEYS: u64 = 40;
@@ -163,8 +164,10 @@ impl<E: Engine> Walk<'_, '_, E> {
         expected: impl Iterator<Item = (&'m u64, &'m Vec<u8>)>,
     ) -> Outcome {
         let mut shown = Vec::new();
-        session.scan(&self.field.key(from), direction, limit, |key, value| {
+        let key = self.field.key(from);
+        session.scan(Range::all(direction).from(&key).limit(limit), |key, value| {
             shown.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
         })?;
         let expected: Vec<_> =
             expected.map(|(&number, value)| (self.field.key(number), value.clone())).collect();

@@ -1,72 +1,163 @@
-//! Ordered reading: bounds, limits, directions.
+//! Ordered reading: bounds, limits, directions, breaking off, walks over everything.
 
 use super::field::{Field, Outcome, expect, needs, value};
-use crate::{Direction, Engine, Session};
+use crate::{Direction, Engine, Range, Session, Walk};
+use std::ops::ControlFlow;
 
 /// Only even numbers are stored, so that every second bound falls between two keys.
 const KEYS: u64 = 200;
 
 pub(super) fn forward<E: Engine>(field: &Field<'_, E>) -> Outcome {
-    needs(field.capabilities().scan_forward, "forward scans")?;
-    scan_all(field, Direction::Forward)
+    in_direction(field, Direction::Forward, scan_all)
 }
 
 pub(super) fn reverse<E: Engine>(field: &Field<'_, E>) -> Outcome {
-    needs(field.capabilities().scan_reverse, "reverse scans")?;
-    scan_all(field, Direction::Reverse)
+    in_direction(field, Direction::Reverse, scan_all)
 }
 
-fn scan_all<E: Engine>(field: &Field<'_, E>, direction: Direction) -> Outcome {
+pub(super) fn walk_forward<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    in_direction(field, Direction::Forward, walk_all)
+}
+
+pub(super) fn walk_reverse<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    in_direction(field, Direction::Reverse, walk_all)
+}
+
+/// Which way, through what is stored.
+struct Course<'f, 'a, E> {
+    field: &'f Field<'a, E>,
+    direction: Direction,
+    /// Ascending.
+    stored: Vec<u64>,
+}
+
+type CheckOf<E> = fn(&Course<'_, '_, E>, &mut <E as Engine>::Session<'_>) -> Outcome;
+
+fn in_direction<E: Engine>(
+    field: &Field<'_, E>,
+    direction: Direction,
+    check: CheckOf<E>,
+) -> Outcome {
+    let (claimed, name) = match direction {
+        Direction::Forward => (field.capabilities().scan_forward, "forward scans"),
+        Direction::Reverse => (field.capabilities().scan_reverse, "reverse scans"),
+    };
+    needs(claimed, name)?;
     field.needs_contents()?;
     let engine = field.open(KEYS)?;
     let mut session = engine.session()?;
-    expect_scan(field, &mut session, 0, direction, 10, &[])?;
+    let empty = Course { field, direction, stored: Vec::new() };
+    check(&empty, &mut session)?;
     let stored: Vec<u64> = (1..KEYS).filter(|number| number % 2 == 0).collect();
     for &number in stored.iter().rev() {
         session.put(&field.key(number), &value(number, 1, 50))?;
     }
-    for from in [0, 1, 2, 3, 100, 101, KEYS - 2, KEYS - 1, KEYS + 5] {
-        for limit in [0, 1, 7, 1000] {
-            let expected = expected(&stored, from, direction, limit);
-            expect_scan(field, &mut session, from, direction, limit, &expected)?;
-        }
-    }
+    check(&Course { stored, ..empty }, &mut session)?;
     drop(session);
     Ok(engine.close()?)
 }
 
-fn expected(stored: &[u64], from: u64, direction: Direction, limit: u64) -> Vec<u64> {
-    let limit = limit as usize;
-    match direction {
-        Direction::Forward => {
-            stored.iter().copied().filter(|&number| number >= from).take(limit).collect()
+fn scan_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>) -> Outcome {
+    let from = [0, 1, 2, 3, 100, 101, KEYS - 2, KEYS - 1, KEYS + 5].map(Some);
+    for from in from.into_iter().chain([None]) {
+        for limit in [0, 1, 7, 1000] {
+            course.scan(session, Asked { from, until: None, limit, most: usize::MAX })?;
         }
-        Direction::Reverse => {
-            stored.iter().rev().copied().filter(|&number| number <= from).take(limit).collect()
+        course.scan(session, Asked { from, until: None, limit: 1000, most: 3 })?;
+        for until in [0, 2, 3, 50, 100, 101, KEYS - 2, KEYS + 5].map(Some) {
+            course.scan(session, Asked { from, until, limit: 1000, most: usize::MAX })?;
+            course.scan(session, Asked { from, until, limit: 4, most: 2 })?;
         }
+    }
+    // Bounds of the scan before must not be left over.
+    course.scan(session, Asked { from: None, until: None, limit: 1000, most: usize::MAX })
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    from: Option<u64>,
+    until: Option<u64>,
+    limit: u64,
+    /// After so many records it is broken off.
+    most: usize,
+}
+
+impl<E: Engine> Course<'_, '_, E> {
+    /// What is stored, in the order in which it is met.
+    fn met(&self) -> Box<dyn Iterator<Item = u64> + '_> {
+        match self.direction {
+            Direction::Forward => Box::new(self.stored.iter().copied()),
+            Direction::Reverse => Box::new(self.stored.iter().rev().copied()),
+        }
+    }
+
+    fn scan(&self, session: &mut impl Session, asked: Asked) -> Outcome {
+        let Asked { from, until, limit, most } = asked;
+        let forward = self.direction == Direction::Forward;
+        let within = |number: u64| {
+            let begun =
+                from.is_none_or(|from| if forward { number >= from } else { number <= from });
+            let over = until.is_some_and(|end| if forward { number >= end } else { number < end });
+            begun && !over
+        };
+        let expected: Vec<u64> = self.met().filter(|number| within(*number)).collect();
+        let expected = &expected[..expected.len().min(limit as usize).min(most)];
+        let keys = [from, until].map(|end| end.map(|number| self.field.key(number)));
+        let [from, until] = keys.each_ref().map(Option::as_deref);
+        let range = Range { from, until, direction: self.direction, limit };
+        let mut shown = Vec::new();
+        let returned = session.scan(range, |key, value| {
+            shown.push((key.to_vec(), value.to_vec()));
+            if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        let what = || format!("scan {:?}, {asked:?}", self.direction);
+        self.expect_records(&what, returned, &shown, expected)
+    }
+
+    fn expect_records(
+        &self,
+        what: &dyn Fn() -> String,
+        returned: u64,
+        shown: &[(Vec<u8>, Vec<u8>)],
+        expected: &[u64],
+    ) -> Outcome {
+        expect(returned == shown.len() as u64, || {
+            format!("{} returned {returned} but showed {}", what(), shown.len())
+        })?;
+        let record = |&number: &u64| (self.field.key(number), value(number, 1, 50));
+        let records: Vec<_> = expected.iter().map(record).collect();
+        expect(shown == records, || {
+            let keys: Vec<_> = shown.iter().map(|(key, _)| key).collect();
+            format!("{} expected the numbers {expected:?}, showed the keys {keys:02x?}", what())
+        })
     }
 }
 
-fn expect_scan<E: Engine>(
-    field: &Field<'_, E>,
-    session: &mut impl Session,
-    from: u64,
-    direction: Direction,
-    limit: u64,
-    expected: &[u64],
-) -> Outcome {
-    let mut shown = Vec::new();
-    let returned = session.scan(&field.key(from), direction, limit, |key, value| {
-        shown.push((key.to_vec(), value.to_vec()));
-    })?;
-    let scan = || format!("scan {direction:?} from {from} limit {limit}");
-    expect(returned == shown.len() as u64, || {
-        format!("{} returned {returned} but showed {}", scan(), shown.len())
-    })?;
-    let records: Vec<_> =
-        expected.iter().map(|&number| (field.key(number), value(number, 1, 50))).collect();
-    expect(shown == records, || {
-        let keys: Vec<_> = shown.iter().map(|(key, _)| key).collect();
-        format!("{} expected the numbers {expected:?}, showed the keys {keys:02x?}", scan())
-    })
+/// In steps of some length, broken off here and there, twice around: every record once each time.
+fn walk_all<E: Engine>(course: &Course<'_, '_, E>, session: &mut E::Session<'_>) -> Outcome {
+    for (limit, most) in [(1, usize::MAX), (7, usize::MAX), (1000, 3), (1000, usize::MAX)] {
+        let mut walk = Walk::new(course.direction);
+        for _around in 0..2 {
+            let mut left: Vec<u64> = course.met().collect();
+            loop {
+                let mut shown = Vec::new();
+                let returned = session.walk(&mut walk, limit, |key, value| {
+                    shown.push((key.to_vec(), value.to_vec()));
+                    if shown.len() == most {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                })?;
+                let now = left.len().min(limit as usize).min(most);
+                let expected: Vec<u64> = left.drain(..now).collect();
+                let what = || format!("walk {:?}, limit {limit}, {most} at most", course.direction);
+                course.expect_records(&what, returned, &shown, &expected)?;
+                if shown.len() < most.min(limit as usize) {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,0 +1,308 @@
+//! Transactions: all or nothing, apart from each other, and honest about conflicts. An engine that
+//! chooses its kind by an option is checked under each word of it.
+
+use super::field::{Field, Outcome, Stop, expect, expect_value, get, needs, value};
+use super::writes::joined;
+use crate::{
+    Direction, Engine, Error, ErrorClass, Options, Range, Result, Session, Transaction,
+    Transactions, Value,
+};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Longer than a lock is waited for by any engine's defaults; only a failing check waits for it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type CheckOf<E> = fn(&Field<'_, E>, &E, Transactions) -> Outcome;
+
+/// Runs `check` on a fresh database for every kind of transaction that the engine has.
+fn of_every_kind<E: Engine>(field: &Field<'_, E>, check: CheckOf<E>) -> Outcome {
+    field.needs_contents()?;
+    let with = |word: &String| {
+        let mut options = field.options();
+        options.values.insert("transactions".to_owned(), Value::Text(word.clone()));
+        options
+    };
+    let all: Vec<Options> = match field.description.transaction_words() {
+        Some(words) => words.iter().map(with).collect(),
+        None => vec![field.options()],
+    };
+    let kind = |options: &Options| field.description.transactions(options);
+    let some: Vec<_> = all.iter().filter(|all| kind(all) != Transactions::None).collect();
+    needs(!some.is_empty(), "transactions")?;
+    for options in some {
+        let engine = match E::open(&field.place()?, options, &field.shape(1000)) {
+            // This build or library lacks the word, and says so where it is asked for.
+            Err(Error { class: ErrorClass::Invalid | ErrorClass::Unsupported, .. }) => continue,
+            other => other?,
+        };
+        check(field, &engine, kind(options)).map_err(|stop| match stop {
+            Stop::Fail(what) => Stop::Fail(format!("{}: {what}", kind(options).as_str())),
+            skip @ Stop::Skip(_) => skip,
+        })?;
+        engine.close()?;
+    }
+    Ok(())
+}
+
+/// A body that fails, and a batch of reads and writes that sees itself.
+pub(super) fn all_or_nothing<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    of_every_kind(field, |field, engine, _| {
+        let mut session = engine.session()?;
+        let keys: Vec<_> = (0..4).map(|number| field.key(number)).collect();
+        let [old, new] = [1, 2].map(|version| value(0, version, 40));
+        session.put(&keys[0], &old)?;
+        session.put(&keys[1], &old)?;
+        let failed = session.transaction(|within| {
+            within.put(&keys[0], &new)?;
+            within.put(&keys[2], &new)?;
+            within.delete(&keys[1])?;
+            Err::<(), _>(Error::new(ErrorClass::Other, "the body's own"))
+        });
+        let own = failed.is_err_and(|error| error.message == "the body's own");
+        expect(own, || "the error of the body was not returned".to_owned())?;
+        for (key, expected) in [(0, Some(&old)), (1, Some(&old)), (2, None)] {
+            expect_value(&mut session, &keys[key], expected.map(Vec::as_slice))?;
+        }
+        let seen = session.transaction(|within| {
+            within.put(&keys[0], &new)?;
+            within.put(&keys[3], &new)?;
+            within.delete(&keys[1])?;
+            let read = |within: &mut dyn Transaction, key| {
+                let (mut plain, mut locked) = (None, None);
+                within.get(key, &mut |value| plain = value.map(<[u8]>::to_vec))?;
+                within.get_for_update(key, &mut |value| locked = value.map(<[u8]>::to_vec))?;
+                Ok::<_, Error>((plain, locked))
+            };
+            Ok([read(within, &keys[0])?, read(within, &keys[1])?, read(within, &keys[3])?])
+        })?;
+        let expected = [Some(new.clone()), None, Some(new.clone())];
+        let same = seen.iter().zip(&expected).all(|(seen, value)| {
+            let (plain, locked) = seen;
+            plain == value && locked == value
+        });
+        expect(same, || "a transaction did not see what it wrote itself".to_owned())?;
+        for (key, expected) in [0, 1, 3].into_iter().zip(&expected) {
+            expect_value(&mut session, &keys[key], expected.as_deref())?;
+        }
+        Ok(())
+    })
+}
+
+/// Ranges within a transaction: what is stored and what it wrote itself, in one order.
+pub(super) fn scans<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    needs(field.capabilities().scan_forward, "forward scans")?;
+    of_every_kind(field, |field, engine, _| {
+        let mut session = engine.session()?;
+        for number in (0..20).step_by(2) {
+            session.put(&field.key(number), &value(number, 1, 40))?;
+        }
+        let numbers = |within: &mut dyn Transaction, range: Range<'_>, most| {
+            let mut shown = Vec::new();
+            within.scan(range, &mut |key, _| {
+                shown.push(key.to_vec());
+                if shown.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })?;
+            Ok::<_, Error>(shown)
+        };
+        let (three, nine) = (field.key(3), field.key(9));
+        let (within_range, all, cut) = session.transaction(|within| {
+            within.put(&field.key(5), &value(5, 2, 40))?;
+            within.delete(&field.key(6))?;
+            let range = Range::all(Direction::Forward);
+            let bounded = range.from(&three).until(&nine);
+            Ok((
+                numbers(within, bounded, usize::MAX)?,
+                numbers(within, range.limit(3), usize::MAX)?,
+                numbers(within, range, 2)?,
+            ))
+        })?;
+        let expect_keys = |shown: Vec<Vec<u8>>, expected: &[u64]| {
+            let keys: Vec<_> = expected.iter().map(|number| field.key(*number)).collect();
+            expect(shown == keys, || format!("expected {expected:?}, the scan showed {shown:02x?}"))
+        };
+        expect_keys(within_range, &[4, 5, 8])?;
+        expect_keys(all, &[0, 2, 4])?;
+        expect_keys(cut, &[0, 2])
+    })
+}
+
+/// What a transaction has written and undoes in the end nobody else ever sees. Others may have to
+/// wait for its end.
+pub(super) fn no_dirty_reads<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const MOMENT: Duration = Duration::from_millis(200);
+    of_every_kind(field, |field, engine, _| {
+        let (keys, old) = ([field.key(1), field.key(2)], value(1, 1, 40));
+        let mut session = engine.session()?;
+        session.put(&keys[0], &old)?;
+        let (written, look) = channel();
+        let (looked, answer) = channel();
+        let keys = &keys;
+        let read = move || {
+            let mut session = engine.session()?;
+            // Nothing comes where writing failed.
+            let _ = look.recv();
+            let seen = [get(&mut session, &keys[0])?, get(&mut session, &keys[1])?];
+            let _ = looked.send(());
+            Ok::<_, Error>(seen)
+        };
+        let seen = std::thread::scope(|scope| {
+            let reader = scope.spawn(read);
+            let undone = session.transaction(|within| {
+                within.put(&keys[0], b"not committed")?;
+                within.put(&keys[1], b"not committed")?;
+                let _ = written.send(());
+                let _ = answer.recv_timeout(MOMENT);
+                Err::<(), _>(Error::new(ErrorClass::Other, "undone"))
+            });
+            drop(written);
+            undone.map_or_else(
+                |error| if error.message == "undone" { Ok(()) } else { Err(Stop::from(error)) },
+                |()| Err(Stop::Fail("a transaction succeeded whose body failed".to_owned())),
+            )?;
+            let panicked = |_| Stop::Fail("the reading thread panicked".to_owned());
+            Ok::<_, Stop>(reader.join().map_err(panicked)??)
+        })?;
+        expect(seen == [Some(old), None], || {
+            "another session saw what was never committed".to_owned()
+        })
+    })
+}
+
+/// Two counters that are raised together by several threads: a transaction that holds both finds
+/// them equal, and none loses an update. Conflicts are tried again.
+pub(super) fn no_lost_updates<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const THREADS: u64 = 3;
+    const EACH: u64 = 200;
+    of_every_kind(field, |field, engine, kind| {
+        let keys = [field.key(1), field.key(2)];
+        let unequal = AtomicBool::new(false);
+        let raise = || {
+            let mut session = engine.session()?;
+            for _ in 0..EACH {
+                retried(|| {
+                    session.transaction(|within| {
+                        let [a, b] = [counter(within, &keys[0])?, counter(within, &keys[1])?];
+                        unequal.fetch_or(a != b, Ordering::Relaxed);
+                        // Others shall come in between, where they can.
+                        std::thread::sleep(Duration::from_micros(50));
+                        within.put(&keys[0], &(a + 1).to_le_bytes())?;
+                        within.put(&keys[1], &(b + 1).to_le_bytes())
+                    })
+                })?;
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(raise)).collect();
+            threads.into_iter().try_for_each(joined)
+        })?;
+        // An optimistic one may see two commits, before it fails at its own.
+        let unequal = unequal.into_inner() && kind != Transactions::Optimistic;
+        expect(!unequal, || "a transaction saw half of another".to_owned())?;
+        let mut session = engine.session()?;
+        for key in &keys {
+            let found = get(&mut session, key)?;
+            let found = found.and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
+            expect(found == Some(THREADS * EACH), || {
+                format!("{} increments came to {found:?}: updates were lost", THREADS * EACH)
+            })?;
+        }
+        Ok(())
+    })
+}
+
+/// Another transaction writes what this one has read for update: it waits, or one of the two is
+/// told of a conflict, and the same transaction succeeds when it is run again.
+pub(super) fn conflicts<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    of_every_kind(field, |field, engine, kind| {
+        let key = &field.key(1);
+        engine.session()?.put(key, &0u64.to_le_bytes())?;
+        let (told, other_done) = channel();
+        let add = move |amount: u64, within: &mut dyn Transaction| {
+            let found = counter(within, key)?;
+            Ok::<_, Error>((found, found + amount))
+        };
+        let (first, second) = std::thread::scope(|scope| {
+            let mut session = engine.session()?;
+            let first = session.transaction(|within| {
+                let (_, raised) = add(1, within)?;
+                let told = told.clone();
+                let second = scope.spawn(move || {
+                    let second = engine.session().and_then(|mut session| {
+                        session.transaction(|within| {
+                            let (_, raised) = add(10, within)?;
+                            within.put(key, &raised.to_le_bytes())
+                        })
+                    });
+                    // Nobody listens any more where this one had to wait for the first.
+                    let _ = told.send(());
+                    second
+                });
+                // Side by side the other may be done before this one goes on.
+                if kind == Transactions::Optimistic {
+                    let _ = other_done.recv_timeout(PATIENCE);
+                }
+                within.put(key, &raised.to_le_bytes())?;
+                Ok(second)
+            });
+            // Of an optimistic engine the thread belongs to a transaction that has failed: it was
+            // waited for above.
+            match first {
+                Ok(second) => {
+                    let panicked = || Stop::Fail("a thread panicked".to_owned());
+                    Ok((Ok(()), Some(second.join().map_err(|_| panicked())?)))
+                }
+                Err(error) => Ok::<_, Stop>((Err(error), None)),
+            }
+        })?;
+        let conflict = |outcome: &Result<()>| match outcome {
+            Ok(()) => Ok(0),
+            Err(error) if error.class == ErrorClass::Conflict => Ok(1),
+            Err(error) => Err(Stop::from(error.clone())),
+        };
+        let told = conflict(&first)? + second.as_ref().map_or(Ok(0), conflict)?;
+        expect(kind != Transactions::Serial || told == 0, || {
+            "transactions one at a time had a conflict".to_owned()
+        })?;
+        expect(kind != Transactions::Optimistic || told > 0, || {
+            "two transactions changed what both had read, and neither was told".to_owned()
+        })?;
+        let mut session = engine.session()?;
+        let found = get(&mut session, key)?.and_then(|bytes| bytes.try_into().ok());
+        let found = found.map(u64::from_le_bytes);
+        let sums: &[u64] = if told == 0 { &[11] } else { &[1, 10] };
+        expect(found.is_some_and(|found| sums.contains(&found)), || {
+            format!("with {told} conflicts the counter is {found:?}, not one of {sums:?}")
+        })?;
+        retried(|| {
+            session.transaction(|within| {
+                let (_, raised) = add(100, within)?;
+                within.put(key, &raised.to_le_bytes())
+            })
+        })?;
+        expect_value(&mut session, key, Some(&(found.unwrap_or(0) + 100).to_le_bytes()))
+    })
+}
+
+fn counter(within: &mut dyn Transaction, key: &[u8]) -> Result<u64> {
+    let mut found = 0;
+    within.get_for_update(key, &mut |value| {
+        found = value.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes);
+    })?;
+    Ok(found)
+}
+
+/// Runs `attempt` until it meets no conflict.
+fn retried<R>(mut attempt: impl FnMut() -> Result<R>) -> Result<R> {
+    const ATTEMPTS: usize = 100_000;
+    for _ in 1..ATTEMPTS {
+        match attempt() {
+            Err(error) if error.class == ErrorClass::Conflict => std::thread::yield_now(),
+            other => return other,
+        }
+    }
+    attempt()
+}

@@ -1,0 +1,270 @@
+//! The kit finds engines that lie. All are one honest engine, an ordered map with optimistic
+//! transactions, with one thing wrong with it.
+
+use kvdyno_engine::conformance::{self, Report, Verdict};
+use kvdyno_engine::{
+    Capabilities, DataShape, Description, Direction, Durability, Engine, Error, ErrorClass, Found,
+    Options, Place, Planning, Range, Records, Result, Session, Settled, Transaction, Transactions,
+};
+use std::collections::BTreeMap;
+use std::fs;
+use std::ops::{Bound, ControlFlow};
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const HONEST: u8 = 0;
+const SCANS_PAST_THE_END: u8 = 1;
+const GOES_ON_WHEN_TOLD_TO_STOP: u8 = 2;
+const KEEPS_WHAT_WAS_UNDONE: u8 = 3;
+const SHOWS_WHAT_IS_NOT_COMMITTED: u8 = 4;
+const LOSES_UPDATES: u8 = 5;
+const HIDES_CONFLICTS: u8 = 6;
+
+type Key = Vec<u8>;
+/// Values with the version of their key; a record that is deleted keeps its version.
+type Map = BTreeMap<Key, (Option<Vec<u8>>, u64)>;
+
+struct Liar<const LIE: u8> {
+    records: Mutex<Map>,
+    file: PathBuf,
+}
+
+impl<const LIE: u8> Liar<LIE> {
+    fn lock(&self) -> MutexGuard<'_, Map> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn store(&self, key: &[u8], value: Option<Vec<u8>>) {
+        let mut records = self.lock();
+        let slot = records.entry(key.to_vec()).or_default();
+        *slot = (value, slot.1 + 1);
+    }
+}
+
+impl<const LIE: u8> Engine for Liar<LIE> {
+    type Session<'e> = LiarSession<'e, LIE>;
+
+    fn describe() -> Description {
+        Description {
+            name: "liar".to_owned(),
+            title: "Liar".to_owned(),
+            version: "1".to_owned(),
+            build: BTreeMap::new(),
+            capabilities: Capabilities {
+                delete: true,
+                scan_forward: true,
+                scan_reverse: true,
+                transactions: Transactions::Optimistic,
+                ..Capabilities::least([(Durability::None, "written when it is closed")])
+            },
+            options: Vec::new(),
+            planning: Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 0 },
+        }
+    }
+
+    fn open(place: &Place, _options: &Options, _data: &DataShape) -> Result<Self> {
+        let file = place.directory()?.join("records");
+        let bytes = fs::read(&file).unwrap_or_default();
+        let stored: Vec<(Key, Vec<u8>)> = match bytes.as_slice() {
+            [] => Vec::new(),
+            bytes => {
+                serde_json::from_slice(bytes).map_err(|error| Error::invalid(error.to_string()))?
+            }
+        };
+        let records = stored.into_iter().map(|(key, value)| (key, (Some(value), 1))).collect();
+        Ok(Self { records: Mutex::new(records), file })
+    }
+
+    fn session(&self) -> Result<LiarSession<'_, LIE>> {
+        Ok(LiarSession(self))
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        let records = self.lock();
+        let live = records.iter().filter_map(|(key, (value, _))| Some((key, value.as_ref()?)));
+        let bytes = serde_json::to_vec(&live.collect::<Vec<_>>());
+        Ok(fs::write(&self.file, bytes.map_err(|error| Error::invalid(error.to_string()))?)?)
+    }
+
+    fn close(self) -> Result<()> {
+        self.sync()
+    }
+}
+
+struct LiarSession<'e, const LIE: u8>(&'e Liar<LIE>);
+
+impl<const LIE: u8> Session for LiarSession<'_, LIE> {
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let records = self.0.lock();
+        Ok(seen(records.get(key).and_then(|(value, _)| value.as_deref())))
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.0.store(key, Some(value.to_vec()));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.0.store(key, None);
+        Ok(())
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        Ok(shown::<LIE>(&self.0.lock(), range, &mut seen))
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        let mut within = Within { engine: self.0, read: BTreeMap::new(), written: Vec::new() };
+        let outcome = body(&mut within);
+        let Within { read, written, .. } = within;
+        if outcome.is_err() && LIE != KEEPS_WHAT_WAS_UNDONE {
+            return outcome;
+        }
+        let mut records = self.0.lock();
+        let changed = read.iter().any(|(key, version)| version_of(&records, key) != *version);
+        if changed && LIE == HIDES_CONFLICTS {
+            return outcome;
+        }
+        if changed && LIE != LOSES_UPDATES {
+            return Err(Error::new(ErrorClass::Conflict, "somebody wrote what was read"));
+        }
+        for (key, value) in written {
+            let slot = records.entry(key).or_default();
+            *slot = (value, slot.1 + 1);
+        }
+        outcome
+    }
+}
+
+fn version_of(records: &Map, key: &[u8]) -> u64 {
+    records.get(key).map_or(0, |(_, version)| *version)
+}
+
+fn shown<const LIE: u8>(records: &Map, range: Range<'_>, seen: &mut Records<'_>) -> u64 {
+    let live =
+        |(key, (value, _)): (&Key, &(Option<Vec<u8>>, u64))| Some((key.clone(), value.clone()?));
+    let within: Vec<_> = match (range.direction, range.from) {
+        (Direction::Forward, from) => {
+            let from = from.map_or(Bound::Unbounded, Bound::Included);
+            records.range::<[u8], _>((from, Bound::Unbounded)).filter_map(live).collect()
+        }
+        (Direction::Reverse, from) => {
+            let from = from.map_or(Bound::Unbounded, Bound::Included);
+            records.range::<[u8], _>((Bound::Unbounded, from)).rev().filter_map(live).collect()
+        }
+    };
+    let mut count = 0;
+    for (key, value) in within.iter().take(range.limit as usize) {
+        if range.ends_before(key) && LIE != SCANS_PAST_THE_END {
+            break;
+        }
+        count += 1;
+        if seen(key, value).is_break() && LIE != GOES_ON_WHEN_TOLD_TO_STOP {
+            break;
+        }
+    }
+    count
+}
+
+struct Within<'e, const LIE: u8> {
+    engine: &'e Liar<LIE>,
+    read: BTreeMap<Key, u64>,
+    written: Vec<(Key, Option<Vec<u8>>)>,
+}
+
+impl<const LIE: u8> Within<'_, LIE> {
+    /// The records as this transaction sees them.
+    fn view(&self) -> Map {
+        let mut view = self.engine.lock().clone();
+        for (key, value) in &self.written {
+            view.entry(key.clone()).or_default().0.clone_from(value);
+        }
+        view
+    }
+
+    fn write(&mut self, key: &[u8], value: Option<Vec<u8>>) {
+        if LIE == SHOWS_WHAT_IS_NOT_COMMITTED {
+            self.engine.store(key, value.clone());
+        }
+        self.written.push((key.to_vec(), value));
+    }
+}
+
+impl<const LIE: u8> Transaction for Within<'_, LIE> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        let view = self.view();
+        seen(view.get(key).and_then(|(value, _)| value.as_deref()));
+        Ok(())
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        let version = version_of(&self.engine.lock(), key);
+        self.read.entry(key.to_vec()).or_insert(version);
+        self.get(key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write(key, Some(value.to_vec()));
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.write(key, None);
+        Ok(())
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        Ok(shown::<LIE>(&self.view(), range, seen))
+    }
+}
+
+fn report_on<const LIE: u8>() -> Report {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    conformance::run::<Liar<LIE>>(scratch.path())
+}
+
+/// Fails unless the check of this name failed.
+fn caught_by<const LIE: u8>(name: &str) {
+    let report = report_on::<LIE>();
+    let check = report.checks.iter().find(|check| check.name == name).expect("such a check");
+    assert!(matches!(check.verdict, Verdict::Failed(_)), "{name} found nothing in\n{report}");
+}
+
+#[test]
+fn an_honest_engine_conforms() {
+    let report = report_on::<HONEST>();
+    assert!(report.conforms(), "{report}");
+    let skipped = report.checks.iter().filter(|check| {
+        matches!(check.verdict, Verdict::Skipped(_)) && check.name.contains("transactions")
+    });
+    assert_eq!(skipped.count(), 0, "{report}");
+}
+
+#[test]
+fn lies_about_ranges_are_found() {
+    caught_by::<SCANS_PAST_THE_END>("scan forward");
+    caught_by::<SCANS_PAST_THE_END>("scan reverse");
+    caught_by::<GOES_ON_WHEN_TOLD_TO_STOP>("scan forward");
+    caught_by::<GOES_ON_WHEN_TOLD_TO_STOP>("transactions scan");
+}
+
+#[test]
+fn lies_about_transactions_are_found() {
+    caught_by::<KEEPS_WHAT_WAS_UNDONE>("transactions are all or nothing");
+    caught_by::<SHOWS_WHAT_IS_NOT_COMMITTED>("transactions keep to themselves");
+    caught_by::<LOSES_UPDATES>("transactions lose no update");
+    caught_by::<LOSES_UPDATES>("transactions tell of conflicts");
+    caught_by::<HIDES_CONFLICTS>("transactions lose no update");
+}

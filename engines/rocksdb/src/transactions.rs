@@ -1,0 +1,239 @@
+//! Databases with transactions: the optimistic one and the locking one, and a transaction of either.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use crate::api::{self, Api, TransactionApi};
+use crate::database::{Owned, tried};
+use crate::library::RocksLibrary;
+use crate::session::{Ranged, pinned_value, show, value_of};
+use kvdyno_engine::{Error, Found, Options, Range, Records, Result, Transaction};
+use std::ffi::c_char;
+use std::ptr::null_mut;
+
+/// A database that makes transactions, which holds the plain one inside.
+pub(crate) struct TransactionDb {
+    api: &'static TransactionApi,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Optimistic(*mut api::OptimisticDb),
+    /// With the functions that not every version has.
+    Locking(*mut api::LockingDb, BaseOf, CloseBase),
+}
+
+type BaseOf = unsafe extern "C" fn(*mut api::LockingDb) -> *mut api::Db;
+type CloseBase = unsafe extern "C" fn(*mut api::Db);
+type Named = (*const *const c_char, *const *const api::Options);
+
+/// Opens such a database: options, folder, the one family with its options, its handle, an error.
+pub(crate) type OpenTransactions = Box<
+    dyn FnOnce(
+        *const api::Options,
+        *const c_char,
+        Named,
+        *mut *mut api::Family,
+        *mut *mut c_char,
+    ) -> TransactionDb,
+>;
+
+/// How the database is to be opened that `options` ask for; none: a plain one.
+pub(crate) fn opening(
+    library: &'static RocksLibrary,
+    options: &Options,
+) -> Result<Option<OpenTransactions>> {
+    let word = options.text("transactions")?;
+    if word == "off" {
+        return Ok(None);
+    }
+    let lacks = || Error::invalid(format!("this version of RocksDB has no transactions = {word}"));
+    let api = library.transactions.as_ref().ok_or_else(lacks)?;
+    if word == "optimistic" {
+        return Ok(Some(Box::new(|options, folder, (names, all), family, error| {
+            let open = api.optimistictransactiondb_open_column_families;
+            // SAFETY: the caller's: one family of each.
+            let db = unsafe { open(options, folder, 1, names, all, family, error) };
+            TransactionDb { api, kind: Kind::Optimistic(db) }
+        })));
+    }
+    let base = api.transactiondb_get_base_db.zip(api.transactiondb_close_base_db);
+    let (base_of, close_base) = base.ok_or_else(lacks)?;
+    Ok(Some(Box::new(move |options, folder, (names, all), family, error| {
+        let open = api.transactiondb_open_column_families;
+        // SAFETY: the caller's: one family of each; the database copies the options it is given.
+        let db = unsafe {
+            let own = (api.transactiondb_options_create)();
+            let own = Owned::new(own, api.transactiondb_options_destroy);
+            open(options, own.raw(), folder, 1, names, all, family, error)
+        };
+        TransactionDb { api, kind: Kind::Locking(db, base_of, close_base) }
+    })))
+}
+
+impl TransactionDb {
+    /// The plain database inside.
+    pub(crate) fn base(&self) -> *mut api::Db {
+        // SAFETY: the database is open.
+        unsafe {
+            match self.kind {
+                Kind::Optimistic(db) => (self.api.optimistictransactiondb_get_base_db)(db),
+                Kind::Locking(db, base_of, _) => base_of(db),
+            }
+        }
+    }
+
+    /// Closes the database whose inside is `base`.
+    pub(crate) fn close(&self, base: *mut api::Db) {
+        // SAFETY: both are live, and closed once, by the owner of both.
+        unsafe {
+            match self.kind {
+                Kind::Optimistic(db) => {
+                    (self.api.optimistictransactiondb_close_base_db)(base);
+                    (self.api.optimistictransactiondb_close)(db);
+                }
+                Kind::Locking(db, _, close_base) => {
+                    close_base(base);
+                    (self.api.transactiondb_close)(db);
+                }
+            }
+        }
+    }
+
+    /// Where single writes go by the locks: around them a transaction would not see them.
+    #[inline]
+    pub(crate) fn locking(&self) -> Option<(&'static TransactionApi, *mut api::LockingDb)> {
+        match self.kind {
+            Kind::Optimistic(_) => None,
+            Kind::Locking(db, ..) => Some((self.api, db)),
+        }
+    }
+
+    /// A transaction that writes with `options`; `again`: one that has ended, whose memory is used
+    /// again, or null.
+    fn begin(
+        &self,
+        options: *const api::WriteOptions,
+        again: *mut api::Transaction,
+    ) -> *mut api::Transaction {
+        // SAFETY: database and write options are live; options of the transaction are copied.
+        unsafe {
+            match self.kind {
+                Kind::Optimistic(db) => {
+                    let own = (self.api.optimistictransaction_options_create)();
+                    let own = Owned::new(own, self.api.optimistictransaction_options_destroy);
+                    (self.api.optimistictransaction_begin)(db, options, own.raw(), again)
+                }
+                Kind::Locking(db, ..) => {
+                    let own = (self.api.transaction_options_create)();
+                    let own = Owned::new(own, self.api.transaction_options_destroy);
+                    (self.api.transaction_begin)(db, options, own.raw(), again)
+                }
+            }
+        }
+    }
+}
+
+/// A session's transaction, under way or between two.
+pub(crate) struct RocksTransaction<'e> {
+    plain: &'static Api,
+    database: &'e TransactionDb,
+    transaction: *mut api::Transaction,
+    read: Ranged,
+}
+
+impl<'e> RocksTransaction<'e> {
+    /// None has begun.
+    pub(crate) fn new(plain: &'static Api, database: &'e TransactionDb) -> Self {
+        Self { plain, database, transaction: null_mut(), read: Ranged::new(plain) }
+    }
+
+    /// One transaction, from its beginning to its end.
+    pub(crate) fn run<R>(
+        &mut self,
+        options: *const api::WriteOptions,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        self.transaction = self.database.begin(options, self.transaction);
+        let api = self.database.api;
+        // SAFETY: the transaction is live; after its end it is only begun again or destroyed.
+        match body(self) {
+            Ok(given) => {
+                let commit = api.transaction_commit;
+                tried(self.plain, |error| unsafe { commit(self.transaction, error) })?;
+                Ok(given)
+            }
+            Err(error) => {
+                let undo = api.transaction_rollback;
+                // SAFETY: as above.
+                tried(self.plain, |error| unsafe { undo(self.transaction, error) })?;
+                Err(error)
+            }
+        }
+    }
+
+    fn shown(&self, pinned: Result<*mut api::Pinned>, seen: &mut Found<'_>) -> Result<()> {
+        let pinned = pinned_value(self.plain, pinned?);
+        seen(pinned.as_ref().map(|pinned| value_of(self.plain, pinned)));
+        Ok(())
+    }
+}
+
+impl Drop for RocksTransaction<'_> {
+    fn drop(&mut self) {
+        if !self.transaction.is_null() {
+            // SAFETY: live, and gone after this; what is not committed is undone.
+            unsafe { (self.database.api.transaction_destroy)(self.transaction) };
+        }
+    }
+}
+
+impl Transaction for RocksTransaction<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        let get = self.database.api.transaction_get_pinned;
+        let (key, bytes) = (key.as_ptr().cast(), key.len());
+        // SAFETY: transaction and options are live; the key is only read.
+        let options = self.read.unbounded();
+        let pinned =
+            tried(self.plain, |error| unsafe { get(self.transaction, options, key, bytes, error) });
+        self.shown(pinned, seen)
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        const ALONE: u8 = 1;
+        let get = self.database.api.transaction_get_pinned_for_update;
+        let (key, bytes) = (key.as_ptr().cast(), key.len());
+        let options = self.read.unbounded();
+        // SAFETY: as above.
+        let pinned = tried(self.plain, |error| unsafe {
+            get(self.transaction, options, key, bytes, ALONE, error)
+        });
+        self.shown(pinned, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let put = self.database.api.transaction_put;
+        let (key, key_bytes) = (key.as_ptr().cast(), key.len());
+        // SAFETY: the transaction is live; key and value are only read.
+        tried(self.plain, |error| unsafe {
+            put(self.transaction, key, key_bytes, value.as_ptr().cast(), value.len(), error);
+        })
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let delete = self.database.api.transaction_delete;
+        // SAFETY: the transaction is live; the key is only read.
+        tried(self.plain, |error| unsafe {
+            delete(self.transaction, key.as_ptr().cast(), key.len(), error);
+        })
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        let create = self.database.api.transaction_create_iterator;
+        let options = self.read.bounded_by(&range);
+        // SAFETY: transaction and options are live longer than the iterator.
+        let cursor =
+            unsafe { Owned::new(create(self.transaction, options), self.plain.iter_destroy) };
+        show(self.plain, &cursor, &range, None, &mut |key, value| seen(key, value))
+    }
+}
