@@ -265,7 +265,7 @@ pub struct RoleResult {
     /// What its threads used; null where the worker does not say.
     #[serde(default)]
     pub usage: Option<ThreadsUsage>,
-    /// By operation name, as in [`crate::workload::OP_NAMES`].
+    /// By operation name, as in [`crate::operations::OPERATIONS`].
     pub ops: BTreeMap<String, OpResult>,
 }
 
@@ -340,6 +340,9 @@ pub struct OpResult {
     pub service_ns_max: u64,
     /// Failed operations by class; they are not in `count` and have no latency.
     pub errors: BTreeMap<ErrorClass, u64>,
+    /// How often an operation met a conflict and was performed again, inside its own time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u64,
 }
 
 /// What a verify phase found.

@@ -14,6 +14,7 @@ pub mod fio;
 pub mod hlog;
 pub mod host;
 pub mod library;
+pub mod operations;
 pub mod plan;
 pub mod protocol;
 pub mod redact;

@@ -1,6 +1,7 @@
 //! What the threads do: data, keys, values, phases, roles, operation mixes. Every field is
 //! resolved: nothing here means "the default".
 
+use crate::operations::OpInfo;
 use kvdyno_engine::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -365,35 +366,40 @@ pub enum Op {
         /// How many.
         writes: u32,
     },
+    /// Read the next records in key order, from where the one before ended; after the last, from
+    /// the first again. It takes no keys.
+    Walk {
+        /// From high to low.
+        reverse: bool,
+        /// How many.
+        length: Size,
+    },
 }
 
-/// Each operation's name, for files and columns: in the order of [`Op::index`].
-pub const OP_NAMES: [&str; 8] =
-    ["get", "insert", "update", "delete", "scan", "multiget", "rmw", "batch"];
-
 impl Op {
-    /// Its place in [`OP_NAMES`].
-    pub fn index(&self) -> usize {
+    /// Its name in files and columns.
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Get => 0,
-            Self::Insert => 1,
-            Self::Update => 2,
-            Self::Delete => 3,
-            Self::Scan { .. } => 4,
-            Self::Multiget { .. } => 5,
-            Self::ReadModifyWrite => 6,
-            Self::Batch { .. } => 7,
+            Self::Get => "get",
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Scan { .. } => "scan",
+            Self::Multiget { .. } => "multiget",
+            Self::ReadModifyWrite => "rmw",
+            Self::Batch { .. } => "batch",
+            Self::Walk { .. } => "walk",
         }
     }
 
-    /// Its name in files and columns.
-    pub fn name(&self) -> &'static str {
-        OP_NAMES[self.index()]
+    /// What is known of it.
+    pub fn info(&self) -> &'static OpInfo {
+        OpInfo::named(self.name()).expect("every operation is in the table")
     }
 
     /// Whether it reads, writes or does both is what decides a role's column.
     pub fn writes(&self) -> bool {
-        !matches!(self, Self::Get | Self::Scan { .. } | Self::Multiget { .. })
+        self.info().writes
     }
 }
 
@@ -490,7 +496,7 @@ pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
 
 /// Whether an operation writes nothing, by its name.
 pub fn reads(op: &str) -> bool {
-    matches!(op, "get" | "scan" | "multiget")
+    OpInfo::named(op).is_some_and(|op| op.reads && !op.writes)
 }
 
 /// A note the suite gives along: shown with the results, never interpreted.

@@ -4,7 +4,8 @@ use super::length::{Length, Written};
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
 use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
-use kvdyno_record::workload::{Choice, LoadOrder, OP_NAMES, Op, Rate, Schedule, Size};
+use kvdyno_record::operations::OPERATIONS;
+use kvdyno_record::workload::{Choice, LoadOrder, Op, Rate, Schedule, Size};
 use schemars::JsonSchema;
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -275,9 +276,14 @@ impl FromToml for Entry {
         }
         let op = operation(&name, &mut fields)?;
         let keys: Option<At<Choice>> = fields.optional("keys");
-        if let (Op::Insert, Some(keys)) = (&op, &keys) {
-            let mistake = fields.mistakes.at(&keys.span, "an insert chooses no keys");
-            mistake.label("expected nothing: it writes the next number");
+        let (what, takes) = match &op {
+            Op::Insert => ("an insert chooses no keys", "it writes the next number"),
+            Op::Walk { .. } => ("a walk chooses no keys", "it goes on where it ended"),
+            _ => ("", ""),
+        };
+        if let (false, Some(keys)) = (what.is_empty(), &keys) {
+            let mistake = fields.mistakes.at(&keys.span, what);
+            mistake.label(format!("expected nothing: {takes}"));
         }
         fields.finish();
         Some(Self { op, weight, keys })
@@ -297,12 +303,18 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
             let length = length.map_or(Size::Fixed { bytes: 100 }, |length| length.value.0);
             Op::Scan { reverse, length }
         }
+        "walk" => {
+            let reverse = fields.optional("reverse").given_or(false);
+            let length: Option<At<Length>> = fields.optional("length");
+            let length = length.map_or(Size::Fixed { bytes: 1 }, |length| length.value.0);
+            Op::Walk { reverse, length }
+        }
         "multiget" => Op::Multiget { keys: count() },
         "rmw" => Op::ReadModifyWrite,
         "batch" => Op::Batch { writes: count() },
         other => {
             let message = format!("`{other}` is not an operation");
-            fields.mistakes.unknown(&op.span, message, other, &OP_NAMES);
+            fields.mistakes.unknown(&op.span, message, other, &OPERATIONS.map(|op| op.name));
             return None;
         }
     })

@@ -10,7 +10,6 @@ use kvdyno_engine::{Engine, Result};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::Event;
 use kvdyno_record::series::{Slice, SliceCounts};
-use kvdyno_record::workload::OP_NAMES;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -20,7 +19,7 @@ const PROGRESS_NS: u64 = 250_000_000;
 
 /// The collecting thread of one phase.
 pub(crate) struct Collector<'t> {
-    pub(crate) task: &'t Task<'t>,
+    pub(crate) task: &'t Task,
     pub(crate) roles: &'t [String],
     pub(crate) started_unix_ns: u64,
     pub(crate) start: u64,
@@ -29,7 +28,7 @@ pub(crate) struct Collector<'t> {
 /// Slices that some thread may still be in.
 #[derive(Default)]
 struct Pending {
-    slices: BTreeMap<u64, BTreeMap<(usize, usize), SliceTimes>>,
+    slices: BTreeMap<u64, BTreeMap<(usize, &'static str), SliceTimes>>,
     /// The slice each thread is in.
     now_in: Vec<u64>,
     written: u64,
@@ -106,7 +105,7 @@ impl Collector<'_> {
         &self,
         number: u64,
         ended: Option<u64>,
-        times: &BTreeMap<(usize, usize), SliceTimes>,
+        times: &BTreeMap<(usize, &'static str), SliceTimes>,
         files: &mut Files,
     ) -> Result<()> {
         let start_ns = number * self.task.slice_ns;
@@ -118,8 +117,8 @@ impl Collector<'_> {
         });
         let mut roles: BTreeMap<String, BTreeMap<String, SliceCounts>> = BTreeMap::new();
         let mut histograms = Vec::new();
-        for ((role, op), times) in times {
-            let (role, op) = (&self.roles[*role], OP_NAMES[*op]);
+        for (&(role, op), times) in times {
+            let role = &self.roles[role];
             let counts = SliceCounts {
                 count: times.service.count(),
                 service_ns: times.service.sum,
@@ -177,7 +176,6 @@ mod tests {
         let task = Task {
             phase: 0,
             name: "measure".to_owned(),
-            specs: Vec::new(),
             duration_ns: Some(3_500),
             operations: None,
             total: None,
@@ -190,7 +188,7 @@ mod tests {
         let collector = Collector { task: &task, roles: &roles, started_unix_ns: 0, start: 100 };
         let mut pending = Pending { now_in: vec![0; 2], ..Pending::default() };
         let (sender, packets) = channel();
-        let mut tallies = [Tally::new(0, Timing::Closed)];
+        let mut tallies = [Tally::new(kvdyno_record::workload::Op::Get.info(), Timing::Closed)];
         let mut threads =
             [0, 1].map(|thread| TimeLine::new((0, thread), 100, 1_000, 3_600, sender.clone()));
         let mut cross = |thread: usize, now| {

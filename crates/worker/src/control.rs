@@ -1,7 +1,10 @@
 //! What the program says on standard input after the job: go, stop, or nothing any more.
 
-use kvdyno_engine::{Error, ErrorClass, Result};
-use kvdyno_record::protocol::Control;
+use crate::output::send;
+use crate::usage;
+use kvdyno_engine::{Engine, Error, ErrorClass, Result};
+use kvdyno_record::protocol::{Control, Event};
+use kvdyno_record::usage::ProcessUsage;
 use std::io::BufRead;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,6 +17,28 @@ pub(crate) struct Stop(Arc<AtomicBool>);
 impl Stop {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Relaxed)
+    }
+}
+
+/// Where a phase waits until the program has taken its readings: all is prepared, nothing is done.
+pub(crate) struct Gate<'l> {
+    phase: u32,
+    listener: &'l Listener,
+}
+
+impl Gate<'_> {
+    /// Tells the program that the phase is ready, and waits for its go. Gives the worker's own
+    /// readings of that moment, so that what is done in between is booked nowhere; none: the
+    /// program said stop.
+    pub(crate) fn pass<E: Engine>(&self, engine: &E) -> Result<Option<ProcessUsage>> {
+        let (phase, usage, counters) = (self.phase, usage::of_this_process(), engine.counters());
+        send(&Event::Ready { phase, usage, counters })?;
+        self.listener.wait_for_go()?;
+        Ok((!self.stop().is_set()).then(usage::of_this_process))
+    }
+
+    pub(crate) fn stop(&self) -> &Stop {
+        &self.listener.stop
     }
 }
 
@@ -50,6 +75,11 @@ impl Listener {
             std::process::exit(1);
         });
         Self { stop, go }
+    }
+
+    /// Of this phase.
+    pub(crate) fn gate(&self, phase: u32) -> Gate<'_> {
+        Gate { phase, listener: self }
     }
 
     /// Waits for go, or for stop.

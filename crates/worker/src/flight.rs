@@ -8,9 +8,11 @@
 //! and files meanwhile is in the times of those it has in flight, because it cannot look at their
 //! answers. The loop that waits for each is `calls`.
 
-use crate::block::{Action, Block, Step, View};
+use crate::block::Step;
 use crate::clock::Clock;
 use crate::hot::Recorder;
+use crate::keyed::{self, Action, KeyedBlock, KeyedStep, Thread, View};
+use crate::kind::Supply;
 use crate::source::Source;
 use crate::tally::OVER;
 use crate::team::ThreadContext;
@@ -32,7 +34,6 @@ struct Flight {
     landed: Vec<(u32, Result<Landed>)>,
     /// The end of the last round, or of what was filed or prepared since, in ticks.
     now: u64,
-    key_bytes: u64,
     sink: u64,
 }
 
@@ -42,6 +43,7 @@ struct InFlight {
     tally: u8,
     reads: bool,
     number: u64,
+    key_bytes: u32,
     write_bytes: u64,
     start: u64,
     sent: u64,
@@ -57,21 +59,24 @@ struct Landed {
 
 /// Keeps `depth` operations in flight until there is no more to do or no more time.
 pub(crate) fn drive<S: Session, C: Clock>(
-    mut context: ThreadContext<'_, S, C>,
+    mut context: ThreadContext<'_, Thread<S>, C>,
     source: &mut Source<'_>,
+    mut block: KeyedBlock,
     depth: u32,
 ) -> Recorder {
     let shared = context.shared;
-    let key_bytes = source.supply().keys.len() as u64;
-    let mut flight = Flight::new(depth, key_bytes, context.clock.ticks());
+    let mut flight = Flight::new(depth, context.clock.ticks());
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
-    let mut block = Block::default();
+    let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
-        let wanted = shared.take(context.role, steps_max);
-        if wanted == 0 || !source.fill(&mut block, wanted) {
-            shared.end();
-            break;
+        if !prepared {
+            let wanted = shared.take(context.role, steps_max);
+            if wanted == 0 || !source.fill(&mut block, wanted) {
+                shared.end();
+                break;
+            }
         }
+        prepared = false;
         // What was prepared is no part of any operation's time.
         flight.now = context.clock.ticks();
         let outcome = flight.work_off(&mut context, source, &block);
@@ -94,14 +99,13 @@ pub(crate) fn drive<S: Session, C: Clock>(
 }
 
 impl Flight {
-    fn new(depth: u32, key_bytes: u64, now: u64) -> Self {
+    fn new(depth: u32, now: u64) -> Self {
         Self {
             slots: vec![InFlight::default(); depth as usize],
             free: (0..depth).rev().collect(),
             taken: Vec::with_capacity(depth as usize),
             landed: Vec::with_capacity(depth as usize),
             now,
-            key_bytes,
             sink: 0,
         }
     }
@@ -113,22 +117,12 @@ impl Flight {
     /// Takes every step of the block on, with a round whenever the depth is filled.
     fn work_off<S: Session, C: Clock>(
         &mut self,
-        context: &mut ThreadContext<'_, S, C>,
+        context: &mut ThreadContext<'_, Thread<S>, C>,
         source: &Source<'_>,
-        block: &Block,
+        block: &KeyedBlock,
     ) -> Result<()> {
         let counted = context.shared.is_counted(context.role);
-        let supply = source.supply();
-        let view = View {
-            block,
-            key_bytes: supply.keys.len(),
-            value_bytes: supply.values.bytes(&block.arena),
-            refs: &[],
-            writes: &[],
-            verify: context.task.verify,
-            keys: supply.keys,
-            all_there_below: None,
-        };
+        let view = keyed::view(source, block, context.task);
         for step in &block.steps {
             if self.free.is_empty() {
                 while self.free.is_empty() {
@@ -140,19 +134,25 @@ impl Flight {
             if context.recorder.edge == OVER || (context.shared.is_over() && !counted) {
                 return Ok(());
             }
-            self.take_on(&mut context.session, step, &view)?;
+            self.take_on(&mut context.handle.session, step, &view)?;
         }
         // What was taken on does not wait until the next block is prepared.
         self.hand_over(context)
     }
 
-    fn take_on<S: Session>(&mut self, session: &mut S, step: &Step, view: &View) -> Result<()> {
+    fn take_on<S: Session>(
+        &mut self,
+        session: &mut S,
+        Step { slot, action: step, write_bytes }: &Step<KeyedStep>,
+        view: &View<'_>,
+    ) -> Result<()> {
         let Some(ticket) = self.free.pop() else { return Ok(()) };
         self.slots[ticket as usize] = InFlight {
-            tally: step.slot,
+            tally: *slot,
             reads: step.action == Action::Get,
-            number: view.block.numbers[step.first as usize],
-            write_bytes: step.write_bytes,
+            number: view.data.numbers[step.first as usize],
+            key_bytes: view.key_len(step.first) as u32,
+            write_bytes: *write_bytes,
             start: self.now,
             sent: self.now,
         };
@@ -168,12 +168,12 @@ impl Flight {
     /// Hands over what was taken on.
     fn hand_over<S: Session, C: Clock>(
         &mut self,
-        context: &mut ThreadContext<'_, S, C>,
+        context: &mut ThreadContext<'_, Thread<S>, C>,
     ) -> Result<()> {
         if self.taken.is_empty() {
             return Ok(());
         }
-        context.session.send()?;
+        context.handle.session.send()?;
         let sent = context.clock.ticks();
         for ticket in self.taken.drain(..) {
             self.slots[ticket as usize].sent = sent;
@@ -182,11 +182,14 @@ impl Flight {
     }
 
     /// Hands over what was taken on, waits for answers, and counts them.
-    fn round<S: Session, C: Clock>(&mut self, context: &mut ThreadContext<'_, S, C>) -> Result<()> {
+    fn round<S: Session, C: Clock>(
+        &mut self,
+        context: &mut ThreadContext<'_, Thread<S>, C>,
+    ) -> Result<()> {
         self.hand_over(context)?;
-        let ThreadContext { session, clock, recorder, task, .. } = &mut *context;
+        let ThreadContext { handle, clock, recorder, task, .. } = &mut *context;
         let Self { slots, landed, sink, .. } = self;
-        session.complete(|ticket, answer| {
+        handle.session.complete(|ticket, answer| {
             let asked = &slots[ticket as usize];
             landed.push((ticket, answer.map(|value| look(asked, value, task.verify, sink))));
         })?;
@@ -200,7 +203,7 @@ impl Flight {
         Ok(())
     }
 
-    fn count<S, C: Clock>(&mut self, context: &mut ThreadContext<'_, S, C>) {
+    fn count<S, C: Clock>(&mut self, context: &mut ThreadContext<'_, Thread<S>, C>) {
         #[cfg(test)]
         crate::scripted::filed(self.landed.len());
         let clock = context.clock;
@@ -212,7 +215,8 @@ impl Flight {
                     tally.count += 1;
                     tally.missing += u64::from(landed.missing);
                     tally.wrong += u64::from(landed.wrong);
-                    let read_bytes = landed.value_bytes.map(|bytes| bytes + self.key_bytes);
+                    let read_bytes =
+                        landed.value_bytes.map(|bytes| bytes + u64::from(asked.key_bytes));
                     tally.read_bytes += read_bytes.unwrap_or(0);
                     tally.write_bytes += asked.write_bytes;
                     let submit = clock.ns(asked.sent.saturating_sub(asked.start));

@@ -14,27 +14,31 @@ const BUCKETS: usize = ((64 - BITS as usize) << BITS) + (1 << BITS);
 /// of the buckets: one addition less an operation, and a second count to hold the first against.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
-    buckets: Box<[u64; BUCKETS]>,
+    /// None before the first time: of many threads and operations most slices see few.
+    buckets: Option<Box<[u64; BUCKETS]>>,
     pub(crate) sum: u64,
     pub(crate) max: u64,
 }
 
 impl Histogram {
     pub(crate) fn new() -> Self {
-        let buckets = vec![0u64; BUCKETS].into_boxed_slice();
-        let buckets = buckets.try_into().unwrap_or_else(|_| unreachable!("BUCKETS long"));
-        Self { buckets, sum: 0, max: 0 }
+        Self { buckets: None, sum: 0, max: 0 }
     }
 
     /// How many times were counted.
     pub(crate) fn count(&self) -> u64 {
-        self.buckets.iter().sum()
+        self.buckets.iter().flat_map(|buckets| buckets.iter()).sum()
+    }
+
+    #[inline]
+    fn buckets(&mut self) -> &mut [u64; BUCKETS] {
+        self.buckets.get_or_insert_with(zeros)
     }
 
     /// Counts one time.
     #[inline]
     pub(crate) fn record(&mut self, ns: u64) {
-        self.buckets[index(ns)] += 1;
+        self.buckets()[index(ns)] += 1;
         self.sum += ns;
         self.max = self.max.max(ns);
     }
@@ -43,8 +47,9 @@ impl Histogram {
     #[inline]
     pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {
         let (mut sum, mut max) = (self.sum, self.max);
+        let buckets = self.buckets();
         for ns in times {
-            self.buckets[index(ns)] += 1;
+            buckets[index(ns)] += 1;
             sum += ns;
             max = max.max(ns);
         }
@@ -53,8 +58,10 @@ impl Histogram {
 
     /// Adds all counts of `other`.
     pub(crate) fn add(&mut self, other: &Self) {
-        for (mine, theirs) in self.buckets.iter_mut().zip(other.buckets.iter()) {
-            *mine += theirs;
+        if let Some(theirs) = &other.buckets {
+            for (mine, theirs) in self.buckets().iter_mut().zip(theirs.iter()) {
+                *mine += theirs;
+            }
         }
         self.sum += other.sum;
         self.max = self.max.max(other.max);
@@ -63,7 +70,8 @@ impl Histogram {
     /// The same counts as an `HdrHistogram`: each bucket at its middle, the largest value exact.
     pub(crate) fn to_hdr(&self) -> Hdr<u64> {
         let mut hdr = hlog::histogram();
-        for (i, count) in self.buckets.iter().enumerate().filter(|(_, count)| **count > 0) {
+        let buckets = self.buckets.iter().flat_map(|buckets| buckets.iter()).enumerate();
+        for (i, count) in buckets.filter(|(_, count)| **count > 0) {
             let (low, width) = bounds(i);
             let middle = (low + width / 2).min(self.max);
             let at_max = u64::from(index(self.max) == i);
@@ -73,6 +81,12 @@ impl Histogram {
         }
         hdr
     }
+}
+
+#[cold]
+fn zeros() -> Box<[u64; BUCKETS]> {
+    let buckets = vec![0u64; BUCKETS].into_boxed_slice();
+    buckets.try_into().unwrap_or_else(|_| unreachable!("BUCKETS long"))
 }
 
 #[inline]
@@ -128,7 +142,7 @@ mod tests {
     fn counts_are_64_bits() {
         let mut a = Histogram::new();
         a.record(300);
-        a.buckets[index(300)] = u64::from(u32::MAX) + 5;
+        a.buckets()[index(300)] = u64::from(u32::MAX) + 5;
         assert_eq!(a.to_hdr().len(), u64::from(u32::MAX) + 5);
     }
 }

@@ -8,19 +8,17 @@
 //! behind (see `calls`), and inside the window: rates and `generator N ns/op`, which is
 //! 1/throughput of the null engine, have them (docs/method.md, "Time").
 
-#![expect(
-    clippy::inline_always,
-    reason = "each is a part of one loop, and shows in ns per operation"
-)]
-
-use crate::block::{Action, Step, View};
+use crate::block::Step;
 use crate::clock::Clock;
+use crate::kind::{BlockOf, Kind};
 use crate::tally::{Tally, TimeLine};
-use crate::values::{is_sound, touch};
-use kvdyno_engine::{Direction, Error, Range as KeyRange, Result, Session};
+use kvdyno_engine::{Error, ErrorClass, Result};
 use std::hint::black_box;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// How often an operation is performed again before its conflict is an error.
+const RETRIES_MAX: u32 = 16;
 
 /// Why a loop came back.
 #[derive(Debug)]
@@ -44,8 +42,6 @@ pub(crate) struct Recorder {
     pub(crate) edge: u64,
     /// The end of the last operation.
     pub(crate) last_end: u64,
-    /// A read-modify-write's new value.
-    pub(crate) scratch: Vec<u8>,
     /// How long each step of the block took, in ticks.
     pub(crate) ticks: Vec<u64>,
     /// Open loop: how long after its scheduled time each step was begun, in nanoseconds.
@@ -64,7 +60,6 @@ impl Recorder {
             edge: time.edge(),
             time,
             last_end: start,
-            scratch: Vec::new(),
             ticks: Vec::new(),
             late_ns: Vec::new(),
             not_begun: 0,
@@ -73,23 +68,32 @@ impl Recorder {
     }
 }
 
-/// Works off `view` from step `from` as fast as it goes.
+/// A block that is about to be worked off.
+pub(crate) struct Prepared<'b, K: Kind> {
+    pub(crate) block: &'b BlockOf<K>,
+    pub(crate) view: K::View<'b>,
+}
+
+/// Works off a block from step `from` as fast as it goes.
 #[inline(never)]
-pub(crate) fn closed_loop<S: Session, C: Clock>(
-    session: &mut S,
+pub(crate) fn closed_loop<K: Kind, C: Clock>(
+    handle: &mut K::Handle<'_>,
     clock: C,
-    view: View<'_>,
+    Prepared { block, view }: &Prepared<'_, K>,
     from: usize,
     recorder: &mut Recorder,
 ) -> Ended {
-    let steps = view.block.steps.as_slice();
+    let steps = block.steps.as_slice();
     recorder.ticks.resize(steps.len(), 0);
     let edge = clock.ticks_at(recorder.edge);
     let (mut sink, mut ended) = (0, Ended::Done);
     let mut start = clock.ticks();
     for (index, (step, ticks)) in steps.iter().zip(&mut recorder.ticks).enumerate().skip(from) {
         let tally = &mut recorder.tallies[usize::from(step.slot)];
-        let result = perform(session, step, &view, tally, &mut recorder.scratch, &mut sink);
+        let mut result = K::perform(handle, step, view, tally, &mut sink);
+        if let Err(error) = result {
+            result = again::<K>(error, handle, step, view, tally);
+        }
         let end = clock.ticks();
         *ticks = end.wrapping_sub(start);
         start = end;
@@ -107,28 +111,28 @@ pub(crate) fn closed_loop<S: Session, C: Clock>(
     ended
 }
 
-/// Works off `view` from step `from`, each step at its scheduled time or, if that has passed, at
+/// Works off a block from step `from`, each step at its scheduled time or, if that has passed, at
 /// once.
 #[inline(never)]
-pub(crate) fn open_loop<S: Session, C: Clock>(
-    session: &mut S,
+pub(crate) fn open_loop<K: Kind, C: Clock>(
+    handle: &mut K::Handle<'_>,
     clock: C,
-    view: View<'_>,
+    Prepared { block, view }: &Prepared<'_, K>,
     from: usize,
     recorder: &mut Recorder,
     over: &AtomicBool,
 ) -> Ended {
-    let steps = view.block.steps.as_slice();
+    let steps = block.steps.as_slice();
     recorder.ticks.resize(steps.len(), 0);
     recorder.late_ns.resize(steps.len(), 0);
     let edge = clock.ticks_at(recorder.edge);
     let (mut sink, mut ended) = (0, Ended::Done);
     let mut start = clock.ticks();
-    if let Some(due) = view.block.due.get(from) {
+    if let Some(due) = block.due.get(from) {
         recorder.own_ns += clock.time(start).saturating_sub(recorder.last_end.max(*due));
     }
     for (index, step) in steps.iter().enumerate().skip(from) {
-        let due = view.block.due[index];
+        let due = block.due[index];
         if clock.time(start) < due.min(recorder.time.deadline) {
             start = wait_until(clock, due.min(recorder.time.deadline), over);
         }
@@ -141,7 +145,10 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
         }
         recorder.late_ns[index] = now - due;
         let tally = &mut recorder.tallies[usize::from(step.slot)];
-        let result = perform(session, step, &view, tally, &mut recorder.scratch, &mut sink);
+        let mut result = K::perform(handle, step, view, tally, &mut sink);
+        if let Err(error) = result {
+            result = again::<K>(error, handle, step, view, tally);
+        }
         let end = clock.ticks();
         recorder.ticks[index] = end.wrapping_sub(start);
         start = end;
@@ -159,10 +166,39 @@ pub(crate) fn open_loop<S: Session, C: Clock>(
     ended
 }
 
+/// An operation that met a conflict is performed again, inside its own time: what a program would
+/// do. `Err`: another error, or it has met too many.
+#[cold]
+#[inline(never)]
+fn again<K: Kind>(
+    mut error: Error,
+    handle: &mut K::Handle<'_>,
+    step: &Step<K::Action>,
+    view: &K::View<'_>,
+    tally: &mut Tally,
+) -> Result<()> {
+    // One of its own: the loop's stays in a register.
+    let mut sink = 0;
+    for _ in 0..RETRIES_MAX {
+        if error.class != ErrorClass::Conflict {
+            break;
+        }
+        tally.retries += 1;
+        match K::perform(handle, step, view, tally, &mut sink) {
+            Ok(()) => {
+                black_box(sink);
+                return Ok(());
+            }
+            Err(next) => error = next,
+        }
+    }
+    Err(error)
+}
+
 /// Files the times of some steps. In an open loop also the response times, from the schedule.
-pub(crate) fn file<C: Clock>(
+pub(crate) fn file<A, C: Clock>(
     clock: C,
-    steps: &[Step],
+    steps: &[Step<A>],
     range: Range<usize>,
     recorder: &mut Recorder,
 ) {
@@ -203,142 +239,5 @@ fn wait_until<C: Clock>(clock: C, until: u64, over: &AtomicBool) -> u64 {
         } else {
             std::hint::spin_loop();
         }
-    }
-}
-
-/// One operation. Every value read is touched whole, or checked.
-#[inline(always)]
-fn perform<S: Session>(
-    session: &mut S,
-    step: &Step,
-    view: &View<'_>,
-    tally: &mut Tally,
-    scratch: &mut Vec<u8>,
-    sink: &mut u64,
-) -> Result<()> {
-    let key = view.key(step.first);
-    match step.action {
-        Action::Get => {
-            let mut seen = Seen::default();
-            session.get(key, |value| seen.value(view, step.first, value, sink))?;
-            seen.add_to(tally);
-            Ok(())
-        }
-        Action::Put => session.put(key, view.value(step.value)),
-        Action::Batch => {
-            session.write(&view.writes[step.value as usize..][..step.items as usize])?;
-            tally.many_items += u64::from(step.items);
-            Ok(())
-        }
-        _ => perform_rare(session, step, view, tally, scratch, sink),
-    }
-}
-
-/// The operations whose own cost hides a call.
-#[inline(never)]
-fn perform_rare<S: Session>(
-    session: &mut S,
-    step: &Step,
-    view: &View<'_>,
-    tally: &mut Tally,
-    scratch: &mut Vec<u8>,
-    sink: &mut u64,
-) -> Result<()> {
-    let key = view.key(step.first);
-    match step.action {
-        Action::Delete => session.delete(key),
-        Action::ScanForward => scan(session, Direction::Forward, step, view, tally, sink),
-        Action::ScanReverse => scan(session, Direction::Reverse, step, view, tally, sink),
-        Action::Multiget => {
-            let keys = &view.refs[step.first as usize..][..step.items as usize];
-            let mut seen = Seen::default();
-            session.multiget(keys, |index, value| {
-                seen.value(view, step.first + index as u32, value, sink);
-            })?;
-            tally.many_items += u64::from(step.items);
-            seen.add_to(tally);
-            Ok(())
-        }
-        Action::ReadModifyWrite => {
-            let new = view.value(step.value);
-            let mut seen = Seen::default();
-            session.read_modify_write(key, scratch, |old, buffer| {
-                seen.value(view, step.first, old, sink);
-                buffer.extend_from_slice(new);
-            })?;
-            seen.add_to(tally);
-            Ok(())
-        }
-        Action::Get | Action::Put | Action::Batch => unreachable!("handled in the loop"),
-    }
-}
-
-/// A scan must begin with the key it was asked for and show as many records as there are from there
-/// on, where nobody deletes. One that shows less counts what it left out as missing.
-fn scan<S: Session>(
-    session: &mut S,
-    direction: Direction,
-    step: &Step,
-    view: &View<'_>,
-    tally: &mut Tally,
-    sink: &mut u64,
-) -> Result<()> {
-    let (from, number) = (view.key(step.first), view.block.numbers[step.first as usize]);
-    let (mut bytes, mut wrong, mut begins) = (0, 0, None);
-    let range = KeyRange::all(direction).from(from).limit(u64::from(step.items));
-    let shown = session.scan(range, |key, value| {
-        begins.get_or_insert_with(|| key == from);
-        bytes += (key.len() + value.len()) as u64;
-        if view.verify {
-            let sound = view.keys.read(key).is_some_and(|number| is_sound(value, number));
-            wrong += u64::from(!sound);
-        } else {
-            *sink ^= touch(value);
-        }
-        ControlFlow::Continue(())
-    })?;
-    let there = view.all_there_below.map_or(0, |records| match direction {
-        Direction::Forward => records.saturating_sub(number),
-        Direction::Reverse => number + 1,
-    });
-    let expected = there.min(u64::from(step.items));
-    let missing = expected.saturating_sub(shown);
-    let missing = missing.max(u64::from(expected > 0 && begins != Some(true)));
-    tally.many_items += shown + missing;
-    tally.missing += missing;
-    tally.wrong += wrong;
-    tally.read_bytes += bytes;
-    Ok(())
-}
-
-/// What one operation saw: counted once it has succeeded.
-#[derive(Default)]
-struct Seen {
-    missing: u64,
-    wrong: u64,
-    read_bytes: u64,
-}
-
-impl Seen {
-    /// A value came back, or did not.
-    #[inline(always)]
-    fn value(&mut self, view: &View<'_>, index: u32, value: Option<&[u8]>, sink: &mut u64) {
-        let Some(value) = value else {
-            self.missing += 1;
-            return;
-        };
-        self.read_bytes += (view.key_bytes + value.len()) as u64;
-        if view.verify {
-            self.wrong += u64::from(!is_sound(value, view.block.numbers[index as usize]));
-        } else {
-            *sink ^= touch(value);
-        }
-    }
-
-    #[inline(always)]
-    fn add_to(self, tally: &mut Tally) {
-        tally.missing += self.missing;
-        tally.wrong += self.wrong;
-        tally.read_bytes += self.read_bytes;
     }
 }

@@ -3,11 +3,12 @@
 use crate::chooser::Keyspace;
 use crate::clock::{Clock, unix_ns};
 use crate::control::Listener;
+use crate::keyed::KeyValue;
 use crate::keys::KeyWriter;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::rng::Rng;
-use crate::source::{LoadRange, MixSource, Source, Supply};
+use crate::source::{KeySupply, LoadRange, MixSource, Source};
 use crate::team::{self, Done, RoleSpec, Task};
 use crate::usage;
 use crate::values::Values;
@@ -15,6 +16,7 @@ use crate::verify;
 use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::protocol::{Event, Job};
+use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role};
 use std::time::Duration;
 
@@ -24,7 +26,7 @@ pub(crate) struct Case<'j, E: Engine, C: Clock> {
     clock: C,
     listener: &'j Listener,
     files: Files,
-    supply: Supply,
+    supply: KeySupply,
     population: &'j Population,
     /// Gone only between the closing and the opening of an evict phase.
     engine: Option<E>,
@@ -33,6 +35,7 @@ pub(crate) struct Case<'j, E: Engine, C: Clock> {
 /// What a phase found, for its `Finished` event.
 #[derive(Default)]
 struct Found {
+    usage_before: ProcessUsage,
     started_unix_ns: u64,
     wall_ns: u64,
     roles: Vec<RoleResult>,
@@ -56,7 +59,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
         clock,
         listener,
         files,
-        supply: Supply {
+        supply: KeySupply {
             keys: KeyWriter::new(&job.data.key),
             values: Values::new(&job.data.value, job.data.verify, job.data.seed),
             keyspace: Keyspace {
@@ -98,24 +101,15 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         send(&Event::Closed { took_ns: self.clock.now() - started })
     }
 
-    /// Announces a phase, waits for go, does it, reports. True: the program said stop.
+    /// Does a phase and reports. True: the program said stop.
     fn phase(&mut self, index: u32, phase: &Phase) -> Result<bool> {
-        let counters = self.counters();
-        send(&Event::Ready { phase: index, usage: usage::of_this_process(), counters })?;
-        self.listener.wait_for_go()?;
-        if self.listener.stop.is_set() {
-            return Ok(true);
-        }
-        // The program has just taken its own readings: work in between would be booked twice or
-        // not at all.
-        let usage_before = usage::of_this_process();
-        let found = self.work(index, phase)?;
+        let Some(found) = self.work(index, phase)? else { return Ok(true) };
         let stopped = found.stopped;
         send(&Event::Finished {
             phase: index,
             started_unix_ns: found.started_unix_ns,
             wall_ns: found.wall_ns,
-            usage_before,
+            usage_before: found.usage_before,
             usage: usage::of_this_process(),
             counters: self.counters(),
             roles: found.roles,
@@ -136,17 +130,36 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         opened(self.engine.as_ref())
     }
 
-    fn work(&mut self, index: u32, phase: &Phase) -> Result<Found> {
+    /// `None`: the program said stop before it began.
+    fn work(&mut self, index: u32, phase: &Phase) -> Result<Option<Found>> {
         match &phase.work {
-            Activity::Load(load) => self.load(index, phase, load),
+            Activity::Load(load) => return self.load(index, phase, load),
+            Activity::Warmup(mix) | Activity::Measure(mix) => {
+                return self.measure(index, phase, mix);
+            }
+            _ => {}
+        }
+        let Some(usage_before) = self.listener.gate(index).pass(self.engine()?)? else {
+            return Ok(None);
+        };
+        let found = match &phase.work {
             Activity::Settle { limit_ns } => self.settle(*limit_ns),
             Activity::Verify { samples, count } => self.verify(index, *samples, *count),
-            Activity::Evict => self.evict(),
-            Activity::Warmup(drive) | Activity::Measure(drive) => self.measure(index, phase, drive),
-        }
+            _ => self.evict(),
+        };
+        found.map(|found| Some(Found { usage_before, ..found }))
     }
 
-    fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Found> {
+    /// Has a team's threads do `specs`, once they are let.
+    fn team(&mut self, specs: Vec<RoleSpec<Source<'_>>>, task: &Task) -> Result<Option<Found>> {
+        let engine = opened(self.engine.as_ref())?;
+        let gate = self.listener.gate(task.phase);
+        let done =
+            team::run::<KeyValue<E>, C>(engine, self.clock, specs, task, &mut self.files, &gate)?;
+        Ok(done.map(|done| Found::of(done, self.clock.now())))
+    }
+
+    fn load(&mut self, index: u32, phase: &Phase, load: &Load) -> Result<Option<Found>> {
         let records = self.job.data.records;
         let range = |thread| {
             let rng = self.rng(index, 0, (thread, load.threads));
@@ -157,7 +170,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes: load.batch } };
         let spec = RoleSpec {
             name: "load".to_owned(),
-            ops: vec![op.index()],
+            ops: vec![op.info()],
             rate: None,
             depth: None,
             sources: (0..load.threads).map(range).collect(),
@@ -165,10 +178,8 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         };
         // A record that was not written is a record that is missing.
         let errors_max = 0;
-        let task = Task { total: Some(records), errors_max, ..self.task(index, phase, vec![spec]) };
-        let engine = opened(self.engine.as_ref())?;
-        let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
-        let mut found = Found::of(done, self.clock.now());
+        let task = Task { total: Some(records), errors_max, ..self.task(index, phase) };
+        let Some(mut found) = self.team(vec![spec], &task)? else { return Ok(None) };
         // A load is over when its last record is written: its threads' shares were dealt out.
         found.roles.iter_mut().for_each(|role| role.windows.clear());
         if found.failure.is_none() && !found.stopped {
@@ -181,10 +192,10 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
                 role.usage = role.usage.map(|usage| usage.and(&used));
             }
         }
-        Ok(found)
+        Ok(Some(found))
     }
 
-    fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Found> {
+    fn measure(&mut self, index: u32, phase: &Phase, mix: &Mix) -> Result<Option<Found>> {
         let grows = mix.entries().any(|entry| entry.op == Op::Insert);
         let spec = |(place, role): (usize, &Role)| {
             let rng = |salt, t| self.rng(index, place as u64 * 2 + salt, (t, role.threads));
@@ -194,7 +205,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             };
             RoleSpec {
                 name: role.name.clone(),
-                ops: role.mix.iter().map(|entry| entry.op.index()).collect(),
+                ops: role.mix.iter().map(|entry| entry.op.info()).collect(),
                 rate: role.rate.clone(),
                 depth: role.depth,
                 sources: (0..role.threads).map(source).collect(),
@@ -206,23 +217,20 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             duration_ns: mix.ends.duration_ns,
             operations: mix.ends.operations,
             total: mix.ends.operations.filter(|_| mix.ends.duration_ns.is_none()),
-            ..self.task(index, phase, specs)
+            ..self.task(index, phase)
         };
-        let engine = opened(self.engine.as_ref())?;
-        let done = team::run(engine, self.clock, task, &mut self.files, &self.listener.stop)?;
-        let mut found = Found::of(done, self.clock.now());
+        let Some(mut found) = self.team(specs, &task)? else { return Ok(None) };
         if mix.ends.operations.is_some() {
             // Counted out beforehand, as a load is: over with its last operation.
             found.roles.iter_mut().take(1).for_each(|role| role.windows.clear());
         }
-        Ok(found)
+        Ok(Some(found))
     }
 
-    fn task<'p>(&self, index: u32, phase: &Phase, specs: Vec<RoleSpec<'p>>) -> Task<'p> {
+    fn task(&self, index: u32, phase: &Phase) -> Task {
         Task {
             phase: index,
             name: phase.name.clone(),
-            specs,
             duration_ns: None,
             operations: None,
             total: None,
@@ -298,6 +306,7 @@ fn opened<E>(engine: Option<&E>) -> Result<&E> {
 impl Found {
     fn of(done: Done, now: u64) -> Self {
         Self {
+            usage_before: done.usage_before,
             started_unix_ns: done.started_unix_ns,
             wall_ns: now.saturating_sub(done.start),
             roles: done.roles,

@@ -25,6 +25,12 @@ impl KeyWriter {
         self.bytes
     }
 
+    /// Length of every key; 0: they differ.
+    #[inline]
+    pub(crate) fn fixed_len(self) -> usize {
+        self.bytes
+    }
+
     /// The number that a key was written from; nothing where it was not written by this.
     pub(crate) fn read(self, key: &[u8]) -> Option<u64> {
         if key.len() != self.bytes {

@@ -22,7 +22,7 @@ impl Pace {
     /// The share of thread `thread` of `threads` in `rate`, from `start` on. Threads of a fixed
     /// schedule take turns, so that the role as a whole is evenly spaced.
     pub(crate) fn new(rate: &Rate, (thread, threads): (u32, u32), start: u64, rng: Rng) -> Self {
-        let gap_ns = 1e9 * f64::from(threads) / rate.operations_per_s;
+        let gap_ns = Self::gap_ns(rate, (thread, threads));
         let mut pace = Self {
             start,
             gap_ns,
@@ -34,6 +34,11 @@ impl Pace {
             pace.offset_ns = gap_ns * rng.exponential();
         }
         pace
+    }
+
+    /// Of one thread's schedule, on average.
+    pub(crate) fn gap_ns(rate: &Rate, (_, threads): (u32, u32)) -> f64 {
+        1e9 * f64::from(threads) / rate.operations_per_s
     }
 
     /// When the operation is due that [`Self::next`] gives out next.
@@ -52,9 +57,14 @@ impl Pace {
         due
     }
 
+    /// Between two operations.
+    pub(crate) fn mean_gap_ns(&self) -> f64 {
+        self.gap_ns
+    }
+
     /// How many operations are due in a span of time, at least one.
     pub(crate) fn steps_in(&self, span_ns: u64) -> usize {
-        ((span_ns as f64 / self.gap_ns) as usize).max(1)
+        steps_in(span_ns, self.gap_ns)
     }
 
     /// Operations due before `deadline` that [`Self::next`] has not given out.
@@ -63,6 +73,11 @@ impl Pace {
         while self.next() < deadline {}
         self.issued - before - 1
     }
+}
+
+/// How many operations are due in a span of time, at least one.
+pub(crate) fn steps_in(span_ns: u64, gap_ns: f64) -> usize {
+    ((span_ns as f64 / gap_ns) as usize).max(1)
 }
 
 #[cfg(test)]

@@ -4,13 +4,15 @@
 //! Each thread has a time of its own. Readings, calls, preparing and filing move it, each by its
 //! price; so times come out exact, and a wait ends because waiting reads the clock.
 
+use crate::calls::FIRST_STEPS;
 use crate::chooser::Keyspace;
 use crate::clock::Clock;
 use crate::histogram::Histogram;
+use crate::keyed::KeyValue;
 use crate::keys::KeyWriter;
 use crate::population::Population;
 use crate::rng::Rng;
-use crate::source::{MixSource, Source, Supply};
+use crate::source::{KeySupply, MixSource, Source};
 use crate::tally::Packet;
 use crate::team::{Shared, Task, ThreadResult, ThreadSpec, work};
 use crate::values::Values;
@@ -223,13 +225,13 @@ pub(crate) struct Played {
 impl Play {
     pub(crate) fn run(&self, script: Script) -> Played {
         COSTS.set(self.costs);
-        NOW.set(START - LEAD_NS);
+        // The first block is prepared before anybody knows when it starts.
+        NOW.set(START - LEAD_NS - FIRST_STEPS as u64 * self.costs.preparing);
         let shared = Shared::new(1, 0, self.operations);
         shared.start.store(START, Relaxed);
         let task = Task {
             phase: 0,
             name: "measure".to_owned(),
-            specs: Vec::new(),
             duration_ns: self.duration_ns,
             operations: self.operations,
             total: None,
@@ -243,7 +245,7 @@ impl Play {
         let spec = ThreadSpec {
             role: 0,
             thread: 0,
-            ops: vec![Op::Get.index()],
+            ops: vec![Op::Get.info()],
             depth: self.depth,
             pace: rate.map(|rate| (rate, (0, 1), Rng::new(&[1]))),
         };
@@ -251,7 +253,8 @@ impl Play {
         let population = Population::new(100);
         let source = gets(&population);
         let stage = Stage(Mutex::new(Some(script)));
-        let left = work(&stage, Scripted, spec, source, &task, &shared, sender);
+        let left =
+            work::<KeyValue<Stage>, _>(&stage, Scripted, spec, source, &task, &shared, sender);
         let failure = shared.failure.lock().unwrap().take();
         Played { left, packets: packets.iter().collect(), failure }
     }
@@ -290,9 +293,9 @@ impl Played {
 }
 
 /// Keys of 16 digits, values of 20 bytes.
-pub(crate) fn supply() -> Supply {
+pub(crate) fn supply() -> KeySupply {
     let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
-    Supply {
+    KeySupply {
         keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
         values: Values::new(&shape, false, 1),
         keyspace: Keyspace { records: 100, ycsb_items: 101, seed: 1 },

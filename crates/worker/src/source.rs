@@ -1,9 +1,11 @@
 //! Where a thread's operations come from: an operation mix, or the order of a load.
 
 use crate::bijection::Bijection;
-use crate::block::{Action, Block, Step};
+use crate::block::Step;
 use crate::chooser::{Chooser, Keyspace};
+use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep};
 use crate::keys::KeyWriter;
+use crate::kind::Supply;
 use crate::population::{Inserter, Population};
 use crate::rng::Rng;
 use crate::values::{Values, draw};
@@ -17,7 +19,7 @@ const VALUE_BYTES_MAX: u64 = 16 << 20;
 
 /// What all sources of a case share.
 #[derive(Clone, Debug)]
-pub(crate) struct Supply {
+pub(crate) struct KeySupply {
     pub(crate) keys: KeyWriter,
     pub(crate) values: Values,
     /// Where ranks and the random load order come from, by the data's seed, so that every trial and
@@ -32,9 +34,8 @@ pub(crate) enum Source<'p> {
     Load(LoadRange),
 }
 
-impl Source<'_> {
-    /// Prepares up to `steps` operations. False: there are none left.
-    pub(crate) fn fill(&mut self, block: &mut Block, steps: usize) -> bool {
+impl Supply<KeyedStep, Keyed> for Source<'_> {
+    fn fill(&mut self, block: &mut KeyedBlock, steps: usize) -> bool {
         match self {
             Self::Mix(mix) => mix.fill(block, steps),
             Self::Load(load) => load.fill(block, steps),
@@ -44,25 +45,24 @@ impl Source<'_> {
         !block.steps.is_empty()
     }
 
-    /// The block was worked off; the steps from `done` on were not, and those in `failed` failed.
-    pub(crate) fn settle(&mut self, block: &Block, done: usize, failed: &[usize]) {
+    fn settle(&mut self, block: &KeyedBlock, done: usize, failed: &[usize]) {
         if let Self::Mix(mix) = self {
             mix.settle(block, done, failed);
         }
     }
 
-    /// How many operations one block can hold. What [`Self::fill`] is asked for within this it
-    /// delivers, so that a count of operations taken beforehand is exact.
-    pub(crate) fn steps_max(&self) -> usize {
+    fn steps_max(&self) -> usize {
         let keys = match self {
             Self::Mix(mix) => mix.entries.iter().map(|entry| keys_of(&entry.op)).max().unwrap_or(1),
             Self::Load(load) => load.batch,
         };
         let value_bytes = self.supply().values.bytes_max().max(1) * u64::from(keys);
         let by_bytes = VALUE_BYTES_MAX / value_bytes;
-        (KEYS_MAX / keys as usize).min(by_bytes as usize).max(1)
+        (KEYS_MAX / keys.max(1) as usize).min(by_bytes as usize).max(1)
     }
+}
 
+impl Source<'_> {
     /// How many numbers exist without a gap, as of the last block.
     pub(crate) fn records(&self) -> u64 {
         match self {
@@ -71,7 +71,7 @@ impl Source<'_> {
         }
     }
 
-    pub(crate) fn supply(&self) -> &Supply {
+    pub(crate) fn supply(&self) -> &KeySupply {
         match self {
             Self::Mix(mix) => &mix.supply,
             Self::Load(load) => &load.supply,
@@ -82,7 +82,7 @@ impl Source<'_> {
 /// Operations drawn from a role's mix.
 #[derive(Debug)]
 pub(crate) struct MixSource<'p> {
-    supply: Supply,
+    supply: KeySupply,
     rng: Rng,
     entries: Vec<Entry>,
     population: &'p Population,
@@ -107,7 +107,7 @@ impl<'p> MixSource<'p> {
         role: &Role,
         thread: u32,
         grows: bool,
-        supply: &Supply,
+        supply: &KeySupply,
         mut rng: Rng,
         population: &'p Population,
     ) -> Self {
@@ -126,7 +126,7 @@ impl<'p> MixSource<'p> {
             .collect();
         let inserts = entries.iter().any(|entry| matches!(entry.op, Op::Insert));
         Self {
-            supply: Supply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
+            supply: KeySupply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
             rng,
             entries,
             population,
@@ -137,7 +137,7 @@ impl<'p> MixSource<'p> {
         }
     }
 
-    fn fill(&mut self, block: &mut Block, steps: usize) {
+    fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
         if self.grows {
             self.records = self.population.visible().max(1);
         }
@@ -160,14 +160,14 @@ impl<'p> MixSource<'p> {
         }
     }
 
-    fn push_drawn(&mut self, block: &mut Block) {
+    fn push_drawn(&mut self, block: &mut KeyedBlock) {
         let slot = if self.entries.len() == 1 {
             0
         } else {
             let u = self.rng.unit();
             self.entries.iter().position(|entry| u < entry.until).unwrap_or(self.entries.len() - 1)
         };
-        let (first, value) = (block.numbers.len() as u32, block.values.len() as u32);
+        let (first, value) = (block.data.numbers.len() as u32, block.data.values.len() as u32);
         let op = self.entries[slot].op.clone();
         let (action, writes) = match &op {
             Op::Get => (Action::Get, false),
@@ -178,6 +178,8 @@ impl<'p> MixSource<'p> {
             Op::Multiget { .. } => (Action::Multiget, false),
             Op::ReadModifyWrite => (Action::ReadModifyWrite, true),
             Op::Batch { .. } => (Action::Batch, true),
+            Op::Walk { reverse: false, .. } => (Action::WalkForward, false),
+            Op::Walk { reverse: true, .. } => (Action::WalkReverse, false),
         };
         let keys = keys_of(&op);
         let mut write_bytes = 0;
@@ -186,13 +188,14 @@ impl<'p> MixSource<'p> {
             write_bytes += self.push_key(block, number, writes || op == Op::Delete, writes);
         }
         let items = match &op {
-            Op::Scan { length, .. } => scan_length(length, &mut self.rng),
+            Op::Scan { length, .. } | Op::Walk { length, .. } => scan_length(length, &mut self.rng),
             _ => keys,
         };
-        block.multigets |= action == Action::Multiget;
-        block.batches |= action == Action::Batch;
+        block.data.multigets |= action == Action::Multiget;
+        block.data.batches |= action == Action::Batch;
         block.writes |= write_bytes > 0;
-        block.steps.push(Step { slot: slot as u8, action, first, items, value, write_bytes });
+        let action = KeyedStep { action, first, items, value };
+        block.steps.push(Step { slot: slot as u8, action, write_bytes });
     }
 
     fn number(&mut self, slot: usize, op: &Op) -> u64 {
@@ -203,50 +206,55 @@ impl<'p> MixSource<'p> {
     }
 
     /// Prepares a key, and a value where one is written; returns the bytes the engine is given.
-    fn push_key(&mut self, block: &mut Block, number: u64, counts: bool, with_value: bool) -> u64 {
+    fn push_key(
+        &mut self,
+        block: &mut KeyedBlock,
+        number: u64,
+        counts: bool,
+        with_value: bool,
+    ) -> u64 {
         let bytes = push_key(&self.supply.keys, block, number);
         if with_value {
             let values = &mut self.supply.values;
-            let at = values.prepare(number, self.version, &mut self.rng, &mut block.arena);
-            block.values.push(at);
+            let at = values.prepare(number, self.version, &mut self.rng, &mut block.data.arena);
+            block.data.values.push(at);
             return bytes + at.bytes as u64;
         }
         if counts { bytes } else { 0 }
     }
 
-    fn settle(&mut self, block: &Block, done: usize, failed: &[usize]) {
+    fn settle(&mut self, block: &KeyedBlock, done: usize, failed: &[usize]) {
         let Some(inserter) = &mut self.inserter else { return };
         let entries = &self.entries;
-        let inserts = |step: &&Step| entries[step.slot as usize].op == Op::Insert;
+        let inserts = |step: &&Step<KeyedStep>| entries[step.slot as usize].op == Op::Insert;
         let undone = block.steps[done..].iter();
         let failed = failed.iter().map(|index| &block.steps[*index]);
         let lost = undone.chain(failed).filter(inserts);
-        inserter.settle(lost.map(|step| block.numbers[step.first as usize]));
+        inserter.settle(lost.map(|step| block.data.numbers[step.action.first as usize]));
     }
 }
 
 /// The commonest mix of all, without a draw or a branch per step. The steps are the same in every
 /// block, so they are written once.
-fn fill_with_gets(keys: KeyWriter, block: &mut Block, steps: usize, mut next: impl FnMut() -> u64) {
+fn fill_with_gets(
+    keys: KeyWriter,
+    block: &mut KeyedBlock,
+    steps: usize,
+    mut next: impl FnMut() -> u64,
+) {
     let steps = steps.min(KEYS_MAX);
     block.due.clear();
-    block.keys.resize(steps * keys.len(), 0);
-    block.numbers.resize(steps, 0);
-    for (key, place) in block.keys.chunks_exact_mut(keys.len()).zip(&mut block.numbers) {
+    block.data.keys.resize(steps * keys.len(), 0);
+    block.data.numbers.resize(steps, 0);
+    for (key, place) in block.data.keys.chunks_exact_mut(keys.len()).zip(&mut block.data.numbers) {
         let number = next();
         keys.write(number, key);
         *place = number;
     }
     block.steps.truncate(steps);
     for first in block.steps.len()..steps {
-        block.steps.push(Step {
-            slot: 0,
-            action: Action::Get,
-            first: first as u32,
-            items: 1,
-            value: 0,
-            write_bytes: 0,
-        });
+        let action = KeyedStep { action: Action::Get, first: first as u32, items: 1, value: 0 };
+        block.steps.push(Step { slot: 0, action, write_bytes: 0 });
     }
 }
 
@@ -255,6 +263,7 @@ fn keys_of(op: &Op) -> u32 {
     match op {
         Op::Multiget { keys } => *keys,
         Op::Batch { writes } => *writes,
+        Op::Walk { .. } => 0,
         _ => 1,
     }
 }
@@ -264,18 +273,18 @@ fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
 }
 
 #[inline]
-fn push_key(keys: &KeyWriter, block: &mut Block, number: u64) -> u64 {
-    let at = block.keys.len();
-    block.keys.resize(at + keys.len(), 0);
-    keys.write(number, &mut block.keys[at..]);
-    block.numbers.push(number);
+fn push_key(keys: &KeyWriter, block: &mut KeyedBlock, number: u64) -> u64 {
+    let at = block.data.keys.len();
+    block.data.keys.resize(at + keys.len(), 0);
+    keys.write(number, &mut block.data.keys[at..]);
+    block.data.numbers.push(number);
     keys.len() as u64
 }
 
 /// One thread's share of a load: a contiguous range of the order.
 #[derive(Debug)]
 pub(crate) struct LoadRange {
-    supply: Supply,
+    supply: KeySupply,
     rng: Rng,
     left: Range<u64>,
     order: Option<Bijection>,
@@ -289,12 +298,12 @@ impl LoadRange {
         batch: u32,
         records: u64,
         (thread, threads): (u32, u32),
-        supply: &Supply,
+        supply: &KeySupply,
         mut rng: Rng,
     ) -> Self {
         let bound = |t: u32| (u128::from(records) * u128::from(t) / u128::from(threads)) as u64;
         Self {
-            supply: Supply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
+            supply: KeySupply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
             rng,
             left: bound(thread)..bound(thread + 1),
             order: (order == LoadOrder::Random)
@@ -303,22 +312,24 @@ impl LoadRange {
         }
     }
 
-    fn fill(&mut self, block: &mut Block, steps: usize) {
+    fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
         block.clear();
-        (block.batches, block.writes) = (self.batch > 1, true);
+        (block.data.batches, block.writes) = (self.batch > 1, true);
         while block.steps.len() < steps && !self.left.is_empty() {
-            let (first, value) = (block.numbers.len() as u32, block.values.len() as u32);
+            let (first, value) = (block.data.numbers.len() as u32, block.data.values.len() as u32);
             let (mut items, mut write_bytes) = (0, 0);
             for place in self.left.by_ref().take(self.batch as usize) {
                 let number = self.order.as_ref().map_or(place, |order| order.at(place));
                 write_bytes += push_key(&self.supply.keys, block, number);
-                let at = self.supply.values.prepare(number, 0, &mut self.rng, &mut block.arena);
+                let at =
+                    self.supply.values.prepare(number, 0, &mut self.rng, &mut block.data.arena);
                 write_bytes += at.bytes as u64;
-                block.values.push(at);
+                block.data.values.push(at);
                 items += 1;
             }
             let action = if self.batch == 1 { Action::Put } else { Action::Batch };
-            block.steps.push(Step { slot: 0, action, first, items, value, write_bytes });
+            let action = KeyedStep { action, first, items, value };
+            block.steps.push(Step { slot: 0, action, write_bytes });
         }
     }
 }
@@ -334,14 +345,16 @@ mod tests {
         for thread in 0..threads {
             let range =
                 LoadRange::new(order, batch, 10_007, (thread, threads), &supply(), Rng::new(&[1]));
-            let (mut source, mut block) = (Source::Load(range), Block::default());
+            let (mut source, mut block) = (Source::Load(range), KeyedBlock::default());
             while source.fill(&mut block, 64) {
                 assert_eq!(
-                    block.steps.iter().map(|s| s.items as usize).sum::<usize>(),
-                    block.numbers.len()
+                    block.steps.iter().map(|s| s.action.items as usize).sum::<usize>(),
+                    block.data.numbers.len()
                 );
-                assert!(block.steps.iter().all(|s| s.write_bytes == u64::from(s.items) * 36));
-                numbers.extend_from_slice(&block.numbers);
+                assert!(
+                    block.steps.iter().all(|s| s.write_bytes == u64::from(s.action.items) * 36)
+                );
+                numbers.extend_from_slice(&block.data.numbers);
             }
         }
         numbers
@@ -376,14 +389,14 @@ mod tests {
         let population = Population::new(100);
         let mut source =
             Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
-        let (mut block, mut seen, mut inserted) = (Block::default(), [0u32; 3], 0);
+        let (mut block, mut seen, mut inserted) = (KeyedBlock::default(), [0u32; 3], 0);
         for _ in 0..1_000 {
             let visible = population.visible();
             assert!(source.fill(&mut block, 50));
             for step in &block.steps {
                 seen[step.slot as usize] += 1;
-                let numbers =
-                    &block.numbers[step.first as usize..][..if step.slot == 2 { 5 } else { 1 }];
+                let numbers = &block.data.numbers[step.action.first as usize..]
+                    [..if step.slot == 2 { 5 } else { 1 }];
                 if step.slot == 1 {
                     assert_eq!(numbers[0], 100 + inserted);
                     inserted += 1;

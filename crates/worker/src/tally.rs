@@ -4,23 +4,21 @@ use crate::histogram::Histogram;
 use kvdyno_engine::ErrorClass;
 use kvdyno_record::case::OpResult;
 use kvdyno_record::hlog::Kind;
-use kvdyno_record::workload::OP_NAMES;
+use kvdyno_record::operations::OpInfo;
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 /// One operation's counts over the whole phase, and its times in the slice at hand.
 #[derive(Debug)]
 pub(crate) struct Tally {
-    /// Place in [`OP_NAMES`].
-    pub(crate) op: usize,
-    /// Operations of one key each need no second count for their items.
-    single: bool,
-    /// It looks keys up, or shows records: what it deals with is found unless it is missing.
-    reads: bool,
+    /// Which one.
+    pub(crate) op: &'static OpInfo,
     /// Added up block by block, apart from the histogram's own count.
     pub(crate) count: u64,
     pub(crate) missing: u64,
     pub(crate) wrong: u64,
+    /// Performed again after a conflict.
+    pub(crate) retries: u64,
     /// Of operations of several keys.
     pub(crate) many_items: u64,
     pub(crate) read_bytes: u64,
@@ -64,7 +62,7 @@ pub(crate) enum Timing {
 /// What a thread did of one operation in one slice.
 #[derive(Debug)]
 pub(crate) struct SliceTimes {
-    pub(crate) op: usize,
+    pub(crate) op: &'static str,
     pub(crate) service: Histogram,
     pub(crate) errors: u64,
     response: Option<Histogram>,
@@ -110,14 +108,13 @@ pub(crate) struct Packet {
 }
 
 impl Tally {
-    pub(crate) fn new(op: usize, timing: Timing) -> Self {
+    pub(crate) fn new(op: &'static OpInfo, timing: Timing) -> Self {
         Self {
             op,
-            single: !["scan", "multiget", "batch"].contains(&OP_NAMES[op]),
-            reads: ["get", "scan", "multiget", "rmw"].contains(&OP_NAMES[op]),
             count: 0,
             missing: 0,
             wrong: 0,
+            retries: 0,
             many_items: 0,
             read_bytes: 0,
             write_bytes: 0,
@@ -133,7 +130,7 @@ impl Tally {
 
     /// Keys or records dealt with.
     pub(crate) fn items(&self) -> u64 {
-        if self.single { self.count } else { self.many_items }
+        if self.op.many { self.many_items } else { self.count }
     }
 
     /// Counts the times of an operation that was in flight.
@@ -159,7 +156,7 @@ impl Tally {
         self.service_ns += self.service.sum;
         self.service_ns_max = self.service_ns_max.max(self.service.max);
         Some(SliceTimes {
-            op: self.op,
+            op: self.op.name,
             service: std::mem::replace(&mut self.service, Histogram::new()),
             response: self.response.as_mut().map(|full| std::mem::replace(full, Histogram::new())),
             parts: self.parts.as_mut().map(|full| std::mem::replace(full, Parts::new())),
@@ -169,9 +166,10 @@ impl Tally {
 
     pub(crate) fn add_to(self, sum: &mut OpResult) {
         sum.count += self.count;
-        sum.found += if self.reads { self.items().saturating_sub(self.missing) } else { 0 };
+        sum.found += if self.op.reads { self.items().saturating_sub(self.missing) } else { 0 };
         sum.missing += self.missing;
         sum.wrong += self.wrong;
+        sum.retries += self.retries;
         sum.items += self.items();
         sum.read_bytes += self.read_bytes;
         sum.write_bytes += self.write_bytes;
@@ -246,13 +244,14 @@ impl TimeLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::workload::Op;
     use std::sync::mpsc::channel;
 
     #[test]
     fn edges_lie_on_the_slices_and_at_the_end() {
         let (sender, packets) = channel();
         let mut time = TimeLine::new((0, 0), 100, 1_000, 100 + 2_500, sender);
-        let mut tallies = [Tally::new(0, Timing::Closed)];
+        let mut tallies = [Tally::new(Op::Get.info(), Timing::Closed)];
         assert_eq!(time.edge(), 1_100);
         tallies[0].service.record(7);
         // It slept through a slice: that one is empty, and the collector's to write.
@@ -270,7 +269,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_what_was_asked_for_less_what_is_missing() {
-        let op = |name| OP_NAMES.iter().position(|known| *known == name).unwrap();
+        let op = |name| OpInfo::named(name).unwrap();
         let result = |name| {
             let mut tally = Tally::new(op(name), Timing::Closed);
             (tally.count, tally.many_items, tally.missing) = (10, 70, 3);

@@ -2,20 +2,20 @@
 //!
 //! The calling thread collects their slices, writes them out, and tells how far they are.
 
-use crate::calls;
+use crate::calls::{self, First};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
-use crate::control::Stop;
-use crate::flight;
+use crate::control::Gate;
 use crate::hot::Recorder;
+use crate::kind::Kind;
 use crate::output::Files;
 use crate::pace::Pace;
-use crate::source::Source;
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
 use kvdyno_record::case::{RoleResult, ThreadWindow};
-use kvdyno_record::usage::{THREAD_NAME, ThreadsUsage};
+use kvdyno_record::operations::OpInfo;
+use kvdyno_record::usage::{ProcessUsage, THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -25,24 +25,23 @@ use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 /// A role's threads and what each of them is to do.
-pub(crate) struct RoleSpec<'p> {
+pub(crate) struct RoleSpec<S> {
     pub(crate) name: String,
-    /// Places in `OP_NAMES`, in the order of the sources' slots.
-    pub(crate) ops: Vec<usize>,
+    /// In the order of the sources' slots.
+    pub(crate) ops: Vec<&'static OpInfo>,
     pub(crate) rate: Option<Rate>,
     /// Operations each thread keeps in flight, where it does not wait for each.
     pub(crate) depth: Option<u32>,
     /// One source a thread.
-    pub(crate) sources: Vec<Source<'p>>,
+    pub(crate) sources: Vec<S>,
     /// Open loop: where each thread's schedule comes from.
     pub(crate) seeds: Vec<crate::rng::Rng>,
 }
 
 /// What a team is to do.
-pub(crate) struct Task<'p> {
+pub(crate) struct Task {
     pub(crate) phase: u32,
     pub(crate) name: String,
-    pub(crate) specs: Vec<RoleSpec<'p>>,
     pub(crate) duration_ns: Option<u64>,
     /// Of the first role.
     pub(crate) operations: Option<u64>,
@@ -60,6 +59,8 @@ pub(crate) struct Done {
     pub(crate) started_unix_ns: u64,
     /// By the worker's clock.
     pub(crate) start: u64,
+    /// When it was let begin.
+    pub(crate) usage_before: ProcessUsage,
     pub(crate) roles: Vec<RoleResult>,
     pub(crate) stopped: bool,
     /// What ended it early; the counts up to there are kept.
@@ -94,15 +95,16 @@ pub(crate) struct ThreadResult {
     pub(crate) usage: ThreadsUsage,
 }
 
-/// Runs a task to its end.
-pub(crate) fn run<E: Engine, C: Clock>(
-    engine: &E,
+/// Runs a task to its end. The threads open their sessions and prepare their first blocks, and
+/// begin when `gate` lets them; none: it does not.
+pub(crate) fn run<K: Kind, C: Clock>(
+    engine: &K::Engine,
     clock: C,
-    mut task: Task<'_>,
+    specs: Vec<RoleSpec<K::Source<'_>>>,
+    task: &Task,
     files: &mut Files,
-    stop: &Stop,
-) -> Result<Done> {
-    let specs = std::mem::take(&mut task.specs);
+    gate: &Gate<'_>,
+) -> Result<Option<Done>> {
     let threads: usize = specs.iter().map(|spec| spec.sources.len()).sum();
     let shared = Shared::new(threads, 1, task.operations);
     let mut roles: Vec<RoleResult> = specs.iter().map(empty_result).collect();
@@ -121,19 +123,24 @@ pub(crate) fn run<E: Engine, C: Clock>(
                     depth,
                     pace: rate.clone().map(|rate| (rate, (place as u32, places), rng)),
                 };
-                let (sender, shared, task) = (sender.clone(), &shared, &task);
-                let work = move || work(engine, clock, thread, source, task, shared, sender);
+                let (sender, shared) = (sender.clone(), &shared);
+                let work =
+                    move || work::<K, C>(engine, clock, thread, source, task, shared, sender);
                 handles.push(spawn_of_role(scope, role, work));
             }
         }
         drop(sender);
         shared.ready.wait();
+        let usage_before = gate.pass(engine);
+        if !matches!(usage_before, Ok(Some(_))) {
+            shared.end();
+        }
         let start = clock.now() + 200_000;
         let started_unix_ns = unix_ns() + 200_000;
         shared.start.store(start, Relaxed);
         shared.ready.wait();
-        let collector = Collector { task: &task, roles: &names, started_unix_ns, start };
-        let collected = collector.run(engine, clock, &packets, &shared, files, stop);
+        let collector = Collector { task, roles: &names, started_unix_ns, start };
+        let collected = collector.run(engine, clock, &packets, &shared, files, gate.stop());
         if let Err(error) = collected {
             shared.fail(error);
         }
@@ -143,13 +150,15 @@ pub(crate) fn run<E: Engine, C: Clock>(
                 Err(_) => shared.fail(Error::new(ErrorClass::Other, "a worker thread panicked")),
             }
         }
-        Ok(Done {
+        let Some(usage_before) = usage_before? else { return Ok(None) };
+        Ok(Some(Done {
             started_unix_ns,
             start,
+            usage_before,
             roles,
-            stopped: stop.is_set(),
+            stopped: gate.stop().is_set(),
             failure: shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take(),
-        })
+        }))
     })
 }
 
@@ -249,24 +258,26 @@ impl Shared {
 pub(crate) struct ThreadSpec {
     pub(crate) role: usize,
     pub(crate) thread: usize,
-    pub(crate) ops: Vec<usize>,
+    pub(crate) ops: Vec<&'static OpInfo>,
     pub(crate) depth: Option<u32>,
     pub(crate) pace: Option<(Rate, (u32, u32), crate::rng::Rng)>,
 }
 
 /// One thread, from its session to its last slice.
-pub(crate) fn work<E: Engine, C: Clock>(
-    engine: &E,
+pub(crate) fn work<K: Kind, C: Clock>(
+    engine: &K::Engine,
     clock: C,
     spec: ThreadSpec,
-    mut source: Source<'_>,
-    task: &Task<'_>,
+    mut source: K::Source<'_>,
+    task: &Task,
     shared: &Shared,
     packets: Sender<Packet>,
 ) -> ThreadResult {
     // A panic here must not leave the others waiting at the barrier.
-    let session = catch_unwind(AssertUnwindSafe(|| engine.session()))
+    let handle = catch_unwind(AssertUnwindSafe(|| K::open(engine)))
         .unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
+    let rate = spec.pace.as_ref().map(|(rate, place, _)| Pace::gap_ns(rate, *place));
+    let first = First::<K>::prepare(&mut source, shared, spec.role, rate);
     shared.ready.wait();
     shared.ready.wait();
     let start = shared.start.load(Relaxed);
@@ -277,16 +288,16 @@ pub(crate) fn work<E: Engine, C: Clock>(
     let recorder = Recorder::new(tallies, time, start);
     let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     let (role, thread) = (spec.role, spec.thread);
-    let recorder = match session {
-        Ok(session) => {
+    let recorder = match handle {
+        Ok(handle) => {
             // An open loop waits for its first operation, and prepares it before.
             while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
             }
-            let context = ThreadContext { role, thread, session, clock, recorder, task, shared };
+            let context = ThreadContext { role, thread, handle, clock, recorder, task, shared };
             match spec.depth {
-                Some(depth) => flight::drive(context, &mut source, depth),
-                None => calls::drive(context, &mut source, &mut pace),
+                Some(depth) => K::in_flight(context, &mut source, first.block, depth),
+                None => calls::drive::<K, C>(context, &mut source, first, &mut pace),
             }
         }
         Err(error) => {
@@ -312,17 +323,17 @@ impl ThreadSpec {
 }
 
 /// A thread of the team at its work: what is its own, and what it shares.
-pub(crate) struct ThreadContext<'t, S, C> {
+pub(crate) struct ThreadContext<'t, H, C> {
     pub(crate) role: usize,
     pub(crate) thread: usize,
-    pub(crate) session: S,
+    pub(crate) handle: H,
     pub(crate) clock: C,
     pub(crate) recorder: Recorder,
-    pub(crate) task: &'t Task<'t>,
+    pub(crate) task: &'t Task,
     pub(crate) shared: &'t Shared,
 }
 
-impl<S, C> ThreadContext<'_, S, C> {
+impl<H, C> ThreadContext<'_, H, C> {
     /// Tells the others how far it is.
     pub(crate) fn tell(&self) {
         let items: u64 = self.recorder.tallies.iter().map(Tally::items).sum();
@@ -330,7 +341,7 @@ impl<S, C> ThreadContext<'_, S, C> {
     }
 }
 
-fn empty_result(spec: &RoleSpec<'_>) -> RoleResult {
+fn empty_result<S>(spec: &RoleSpec<S>) -> RoleResult {
     RoleResult {
         role: spec.name.clone(),
         threads: spec.sources.len() as u32,
@@ -356,8 +367,8 @@ impl ThreadResult {
         let used = role.usage.map_or(self.usage, |others| others.and(&self.usage));
         role.usage = Some(used);
         for tally in self.tallies {
-            let name = kvdyno_record::workload::OP_NAMES[tally.op];
-            tally.add_to(role.ops.entry(name.to_owned()).or_default());
+            let name = tally.op.name.to_owned();
+            tally.add_to(role.ops.entry(name).or_default());
         }
     }
 }
@@ -373,7 +384,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn result_of(results: impl IntoIterator<Item = ThreadResult>) -> RoleResult {
-        let (ops, sources, seeds) = (Vec::new(), Vec::new(), Vec::new());
+        let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let spec =
             RoleSpec { name: "readers".into(), ops, rate: None, depth: None, sources, seeds };
         let mut roles = [empty_result(&spec)];

@@ -1,8 +1,9 @@
 //! A target as typed: `p99 < 1ms and reads > 50k/s`. Whether a measured phase can be held against
 //! it is the second gate, [`Target::check`].
 
+use kvdyno_record::operations::OpInfo;
 use kvdyno_record::units;
-use kvdyno_record::workload::{Mix, OP_NAMES, Role, reads};
+use kvdyno_record::workload::{Mix, Role, reads};
 use std::fmt;
 use std::ops::Range;
 
@@ -254,7 +255,7 @@ fn bound(figure: Figure, text: &str) -> Result<f64, (String, &'static str)> {
 
 /// `p99`, `readers.p99.9`, `readers.get.max`, `readers.get`: role, operation and figure.
 fn figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Figure)> {
-    let op = |name: &str| OP_NAMES.into_iter().find(|op| *op == name);
+    let op = |name: &str| OpInfo::named(name).map(|op| op.name);
     let role = |name: &str| (!name.is_empty()).then(|| name.to_owned());
     if let Some(figure) = plain_figure(text) {
         return Some((None, None, figure));

@@ -1,0 +1,38 @@
+//! The operations that there are: what every reader of a record may know of one by its name.
+
+/// What is known of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpInfo {
+    /// In files and columns.
+    pub name: &'static str,
+    /// It looks keys up, or shows records: what it deals with is found unless it is missing.
+    pub reads: bool,
+    /// It changes what is stored.
+    pub writes: bool,
+    /// One operation deals with several keys or records, which are counted apart.
+    pub many: bool,
+}
+
+/// All of them, in the order of columns.
+pub const OPERATIONS: [OpInfo; 9] = [
+    op("get", true, false, false),
+    op("insert", false, true, false),
+    op("update", false, true, false),
+    op("delete", false, true, false),
+    op("scan", true, false, true),
+    op("multiget", true, false, true),
+    op("rmw", true, true, false),
+    op("batch", false, true, true),
+    op("walk", true, false, true),
+];
+
+const fn op(name: &'static str, reads: bool, writes: bool, many: bool) -> OpInfo {
+    OpInfo { name, reads, writes, many }
+}
+
+impl OpInfo {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        OPERATIONS.iter().find(|op| op.name == name)
+    }
+}

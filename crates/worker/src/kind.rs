@@ -1,0 +1,72 @@
+//! What the loops, the clock and the slices need to know of the work that they time: a kind of work
+//! prepares its operations in blocks and performs them one by one. Key-value operations are one
+//! kind (`keyed`).
+
+use crate::block::{Block, Step};
+use crate::hot::Recorder;
+use crate::tally::Tally;
+use crate::team::{Task, ThreadContext};
+use kvdyno_engine::{Engine, Error, Result};
+
+/// A kind of work.
+pub(crate) trait Kind: Sized + 'static {
+    /// What is worked on.
+    type Engine: Engine;
+    /// One thread's handle on it.
+    type Handle<'e>;
+    /// What a step of a block is, beside what every step is.
+    type Action: Copy;
+    /// What the steps of a block point at.
+    type Data: Default;
+    /// A block as it is performed.
+    type View<'b>;
+    /// Where a thread's operations come from.
+    type Source<'p>: Supply<Self::Action, Self::Data> + Send;
+
+    /// A handle for the calling thread.
+    fn open(engine: &Self::Engine) -> Result<Self::Handle<'_>>;
+
+    /// What performing `block` needs.
+    fn view<'b>(
+        source: &'b Self::Source<'_>,
+        block: &'b BlockOf<Self>,
+        task: &Task,
+    ) -> Self::View<'b>;
+
+    /// Performs one operation, and counts in `tally` what it saw once it has succeeded. Whatever it
+    /// reads goes into `sink`.
+    fn perform(
+        handle: &mut Self::Handle<'_>,
+        step: &Step<Self::Action>,
+        view: &Self::View<'_>,
+        tally: &mut Tally,
+        sink: &mut u64,
+    ) -> Result<()>;
+
+    /// Keeps `depth` operations in flight until there is no more to do or no more time.
+    fn in_flight<C: crate::clock::Clock>(
+        context: ThreadContext<'_, Self::Handle<'_>, C>,
+        _source: &mut Self::Source<'_>,
+        _block: BlockOf<Self>,
+        _depth: u32,
+    ) -> Recorder {
+        context.shared.fail(Error::unsupported("operations in flight"));
+        context.recorder
+    }
+}
+
+/// A block of a kind's.
+pub(crate) type BlockOf<K> = Block<<K as Kind>::Action, <K as Kind>::Data>;
+
+/// Prepares operations.
+pub(crate) trait Supply<A, D> {
+    /// Prepares up to `steps` operations. False: there are none left.
+    fn fill(&mut self, block: &mut Block<A, D>, steps: usize) -> bool;
+
+    /// The block was worked off; the steps from `done` on were not, and those in `failed` failed.
+    fn settle(&mut self, block: &Block<A, D>, done: usize, failed: &[usize]);
+
+    /// How many operations one block can hold. What [`Self::fill`] is asked for within this it
+    /// delivers, so that a count of operations taken beforehand is exact.
+    fn steps_max(&self) -> usize;
+}
