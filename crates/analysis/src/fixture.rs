@@ -263,6 +263,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
         depth: None,
+        found: kvdyno_record::found::Found::All,
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],

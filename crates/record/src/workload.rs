@@ -1,6 +1,8 @@
 //! What the threads do: data, keys, values, phases, roles, operation mixes. Every field is
 //! resolved: nothing here means "the default".
 
+pub use crate::found::Found;
+pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::OpInfo;
 use kvdyno_engine::Value;
 use schemars::JsonSchema;
@@ -22,27 +24,6 @@ pub struct Data {
     pub seed: u64,
     /// Values carry their key, version and checksum, and every one read is checked.
     pub verify: bool,
-}
-
-/// How a key number becomes bytes. Both formats keep the order of the numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Key {
-    /// Length of every key.
-    pub bytes: u32,
-    /// The notation.
-    pub format: KeyFormat,
-}
-
-/// Notations of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum KeyFormat {
-    /// 16 hexadecimal digits, lower case, zeros in front up to the length (at least 16 bytes): what
-    /// LMDB's dbbench writes.
-    Hex,
-    /// Big-endian binary, zeros in front up to the length (at least as many bytes as the largest
-    /// number needs).
-    Binary,
 }
 
 /// How a value is made.
@@ -267,6 +248,9 @@ pub enum LoadOrder {
     Sequential,
     /// Each key once, in an order drawn by a bijection.
     Random,
+    /// Each write to a key drawn anew, as `db_bench`'s fillrandom runs: some are written several
+    /// times, and 36.8 % never.
+    Drawn,
 }
 
 /// Roles at work side by side until an end.
@@ -301,6 +285,9 @@ pub struct Role {
     /// Operations that each thread keeps in flight; null: it calls and waits, one at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
+    /// How many of the keys that it looks up are there.
+    #[serde(default, skip_serializing_if = "Found::is_all")]
+    pub found: Found,
 }
 
 /// An open loop: operations start on a schedule, whether or not the engine keeps up.

@@ -26,10 +26,17 @@ pub(super) fn check(
         let mistake = mistakes.at(&engine.name.span, message);
         mistake.label(format!("expected an engine that stores {what}"));
     }
-    if abilities.numbered_keys_only && data.key.format == KeyFormat::Hex {
+    let numbers = data.key.format == KeyFormat::Binary && data.key.lengths.is_none();
+    if abilities.numbered_keys_only && numbers && !data.key.is_ordered() {
+        let order = typed.data.key_order.as_ref();
+        let span = order.map_or(&typed.data.span, |order| &order.span);
+        let message = format!("engine `{}` takes no hashed keys", description.name);
+        mistakes.at(span, message).label("expected key_order = \"ordered\"").help(&without);
+    } else if abilities.numbered_keys_only && !numbers {
         let format = typed.data.key_format.as_ref();
         let span = format.map_or(&typed.data.span, |format| &format.span);
-        let mistake = mistakes.at(span, format!("engine `{}` takes no hex keys", description.name));
+        let mistake = mistakes
+            .at(span, format!("engine `{}` takes no {} keys", description.name, words(data)));
         mistake.label("expected key_format = \"binary\"").help(
             "on the command line: --set data.key_format=binary; or leave the key out: then the \
              suite takes the format that all of its engines take",
@@ -66,6 +73,16 @@ pub(super) fn check(
     }
 }
 
+/// The kind of keys.
+fn words(data: &Data) -> &'static str {
+    match data.key.format {
+        KeyFormat::Hex => "hex",
+        KeyFormat::Binary => "varied",
+        KeyFormat::DbBench => "db_bench",
+        KeyFormat::Ycsb => "ycsb",
+    }
+}
+
 /// Where it would have to store its data and cannot.
 pub(super) fn misplaced(description: &Description, device: bool) -> Option<&'static str> {
     let (kind, what) = if device {
@@ -98,8 +115,16 @@ fn check_sizes(typed: &Typed, description: &Description, data: &Data, mistakes: 
 fn missing(abilities: &Capabilities, entry: &At<Entry>) -> Option<&'static str> {
     match &entry.op {
         Op::Delete if !abilities.delete => Some("delete"),
-        Op::Scan { reverse: true, .. } if !abilities.scan_reverse => Some("reverse scan"),
-        Op::Scan { reverse: false, .. } if !abilities.scan_forward => Some("scan"),
+        Op::Scan { reverse: true, .. } | Op::Walk { reverse: true, .. }
+            if !abilities.scan_reverse =>
+        {
+            Some("reverse scan")
+        }
+        Op::Scan { reverse: false, .. } | Op::Walk { reverse: false, .. }
+            if !abilities.scan_forward =>
+        {
+            Some("scan")
+        }
         _ => None,
     }
 }

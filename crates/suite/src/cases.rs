@@ -384,7 +384,7 @@ fn default_budget(case: &Case, engine: &Description) -> u64 {
 
 pub(super) fn terms<'a>(setup: &Setup<'a>, threads: Option<u32>, sized: &Sized) -> Terms<'a> {
     let abilities = &setup.description.capabilities;
-    Terms { abilities, threads, user_bytes: sized.user_bytes() }
+    Terms { abilities, threads, user_bytes: sized.user_bytes(), records: sized.data.records }
 }
 
 pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {

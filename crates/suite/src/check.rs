@@ -11,7 +11,7 @@ use super::tier;
 use super::typed::{Data, Ram, Sharing, Typed};
 use super::volume;
 use kvdyno_record::text::steers;
-use kvdyno_record::workload::{KeyFormat, Op, Size};
+use kvdyno_record::workload::{KeyFormat, KeyOrder, Op, Size};
 use std::collections::HashSet;
 
 /// Bytes at the front of a value that `verify` needs: key number, version, checksum.
@@ -92,13 +92,46 @@ fn check_data(data: &At<Data>, mistakes: &mut Mistakes) {
         mistake.label("expected a share such as 0.5");
     }
     data.value_bytes.check_repeated(mistakes);
-    let binary = data.key_format.given_or(KeyFormat::Binary) == KeyFormat::Binary;
-    if let Some(bytes) = data.key_bytes.as_ref().filter(|bytes| bytes.0 < 16 && !binary) {
-        let mistake = mistakes.at(&bytes.span, format!("a hex key has no {} bytes", bytes.0));
-        mistake.label("expected at least 16, or key_format = \"binary\"");
-    }
+    check_key(data, mistakes);
     if data.verify.given_or(false) {
         data.value_bytes.0.iter().for_each(|length| check_verified(length, mistakes));
+    }
+}
+
+/// The longest key that any engine is given: a mistyped one would be gigabytes.
+const KEY_BYTES_MAX: u64 = 64 << 10;
+
+fn check_key(data: &Data, mistakes: &mut Mistakes) {
+    let format = data.key_format.given_or(KeyFormat::Binary);
+    let ordered = data.key_order.as_ref().filter(|order| order.value == KeyOrder::Ordered);
+    if let (KeyFormat::Ycsb, Some(order)) = (format, ordered) {
+        let mistake = mistakes.at(&order.span, "ycsb keys are not in the order of their numbers");
+        mistake.label("expected \"hashed\"; for keys in order: key_format = \"hex\"");
+    }
+    let Some(bytes) = &data.key_bytes else { return };
+    let (shortest, longest) = (bytes.value.0.min(), bytes.value.0.max());
+    if format == KeyFormat::Ycsb {
+        let mistake = mistakes.at(&bytes.span, "ycsb keys have the lengths of their numbers");
+        mistake.label("expected no `key_bytes` here");
+        return;
+    }
+    let varied = !matches!(bytes.value.0, Size::Fixed { .. });
+    let (least, name) = match format {
+        KeyFormat::Hex => (16, "hex"),
+        KeyFormat::DbBench if varied => (8, "db_bench"),
+        KeyFormat::Binary if varied => (8, "binary"),
+        _ => (1, "binary"),
+    };
+    if shortest < least {
+        let mistake = mistakes.at(&bytes.span, format!("a {name} key has no {shortest} bytes"));
+        mistake.label(match format {
+            KeyFormat::Hex => "expected at least 16, or key_format = \"binary\"".to_owned(),
+            _ => format!("expected at least {least}"),
+        });
+    }
+    if longest > KEY_BYTES_MAX {
+        let mistake = mistakes.at(&bytes.span, format!("keys of {longest} bytes are not keys"));
+        mistake.label(format!("expected at most {KEY_BYTES_MAX}"));
     }
 }
 

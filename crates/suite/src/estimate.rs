@@ -166,7 +166,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
         Activity::Load(load) => {
             let factor = match load.order {
                 LoadOrder::Sequential => factor.min(SEQUENTIAL_WRITE_FACTOR_MAX),
-                LoadOrder::Random => factor,
+                LoadOrder::Random | LoadOrder::Drawn => factor,
             };
             case.data.records as f64 * record_bytes(case) * factor
         }
@@ -185,7 +185,7 @@ fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
     }
     let bytes_per_s = match load.order {
         LoadOrder::Sequential => LOAD_BYTES_PER_S,
-        LoadOrder::Random => RANDOM_LOAD_BYTES_PER_S,
+        LoadOrder::Random | LoadOrder::Drawn => RANDOM_LOAD_BYTES_PER_S,
     };
     (records / LOAD_RECORDS_PER_S).max(records * record_bytes(case) / bytes_per_s)
 }
@@ -203,7 +203,7 @@ fn drive_s(drive: &Mix) -> f64 {
 }
 
 fn record_bytes(case: &Case) -> f64 {
-    f64::from(case.data.key.bytes) + case.shape.value_bytes_mean as f64
+    case.data.key.bytes_mean() + case.shape.value_bytes_mean as f64
 }
 
 fn assumptions(cases: &[Case]) -> Vec<String> {

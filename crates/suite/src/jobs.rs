@@ -253,7 +253,7 @@ fn check(job: &At<Job>, worker: &Description, file_bytes: u64, mistakes: &mut Mi
 
 /// A file as data: numbered blocks.
 fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
-    let key = Key { bytes: 8, format: KeyFormat::Binary };
+    let key = Key::ordered(8, KeyFormat::Binary);
     let record_bytes = f64::from(key.bytes) + block_bytes as f64;
     let size = Size::Fixed { bytes: block_bytes };
     let data = Data {
@@ -280,6 +280,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             mix: vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Sequential }],
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
+            found: kvdyno_record::found::Found::All,
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
@@ -321,6 +322,7 @@ fn role(job: &Job, swept: Option<u32>) -> Role {
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
+        found: kvdyno_record::found::Found::All,
     }
 }
 

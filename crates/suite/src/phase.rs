@@ -107,6 +107,50 @@ pub(super) struct Role {
     /// Operations that each thread keeps in flight; gets, inserts and updates in a closed loop, of
     /// engines that are pipelined. Default: it calls and waits.
     pub(super) depth: Option<At<Several>>,
+    /// How many of the keys that it looks up are there: `"all"`, `"none"`, `"drawn"` (as many as a
+    /// load with `order = "drawn"` leaves), or a share such as 0.5. Default: as the load leaves.
+    #[schemars(with = "Option<WrittenFound>")]
+    pub(super) found: Option<At<ToBeFound>>,
+}
+
+/// How many keys are there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ToBeFound {
+    All,
+    None,
+    Drawn,
+    Share(f64),
+}
+
+/// `"all"`, `"none"`, `"drawn"`, or a share.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Found")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+enum WrittenFound {
+    Word(String),
+    Share(f64),
+}
+
+impl FromToml for ToBeFound {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        const EXPECTED: &str = "expected \"all\", \"none\", \"drawn\", or a share such as 0.5";
+        let span = toml.span();
+        let text = match toml.into_inner() {
+            DeValue::String(text) => match &*text {
+                "all" => return Some(Self::All),
+                "none" => return Some(Self::None),
+                "drawn" => return Some(Self::Drawn),
+                other => format!("`{other}` is no share of keys"),
+            },
+            DeValue::Float(float) => match float.as_str().parse::<f64>() {
+                Ok(share) if (0.0..=1.0).contains(&share) => return Some(Self::Share(share)),
+                _ => format!("{} is no share of keys", float.as_str()),
+            },
+            _ => "this is no share of keys".to_owned(),
+        };
+        mistakes.at(&span, text).label(EXPECTED);
+        None
+    }
 }
 
 /// An open loop: operations of the whole role in a second, or a table of these and their schedule.
@@ -234,7 +278,7 @@ table!(Settle, "a settle phase": name limit);
 table!(Verify, "a verify phase": name samples count);
 table!(Evict, "an evict phase": name);
 table!(Measure, "a measure phase": name warmup duration operations role);
-table!(Role, "[[phase.role]]": name threads mix keys rate depth);
+table!(Role, "[[phase.role]]": name threads mix keys rate depth found);
 
 impl FromToml for Rate {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {

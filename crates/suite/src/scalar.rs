@@ -5,7 +5,7 @@ use super::read::{At, FromToml, Toml, Word, wrong_kind};
 use super::source::Span;
 use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::units::{self, UnitError};
-use kvdyno_record::workload::{KeyFormat, LoadOrder, Schedule};
+use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Schedule};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -84,7 +84,7 @@ pub(super) struct Given(pub(super) Value);
 impl Word for LoadOrder {
     const WHAT: &'static str = "a load order";
     const ALL: &'static [(&'static str, Self)] =
-        &[("sequential", Self::Sequential), ("random", Self::Random)];
+        &[("sequential", Self::Sequential), ("random", Self::Random), ("drawn", Self::Drawn)];
 }
 
 impl Word for Schedule {
@@ -95,7 +95,18 @@ impl Word for Schedule {
 
 impl Word for KeyFormat {
     const WHAT: &'static str = "a key format";
-    const ALL: &'static [(&'static str, Self)] = &[("hex", Self::Hex), ("binary", Self::Binary)];
+    const ALL: &'static [(&'static str, Self)] = &[
+        ("hex", Self::Hex),
+        ("binary", Self::Binary),
+        ("db_bench", Self::DbBench),
+        ("ycsb", Self::Ycsb),
+    ];
+}
+
+impl Word for KeyOrder {
+    const WHAT: &'static str = "a key order";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("ordered", Self::Ordered), ("hashed", Self::Hashed)];
 }
 
 impl Word for Durability {

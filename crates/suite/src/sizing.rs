@@ -3,12 +3,14 @@
 use super::mistake::Mistakes;
 use super::parse::Suite;
 use super::read::Or as _;
-use super::scalar::{Count, DataSize, Several, Share};
+use super::scalar::{Count, DataSize, Share};
 use super::source::Span;
+use super::typed;
 use kvdyno_record::engine::Description;
+use kvdyno_record::key::YCSB_BYTES_MAX;
 use kvdyno_record::tier::Tier;
 use kvdyno_record::units;
-use kvdyno_record::workload::{Data, Key, KeyFormat, Size, ValueShape};
+use kvdyno_record::workload::{Data, Key, KeyFormat, KeyOrder, Size, ValueShape};
 
 /// Data of size "auto" is never more than this: a demo must end soon.
 const AUTO_MOST: u64 = 1 << 30;
@@ -54,7 +56,7 @@ impl Sized {
 
     /// Mean bytes of a value.
     pub(super) fn value_bytes_mean(&self) -> u64 {
-        (self.record_bytes - f64::from(self.data.key.bytes)).round() as u64
+        (self.record_bytes - self.data.key.bytes_mean()).round() as u64
     }
 }
 
@@ -142,8 +144,9 @@ fn data_set(
     mistakes: &mut Mistakes,
 ) -> Sized {
     let typed = &suite.typed.data;
-    let key_bytes = typed.key_bytes.given_or(Several(16)).0;
-    let record_bytes = f64::from(key_bytes) + size.mean();
+    let (key_bytes, lengths) = key_lengths(typed);
+    let key_bytes_mean = lengths.as_ref().map_or(f64::from(key_bytes), Size::mean);
+    let record_bytes = key_bytes_mean + size.mean();
     let mut notes = Vec::new();
     let records = match amount {
         Amount::Records(records) => scaled(suite, records, "records", &mut notes),
@@ -163,7 +166,7 @@ fn data_set(
     let format = key_format(suite, key_bytes, engines, &mut notes);
     let data = Data {
         records,
-        key: Key { bytes: key_bytes, format },
+        key: Key { bytes: key_bytes, format, order: key_order(typed, format), lengths },
         value: ValueShape {
             size: size.clone(),
             compress_to: typed.compress_to.given_or(Share(1.0)).0,
@@ -172,6 +175,23 @@ fn data_set(
         verify: typed.verify.given_or(false),
     };
     Sized { data, tag: None, record_bytes, notes }
+}
+
+/// The longest key, and what lengths are drawn from where they differ.
+fn key_lengths(typed: &typed::Data) -> (u32, Option<Size>) {
+    let ycsb = typed.key_format.as_ref().is_some_and(|format| format.value == KeyFormat::Ycsb);
+    match typed.key_bytes.as_ref().map(|length| &length.value.0) {
+        _ if ycsb => (YCSB_BYTES_MAX, None),
+        None => (16, None),
+        Some(Size::Fixed { bytes }) => (*bytes as u32, None),
+        Some(lengths) => (lengths.max() as u32, Some(lengths.clone())),
+    }
+}
+
+/// As typed; YCSB hashes its keys.
+fn key_order(typed: &typed::Data, format: KeyFormat) -> KeyOrder {
+    let ycsb = format == KeyFormat::Ycsb;
+    typed.key_order.given_or(if ycsb { KeyOrder::Hashed } else { KeyOrder::Ordered })
 }
 
 /// As typed; else one that all engines of the suite take, for all must do the same work.

@@ -11,7 +11,7 @@ use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Severa
 use super::tier::Tier;
 use super::volume::Volume;
 use kvdyno_record::plan::Copying;
-use kvdyno_record::workload::{KeyFormat, Size};
+use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
 
 /// A suite of kvdyno: data, engines, what they do, and what is varied.
@@ -63,10 +63,14 @@ pub(super) struct Data {
     pub(super) records: Option<At<OneOrMany<Count>>>,
     /// Bytes of all keys and values: `"300GiB"`, or `"auto"`: sized from the host; or a list.
     pub(super) size: Option<At<OneOrMany<DataSize>>>,
-    /// Length of every key. Default: 16.
-    pub(super) key_bytes: Option<At<Several>>,
+    /// Length of every key, or a distribution of lengths. Default: 16.
+    #[schemars(with = "Option<Written>")]
+    pub(super) key_bytes: Option<At<Length>>,
     /// How the key number is written. Default: hex from 16 bytes on, else binary.
     pub(super) key_format: Option<At<KeyFormat>>,
+    /// Where a record lies among the others: in the order of the key numbers, or anywhere, so that
+    /// inserts land everywhere. Default: ordered; hashed for `key_format = "ycsb"`.
+    pub(super) key_order: Option<At<KeyOrder>>,
     /// Length of a value: a number of bytes or a distribution, or a list of these: a data set of
     /// its own for each.
     #[schemars(with = "OneOrMany<Written>")]
@@ -204,7 +208,7 @@ impl FromToml for Typed {
 }
 
 table!(Header, "[suite]": name title);
-table!(Data, "[data]": records size key_bytes key_format value_bytes compress_to seed verify);
+table!(Data, "[data]": records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(Place, "[place]": directory);
 table!(Run, "[run]": threads trials budget slice database max_errors);
@@ -218,6 +222,7 @@ impl Data {
             size: Some(drive.of(OneOrMany(vec![size]))),
             key_bytes: None,
             key_format: None,
+            key_order: None,
             value_bytes: drive.of(OneOrMany(vec![drive.of(Length(Size::Fixed { bytes: 4096 }))])),
             compress_to: None,
             seed: None,

@@ -1,13 +1,13 @@
 //! Phases as typed become phases in which nothing is left open.
 
 use super::parse::Suite;
-use super::phase::{Entry, Measure, Phase, Role};
+use super::phase::{Entry, Measure, Phase, Role, ToBeFound};
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
 use super::sizing::scaled_operations;
 use kvdyno_record::engine::Capabilities;
 use kvdyno_record::workload as plan;
-use plan::{Activity, Choice, Ends, LoadOrder, Mix, MixEntry, Op};
+use plan::{Activity, Choice, Ends, Found, LoadOrder, Mix, MixEntry, Op};
 use std::collections::HashSet;
 
 const SECOND: u64 = 1_000_000_000;
@@ -21,6 +21,7 @@ pub(super) struct Terms<'a> {
     /// The swept number of threads.
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
+    pub(super) records: u64,
 }
 
 /// All phases of a case that makes its own database.
@@ -45,6 +46,15 @@ pub(super) fn phases(suite: &Suite, terms: Terms<'_>) -> Vec<plan::Phase> {
         phases.push(plan::Phase { name, work: work(&phase.value, terms) });
     }
     phases
+}
+
+/// The order in which the suite loads its records.
+pub(super) fn load_order(suite: &Suite) -> LoadOrder {
+    let order = suite.typed.phase.iter().find_map(|phase| match &phase.value {
+        Phase::Load(load) => Some(load.order.given_or(LoadOrder::Sequential)),
+        _ => None,
+    });
+    order.unwrap_or(LoadOrder::Sequential)
 }
 
 /// How many phases at the front make and check the database.
@@ -104,7 +114,7 @@ fn work(phase: &Phase, terms: Terms<'_>) -> Activity {
 
 /// The warmup, where there is one, and the measured work.
 fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Mix>, Mix) {
-    let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(role, terms)).collect();
+    let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(suite, role, terms)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
         ends: Ends { duration_ns: Some(ns), operations: None },
@@ -116,12 +126,12 @@ fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Mix>, Mi
     (warmup, Mix { roles, ends })
 }
 
-fn resolve_role(role: &Role, terms: Terms<'_>) -> plan::Role {
+fn resolve_role(suite: &Suite, role: &Role, terms: Terms<'_>) -> plan::Role {
     let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let entry = |entry: &At<Entry>| {
         let keys = match (&entry.op, &entry.keys) {
-            // An insert takes the next number: the same text in every plan.
-            (Op::Insert, _) => Choice::Uniform,
+            // They choose none: the same text in every plan.
+            (Op::Insert | Op::Walk { .. }, _) => Choice::Uniform,
             (_, Some(keys)) => keys.value.clone(),
             (_, None) => keys.clone(),
         };
@@ -133,6 +143,31 @@ fn resolve_role(role: &Role, terms: Terms<'_>) -> plan::Role {
         mix: role.mix.iter().map(entry).collect(),
         rate: role.rate.as_ref().map(|rate| rate.value.clone()),
         depth: role.depth.as_ref().map(|depth| depth.0),
+        found: found(role, left(suite, terms)),
+    }
+}
+
+/// The keys that a load leaves, and more where somebody writes afterwards.
+fn left(suite: &Suite, terms: Terms<'_>) -> Found {
+    let mixes = suite.typed.phase.iter().filter_map(|phase| match &phase.value {
+        Phase::Measure(measure) => Some(&measure.role),
+        _ => None,
+    });
+    let mut entries = mixes.flat_map(|roles| roles.iter()).flat_map(|role| role.mix.iter());
+    let writes = entries.any(|entry| entry.op.writes());
+    match load_order(suite).found(terms.records) {
+        Found::Share { share, deviation, .. } => Found::Share { share, deviation, or_more: writes },
+        other => other,
+    }
+}
+
+/// What a role is to find: what it says, else what the load leaves.
+fn found(role: &Role, drawn: Found) -> Found {
+    match role.found.as_ref().map(|found| found.value) {
+        None | Some(ToBeFound::Drawn) => drawn,
+        Some(ToBeFound::All) => Found::All,
+        Some(ToBeFound::None) => Found::None,
+        Some(ToBeFound::Share(share)) => Found::Share { share, deviation: 0.0, or_more: false },
     }
 }
 

@@ -240,6 +240,23 @@ mod tests {
         assert!(played.failure.is_some(), "no error was allowed");
     }
 
+    /// The second of three operations is performed four times, which is one time.
+    #[test]
+    fn a_conflict_is_tried_again_inside_the_operations_time() {
+        let play = Play { operations: Some(3), ..Play::default() };
+        let played = play.run(Script { conflicts: 3, ..Script::of(&[Ok(100)], 50) });
+        let times = played.times(Kind::Service);
+        assert_eq!((times.count(), times.sum, times.max), (3, 101 + 201 + 51, 201));
+        assert_eq!((played.count(), played.left.tallies[0].retries), (3, 3));
+        assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
+
+        // Seventeen are too many: an error, and the next operation meets no more.
+        let play = Play { operations: Some(3), errors_max: 1, ..Play::default() };
+        let played = play.run(Script { conflicts: 17, ..Script::of(&[Ok(100)], 50) });
+        assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
+        assert_eq!(played.packets[0].times[0].errors, 1);
+    }
+
     #[test]
     fn an_open_loop_begins_each_operation_at_its_time() {
         let play = Play { rate: Some(1_000.0), duration_ns: Some(5 * MS), ..Play::default() };

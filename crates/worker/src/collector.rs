@@ -182,7 +182,7 @@ mod tests {
             slice_ns: 1_000,
             errors_max: 0,
             verify: false,
-            deletes: false,
+            gaps: false,
         };
         let roles = ["readers".to_owned()];
         let collector = Collector { task: &task, roles: &roles, started_unix_ns: 0, start: 100 };

@@ -237,7 +237,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
             slice_ns: self.job.slice_ns,
             errors_max: self.job.errors_max,
             verify: self.job.data.verify,
-            deletes: workload::deletes(&self.job.phases),
+            gaps: kvdyno_record::found::leaves_gaps(&self.job.phases),
         }
     }
 

@@ -98,7 +98,7 @@ pub(crate) struct View<'b> {
     /// Check every value read.
     pub(crate) verify: bool,
     /// Reads keys back; for scans.
-    pub(crate) keys: KeyWriter,
+    pub(crate) keys: &'b KeyWriter,
     /// Numbers below this are there, and a scan must show them; none where keys are deleted.
     pub(crate) all_there_below: Option<u64>,
 }
@@ -209,8 +209,8 @@ pub(crate) fn view<'b>(source: &'b Source<'_>, block: &'b KeyedBlock, task: &Tas
         refs: Vec::new(),
         writes: Vec::new(),
         verify: task.verify,
-        keys: supply.keys,
-        all_there_below: (!task.deletes).then(|| source.records()),
+        keys: &supply.keys,
+        all_there_below: (!task.gaps).then(|| source.records()),
     };
     if data.multigets {
         view.refs = (0..data.numbers.len() as u32).map(|index| view.key(index)).collect();
@@ -288,7 +288,7 @@ fn perform_rare<S: Session>(
     }
 }
 
-/// A scan must begin with the key it was asked for and show as many records as there are from there
+/// A scan must begin with the key it was asked for, and, where keys are in order, show as many records as there are from there
 /// on, where nobody deletes. One that shows less counts what it left out as missing.
 fn scan<S: Session>(
     session: &mut S,
@@ -306,7 +306,9 @@ fn scan<S: Session>(
         records.saw(view, key, value, sink);
         ControlFlow::Continue(())
     })?;
+    // Of hashed keys nobody knows how many lie behind one: the one itself does.
     let there = view.all_there_below.map_or(0, |records| match direction {
+        _ if !view.keys.is_ordered() => u64::from(number < records),
         Direction::Forward => records.saturating_sub(number),
         Direction::Reverse => number + 1,
     });

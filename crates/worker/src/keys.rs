@@ -1,59 +1,120 @@
-//! Key numbers as bytes, in either notation, without a branch per digit.
+//! Key numbers as bytes, in every notation, without a branch per digit.
 
 #![expect(
     clippy::inline_always,
     reason = "each is a part of one loop, and shows in ns per operation"
 )]
 
-use kvdyno_record::workload::{Key, KeyFormat};
+use crate::rng::mix;
+use kvdyno_record::workload::{Key, KeyFormat, Size};
+use std::io::Write as _;
+use std::sync::Arc;
 
-/// Writes keys of one length and notation.
-#[derive(Clone, Copy, Debug)]
+/// Writes keys, and reads back what it wrote.
+#[derive(Clone, Debug)]
 pub(crate) struct KeyWriter {
     format: KeyFormat,
+    /// Of the longest.
     bytes: usize,
+    /// Bits that are scattered; 0: numbers are written as they are.
+    scattered: u32,
+    /// Lengths by number, where they differ.
+    lengths: Option<Arc<Size>>,
 }
+
+const YCSB: &[u8] = b"user";
 
 impl KeyWriter {
     pub(crate) fn new(key: &Key) -> Self {
-        Self { format: key.format, bytes: key.bytes as usize }
-    }
-
-    /// Length of every key.
-    #[inline]
-    pub(crate) fn len(self) -> usize {
-        self.bytes
+        let bytes = key.bytes as usize;
+        let scattered = match key.format {
+            _ if key.is_ordered() => 0,
+            KeyFormat::Ycsb => 63,
+            KeyFormat::Hex => 64,
+            KeyFormat::Binary | KeyFormat::DbBench => 64.min(8 * key.bytes),
+        };
+        let lengths = key.lengths.clone().map(Arc::new);
+        Self { format: key.format, bytes, scattered, lengths }
     }
 
     /// Length of every key; 0: they differ.
     #[inline]
-    pub(crate) fn fixed_len(self) -> usize {
-        self.bytes
+    pub(crate) fn fixed_len(&self) -> usize {
+        let differ = self.lengths.is_some() || self.format == KeyFormat::Ycsb;
+        if differ { 0 } else { self.bytes }
+    }
+
+    /// Whether keys have the order of their numbers.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.scattered == 0
     }
 
     /// The number that a key was written from; nothing where it was not written by this.
-    pub(crate) fn read(self, key: &[u8]) -> Option<u64> {
-        if key.len() != self.bytes {
-            return None;
-        }
-        match self.format {
+    pub(crate) fn read(&self, key: &[u8]) -> Option<u64> {
+        let written = match self.format {
             KeyFormat::Hex => {
-                let (zeros, digits) = key.split_at(self.bytes - 16);
-                let digits = std::str::from_utf8(digits).ok()?;
-                let number = u64::from_str_radix(digits, 16).ok()?;
-                zeros.iter().all(|zero| *zero == b'0').then_some(number)
+                let digits = self.digits(key, 16)?;
+                u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?
             }
-            KeyFormat::Binary => {
-                let (zeros, digits) = key.split_at(self.bytes.saturating_sub(8));
-                let number = digits.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-                zeros.iter().all(|zero| *zero == 0).then_some(number)
+            KeyFormat::Binary => number(self.digits(key, 8)?),
+            KeyFormat::DbBench => {
+                let (digits, zeros) = key.split_at_checked(key.len().min(8))?;
+                let whole = zeros.iter().all(|zero| *zero == b'0');
+                whole.then(|| number(digits))?
             }
+            KeyFormat::Ycsb => {
+                let digits = key.strip_prefix(YCSB)?;
+                std::str::from_utf8(digits).ok()?.parse().ok()?
+            }
+        };
+        let number = unscatter(written, self.scattered);
+        // Most keys need no memory of their own to be written again.
+        let mut short = [0; 64];
+        let length = self.fixed_len();
+        if length > 0 && length <= short.len() {
+            self.write(number, &mut short);
+            return (key == &short[..length]).then_some(number);
         }
+        let mut again = Vec::with_capacity(key.len());
+        self.push(number, &mut again);
+        (again == key).then_some(number)
     }
 
-    /// Writes `number` into a key's place, which has [`Self::len`] bytes.
+    /// The part of a key that is its number.
+    fn digits<'k>(&self, key: &'k [u8], digits: usize) -> Option<&'k [u8]> {
+        if self.lengths.is_some() {
+            return key.get(..digits.min(key.len()));
+        }
+        key.get(key.len().saturating_sub(digits)..)
+    }
+
+    /// Writes `number` behind what is in `out`, and gives the bytes that took.
+    pub(crate) fn push(&self, number: u64, out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        if self.format == KeyFormat::Ycsb {
+            out.extend_from_slice(YCSB);
+            // Writing to memory does not fail.
+            let _ = write!(out, "{}", scatter(number, self.scattered));
+        } else if let Some(lengths) = &self.lengths {
+            let digits = if self.format == KeyFormat::Hex { 16 } else { 8 };
+            out.resize(start + digits, 0);
+            let front = Self { bytes: digits, lengths: None, ..self.clone() };
+            front.write(number, &mut out[start..]);
+            let u = (mix(number) >> 11) as f64 / (1u64 << 53) as f64;
+            let longer = lengths.drawn(u) as usize;
+            let zero = if self.format == KeyFormat::Binary { 0 } else { b'0' };
+            out.resize(start + longer.clamp(digits, self.bytes), zero);
+        } else {
+            out.resize(start + self.bytes, 0);
+            self.write(number, &mut out[start..]);
+        }
+        out.len() - start
+    }
+
+    /// Writes `number` into a key's place, which has [`Self::fixed_len`] bytes.
     #[inline(always)]
-    pub(crate) fn write(self, number: u64, out: &mut [u8]) {
+    pub(crate) fn write(&self, number: u64, out: &mut [u8]) {
+        let number = if self.scattered == 0 { number } else { scatter(number, self.scattered) };
         let out = &mut out[..self.bytes];
         match self.format {
             KeyFormat::Hex if self.bytes == 16 => out.copy_from_slice(&hex(number)),
@@ -71,8 +132,58 @@ impl KeyWriter {
                     out.copy_from_slice(&digits[8 - self.bytes..]);
                 }
             }
+            KeyFormat::DbBench | KeyFormat::Ycsb => {
+                let digits = number.to_be_bytes();
+                let kept = self.bytes.min(8);
+                out[..kept].copy_from_slice(&digits[8 - kept..]);
+                out[kept..].fill(b'0');
+            }
         }
     }
+}
+
+fn number(digits: &[u8]) -> u64 {
+    digits.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+}
+
+/// Odd, and so without an inverse that is not: multiplying by it loses nothing, modulo any power of
+/// two.
+const ODD: [u64; 2] = [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb];
+
+/// A bijection of the numbers below 2^`bits` that leaves no order: `SplitMix64`'s finisher, with
+/// shifts of half the bits.
+fn scatter(number: u64, bits: u32) -> u64 {
+    if bits == 0 {
+        return number;
+    }
+    let (mask, half) = (u64::MAX >> (64 - bits), bits.div_ceil(2));
+    let mut x = number & mask;
+    for odd in ODD {
+        x ^= x >> half;
+        x = x.wrapping_mul(odd) & mask;
+    }
+    x ^ (x >> half)
+}
+
+/// The number that [`scatter`] makes `x` of.
+fn unscatter(mut x: u64, bits: u32) -> u64 {
+    if bits == 0 {
+        return x;
+    }
+    let (mask, half) = (u64::MAX >> (64 - bits), bits.div_ceil(2));
+    // Shifted by half the bits or more, it undoes itself.
+    x ^= x >> half;
+    for odd in ODD.into_iter().rev() {
+        x = x.wrapping_mul(inverse(odd)) & mask;
+        x ^= x >> half;
+    }
+    x
+}
+
+/// Newton's way: each step doubles the bits that are right.
+fn inverse(odd: u64) -> u64 {
+    (0..6)
+        .fold(odd, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse))))
 }
 
 /// 16 lower-case hexadecimal digits.
@@ -105,10 +216,12 @@ fn letters(nibbles: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::rng::Rng;
+    use kvdyno_record::workload::KeyOrder;
+    use std::collections::BTreeSet;
 
     fn key(format: KeyFormat, bytes: u32, number: u64) -> Vec<u8> {
-        let mut out = vec![0xee; bytes as usize];
-        KeyWriter::new(&Key { bytes, format }).write(number, &mut out);
+        let mut out = Vec::new();
+        KeyWriter::new(&Key::ordered(bytes, format)).push(number, &mut out);
         out
     }
 
@@ -121,24 +234,12 @@ mod tests {
         }
     }
 
+    /// `GenerateKeyFromInt` of `db_bench_tool.cc`, without a prefix.
     #[test]
-    fn keys_are_read_back_and_others_are_not() {
-        for (format, bytes) in [
-            (KeyFormat::Hex, 16),
-            (KeyFormat::Hex, 24),
-            (KeyFormat::Binary, 4),
-            (KeyFormat::Binary, 12),
-        ] {
-            let writer = KeyWriter::new(&Key { bytes, format });
-            for number in [0, 1, 255, 0xdead_beef] {
-                assert_eq!(writer.read(&key(format, bytes, number)), Some(number));
-            }
-            assert_eq!(writer.read(&vec![b'x'; bytes as usize + 1]), None);
-        }
-        assert_eq!(
-            KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }).read(&[b'x'; 16]),
-            None
-        );
+    fn db_bench_keys_are_db_benchs() {
+        assert_eq!(key(KeyFormat::DbBench, 16, 0x0102), b"\0\0\0\0\0\0\x01\x0200000000");
+        assert_eq!(key(KeyFormat::DbBench, 10, 258), b"\0\0\0\0\0\0\x01\x0200");
+        assert_eq!(key(KeyFormat::DbBench, 4, 0x0102), b"\0\0\x01\x02");
     }
 
     #[test]
@@ -147,5 +248,91 @@ mod tests {
         assert_eq!(key(KeyFormat::Binary, 10, 0x0102), [0, 0, 0, 0, 0, 0, 0, 0, 1, 2]);
         assert_eq!(key(KeyFormat::Binary, 4, 0x0102), [0, 0, 1, 2]);
         assert!(key(KeyFormat::Binary, 8, 255) < key(KeyFormat::Binary, 8, 256));
+    }
+
+    /// Every notation, order and kind of length.
+    fn all_keys() -> Vec<Key> {
+        let of = |format, bytes| Key::ordered(bytes, format);
+        let ordered = [
+            of(KeyFormat::Hex, 16),
+            of(KeyFormat::Hex, 24),
+            of(KeyFormat::Binary, 4),
+            of(KeyFormat::Binary, 12),
+            of(KeyFormat::DbBench, 4),
+            of(KeyFormat::DbBench, 16),
+        ];
+        let varied = [KeyFormat::Hex, KeyFormat::Binary, KeyFormat::DbBench].map(|format| Key {
+            lengths: Some(Size::Uniform { min: 16, max: 40 }),
+            ..of(format, 40)
+        });
+        let all: Vec<Key> = ordered.into_iter().chain(varied).collect();
+        let hashed = all.clone().into_iter().chain([of(KeyFormat::Ycsb, 23)]);
+        let hashed: Vec<Key> = hashed.map(|key| Key { order: KeyOrder::Hashed, ..key }).collect();
+        all.into_iter().chain(hashed).collect()
+    }
+
+    #[test]
+    fn keys_are_read_back_and_others_are_not() {
+        for key in all_keys() {
+            let writer = KeyWriter::new(&key);
+            let mut seen = BTreeSet::new();
+            for number in (0..300).chain([0xdead_beef, u64::from(u32::MAX)]) {
+                let mut bytes = Vec::new();
+                let length = writer.push(number, &mut bytes);
+                assert_eq!(writer.read(&bytes), Some(number), "{key:?}");
+                assert!(length == bytes.len() && length <= key.bytes as usize, "{key:?}");
+                assert!(writer.fixed_len() == 0 || writer.fixed_len() == length, "{key:?}");
+                assert!(seen.insert(bytes), "{key:?}: {number} has the key of another");
+            }
+            assert_eq!(writer.read(b"xxxxxxxxxxxxxxxx"), None, "{key:?}");
+            assert_eq!(writer.read(b""), None, "{key:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_numbers_is_kept_or_lost() {
+        for key in all_keys() {
+            let writer = KeyWriter::new(&key);
+            let keys: Vec<Vec<u8>> = (0..1_000)
+                .map(|number| {
+                    let mut bytes = Vec::new();
+                    writer.push(number, &mut bytes);
+                    bytes
+                })
+                .collect();
+            let behind = keys.windows(2).filter(|pair| pair[0] < pair[1]).count();
+            if key.is_ordered() {
+                assert_eq!(behind, 999, "{key:?}");
+            } else {
+                assert!((430..570).contains(&behind), "{key:?}: {behind} of 999");
+            }
+        }
+    }
+
+    /// Lands everywhere: each sixteenth of the keys has its share of new numbers.
+    #[test]
+    fn hashed_keys_land_everywhere() {
+        let key = Key { order: KeyOrder::Hashed, ..Key::ordered(16, KeyFormat::Hex) };
+        let writer = KeyWriter::new(&key);
+        let mut counts = [0u32; 16];
+        for number in 1_000_000..1_016_000 {
+            let mut bytes = Vec::new();
+            writer.push(number, &mut bytes);
+            counts[(bytes[0] as char).to_digit(16).unwrap() as usize] += 1;
+        }
+        assert!(counts.iter().all(|count| (810..1_190).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn scattering_is_undone() {
+        let mut rng = Rng::new(&[3]);
+        for bits in [8, 16, 24, 32, 40, 48, 56, 63, 64] {
+            let mask = u64::MAX >> (64 - bits);
+            for number in (0..2_000).map(|_| rng.next() & mask).chain([0, 1, mask]) {
+                let scattered = scatter(number, bits);
+                assert!(scattered <= mask);
+                assert_eq!(unscatter(scattered, bits), number, "{bits} bits");
+            }
+        }
     }
 }

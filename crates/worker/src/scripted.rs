@@ -96,6 +96,8 @@ pub(crate) struct Script {
     /// The first calls; those after them take `then_ns`.
     pub(crate) calls: VecDeque<Call>,
     pub(crate) then_ns: u64,
+    /// So many calls after those meet a conflict.
+    pub(crate) conflicts: usize,
     /// Taking one operation on, and handing over what was taken on.
     pub(crate) submit_ns: u64,
     pub(crate) send_ns: u64,
@@ -113,6 +115,11 @@ impl Script {
     }
 
     fn call(&mut self) -> Result<()> {
+        if self.calls.is_empty() && self.conflicts > 0 {
+            self.conflicts -= 1;
+            spend(self.then_ns);
+            return Err(Error::new(ErrorClass::Conflict, "scripted"));
+        }
         let call = self.calls.pop_front().unwrap_or(Ok(self.then_ns));
         spend(call.unwrap_or_else(|ns| ns));
         call.map(|_| ()).map_err(|_| Error::new(ErrorClass::Other, "scripted"))
@@ -238,7 +245,7 @@ impl Play {
             slice_ns: self.slice_ns,
             errors_max: self.errors_max,
             verify: false,
-            deletes: false,
+            gaps: false,
         };
         let rate =
             self.rate.map(|operations_per_s| Rate { operations_per_s, schedule: Schedule::Fixed });
@@ -296,7 +303,7 @@ impl Played {
 pub(crate) fn supply() -> KeySupply {
     let shape = ValueShape { size: Size::Fixed { bytes: 20 }, compress_to: 1.0 };
     KeySupply {
-        keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
+        keys: KeyWriter::new(&Key::ordered(16, KeyFormat::Hex)),
         values: Values::new(&shape, false, 1),
         keyspace: Keyspace { records: 100, ycsb_items: 101, seed: 1 },
     }
@@ -309,6 +316,7 @@ fn gets(population: &Population) -> Source<'_> {
         mix: vec![MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
         depth: None,
+        found: kvdyno_record::found::Found::All,
     };
     Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))
 }

@@ -142,14 +142,15 @@ impl<'p> MixSource<'p> {
             self.records = self.population.visible().max(1);
         }
         self.version = self.version.wrapping_add(1);
-        if let [Entry { op: Op::Get, chooser, .. }] = self.entries.as_mut_slice() {
+        let fixed = self.supply.keys.fixed_len() > 0;
+        if let ([Entry { op: Op::Get, chooser, .. }], true) = (self.entries.as_mut_slice(), fixed) {
             let (records, rng) = (self.records, &mut self.rng);
             match chooser {
                 Chooser::Uniform => {
-                    fill_with_gets(self.supply.keys, block, steps, || rng.below(records));
+                    fill_with_gets(&self.supply.keys, block, steps, || rng.below(records));
                 }
                 other => {
-                    fill_with_gets(self.supply.keys, block, steps, || other.next(records, rng));
+                    fill_with_gets(&self.supply.keys, block, steps, || other.next(records, rng));
                 }
             }
             return;
@@ -237,16 +238,17 @@ impl<'p> MixSource<'p> {
 /// The commonest mix of all, without a draw or a branch per step. The steps are the same in every
 /// block, so they are written once.
 fn fill_with_gets(
-    keys: KeyWriter,
+    keys: &KeyWriter,
     block: &mut KeyedBlock,
     steps: usize,
     mut next: impl FnMut() -> u64,
 ) {
     let steps = steps.min(KEYS_MAX);
     block.due.clear();
-    block.data.keys.resize(steps * keys.len(), 0);
+    let bytes = keys.fixed_len();
+    block.data.keys.resize(steps * bytes, 0);
     block.data.numbers.resize(steps, 0);
-    for (key, place) in block.data.keys.chunks_exact_mut(keys.len()).zip(&mut block.data.numbers) {
+    for (key, place) in block.data.keys.chunks_exact_mut(bytes).zip(&mut block.data.numbers) {
         let number = next();
         keys.write(number, key);
         *place = number;
@@ -274,11 +276,18 @@ fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
 
 #[inline]
 fn push_key(keys: &KeyWriter, block: &mut KeyedBlock, number: u64) -> u64 {
-    let at = block.data.keys.len();
-    block.data.keys.resize(at + keys.len(), 0);
-    keys.write(number, &mut block.data.keys[at..]);
-    block.data.numbers.push(number);
-    keys.len() as u64
+    let data = &mut block.data;
+    data.numbers.push(number);
+    let fixed = keys.fixed_len();
+    if fixed == 0 {
+        let bytes = keys.push(number, &mut data.keys);
+        data.key_ends.push(data.keys.len() as u32);
+        return bytes as u64;
+    }
+    let at = data.keys.len();
+    data.keys.resize(at + fixed, 0);
+    keys.write(number, &mut data.keys[at..]);
+    fixed as u64
 }
 
 /// One thread's share of a load: a contiguous range of the order.
@@ -287,8 +296,17 @@ pub(crate) struct LoadRange {
     supply: KeySupply,
     rng: Rng,
     left: Range<u64>,
-    order: Option<Bijection>,
+    order: Order,
     batch: u32,
+}
+
+/// Which number a place of a load's order has.
+#[derive(Debug)]
+enum Order {
+    Sequential,
+    Random(Bijection),
+    /// One of so many, each time anew.
+    Drawn(u64),
 }
 
 impl LoadRange {
@@ -306,8 +324,11 @@ impl LoadRange {
             supply: KeySupply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
             rng,
             left: bound(thread)..bound(thread + 1),
-            order: (order == LoadOrder::Random)
-                .then(|| Bijection::new(records, supply.keyspace.seed)),
+            order: match order {
+                LoadOrder::Sequential => Order::Sequential,
+                LoadOrder::Random => Order::Random(Bijection::new(records, supply.keyspace.seed)),
+                LoadOrder::Drawn => Order::Drawn(records),
+            },
             batch: batch.max(1),
         }
     }
@@ -319,7 +340,11 @@ impl LoadRange {
             let (first, value) = (block.data.numbers.len() as u32, block.data.values.len() as u32);
             let (mut items, mut write_bytes) = (0, 0);
             for place in self.left.by_ref().take(self.batch as usize) {
-                let number = self.order.as_ref().map_or(place, |order| order.at(place));
+                let number = match &self.order {
+                    Order::Sequential => place,
+                    Order::Random(order) => order.at(place),
+                    Order::Drawn(records) => self.rng.below(*records),
+                };
                 write_bytes += push_key(&self.supply.keys, block, number);
                 let at =
                     self.supply.values.prepare(number, 0, &mut self.rng, &mut block.data.arena);
@@ -385,6 +410,7 @@ mod tests {
             ],
             rate: None,
             depth: None,
+            found: kvdyno_record::found::Found::All,
         };
         let population = Population::new(100);
         let mut source =

@@ -50,8 +50,8 @@ pub(crate) struct Task {
     pub(crate) slice_ns: u64,
     pub(crate) errors_max: u64,
     pub(crate) verify: bool,
-    /// Some phase of the case deletes: a key that is not there is an answer.
-    pub(crate) deletes: bool,
+    /// Not every number is there: some phase of the case deletes, or the load drew its keys.
+    pub(crate) gaps: bool,
 }
 
 /// What a team has done.

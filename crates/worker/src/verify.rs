@@ -38,13 +38,14 @@ pub(crate) fn run<E: Engine, C: Clock>(
     let keys = KeyWriter::new(&job.data.key);
     let records = job.data.records;
     let mut verified = Verified { expected: records, ..Verified::default() };
-    let mut key = vec![0; keys.len()];
+    let mut key = Vec::new();
     let size = &job.data.value.size;
     let sizes = size.min() as usize..=size.max() as usize;
     let samples = check.samples.min(records);
     for sample in 0..samples {
         let number = (u128::from(sample) * u128::from(records) / u128::from(samples)) as u64;
-        keys.write(number, &mut key);
+        key.clear();
+        keys.push(number, &mut key);
         let sound = |value: &[u8]| {
             harness_only
                 || if job.data.verify {

@@ -113,6 +113,11 @@ fn options() -> Vec<OptionSpec> {
             "Of the operations, evenly spread, that return an error of class other.",
         ),
         count(
+            "conflict_permille",
+            1000,
+            "Of the operations, evenly spread, that meet a conflict: a harness tries them again.",
+        ),
+        count(
             "pause_at_op",
             u64::MAX,
             "The operation, counted over all sessions from 1, that takes pause_ms; 0: none.",

@@ -4,8 +4,8 @@ use super::{Finding, Id, measured};
 use crate::evidence::{CaseEvidence, Evidence, outcome_words};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::engine::ErrorClass;
-use kvdyno_record::units::{self, grouped, percent};
-use kvdyno_record::workload;
+use kvdyno_record::found;
+use kvdyno_record::units::{self, grouped};
 
 pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     let all = [
@@ -57,25 +57,17 @@ fn failed_before(evidence: &Evidence) -> Option<Finding> {
     Finding::of_cases(Id::TriedAgain, cases)
 }
 
-/// Keys that were never there, or are gone by design, are looked up only where keys are deleted.
+/// Keys that were to be there and were not, or the other way round.
 fn missing(evidence: &Evidence) -> Vec<(String, String)> {
-    let deletes = |id: &str| {
-        let mut of = evidence.cases.iter().filter(|case| case.case.id == id);
-        of.any(|case| workload::deletes(&case.case.phases))
+    let of_phase = |(case, phase): (&CaseEvidence, &PhaseRecord)| {
+        let roles = phase.roles.iter().filter_map(|role| {
+            let mistake = found::mistake_of(&case.case.phases, &phase.name, role)?;
+            let at = format!("phase {}, {}: {mistake}", phase.name, role.role);
+            Some((case.case.id.clone(), at))
+        });
+        roles.collect::<Vec<_>>()
     };
-    let mut found = over_ops(evidence, |op| {
-        let share = op.found as f64 / (op.found + op.missing) as f64;
-        (op.missing > 0).then(|| {
-            format!(
-                "{} of {} keys looked up were not there (found {})",
-                grouped(op.missing),
-                grouped(op.found + op.missing),
-                percent(share)
-            )
-        })
-    });
-    found.retain(|(id, _)| !deletes(id));
-    found
+    phases(evidence).flat_map(of_phase).collect()
 }
 
 fn wrong(op: &OpResult) -> Option<String> {
@@ -119,22 +111,10 @@ fn over_ops(
 }
 
 fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
-    let words = |phase: &PhaseRecord| {
-        let verified = phase.verified.as_ref()?;
-        if verified.found < verified.sampled || verified.wrong > 0 {
-            return Some(format!(
-                "of {} keys sampled {} were found, {} with a wrong value",
-                grouped(verified.sampled),
-                grouped(verified.found),
-                grouped(verified.wrong)
-            ));
-        }
-        let counted = verified.counted.filter(|counted| *counted != verified.expected)?;
-        let expected = verified.expected;
-        Some(format!("{} records counted, {} expected", grouped(counted), grouped(expected)))
-    };
-    let each =
-        phases(evidence).filter_map(|(case, phase)| Some((case.case.id.clone(), words(phase)?)));
+    let each = phases(evidence).filter_map(|(case, phase)| {
+        let order = found::load_order(&case.case.phases);
+        Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(order)?))
+    });
     each.collect()
 }
 

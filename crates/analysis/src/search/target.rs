@@ -362,6 +362,7 @@ mod tests {
             mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
             rate: None,
             depth: None,
+            found: kvdyno_record::found::Found::All,
         };
         let ends = Ends { duration_ns: Some(1), operations: None };
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];

@@ -189,7 +189,7 @@ fn fio(volume: &Path, depth: u32) -> anyhow::Result<Option<Rate>> {
 fn blocks(bytes: u64) -> Data {
     Data {
         records: FILE_BYTES / bytes,
-        key: Key { bytes: 8, format: KeyFormat::Binary },
+        key: Key::ordered(8, KeyFormat::Binary),
         value: fixed(bytes),
         seed: 1,
         verify: false,

@@ -43,7 +43,7 @@ pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result
 pub fn small_records(records: u64) -> Data {
     Data {
         records,
-        key: Key { bytes: 16, format: KeyFormat::Hex },
+        key: Key::ordered(16, KeyFormat::Hex),
         value: ValueShape { size: Size::Fixed { bytes: 100 }, compress_to: 0.5 },
         seed: 1,
         verify: false,
@@ -53,7 +53,13 @@ pub fn small_records(records: u64) -> Data {
 /// Uniform random reads by one role.
 pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
     let get = MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform };
-    let role =
-        Role { name: "readers".to_owned(), threads, mix: vec![get], rate: None, depth: None };
+    let role = Role {
+        name: "readers".to_owned(),
+        threads,
+        mix: vec![get],
+        rate: None,
+        depth: None,
+        found: kvdyno_record::found::Found::All,
+    };
     Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
 }

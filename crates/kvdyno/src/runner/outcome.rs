@@ -3,8 +3,9 @@
 use kvdyno_host::child::Exit;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::found;
 use kvdyno_record::plan::Case;
-use kvdyno_record::workload;
+use kvdyno_record::workload::Phase;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
@@ -82,10 +83,9 @@ fn exit_words(exit: &Exit) -> String {
 
 /// Data that should be there and was not, or was wrong: the figures of such a case mean nothing.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
-    phases.iter().find_map(verify_failed).or_else(|| {
-        let deletes = workload::deletes(&case.phases);
-        phases.iter().find_map(|phase| reads_failed(phase, deletes))
-    })
+    let order = found::load_order(&case.phases);
+    let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(order));
+    unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
 }
 
 /// No figure after this would mean anything: data is lost, or was never all there.
@@ -104,30 +104,14 @@ fn loaded_less(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
     Some(format!("{short} of {planned} records were loaded"))
 }
 
-fn verify_failed(phase: &PhaseRecord) -> Option<String> {
-    let verified = phase.verified.as_ref()?;
-    let lost = verified.sampled.saturating_sub(verified.found);
-    if lost > 0 {
-        return Some(format!("{lost} of {} sampled keys are not there", verified.sampled));
-    }
-    if verified.wrong > 0 {
-        return Some(format!(
-            "{} of {} sampled values are wrong",
-            verified.wrong, verified.sampled
-        ));
-    }
-    let counted = verified.counted.filter(|counted| *counted != verified.expected)?;
-    Some(format!("{counted} records are there, {} were written", verified.expected))
-}
-
-fn reads_failed(phase: &PhaseRecord, deletes: bool) -> Option<String> {
+fn reads_failed(phase: &PhaseRecord, planned: &[Phase]) -> Option<String> {
     let ops = || phase.roles.iter().flat_map(|role| role.ops.values());
     let wrong: u64 = ops().map(|op| op.wrong).sum();
     if wrong > 0 {
         return Some(format!("{wrong} values read in `{}` were wrong", phase.name));
     }
-    let missing: u64 = ops().map(|op| op.missing).sum();
-    let looked_up: u64 = ops().map(|op| op.found + op.missing).sum();
-    (missing > 0 && !deletes)
-        .then(|| format!("{missing} of {looked_up} keys read in `{}` were not found", phase.name))
+    phase.roles.iter().find_map(|role| {
+        let mistake = found::mistake_of(planned, &phase.name, role)?;
+        Some(format!("`{}`, role `{}`: {mistake}", phase.name, role.role))
+    })
 }

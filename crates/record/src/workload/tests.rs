@@ -19,7 +19,14 @@ fn mixgraphs_values_have_db_benchs_mean() {
 fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
     let entry = |op, weight| MixEntry { op, weight, keys: Choice::YcsbZipfian };
     let mix = vec![entry(Op::Get, 95.0), entry(Op::Insert, 5.0)];
-    let role = Role { name: "clients".into(), threads: 1, mix, rate: None, depth: None };
+    let role = Role {
+        name: "clients".into(),
+        threads: 1,
+        mix,
+        rate: None,
+        depth: None,
+        found: crate::found::Found::All,
+    };
     let phase = |name: &str, operations, duration_ns| Phase {
         name: name.to_owned(),
         work: Activity::Measure(Mix {

@@ -34,6 +34,7 @@ fn loads(order: LoadOrder) -> &'static str {
     match order {
         LoadOrder::Sequential => "Load in key order",
         LoadOrder::Random => "Load in random order",
+        LoadOrder::Drawn => "Load of keys drawn at random",
     }
 }
 
@@ -106,6 +107,7 @@ fn noun(op: &Op) -> &'static str {
         Op::Multiget { .. } => "multigets",
         Op::ReadModifyWrite => "read-modify-writes",
         Op::Batch { .. } => "batched updates",
+        Op::Walk { .. } => "reads in key order",
     }
 }
 
@@ -119,6 +121,7 @@ fn verbs(op: &Op) -> (&'static str, &'static str) {
         Op::Multiget { .. } => ("reads keys in groups", "read keys in groups"),
         Op::ReadModifyWrite => ("reads and rewrites", "read and rewrite"),
         Op::Batch { .. } => ("updates in batches", "update in batches"),
+        Op::Walk { .. } => ("reads in key order", "read in key order"),
     }
 }
 
@@ -134,7 +137,14 @@ mod tests {
 
     fn role(name: &str, threads: u32, mix: Vec<(Op, f64, Choice)>) -> Role {
         let mix = mix.into_iter().map(|(op, weight, keys)| MixEntry { op, weight, keys }).collect();
-        Role { name: name.to_owned(), threads, mix, rate: None, depth: None }
+        Role {
+            name: name.to_owned(),
+            threads,
+            mix,
+            rate: None,
+            depth: None,
+            found: kvdyno_record::found::Found::All,
+        }
     }
 
     fn title(roles: Vec<Role>, swept: Option<u32>) -> String {

@@ -181,6 +181,7 @@ fn engine(name: &str) -> Description {
             scan_reverse: true,
             native_multiget: false,
             batch: BatchKind::Atomic,
+            transactions: kvdyno_record::engine::Transactions::None,
             atomic_read_modify_write: false,
             concurrent_writers: None,
             measures_the_harness: false,

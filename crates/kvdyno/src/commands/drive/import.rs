@@ -167,7 +167,7 @@ fn case(at: usize, job: &Job) -> Case {
         tier: None,
         data: Data {
             records,
-            key: Key { bytes: 8, format: KeyFormat::Binary },
+            key: Key::ordered(8, KeyFormat::Binary),
             value: ValueShape { size, compress_to: 1.0 },
             seed: 0,
             verify: false,
@@ -200,8 +200,14 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
     let sides = [(Op::Get, job.read.total_ios), (Op::Update, job.write.total_ios)];
     let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
     let mix = done.map(|(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() });
-    let role =
-        Role { name: role_name(job).to_owned(), threads, mix: mix.collect(), rate: None, depth };
+    let role = Role {
+        name: role_name(job).to_owned(),
+        threads,
+        mix: mix.collect(),
+        rate: None,
+        depth,
+        found: kvdyno_record::found::Found::All,
+    };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
     let work = Activity::Measure(Mix { roles: vec![role], ends });
     Phase { name: MEASURE.to_owned(), work }

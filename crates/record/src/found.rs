@@ -1,0 +1,207 @@
+//! How many of the keys that are looked up are to be found, and when chance is no excuse any more.
+
+use crate::case::{OpResult, RoleResult, Verified};
+use crate::workload::{Activity, LoadOrder, Phase, deletes};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How many of the keys that a role looks up are there: held against what it found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Found {
+    /// All, where nobody deletes.
+    #[default]
+    All,
+    /// None.
+    None,
+    /// This share, drawn by chance.
+    Share {
+        /// The share.
+        share: f64,
+        /// The deviation of the share itself, from one load to the other.
+        deviation: f64,
+        /// Or more: keys are written that were not there.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        or_more: bool,
+    },
+}
+
+/// Chance is not believed past so many deviations: one in 500 million.
+pub const DEVIATIONS: f64 = 6.0;
+
+impl Found {
+    /// Whether all are.
+    pub fn is_all(&self) -> bool {
+        *self == Self::All
+    }
+
+    /// What is wrong with so many found and missing; none: nothing is.
+    pub fn mistake(&self, found: u64, missing: u64) -> Option<String> {
+        let looked_up = found + missing;
+        match *self {
+            Self::All if missing > 0 => {
+                Some(format!("{missing} of {looked_up} keys read were not found"))
+            }
+            Self::None if found > 0 => {
+                Some(format!("{found} of {looked_up} keys read were found, and none was to be"))
+            }
+            Self::Share { share, deviation, or_more } if looked_up > 0 => {
+                let n = looked_up as f64;
+                let spread = (share * (1.0 - share) / n + deviation * deviation).sqrt();
+                let seen = found as f64 / n;
+                let told = || {
+                    format!(
+                        "{:.2} % of {looked_up} keys read were found, and {:.2} %{} were to be \
+                         (within {:.2})",
+                        100.0 * seen,
+                        100.0 * share,
+                        if or_more { " or more" } else { "" },
+                        100.0 * DEVIATIONS * spread
+                    )
+                };
+                // One key more or less is no mistake, however few there are.
+                let off = if or_more { share - seen } else { (seen - share).abs() };
+                (off > DEVIATIONS * spread + 1.0 / n).then(told)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl LoadOrder {
+    /// What is to be found of keys that are drawn evenly over all of a load's.
+    pub fn found(self, records: u64) -> Found {
+        match self.share(records) {
+            (_, 0.0) => Found::All,
+            (share, deviation) => Found::Share { share, deviation, or_more: false },
+        }
+    }
+
+    /// The share of the keys that are there after a load, with its deviation.
+    pub fn share(self, records: u64) -> (f64, f64) {
+        let n = records.max(1) as f64;
+        match self {
+            Self::Sequential | Self::Random => (1.0, 0.0),
+            // n balls into n bins: the mean, and the variance of the bins that stay empty.
+            Self::Drawn => {
+                let empty = (1.0 - 1.0 / n).powf(n);
+                let both = (1.0 - 2.0 / n).max(0.0).powf(n);
+                let variance = empty / n + (1.0 - 1.0 / n) * both - empty * empty;
+                (1.0 - empty, variance.max(0.0).sqrt())
+            }
+        }
+    }
+}
+
+/// The order of the case's load; sequential where it has none.
+pub fn load_order(phases: &[Phase]) -> LoadOrder {
+    let order = phases.iter().find_map(|phase| match &phase.work {
+        Activity::Load(load) => Some(load.order),
+        _ => None,
+    });
+    order.unwrap_or(LoadOrder::Sequential)
+}
+
+/// Not every number of the data set is there: a scan cannot be told how many records to show.
+pub fn leaves_gaps(phases: &[Phase]) -> bool {
+    deletes(phases) || load_order(phases) == LoadOrder::Drawn
+}
+
+/// What a role of a phase is to find; none: nothing can be said, because keys are deleted.
+pub fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<Found> {
+    if deletes(phases) {
+        return None;
+    }
+    let mixes = phases.iter().filter(|known| known.name == phase).filter_map(Phase::mix);
+    let found = mixes.flat_map(|mix| &mix.roles).find(|known| known.name == role);
+    Some(found.map_or(Found::All, |role| role.found))
+}
+
+/// What is wrong with what a role found, by its plan; none: nothing is.
+pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<String> {
+    let found = to_be_found(phases, phase, &role.role)?;
+    let sum = |of: fn(&OpResult) -> u64| role.ops.values().map(of).sum();
+    found.mistake(sum(|op| op.found), sum(|op| op.missing))
+}
+
+impl Verified {
+    /// What is wrong with what is there after a load in this order; none: nothing is.
+    pub fn mistake(&self, order: LoadOrder) -> Option<String> {
+        let lost = self.sampled.saturating_sub(self.found);
+        match order.found(self.expected) {
+            Found::All if lost > 0 => {
+                return Some(format!("{lost} of {} sampled keys are not there", self.sampled));
+            }
+            found => {
+                if let Some(mistake) = found.mistake(self.found, lost) {
+                    return Some(mistake);
+                }
+            }
+        }
+        if self.wrong > 0 {
+            return Some(format!("{} of {} sampled values are wrong", self.wrong, self.sampled));
+        }
+        let counted = self.counted?;
+        let (records, (share, deviation)) = (self.expected as f64, order.share(self.expected));
+        let off = (counted as f64 - records * share).abs();
+        (off > DEVIATIONS * deviation * records + 0.5).then(|| match order {
+            LoadOrder::Drawn => format!(
+                "{counted} records are there, and about {:.0} of {} drawn were to be",
+                records * share,
+                self.expected
+            ),
+            _ => format!("{counted} records are there, {} were written", self.expected),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bins that stay empty, against the closed form for few and the limit for many.
+    #[test]
+    fn a_drawn_load_leaves_keys_out() {
+        assert_eq!(LoadOrder::Random.share(1_000), (1.0, 0.0));
+        // Two draws of two keys: half the time one of them, half the time both.
+        let (share, deviation) = LoadOrder::Drawn.share(2);
+        assert!((share - 0.75).abs() < 1e-12 && (deviation - 0.25).abs() < 1e-12);
+        let (share, deviation) = LoadOrder::Drawn.share(1_000_000);
+        let e = 1.0f64.exp();
+        assert!((share - (1.0 - 1.0 / e)).abs() < 1e-6);
+        let limit = ((1.0 / e - 2.0 / (e * e)) / 1e6).sqrt();
+        assert!((deviation / limit - 1.0).abs() < 0.01, "{deviation} {limit}");
+    }
+
+    #[test]
+    fn chance_is_believed_up_to_six_deviations() {
+        let found = LoadOrder::Drawn.found(1_000_000);
+        // 632,121 of a million; a deviation of the draws is 482, of the load 312.
+        assert_eq!(found.mistake(632_121 + 3_000, 367_879 - 3_000), None);
+        let mistake = found.mistake(632_121 + 4_000, 367_879 - 4_000).unwrap();
+        assert!(mistake.contains("63.61 % of 1000000"), "{mistake}");
+        let Found::Share { share, deviation, .. } = found else { panic!("{found:?}") };
+        let grown = Found::Share { share, deviation, or_more: true };
+        assert_eq!(grown.mistake(900_000, 100_000), None);
+        assert!(grown.mistake(600_000, 400_000).is_some());
+        assert!(Found::All.mistake(99, 1).is_some() && Found::All.mistake(99, 0).is_none());
+        assert!(Found::None.mistake(1, 99).is_some() && Found::None.mistake(0, 99).is_none());
+        assert_eq!(Found::Share { share: 0.5, deviation: 0.0, or_more: false }.mistake(0, 0), None);
+    }
+
+    #[test]
+    fn what_a_drawn_load_left_is_counted_by_chance() {
+        let verified = |counted, found| Verified {
+            sampled: 1_000,
+            found,
+            wrong: 0,
+            counted: Some(counted),
+            expected: 1_000_000,
+        };
+        assert_eq!(verified(632_000, 640).mistake(LoadOrder::Drawn), None);
+        assert!(verified(640_000, 640).mistake(LoadOrder::Drawn).is_some());
+        assert!(verified(632_000, 1_000).mistake(LoadOrder::Drawn).is_some());
+        assert!(verified(999_999, 1_000).mistake(LoadOrder::Random).is_some());
+        assert_eq!(verified(1_000_000, 1_000).mistake(LoadOrder::Random), None);
+    }
+}

@@ -1,0 +1,84 @@
+//! How a key number becomes bytes.
+
+use crate::workload::Size;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How a key number becomes bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Key {
+    /// Length of every key; of the longest, where they differ.
+    pub bytes: u32,
+    /// The notation.
+    pub format: KeyFormat,
+    /// Where a record lies among the others.
+    #[serde(default, skip_serializing_if = "KeyOrder::is_ordered")]
+    pub order: KeyOrder,
+    /// What the length of each is drawn from, by its number: the notation's digits and zeros after
+    /// them. Null: all have one length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<Size>,
+}
+
+/// Notations of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyFormat {
+    /// 16 hexadecimal digits, lower case, zeros in front up to the length (at least 16 bytes): what
+    /// LMDB's dbbench writes.
+    Hex,
+    /// Big-endian binary, zeros in front up to the length (at least as many bytes as the largest
+    /// number needs).
+    Binary,
+    /// What `db_bench` writes: 8 bytes big-endian, then the digit zero up to the length; shorter
+    /// keys have the last of the bytes only.
+    DbBench,
+    /// What YCSB writes: `user` and the number in decimal digits, as many as it has; hashed.
+    Ycsb,
+}
+
+/// Where a record lies among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyOrder {
+    /// Keys have the order of their numbers: inserts land behind the last.
+    #[default]
+    Ordered,
+    /// Numbers are scattered by a bijection of their bits: inserts land everywhere, as YCSB's do.
+    Hashed,
+}
+
+impl KeyOrder {
+    /// Whether keys have the order of their numbers.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+    pub fn is_ordered(&self) -> bool {
+        *self == Self::Ordered
+    }
+}
+
+/// `user`, and a number below 2^63 in decimal digits.
+pub const YCSB_BYTES_MAX: u32 = 4 + 19;
+
+/// Of a number that is drawn evenly below 2^63.
+const YCSB_BYTES_MEAN: f64 = 22.88;
+
+impl Key {
+    /// All of one length, in the order of their numbers.
+    pub fn ordered(bytes: u32, format: KeyFormat) -> Self {
+        Self { bytes, format, order: KeyOrder::Ordered, lengths: None }
+    }
+
+    /// Whether keys have the order of their numbers.
+    pub fn is_ordered(&self) -> bool {
+        self.order.is_ordered()
+    }
+
+    /// Length of a key on average.
+    pub fn bytes_mean(&self) -> f64 {
+        match &self.lengths {
+            _ if self.format == KeyFormat::Ycsb => YCSB_BYTES_MEAN,
+            Some(lengths) => lengths.mean(),
+            None => f64::from(self.bytes),
+        }
+    }
+}
