@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Script {
     lose_permille: u64,
     fail_permille: u64,
+    conflict_permille: u64,
     pause_at_op: u64,
     pause: Duration,
     hang_at_op: u64,
@@ -24,6 +25,7 @@ impl Script {
         Ok(Self {
             lose_permille: options.integer("lose_permille")?,
             fail_permille: options.integer("fail_permille")?,
+            conflict_permille: options.integer("conflict_permille")?,
             pause_at_op: options.integer("pause_at_op")?,
             pause: Duration::from_millis(options.integer("pause_ms")?),
             hang_at_op: options.integer("hang_at_op")?,
@@ -35,9 +37,14 @@ impl Script {
 
     /// Nothing is asked for.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { lose_permille, fail_permille, pause_at_op, hang_at_op, wait, .. } = self;
-        [lose_permille, fail_permille, pause_at_op, hang_at_op].iter().all(|&&asked| asked == 0)
-            && wait.is_none()
+        let numbers = [
+            self.lose_permille,
+            self.fail_permille,
+            self.conflict_permille,
+            self.pause_at_op,
+            self.hang_at_op,
+        ];
+        numbers.iter().all(|asked| *asked == 0) && self.wait.is_none()
     }
 
     pub(crate) fn operations(&self) -> u64 {
@@ -60,10 +67,14 @@ impl Script {
         if let Some(wait) = self.wait {
             busy_wait(wait);
         }
-        let failures = |operations: u64| operations * self.fail_permille / 1000;
-        if failures(number) > failures(number - 1) {
+        let falls_on = |permille: u64| number * permille / 1000 > (number - 1) * permille / 1000;
+        if falls_on(self.fail_permille) {
             let what = format!("operation {number} fails as option fail_permille says");
             return Err(Error::new(ErrorClass::Other, what));
+        }
+        if falls_on(self.conflict_permille) {
+            let what = format!("operation {number} conflicts as option conflict_permille says");
+            return Err(Error::new(ErrorClass::Conflict, what));
         }
         Ok(())
     }
