@@ -1,8 +1,7 @@
 //! Fills [`Host`]: what the machine is, before and after a run.
 
 use super::device::Device;
-use super::drive::chosen;
-use super::root::{keyed, ranges};
+use super::root::{chosen, keyed, ranges};
 use super::{Root, Volume, cache, group, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;

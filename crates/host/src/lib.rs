@@ -36,16 +36,19 @@ pub mod size;
 pub mod swap;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod unavailable;
 pub mod undertaker;
 pub mod volume;
 pub mod wait_samples;
 
 pub use beside::Beside;
 pub use child::Child;
+pub use claim::Claim;
 pub use fresh::{Fresh, FreshError, Wanted};
-pub use group::{Group, Unavailable};
+pub use group::Group;
 pub use meter::Meter;
-pub use place::{Claim, Place, PlaceError};
+pub use place::{Place, PlaceError};
 pub use root::Root;
+pub use unavailable::Unavailable;
 pub use undertaker::Undertaker;
 pub use volume::Volume;

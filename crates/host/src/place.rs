@@ -1,13 +1,12 @@
 //! The directory that a run's databases lie in: looked at before anything is touched.
 
-pub use super::claim::Claim;
 use super::doctor::{self, Check};
 use super::ledger::{self, Ledger};
 use super::raw::{self, RawError};
+use super::unavailable::user;
 use super::{Root, Volume, volume};
 use kvdyno_record::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::process::{getegid, geteuid};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -96,16 +95,6 @@ pub enum PlaceError {
     Io { act: &'static str, path: PathBuf, source: io::Error },
 }
 
-/// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
-/// came by sudo is meant, not root, where root itself is refused (a network filesystem).
-pub(super) fn user() -> String {
-    let effective = (geteuid().as_raw(), getegid().as_raw());
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
-    let by_sudo = number("SUDO_UID").zip(number("SUDO_GID")).filter(|_| effective.0 == 0);
-    let (uid, gid) = by_sudo.unwrap_or(effective);
-    format!("{uid}:{gid}")
-}
-
 impl PlaceError {
     pub(super) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -142,13 +131,13 @@ impl Place {
         Ok(Self { path, exists, volume, warnings })
     }
 
-    /// Makes it where it does not exist, and takes it for one run.
-    pub fn claim(&self, run: &str) -> Result<Claim, PlaceError> {
+    /// What will distort figures, each as a sentence.
+    pub(super) fn warnings_in_words(&self) -> Vec<String> {
         let sentence = |check: &Check| {
             let remedy = check.remedy.as_deref().unwrap_or_default();
             format!("{} is on {}: {}; {remedy}", self.path.display(), check.value, check.why)
         };
-        Claim::take(&self.path, run, self.warnings.iter().map(sentence).collect())
+        self.warnings.iter().map(sentence).collect()
     }
 }
 
@@ -352,7 +341,7 @@ mod tests {
         assert_eq!(place.warnings.len(), 1);
         assert_eq!(place.warnings[0].id, "filesystem");
         assert!(place.volume.device.is_err());
-        let claim = place.claim("r1").unwrap();
+        let claim = crate::Claim::take(&place, "r1").unwrap();
         assert!(claim.warnings()[0].contains("is on tmpfs at /dev/shm"), "{:?}", claim.warnings());
         claim.release().unwrap();
         assert!(!place.path.exists());

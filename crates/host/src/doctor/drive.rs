@@ -1,7 +1,7 @@
 //! Checks on the drive: its queue, its health, and the way to it.
 
-use super::{Rule, rule, seen, setting};
-use crate::drive::chosen;
+use super::rule::{Rule, rule, seen, setting};
+use crate::root::chosen;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
 
@@ -140,7 +140,7 @@ fn nvme(host: &Host) -> Option<&Drive> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Severity, apply, of, one};
     use super::*;
     use kvdyno_record::host::DriveHealth;
 

@@ -1,7 +1,7 @@
 //! Checks on limits that others have set on us: control groups above our own, and the kernel's
 //! limits of a process and of the machine.
 
-use super::{Rule, rule, seen, setting};
+use super::rule::{Rule, rule, seen, setting};
 use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, MEMORY_ABOVE, NO_LIMIT};
 use kvdyno_record::units;
 
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of};
+    use super::super::rule::{Severity, apply, of};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 

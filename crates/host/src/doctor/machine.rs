@@ -1,6 +1,6 @@
 //! Checks on clocks, neighbours and the kernel.
 
-use super::{Check, Rule, Severity, rule, seen};
+use super::rule::{Check, Rule, Severity, rule, seen};
 use kvdyno_record::units;
 
 /// A waiting share of the last 10 s, in percent, that is not idle.
@@ -69,7 +69,7 @@ pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Check {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Severity, apply, of, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 

@@ -1,7 +1,7 @@
 //! Checks on how the host manages memory.
 
-use super::{Rule, on_off, rule, seen, setting};
-use crate::drive::chosen;
+use super::rule::{Rule, on_off, rule, seen, setting};
+use crate::root::chosen;
 use kvdyno_record::host::settings;
 use kvdyno_record::units;
 
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Severity, apply, of, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 

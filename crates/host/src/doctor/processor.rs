@@ -1,6 +1,6 @@
 //! Checks on the processors: how fast they run, how deep they sleep, what they share.
 
-use super::{Rule, on_off, rule, seen, setting};
+use super::rule::{Rule, on_off, rule, seen, setting};
 use kvdyno_record::host::settings::FLAWS;
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Severity, apply, of, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 

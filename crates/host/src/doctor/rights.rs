@@ -1,6 +1,6 @@
 //! Checks on what we are allowed to do here.
 
-use super::{Rule, rule, seen, setting};
+use super::rule::{Rule, rule, seen, setting};
 use kvdyno_record::host::settings::CACHESTAT;
 use kvdyno_record::units;
 
@@ -67,9 +67,9 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of};
+    use super::super::rule::{Severity, apply, of};
     use super::*;
-    use crate::group::Unavailable;
+    use crate::unavailable::Unavailable;
     use kvdyno_record::host::{Availability, Host};
 
     #[test]

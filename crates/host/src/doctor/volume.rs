@@ -1,6 +1,6 @@
 //! Checks on the filesystem: what kind, how full, how old, how mounted.
 
-use super::{Rule, rule, seen, setting};
+use super::rule::{Rule, rule, seen, setting};
 use crate::volume::Medium;
 use kvdyno_record::host::settings::{JOURNAL, LARGEST_FILE, NO_DEVICE, VOLUME_USED};
 use kvdyno_record::host::{Filesystem, Host};
@@ -108,7 +108,7 @@ fn has(host: &Host, option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Severity, apply, of, one};
     use super::*;
     use kvdyno_record::host::Drive;
 

@@ -2,7 +2,8 @@
 //! (`host/raw.rs`): discarded where that is asked for, and given back without anything of ours that
 //! would be taken for somebody's data.
 
-use super::{FreshError, ioctl};
+use super::error::FreshError;
+use super::ioctl;
 use crate::raw;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};

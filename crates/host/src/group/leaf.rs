@@ -2,8 +2,8 @@
 //! the group may have limited children. Only where it has no other members.
 
 use super::control::write;
-use super::hierarchy::{self, members};
-use super::{Version, naming};
+use super::hierarchy::{self, Version, members};
+use super::naming;
 use crate::Root;
 use procfs_core::process::Stat;
 use std::fs;

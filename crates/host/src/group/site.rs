@@ -7,10 +7,11 @@
 //! in the parent that already limits its children, where we may write there (root in a login
 //! session, a desktop terminal). Other processes are never moved.
 
-use super::hierarchy::{self, Hierarchy, members};
+use super::hierarchy::{self, Hierarchy, Version, members};
 use super::memory::is_listed;
-use super::{Unavailable, Version, above, leaf};
+use super::{above, leaf};
 use crate::Root;
+use crate::unavailable::{Unavailable, user};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
@@ -136,7 +137,7 @@ fn denied(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unav
         ),
         (Errno::ACCESS | Errno::PERM, Version::V1) => Unavailable::new(
             format!("{group} belongs to another user"),
-            format!("run as root, or let root do: chown -R {} {group}", crate::place::user()),
+            format!("run as root, or let root do: chown -R {} {group}", user()),
         ),
         (Errno::ACCESS | Errno::PERM, Version::V2) => {
             Unavailable::new(format!("{group} belongs to another user"), ALONE)

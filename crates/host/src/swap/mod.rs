@@ -12,16 +12,16 @@ mod tests;
 mod zram;
 
 use super::fresh::{image, lies_on, loops};
-use super::group::{Unavailable, availability};
+use super::group::availability;
 use super::patience::retry;
+use super::unavailable::Unavailable;
 use super::volume::Medium;
-use super::{Root, Volume, raw};
+use super::{Root, Volume, mount, raw};
 pub(crate) use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -236,7 +236,7 @@ fn off(area: &Path) -> io::Result<()> {
 /// Takes away swap of these owners: ours by its label, and unused. Swap of other containers that
 /// live is left to them.
 pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
-    let areas = in_use(root).into_keys().filter(|path| {
+    let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(&of)
     });
@@ -254,21 +254,9 @@ pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf>
 
 /// A process that has just died takes a moment to let go of its memory.
 fn becomes_unused(root: &Root, area: &Path) -> bool {
-    let look = || match in_use(root).get(area) {
+    let look = || match mount::swaps(root).get(area) {
         Some(1..) => Err(()),
         _ => Ok(()),
     };
     retry(LETTING_GO, PAUSE, |()| true, look).is_ok()
-}
-
-/// Every device that this machine swaps to, with the kilobytes on it. Files are never ours.
-pub(super) fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
-    let text = root.text("/proc/swaps").unwrap_or_default();
-    let areas = text.lines().skip(1).filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let (path, kind) = (words.next()?, words.next()?);
-        let used = words.nth(1)?.parse().ok()?;
-        (kind == "partition").then(|| (PathBuf::from(path), used))
-    });
-    areas.collect()
 }

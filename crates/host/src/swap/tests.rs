@@ -125,7 +125,7 @@ fn files_that_are_swapped_to_are_not_looked_at() {
          /swap.img                               file\t\t8388604\t\t52\t\t-2\n\
          /dev/zram1                              partition\t65532\t\t7\t\t32767\n",
     );
-    assert_eq!(in_use(&fake.root), [(PathBuf::from("/dev/zram1"), 7)].into());
+    assert_eq!(mount::swaps(&fake.root), [(PathBuf::from("/dev/zram1"), 7)].into());
 }
 
 /// It was looked at and was free; then somebody was faster.

@@ -76,7 +76,7 @@ pub(super) fn start(
     } else {
         let place = Place::examine(&root, &place, plan.estimate.space_bytes, None)?;
         let (folder, lock) = create(&path, runs, prepared, &run)?;
-        let claim = place.claim(&id).inspect_err(|_| remove(&folder))?;
+        let claim = Claim::take(&place, &id).inspect_err(|_| remove(&folder))?;
         (folder, lock, claim)
     };
     let volumes = Volumes::take(&root, claim, plan, &folder.path, &id, destroy_allowed)

@@ -74,7 +74,7 @@ impl Volumes {
                 Medium::Directory { path } if !named.contains_key(path) => {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
                     let place = Place::examine(root, path, needed.unwrap_or(0), Some(run))?;
-                    Some((path.clone(), place.claim(run)?))
+                    Some((path.clone(), Claim::take(&place, run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
                     let consent = consent(destroy_allowed, path);

@@ -1,15 +1,53 @@
-//! Removes groups that a dead kvdyno left behind: ours by name, and their maker gone.
+//! Removes groups of ours: one at its end, and those that a dead kvdyno left behind, by their name
+//! and their maker being gone.
 
-use super::hierarchy::{self, members};
-use super::{Version, leaf, naming, remove};
+use super::hierarchy::{self, Version, members};
+use super::{leaf, naming};
 use crate::Root;
+use crate::patience::retry;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long a group of the dead is given to lose its last process, which may be waiting for a
 /// drive.
 const BURY_LIMIT: Duration = Duration::from_secs(60);
+
+/// Removes a group of ours, with the processes in it and its page cache.
+pub(super) fn remove(
+    root: &Root,
+    version: Version,
+    directory: &Path,
+    patience: Duration,
+) -> io::Result<()> {
+    kill_members(root, directory);
+    let _ = version.reclaim(directory);
+    let has_members = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
+    let removed = retry(patience, Duration::from_millis(5), has_members, || {
+        kill_members(root, directory);
+        root.remove_group(directory)
+    });
+    removed.or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+/// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a tree
+/// of copies are nobody's.
+fn kill_members(root: &Root, directory: &Path) {
+    if !root.is_system() {
+        return;
+    }
+    let members = members(directory).unwrap_or_default();
+    for pid in members.into_iter().filter(|&pid| pid != root.pid()) {
+        if let Some(pid) = Pid::from_raw(pid as i32) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+    }
+}
 
 /// Removes the groups of makers that are gone, where [`super::Group::create`] makes groups; gives
 /// what it removed. A number may mean somebody else in another container: what has members stays.
