@@ -25,6 +25,7 @@ pub mod leftovers;
 pub mod meter;
 pub mod mount;
 pub mod node;
+mod owner;
 mod pages;
 mod patience;
 pub mod place;

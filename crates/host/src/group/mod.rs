@@ -1,7 +1,7 @@
 //! The RAM limit: a memory control group for one case's processes, page cache included.
 //!
-//! It makes groups named `kvdyno-<pid>-...`, below our own group or (v2, see [`site`]) beside it,
-//! and removes those only. It does not decide how much RAM a case gets.
+//! It makes groups named after their maker ([`naming`]), below our own group or (v2, see [`site`])
+//! beside it, and removes those only. It does not decide how much RAM a case gets.
 
 mod above;
 mod control;
@@ -21,6 +21,7 @@ pub use memory::Allowed;
 pub(super) use removal::{bury, sweep};
 
 use super::Root;
+use super::owner::Owner;
 use super::unavailable::Unavailable;
 use hierarchy::Version;
 use kvdyno_record::host::Availability;
@@ -61,7 +62,7 @@ impl Group {
             Way::BelowAlone => leaf::enter(root, &site.directory),
         }
         .map_err(failed)?;
-        let directory = site.directory.join(naming::group(root.pid(), name));
+        let directory = site.directory.join(naming::group(Owner::of(root, root.pid()), name));
         let made = root.make_group(&directory).and_then(|()| {
             Self::open(root, site.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
                 let _ = root.remove_group(&directory);

@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn v2_inside_our_own_leaf_goes_on_beside_the_leaf() {
-        let leaf = format!("{SESSION}/kvdyno-4242-main");
+        let leaf = format!("{SESSION}/{}", testing::named(4242, "main"));
         let fake = testing::v2_session()
             .file("/proc/self/cgroup", &format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]))
             .file(&format!("{leaf}/cgroup.procs"), "4242\n")

@@ -13,11 +13,11 @@ mod zram;
 
 use super::fresh::{image, lies_on, loops};
 use super::group::availability;
+use super::owner::Owner;
 use super::patience::retry;
 use super::unavailable::Unavailable;
 use super::volume::Medium;
 use super::{Root, Volume, mount, raw};
-pub(crate) use area::Owner;
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
