@@ -5,7 +5,7 @@
 
 use super::Root;
 use super::ledger::{Entry, Lock, NAME, is_folder_name};
-use super::place::{Place, PlaceError, check_contents, in_use, missing, unreadable_lock};
+use super::place::{DataDirectory, PlaceError, check_contents, in_use, missing, unreadable_lock};
 use super::raw::{Consent, Raw};
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,12 +52,12 @@ impl Claim {
 
     /// Looks at a place and takes it for one run, in one step.
     pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, PlaceError> {
-        Self::take(&Place::examine(root, place, 0, Some(run))?, run)
+        Self::take(&DataDirectory::examine(root, place, 0, Some(run))?, run)
     }
 
     /// Makes the place where it does not exist, and locks it. A run that goes on (the run of the
     /// ledger there) has the databases that it left removed: their state after the kill is unknown.
-    pub fn take(place: &Place, run: &str) -> Result<Self, PlaceError> {
+    pub fn take(place: &DataDirectory, run: &str) -> Result<Self, PlaceError> {
         let made = make_directories(&place.path)?;
         let taken = Self::take_existing(&place.path, run, &made);
         let mut claim = taken.inspect_err(|_| remove_directories(&made))?;

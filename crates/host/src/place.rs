@@ -1,10 +1,10 @@
 //! The directory that a run's databases lie in: looked at before anything is touched.
 
-use super::doctor::{self, Check};
+use super::doctor::{self, Diagnostic};
 use super::ledger::{self, Ledger};
 use super::raw::{self, RawError};
 use super::unavailable::user;
-use super::{Root, Volume, volume};
+use super::{Root, Storage, storage};
 use kvdyno_record::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use std::fs;
@@ -13,15 +13,15 @@ use std::path::{Path, PathBuf};
 
 /// A directory that a run can have, or can make.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct DataDirectory {
     /// Absolute.
     pub path: PathBuf,
     /// It is there already.
     pub exists: bool,
     /// What it lies on.
-    pub volume: Volume,
+    pub volume: Storage,
     /// It can be used, but what it lies on will distort figures (tmpfs, overlay, a network).
-    pub warnings: Vec<Check>,
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Why a place cannot be used, and what to do.
@@ -102,7 +102,7 @@ impl PlaceError {
     }
 }
 
-impl Place {
+impl DataDirectory {
     /// Looks at a path. Changes nothing. `needed_bytes` is what the plan will need at most at one
     /// time; `resuming` is the run that goes on, whose own leftovers are welcome.
     pub fn examine(
@@ -113,7 +113,7 @@ impl Place {
     ) -> Result<Self, PlaceError> {
         let path = std::path::absolute(path).map_err(PlaceError::io("resolve", path))?;
         let exists = is_there(&path)?;
-        let volume = Volume::at(root, &path).map_err(PlaceError::io("look at", &path))?;
+        let volume = Storage::at(root, &path).map_err(PlaceError::io("look at", &path))?;
         check_keeps_files(&path, &volume)?;
         check_writable(&path, &volume)?;
         check_above(&path, resuming)?;
@@ -133,7 +133,7 @@ impl Place {
 
     /// What will distort figures, each as a sentence.
     pub(super) fn warnings_in_words(&self) -> Vec<String> {
-        let sentence = |check: &Check| {
+        let sentence = |check: &Diagnostic| {
             let remedy = check.remedy.as_deref().unwrap_or_default();
             format!("{} is on {}: {}; {remedy}", self.path.display(), check.value, check.why)
         };
@@ -159,7 +159,7 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
 }
 
 /// Refuses a place on a virtual filesystem, which shows the kernel's state as files.
-pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), PlaceError> {
     match volume.kind() {
         "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"
         | "securityfs" | "configfs" | "bpf" | "pstore" | "mqueue" | "fusectl" | "binfmt_misc"
@@ -171,7 +171,7 @@ pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError>
     }
 }
 
-fn check_writable(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+fn check_writable(path: &Path, volume: &Storage) -> Result<(), PlaceError> {
     let place = path.to_owned();
     if volume.read_only {
         return Err(PlaceError::ReadOnly { place, kind: volume.kind().to_owned() });
@@ -261,7 +261,7 @@ fn refuse(path: &Path, held: &[String]) -> Result<(), PlaceError> {
 
 /// Directories that have to be made for a path to exist, the topmost first.
 pub(super) fn missing(path: &Path) -> io::Result<Vec<PathBuf>> {
-    volume::nearest(path)?;
+    storage::nearest(path)?;
     let mut missing: Vec<PathBuf> =
         path.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
     missing.reverse();
@@ -273,8 +273,8 @@ mod tests {
     use super::super::testing::{again_as_nobody, is_nobody};
     use super::*;
 
-    fn examine(path: &Path) -> Result<Place, PlaceError> {
-        Place::examine(&Root::system(), path, 0, None)
+    fn examine(path: &Path) -> Result<DataDirectory, PlaceError> {
+        DataDirectory::examine(&Root::system(), path, 0, None)
     }
 
     #[test]
@@ -317,7 +317,8 @@ mod tests {
     fn too_little_space_is_said_in_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let needed = u64::MAX / 2;
-        let error = Place::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
+        let error =
+            DataDirectory::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
         assert!(
             matches!(error, PlaceError::TooSmall { needed_bytes, .. } if needed_bytes == needed)
         );

@@ -6,7 +6,7 @@
 //! docs/decisions/0009-an-undertaker.md.
 
 use super::owner::Owner;
-use super::swap::{Swap, Wanted};
+use super::swap::{Swap, SwapSpec};
 use super::{Root, group, leftovers};
 use kvdyno_record::tier::SwapRecord;
 use rustix::net::sockopt::socket_peercred;
@@ -24,7 +24,7 @@ pub const COMMAND: &str = "undertaker";
 #[derive(Debug, Serialize, Deserialize)]
 enum Request {
     /// Makes swap, and switches it on.
-    On(Wanted),
+    On(SwapSpec),
     /// Switches it off, and takes it away.
     Off,
     /// There is nothing left to take away.
@@ -53,7 +53,7 @@ impl Undertaker {
     }
 
     /// Has swap made and switched on.
-    pub fn swap_on(&self, wanted: Wanted) -> Answer {
+    pub fn swap_on(&self, wanted: SwapSpec) -> Answer {
         self.ask(&Request::On(wanted))
     }
 

@@ -3,7 +3,7 @@
 use crate::blocks::{Blocks, alignment};
 use crate::describe::{Asked, Calls, description};
 use crate::how::How;
-use crate::map::Map;
+use crate::mapped_file::MappedFile;
 use crate::ring::{Ring, Setup};
 use crate::session::DriveSession;
 use kvdyno_engine::{
@@ -17,7 +17,7 @@ use std::time::Duration;
 pub struct Drive {
     blocks: Blocks,
     pub(crate) asked: Asked,
-    pub(crate) map: Option<Map>,
+    pub(crate) map: Option<MappedFile>,
     pub(crate) block_bytes: usize,
     records: u64,
     depth: u32,
@@ -55,7 +55,7 @@ impl Engine for Drive {
             let _ = whole.set(blocks.demand_whole()?);
         }
         let map = match asked.calls {
-            Calls::Mmap => Some(Map::new(&blocks.file, bytes, asked.read_only)?),
+            Calls::Mmap => Some(MappedFile::new(&blocks.file, bytes, asked.read_only)?),
             Calls::IoUring | Calls::Psync => None,
         };
         Ok(Self {

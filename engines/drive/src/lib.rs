@@ -14,7 +14,7 @@ mod describe;
 mod drive;
 mod extents;
 mod how;
-mod map;
+mod mapped_file;
 mod region;
 pub mod ring;
 mod session;

@@ -15,7 +15,7 @@ mod volume;
 
 use super::extents;
 use kvdyno_record::host::{Filesystem, Host, settings};
-pub use rule::{Check, Severity};
+pub use rule::{Diagnostic, Level};
 use rule::{Rule, apply};
 use std::path::Path;
 
@@ -31,7 +31,7 @@ const RULES: [&[Rule]; 7] = [
 ];
 
 /// Examines this host, read with the volume under `place`, which need not exist yet.
-pub fn examine(mut host: Host, place: &Path) -> Vec<Check> {
+pub fn examine(mut host: Host, place: &Path) -> Vec<Diagnostic> {
     // Only here: a run's own files are not yet there when its host is read.
     if let Some(pieces) = extents::of_largest(place) {
         let text = format!("{} in {}: {}", pieces.bytes, pieces.extents, pieces.name);
@@ -42,19 +42,19 @@ pub fn examine(mut host: Host, place: &Path) -> Vec<Check> {
 
 /// What the machine does to an idle thread, in words, and the worst of it: the one check that takes
 /// time, so that whoever wants it listens first.
-pub fn hiccups(gaps: &str, max_ns: u64) -> Check {
+pub fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     machine::hiccups(gaps, max_ns)
 }
 
 /// Examines a host as it was recorded.
-pub fn judge(host: &Host) -> Vec<Check> {
+pub fn judge(host: &Host) -> Vec<Diagnostic> {
     RULES.iter().flat_map(|rules| apply(rules, host)).collect()
 }
 
 /// What is wrong with the kind of filesystem under a place, if anything is.
-pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Check> {
+pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Diagnostic> {
     let host = Host { filesystem: Some(filesystem), ..Host::default() };
-    apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Severity::Warning)
+    apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Level::Warning)
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
         for id in ["filesystem", "free_space", "swap", "ram_limit", "drop_caches", "kernel"] {
             assert!(ids.contains(id), "{id}");
         }
-        for check in checks.iter().filter(|check| check.severity == Severity::Warning) {
+        for check in checks.iter().filter(|check| check.severity == Level::Warning) {
             assert!(check.remedy.is_some(), "a warning says what helps: {check:?}");
         }
         let json = serde_json::to_value(&checks).unwrap();

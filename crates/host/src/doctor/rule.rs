@@ -1,13 +1,12 @@
 //! What a check is made of: a rule that reads a [`Host`], what it found, and what would help.
 
 use kvdyno_record::host::Host;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How much a check matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Severity {
+pub enum Level {
     /// As it should be.
     Ok,
     /// Worth knowing when figures are read or compared.
@@ -17,12 +16,12 @@ pub enum Severity {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Check {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
     /// Stable: `readahead`, `damon`.
     pub id: &'static str,
     /// How much it matters.
-    pub severity: Severity,
+    pub severity: Level,
     /// What was read.
     pub value: String,
     /// Why it matters, in one sentence.
@@ -35,7 +34,7 @@ pub struct Check {
     clippy::unnecessary_wraps,
     reason = "a rule ends with one of these, or has nothing to say"
 )]
-impl Check {
+impl Diagnostic {
     /// As it should be, or not to be judged.
     pub(super) fn ok(self) -> Option<Self> {
         Some(self)
@@ -43,43 +42,43 @@ impl Check {
 
     /// Worth knowing.
     pub(super) fn info(self) -> Option<Self> {
-        Some(Self { severity: Severity::Info, ..self })
+        Some(Self { severity: Level::Info, ..self })
     }
 
     /// Worth knowing where it is so, with what would change it.
     pub(super) fn info_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.judged(Severity::Info, so, remedy.into())
+        self.judged(Level::Info, so, remedy.into())
     }
 
     /// Distorts where it is so, with what would change it.
     pub(super) fn warn_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.judged(Severity::Warning, so, remedy.into())
+        self.judged(Level::Warning, so, remedy.into())
     }
 
-    fn judged(self, severity: Severity, so: bool, remedy: String) -> Option<Self> {
+    fn judged(self, severity: Level, so: bool, remedy: String) -> Option<Self> {
         Some(if so { Self { severity, remedy: Some(remedy), ..self } } else { self })
     }
 }
 
 /// What was read, and why it matters; the rule that says it gives it its identifier.
-pub(super) fn seen(value: impl Into<String>, why: &'static str) -> Check {
-    Check { id: "", severity: Severity::Ok, value: value.into(), why, remedy: None }
+pub(super) fn seen(value: impl Into<String>, why: &'static str) -> Diagnostic {
+    Diagnostic { id: "", severity: Level::Ok, value: value.into(), why, remedy: None }
 }
 
 /// A check by its identifier; none on a host of which that is not told.
 pub(super) struct Rule {
     pub(super) id: &'static str,
-    check: fn(&Host) -> Option<Check>,
+    check: fn(&Host) -> Option<Diagnostic>,
 }
 
-pub(super) const fn rule(id: &'static str, check: fn(&Host) -> Option<Check>) -> Rule {
+pub(super) const fn rule(id: &'static str, check: fn(&Host) -> Option<Diagnostic>) -> Rule {
     Rule { id, check }
 }
 
-pub(super) fn apply(rules: &[Rule], host: &Host) -> Vec<Check> {
+pub(super) fn apply(rules: &[Rule], host: &Host) -> Vec<Diagnostic> {
     let checks = rules.iter().filter_map(|rule| {
         let check = (rule.check)(host)?;
-        Some(Check { id: rule.id, ..check })
+        Some(Diagnostic { id: rule.id, ..check })
     });
     checks.collect()
 }
@@ -94,11 +93,11 @@ pub(super) fn on_off(on: bool) -> &'static str {
 }
 
 #[cfg(test)]
-pub(super) fn one(rules: &[Rule], id: &str, host: &Host) -> Option<Check> {
+pub(super) fn one(rules: &[Rule], id: &str, host: &Host) -> Option<Diagnostic> {
     of(&apply(rules, host), id).cloned()
 }
 
 #[cfg(test)]
-pub(super) fn of<'a>(checks: &'a [Check], id: &str) -> Option<&'a Check> {
+pub(super) fn of<'a>(checks: &'a [Diagnostic], id: &str) -> Option<&'a Diagnostic> {
     checks.iter().find(|check| check.id == id)
 }

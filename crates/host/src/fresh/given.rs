@@ -17,12 +17,12 @@ const SIGNATURES_BYTES: u64 = 1 << 20;
 /// The device. It is open only while it is written to here, and then exclusively: what has come to
 /// be in use is not touched.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct GivenDevice {
     pub(super) path: PathBuf,
     left: bool,
 }
 
-impl Given {
+impl GivenDevice {
     /// Takes off what is left of a run of ours that was killed: the next engine would find its
     /// database. Where that is asked for the drive is told that nothing on it is needed any more.
     pub(super) fn take(path: &Path, discard: bool) -> Result<Self, FreshError> {
@@ -49,7 +49,7 @@ impl Given {
     }
 }
 
-impl Drop for Given {
+impl Drop for GivenDevice {
     /// What could not be made, or mounted, is taken off as well.
     fn drop(&mut self) {
         if !self.left {

@@ -1,7 +1,7 @@
 //! The RAM limit: a memory control group for one case's processes, page cache included.
 //!
-//! It makes groups named after their maker ([`naming`]), below our own group or (v2, see [`site`])
-//! beside it, and removes those only. It does not decide how much RAM a case gets.
+//! It makes groups named after their maker ([`naming`]), below our own group or beside it
+//! ([`parent`]), and removes those only. It does not decide how much RAM a case gets.
 
 mod above;
 mod control;
@@ -9,8 +9,8 @@ mod hierarchy;
 mod leaf;
 mod memory;
 mod naming;
+mod parent;
 mod removal;
-mod site;
 #[cfg(test)]
 pub(super) mod testing;
 #[cfg(test)]
@@ -26,7 +26,7 @@ use super::unavailable::Unavailable;
 use hierarchy::Version;
 use kvdyno_record::host::Availability;
 use kvdyno_record::usage::GroupUsage;
-use site::Way;
+use parent::Preparation;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -51,20 +51,22 @@ impl Group {
     /// Makes a group with a limit on memory and none of it in swap. A process gets into it by
     /// [`join`], before it touches a file that shall be held inside the limit.
     pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
-        let site = site::choose(root)?;
-        site.check_room(root, limit_bytes)?;
+        let parent = parent::choose(root)?;
+        parent.check_room(root, limit_bytes)?;
         let failed = |error: io::Error| {
             Unavailable::new(format!("no group could be made: {error}"), "see `kvdyno doctor`")
         };
-        match site.way {
-            Way::Below | Way::Beside => Ok(()),
-            Way::BelowRoot => control::write(&site.directory, "cgroup.subtree_control", "+memory"),
-            Way::BelowAlone => leaf::enter(root, &site.directory),
+        match parent.preparation {
+            Preparation::Below | Preparation::Beside => Ok(()),
+            Preparation::BelowRoot => {
+                control::write(&parent.directory, "cgroup.subtree_control", "+memory")
+            }
+            Preparation::BelowAlone => leaf::enter(root, &parent.directory),
         }
         .map_err(failed)?;
-        let directory = site.directory.join(naming::group(Owner::of(root, root.pid()), name));
+        let directory = parent.directory.join(naming::group(Owner::of(root, root.pid()), name));
         let made = root.make_group(&directory).and_then(|()| {
-            Self::open(root, site.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
+            Self::open(root, parent.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
                 let _ = root.remove_group(&directory);
             })
         });
@@ -168,8 +170,8 @@ pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Whether and where a group can be made; looks only.
 pub fn availability(root: &Root) -> Availability {
-    match site::choose(root) {
-        Ok(site) => Availability { available: true, detail: site.words(root) },
+    match parent::choose(root) {
+        Ok(parent) => Availability { available: true, detail: parent.words(root) },
         Err(unavailable) => unavailable.into(),
     }
 }

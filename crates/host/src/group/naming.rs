@@ -1,5 +1,5 @@
-//! Names of our groups: `kvdyno-<pid>-<namespace>-<began>-<name>`, so that the owner of a leftover is
-//! known.
+//! Names of our groups: `kvdyno-<pid>-<namespace>-<began>-<name>`, so that the owner of a leftover
+//! is known.
 
 use crate::owner::Owner;
 

@@ -5,7 +5,7 @@ use super::*;
 use crate::cache::{self, Reach, residency};
 use crate::child::Child;
 use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped, write_file};
-use crate::{Root, Volume};
+use crate::{Root, Storage};
 use std::process::Command;
 use std::thread;
 use std::time::Instant;
@@ -206,7 +206,7 @@ fn real_group(test: &str, limit_bytes: u64) -> Option<Group> {
     }
 }
 
-fn run(program: &str, arguments: &[&str], group: &Group) -> crate::child::Exit {
+fn run(program: &str, arguments: &[&str], group: &Group) -> crate::child::ExitStatus {
     let mut command = Command::new(program);
     command.args(arguments);
     Child::spawn(command, Some(group)).unwrap().wait().unwrap()
@@ -221,7 +221,7 @@ fn a_file_four_times_the_limit_is_read_from_the_device() {
     };
     let path = folder.path().join("file");
     write_file(&path, 256 << 20);
-    let device = Volume::at(&root, folder.path()).unwrap().device;
+    let device = Storage::at(&root, folder.path()).unwrap().device;
     assert!(cache::evict(&root, &path, Reach::Files).unwrap().is_cold());
     let before = device.as_ref().ok().and_then(|device| device.usage(&root));
     let path_text = path.to_str().unwrap();

@@ -15,9 +15,9 @@ use super::fresh::{image, lies_on, loops};
 use super::group::availability;
 use super::owner::Owner;
 use super::patience::retry;
+use super::storage::FilesystemClass;
 use super::unavailable::Unavailable;
-use super::volume::Medium;
-use super::{Root, Volume, mount, raw};
+use super::{Root, Storage, mount, raw};
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Swap that is to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct SwapSpec {
     /// What it is made of.
     pub memory: Memory,
     /// Where an image of ours would lie.
@@ -110,8 +110,10 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
 /// another machine that answers for a file may have to wait for memory itself: the whole machine
 /// would stand still.
 pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), Unavailable> {
-    let volume = Volume::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
-    match volume.filter(|volume| !matches!(volume.medium(), Medium::Device | Medium::Layers)) {
+    let volume = Storage::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
+    match volume.filter(|volume| {
+        !matches!(volume.class(), FilesystemClass::Device | FilesystemClass::Layers)
+    }) {
         Some(volume) => {
             let (kind, folder) = (volume.kind(), folder.display());
             let reason = format!("no swap on an image in {folder}, which is {kind}");
@@ -123,7 +125,7 @@ pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), U
 
 impl Swap {
     /// Makes swap and switches it on, before all other swap of this machine.
-    pub fn on(root: &Root, wanted: &Wanted) -> io::Result<Option<Self>> {
+    pub fn on(root: &Root, wanted: &SwapSpec) -> io::Result<Option<Self>> {
         let (backing, bytes) = match &wanted.memory {
             Memory::Dram | Memory::Node { .. } => return Ok(None),
             Memory::Zram { bytes, .. } => {

@@ -35,7 +35,7 @@ fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     }
     let _alone = alone();
     let owner = std::process::id();
-    let wanted = Wanted { memory, folder: folder.to_owned(), owner };
+    let wanted = SwapSpec { memory, folder: folder.to_owned(), owner };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     let name = path.display().to_string();
@@ -108,11 +108,11 @@ fn a_given_device_is_left_blank() {
 #[test]
 fn an_image_in_memory_is_refused() {
     let shared = Path::new("/dev/shm");
-    if !shared.exists() || Volume::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
+    if !shared.exists() || Storage::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
         return skipped("shm", "an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
     }
     let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
-    let wanted = Wanted { memory, folder: shared.to_owned(), owner: std::process::id() };
+    let wanted = SwapSpec { memory, folder: shared.to_owned(), owner: std::process::id() };
     let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
     assert!(error.starts_with("no swap on an image in /dev/shm, which is tmpfs"), "{error}");
 }
@@ -143,7 +143,7 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
     let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
-    let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
     let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
     assert!(error.starts_with("failed to make swap of /dev/loop"), "{error}");
     let mut there = [0; 8];
@@ -164,7 +164,7 @@ fn what_the_dead_left_is_swept() {
     }
     let _alone = alone();
     // No process has a number so high.
-    let wanted = Wanted { memory, folder: PathBuf::new(), owner: 9_999_999 };
+    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
@@ -185,7 +185,7 @@ fn what_our_undertaker_left_is_taken_away() {
         return skipped("swap", test, &unavailable.to_string());
     }
     let _alone = alone();
-    let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);

@@ -9,7 +9,7 @@ use crate::runner::{check_tiers, check_volumes};
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Root, Volume, place};
+use kvdyno_host::{Root, Storage, place};
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
@@ -30,7 +30,7 @@ pub(crate) struct Prepared {
     /// For each engine and library, and the null engine's where it was found.
     pub(crate) workers: Workers,
     /// What the databases are to lie on.
-    pub(crate) volume: Volume,
+    pub(crate) volume: Storage,
     /// Where, in words: path, filesystem, device.
     pub(crate) lies_on: String,
     /// This machine, with what lies under the place.
@@ -79,11 +79,11 @@ pub(crate) fn prepared(
     mut workers: Workers,
     PlaceArgs { place, create_place }: PlaceArgs,
     default_place: &Path,
-    plan: impl FnOnce(&Volume, &Host, &Path) -> anyhow::Result<Plan>,
+    plan: impl FnOnce(&Storage, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
     let root = Root::system();
     let at = place.as_deref().unwrap_or(default_place);
-    let volume = Volume::at(&root, at)
+    let volume = Storage::at(&root, at)
         .with_context(|| format!("failed to look at the place {}", at.display()))?;
     place::check_keeps_files(at, &volume)?;
     let host = machine::read(&root, at);
@@ -119,7 +119,7 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
 /// without being asked for, it would lie on another drive than the one that is meant.
-fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Complaint> {
+fn check_exists(place: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
     // What is there and no directory is refused when it is looked at.
     let not_there = || place.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     if create || !not_there() {
@@ -166,7 +166,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
-fn lies_on(place: &Path, volume: &Volume) -> String {
+fn lies_on(place: &Path, volume: &Storage) -> String {
     let device = volume.device.as_ref().map_or_else(String::as_str, |device| &device.name);
     let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let free = units::bytes(volume.free_bytes);

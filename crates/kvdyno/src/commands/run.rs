@@ -10,7 +10,7 @@ use crate::printer::Printer;
 use crate::runner::{Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images};
 use crate::steps::passed;
 use anyhow::Context as _;
-use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
+use kvdyno_host::{Claim, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -74,7 +74,7 @@ pub(super) fn start(
         let (folder, lock) = create(&path, runs, prepared, &run)?;
         (folder, lock, claim)
     } else {
-        let place = Place::examine(&root, &place, plan.estimate.space_bytes, None)?;
+        let place = DataDirectory::examine(&root, &place, plan.estimate.space_bytes, None)?;
         let (folder, lock) = create(&path, runs, prepared, &run)?;
         let claim = Claim::take(&place, &id).inspect_err(|_| remove(&folder))?;
         (folder, lock, claim)
@@ -189,7 +189,7 @@ pub(super) fn look_first(
     for begun in [&before, &harness] {
         let _ = std::fs::remove_dir_all(begun);
     }
-    let volume = Volume::at(root, Path::new(&run.place)).ok();
+    let volume = Storage::at(root, Path::new(&run.place)).ok();
     evidence::save(root, volume.as_ref(), &before)?;
     passed("evidence");
     let measured = null.map(|null| harness_ns_per_op(null, &harness)).transpose();

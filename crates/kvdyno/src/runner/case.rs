@@ -9,7 +9,7 @@ use super::volumes::Site;
 use super::worker::Worker;
 use crate::libraries;
 use crate::printer::Progress;
-use kvdyno_host::{Beside, meter, raw};
+use kvdyno_host::{ConcurrentRuns, meter, raw};
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::Place;
 use kvdyno_record::files::{CaseFolder, write_json};
@@ -34,7 +34,7 @@ pub(super) struct Setting<'r> {
 pub(super) fn run(
     setting: &Setting<'_>,
     mut record: CaseRecord,
-    beside: &mut Beside,
+    beside: &mut ConcurrentRuns,
 ) -> anyhow::Result<CaseRecord> {
     // Those that have ended since the last case did this one no harm.
     beside.others();

@@ -26,7 +26,7 @@ use crate::steps::passed;
 use crate::workers::Workers;
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Beside, Root, size};
+use kvdyno_host::{ConcurrentRuns, Root, size};
 use kvdyno_record::blockio::Watch;
 use kvdyno_record::case::{CaseRecord, Outcome};
 use kvdyno_record::files::{CaseFolder, RunFolder};
@@ -87,7 +87,7 @@ impl RunEnvironment {
         let mut done = self.outcomes()?;
         // There may be room by now; one that finds none again is left alone from there on.
         done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
-        let mut pass = Pass { env: self, plan, progress, beside: Beside::look(), done };
+        let mut pass = Pass { env: self, plan, progress, beside: ConcurrentRuns::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !case.is_settled(&pass.done);
             if pending && !pass.env.interrupt.asked() {
@@ -151,7 +151,7 @@ struct Pass<'r> {
     env: &'r mut RunEnvironment,
     plan: &'r Plan,
     progress: &'r Progress<'r>,
-    beside: Beside,
+    beside: ConcurrentRuns,
     /// The outcome of each case's last try.
     done: BTreeMap<String, Outcome>,
 }

@@ -8,7 +8,7 @@ use super::memory::Memory;
 use super::outcome::{self, Cut, Ending};
 use super::worker::{Heard, Worker};
 use kvdyno_host::cache::{self, Reach};
-use kvdyno_host::wait_samples::Watch;
+use kvdyno_host::wait_samples::WaitSampler;
 use kvdyno_host::{Meter, process, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
@@ -36,7 +36,7 @@ pub(super) struct Talk<'r> {
     machine: File,
     block_io: BlockIoOfCase,
     /// What the roles' threads are seen doing.
-    wait_samples: Watch,
+    wait_samples: WaitSampler,
     next_look: Instant,
     next_reading: Instant,
     next_size: Instant,
@@ -80,7 +80,7 @@ impl<'r> Talk<'r> {
             started,
             machine: File::create_new(setting.folder.path.join("machine.ndjson"))?,
             block_io,
-            wait_samples: Watch::default(),
+            wait_samples: WaitSampler::default(),
             next_look: started,
             next_reading: started,
             next_size: started,

@@ -7,7 +7,7 @@ use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
 use kvdyno_host::raw::label;
-use kvdyno_host::{Claim, Fresh, FreshError, Place, Root, Volume, Wanted};
+use kvdyno_host::{Claim, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -73,7 +73,7 @@ impl Volumes {
             let claim = match &volume.medium {
                 Medium::Directory { path } if !named.contains_key(path) => {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
-                    let place = Place::examine(root, path, needed.unwrap_or(0), Some(run))?;
+                    let place = DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
                     Some((path.clone(), Claim::take(&place, run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
@@ -199,14 +199,14 @@ impl Volumes {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { bytes, format } => {
                 let folder = &self.place.database(id)?;
-                Fresh::on_loop(root, Wanted { name, format, folder }, *bytes)
+                Fresh::on_loop(root, VolumeSpec { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
                 let claim = self.named.get(path).ok_or_else(|| not_taken(path))?;
                 // Somebody may have come to use it since the last case.
                 claim.check(root)?;
                 let folder = &self.place.database(id)?;
-                let wanted = Wanted { name, format, folder };
+                let wanted = VolumeSpec { name, format, folder };
                 // As it was taken: by the kernel's name of it.
                 Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
             }
@@ -262,8 +262,8 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn look(root: &Root, path: PathBuf) -> Result<(Site, Volume), Complaint> {
-    let seen = Volume::at(root, &path).map_err(not_looked_at(&path))?;
+fn look(root: &Root, path: PathBuf) -> Result<(Site, Storage), Complaint> {
+    let seen = Storage::at(root, &path).map_err(not_looked_at(&path))?;
     let (device, not_measured) = match &seen.device {
         Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
