@@ -1,5 +1,5 @@
-//! Signatures that filesystems, volume managers and partition tables leave on a device: an own table of
-//! their places, and `blkid` as a second opinion where it is installed.
+//! Signatures that filesystems, volume managers and partition tables leave on a device: an own
+//! table of their places, and `blkid` as a second opinion where it is installed.
 //!
 //! The places are those of libblkid's probes (util-linux, libblkid/src/superblocks and partitions).
 

@@ -13,11 +13,19 @@ use std::process::Command;
 const MIB: u64 = 1 << 20;
 
 /// The turn of one test on this machine, whichever program it is of (`program/tiers.rs` waits for
-/// the same): of two areas at once each would have pages of the other's group.
-fn alone() -> File {
+/// the same): of two areas at once each would have pages of the other's group. None where such
+/// swap is not asked for, or not to be had.
+fn turn(test: &str, root: &Root, memory: &Memory) -> Option<File> {
+    if !is_asked_for("swap", test) {
+        return None;
+    }
+    if let Err(unavailable) = check(root, memory) {
+        skipped("swap", test, &unavailable.to_string());
+        return None;
+    }
     let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
     file.lock().unwrap();
-    file
+    Some(file)
 }
 
 fn swaps() -> String {
@@ -27,13 +35,7 @@ fn swaps() -> String {
 /// 60 MiB in a group of 32 and 64 of swap, on what is wanted.
 fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     let root = Root::system();
-    if !is_asked_for("swap", test) {
-        return;
-    }
-    if let Err(unavailable) = check(&root, &memory) {
-        return skipped("swap", test, &unavailable.to_string());
-    }
-    let _alone = alone();
+    let Some(_alone) = turn(test, &root, &memory) else { return };
     let owner = std::process::id();
     let wanted = SwapSpec { memory, folder: folder.to_owned(), owner };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
@@ -156,13 +158,7 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
 fn what_the_dead_left_is_swept() {
     let test = "what_the_dead_left_is_swept";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
-    if !is_asked_for("swap", test) {
-        return;
-    }
-    if let Err(unavailable) = check(&root, &memory) {
-        return skipped("swap", test, &unavailable.to_string());
-    }
-    let _alone = alone();
+    let Some(_alone) = turn(test, &root, &memory) else { return };
     // No process has a number so high.
     let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
@@ -178,13 +174,7 @@ fn what_the_dead_left_is_swept() {
 fn what_our_undertaker_left_is_taken_away() {
     let test = "what_our_undertaker_left_is_taken_away";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
-    if !is_asked_for("swap", test) {
-        return;
-    }
-    if let Err(unavailable) = check(&root, &memory) {
-        return skipped("swap", test, &unavailable.to_string());
-    }
-    let _alone = alone();
+    let Some(_alone) = turn(test, &root, &memory) else { return };
     let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
