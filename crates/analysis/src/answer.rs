@@ -10,7 +10,8 @@ mod volumes;
 mod words;
 
 use super::catalogue as c;
-use super::group::{Group, RunRow, together};
+use super::group::{Group, RunRow};
+use super::lists::{list, together};
 use super::metric::Metric;
 use super::summary::Summary;
 use clause::Standing;
@@ -18,7 +19,6 @@ use kvdyno_record::units;
 use schemars::JsonSchema;
 use serde::Serialize;
 use words::Words;
-pub(crate) use words::list;
 
 /// What a workload's figures come to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -163,7 +163,7 @@ impl<'s> Setting<'s> {
             reversed.filter_map(|peers| Some(peers[0].threads?.to_string())).collect();
         Some(match threads.as_slice() {
             [] => text,
-            threads => format!("{text} (another leads at {})", words::list(threads)),
+            threads => format!("{text} (another leads at {})", list(threads)),
         })
     }
 

@@ -5,7 +5,8 @@
 //! roles are costs of other operations.
 
 use super::catalogue as c;
-use super::group::{Group, RunRow, together};
+use super::group::{Group, RunRow};
+use super::lists::together;
 use super::metric::Definition;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,8 @@
 
 mod read;
 
-use super::group::{Group, unique};
+use super::group::Group;
+use super::lists::unique;
 use super::summary::{EngineInfo, title};
 use crate::findings::{Finding, Id, Severity};
 use schemars::JsonSchema;

@@ -4,6 +4,7 @@ use super::comparison;
 use super::efficiency::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::Job;
+use super::lists::{together, unique};
 use super::metric::Metrics;
 use super::trials::{At, Trials};
 use super::{cost, rates};
@@ -409,29 +410,6 @@ fn reads(op: &Op) -> bool {
 pub fn data(group: &Group) -> String {
     let records = units::count(group.records);
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
-}
-
-/// Each value once, in the order of the first.
-pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    together(values, PartialEq::eq).into_iter().filter_map(|same| same.into_iter().next()).collect()
-}
-
-/// Those that are the same together, in the order of the first of each.
-pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
-    let mut sets: Vec<Vec<T>> = Vec::new();
-    for one in all {
-        match sets.iter_mut().find(|set| same(&set[0], &one)) {
-            Some(set) => set.push(one),
-            None => sets.push(vec![one]),
-        }
-    }
-    sets
-}
-
-/// More than one value is among them.
-pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
-    let first = values.next();
-    values.any(|value| Some(value) != first)
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub mod group;
 pub mod hiccups;
 pub mod history;
 pub mod job;
+pub mod lists;
 pub mod metric;
 mod rates;
 pub mod search;

@@ -1,7 +1,8 @@
 //! One comparison in words.
 
-use super::words::{Words, list};
+use super::words::Words;
 use crate::group::Group;
+use crate::lists::list;
 use crate::metric::Metric;
 use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;

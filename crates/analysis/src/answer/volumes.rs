@@ -4,7 +4,8 @@ use super::clause::{self, Standing};
 use super::words::{self, Words};
 use super::{Answer, apart, metric, title};
 use crate::catalogue as c;
-use crate::group::{Group, together};
+use crate::group::Group;
+use crate::lists::together;
 use crate::metric::Metric;
 use crate::summary::Summary;
 

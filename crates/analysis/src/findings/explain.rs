@@ -4,7 +4,8 @@
 use super::{Finding, Id};
 use crate::catalogue as c;
 use crate::explain::{Cause, Explained};
-use crate::group::{Group, together};
+use crate::group::Group;
+use crate::lists::together;
 
 /// Threads that wait a tenth of their time for a CPU have rates that are too low by as much.
 const RUNQUEUE_PERCENT: f64 = 10.0;

@@ -6,7 +6,7 @@ use super::judge::{self, Trial, Verdict};
 use super::target::{Clause, Figure, Target};
 use super::words;
 use crate::evidence::{CaseEvidence, Evidence};
-use crate::group::unique;
+use crate::lists::unique;
 use crate::stats;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::plan::Case;

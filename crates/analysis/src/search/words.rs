@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Condition, Outcome, Point};
 use super::target::keeps;
-use crate::answer::list;
+use crate::lists::list;
 use crate::stats::median;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;

@@ -3,7 +3,8 @@
 use super::super::confidence::Confidence;
 use super::super::efficiency::{self, Against};
 use super::super::evidence::Evidence;
-use super::super::group::{Group, unique};
+use super::super::group::Group;
+use super::super::lists::unique;
 use super::super::summary::{EngineInfo, Summary};
 use super::pairing::Refusal;
 use super::work::Difference;

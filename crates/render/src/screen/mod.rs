@@ -18,8 +18,8 @@ mod tests;
 use crate::tone::Tone;
 pub use foot::Ending;
 use kvdyno_analysis::group::Group;
-use kvdyno_analysis::group::several;
 use kvdyno_analysis::history::History;
+use kvdyno_analysis::lists::several;
 use kvdyno_analysis::metric::Metrics;
 use kvdyno_analysis::summary::Summary;
 
