@@ -5,9 +5,9 @@
 
 mod read;
 
+use super::engines::{EngineInfo, title};
 use super::group::Group;
 use super::lists::unique;
-use super::summary::{EngineInfo, title};
 use crate::findings::{Finding, Id, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -146,7 +146,7 @@ fn measured_on(summary: &Summary) -> String {
     )
 }
 
-fn engine(engine: &kvdyno_analysis::summary::EngineInfo) -> Option<String> {
+fn engine(engine: &kvdyno_analysis::engines::EngineInfo) -> Option<String> {
     let worker = engine.worker.as_ref()?;
     let durability = engine.durability.as_str();
     let title = if engine.label == engine.engine { &worker.title } else { &engine.label };

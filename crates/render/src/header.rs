@@ -3,10 +3,11 @@
 
 use super::format::ratio;
 use super::wrap::wrap;
+use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::{Finding, Severity};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
-use kvdyno_analysis::summary::{EngineInfo, Summary};
+use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::text::one_line;
 use kvdyno_record::tier::TierRecord;

@@ -4,7 +4,7 @@ use super::{Finding, Id, measured};
 use crate::catalogue as c;
 use crate::evidence::Evidence;
 use crate::group::Group;
-use crate::summary::Harness;
+use crate::harness::Harness;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;

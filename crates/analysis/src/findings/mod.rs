@@ -21,7 +21,7 @@ mod steady;
 use crate::evidence::{CaseEvidence, Evidence};
 use crate::explain::Explained;
 use crate::group::Group;
-use crate::summary::Harness;
+use crate::harness::Harness;
 pub use kinds::{Id, Severity};
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::files::RecordError;

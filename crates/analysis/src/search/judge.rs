@@ -1,6 +1,6 @@
 //! A target held against one trial of one point.
 
-use super::target::{Clause, Figure, Target};
+use super::target::{Clause, Quantity, Target};
 use crate::evidence::{CaseEvidence, Evidence, Latencies};
 use crate::stats;
 use hdrhistogram::Histogram;
@@ -13,7 +13,7 @@ use kvdyno_record::workload::{Mix, Role};
 
 /// What a trial says of its point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum TargetVerdict {
     /// Every clause holds.
     Met,
     /// Some clause does not hold, or the engine does not fit; why, where figures do not show it.
@@ -26,14 +26,14 @@ pub(super) enum Verdict {
 
 /// One trial.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Trial {
-    pub(super) verdict: Verdict,
+pub(super) struct JudgedTrial {
+    pub(super) verdict: TargetVerdict,
     /// By clause.
     pub(super) values: Vec<Option<f64>>,
 }
 
-impl Trial {
-    fn without(target: &Target, verdict: Verdict) -> Self {
+impl JudgedTrial {
+    fn without(target: &Target, verdict: TargetVerdict) -> Self {
         Self { verdict, values: vec![None; target.clauses.len()] }
     }
 }
@@ -45,13 +45,13 @@ pub(super) fn judge(
     target: &Target,
     (name, drive): (&str, &Mix),
     axis: &Axis,
-) -> Result<Trial, RecordError> {
+) -> Result<JudgedTrial, RecordError> {
     if let Some(verdict) = without_figures(evidence, case, axis) {
-        return Ok(Trial::without(target, verdict));
+        return Ok(JudgedTrial::without(target, verdict));
     }
     let phase = match case.phase(name) {
         Ok(phase) => phase,
-        Err(why) => return Ok(Trial::without(target, Verdict::Void(why.to_string()))),
+        Err(why) => return Ok(JudgedTrial::without(target, TargetVerdict::Void(why.to_string()))),
     };
     let latencies = case.latencies()?;
     let figures: Vec<Result<f64, String>> =
@@ -60,51 +60,51 @@ pub(super) fn judge(
         figure.as_ref().is_ok_and(|value| !clause.holds(*value))
     };
     let verdict = if let Some(why) = behind(phase, drive) {
-        Verdict::Missed(Some(why))
+        TargetVerdict::Missed(Some(why))
     } else if target.clauses.iter().zip(&figures).any(missed) {
-        Verdict::Missed(None)
+        TargetVerdict::Missed(None)
     } else if let Some(why) = figures.iter().find_map(|figure| figure.as_ref().err()) {
-        Verdict::Void(why.clone())
+        TargetVerdict::Void(why.clone())
     } else {
-        Verdict::Met
+        TargetVerdict::Met
     };
-    Ok(Trial { verdict, values: figures.into_iter().map(Result::ok).collect() })
+    Ok(JudgedTrial { verdict, values: figures.into_iter().map(Result::ok).collect() })
 }
 
 /// What a case comes to that has no figures, or none of its point.
-fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<Verdict> {
+fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<TargetVerdict> {
     let Some(record) = &case.record else {
-        return Some(case.damaged.clone().map_or(Verdict::Open(None), Verdict::Void));
+        return Some(case.damaged.clone().map_or(TargetVerdict::Open(None), TargetVerdict::Void));
     };
     match &record.outcome {
         Outcome::Done if *axis == Axis::Ram && record.ram_limit.enforced_by.is_none() => {
             let why = record.ram_limit.reason.as_deref().unwrap_or("for an unknown reason");
-            Some(Verdict::Void(format!("the RAM limit was not held: {why}")))
+            Some(TargetVerdict::Void(format!("the RAM limit was not held: {why}")))
         }
         Outcome::Done => None,
         outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. }) => {
-            Some(Verdict::Missed(Some(outcome.word().to_owned())))
+            Some(TargetVerdict::Missed(Some(outcome.word().to_owned())))
         }
         Outcome::NotRun { message } => {
             let made_by = &case.case.database.made_by;
             let load = evidence.recorded().find(|(load, _)| load.case.id == *made_by);
             Some(match load.map(|(_, record)| &record.outcome) {
                 Some(outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. })) => {
-                    Verdict::Missed(Some(format!("its load: {}", outcome.word())))
+                    TargetVerdict::Missed(Some(format!("its load: {}", outcome.word())))
                 }
                 Some(outcome) if outcome.is_final() && *outcome != Outcome::Done => {
-                    Verdict::Void(format!("its load: {}", ended(outcome)))
+                    TargetVerdict::Void(format!("its load: {}", ended(outcome)))
                 }
                 Some(outcome @ Outcome::DiskFull { .. }) => {
-                    Verdict::Open(Some(format!("its load: {}", ended(outcome))))
+                    TargetVerdict::Open(Some(format!("its load: {}", ended(outcome))))
                 }
                 // What is missing may be there the next time.
-                _ => Verdict::Void(message.clone()),
+                _ => TargetVerdict::Void(message.clone()),
             })
         }
-        outcome if outcome.is_final() => Some(Verdict::Void(ended(outcome))),
-        Outcome::DiskFull { .. } => Some(Verdict::Open(Some(ended(&record.outcome)))),
-        _ => Some(Verdict::Open(None)),
+        outcome if outcome.is_final() => Some(TargetVerdict::Void(ended(outcome))),
+        Outcome::DiskFull { .. } => Some(TargetVerdict::Open(Some(ended(&record.outcome)))),
+        _ => Some(TargetVerdict::Open(None)),
     }
 }
 
@@ -157,13 +157,13 @@ fn figure(
             .ok_or_else(|| format!("role {} left no result", role.name))?;
         let samples = samples(clause, &phase.name, role, latencies);
         values.push(match clause.figure {
-            Figure::Percentile(thousandths) => percentile(clause, thousandths, &samples),
-            Figure::Mean | Figure::Longest if samples.is_empty() => {
+            Quantity::Percentile(thousandths) => percentile(clause, thousandths, &samples),
+            Quantity::Mean | Quantity::Longest if samples.is_empty() => {
                 Err(format!("{} did nothing", role.name))
             }
-            Figure::Mean => Ok(samples.mean()),
-            Figure::Longest => Ok(longest(clause, role, result, &samples)),
-            Figure::Reads | Figure::Writes | Figure::Operations => Ok(rate(clause, result)),
+            Quantity::Mean => Ok(samples.mean()),
+            Quantity::Longest => Ok(longest(clause, role, result, &samples)),
+            Quantity::Reads | Quantity::Writes | Quantity::Operations => Ok(rate(clause, result)),
         });
     }
     if !clause.figure.is_latency() {
@@ -183,7 +183,7 @@ fn rate(clause: &Clause, result: &RoleResult) -> f64 {
     let counted = result.ops.iter().filter(|(op, _)| clause.counts(op));
     let number: u64 = counted
         .map(|(_, op)| match clause.figure {
-            Figure::Operations => op.count,
+            Quantity::Operations => op.count,
             _ => op.items,
         })
         .sum();

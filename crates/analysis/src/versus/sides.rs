@@ -2,10 +2,11 @@
 
 use super::super::confidence::Confidence;
 use super::super::efficiency::{self, Against};
+use super::super::engines::EngineInfo;
 use super::super::evidence::Evidence;
 use super::super::group::Group;
 use super::super::lists::unique;
-use super::super::summary::{EngineInfo, Summary};
+use super::super::summary::Summary;
 use super::pairing::Refusal;
 use super::work::Difference;
 use crate::findings::Severity;

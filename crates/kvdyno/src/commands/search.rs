@@ -16,7 +16,7 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::search::{self, Answer, Next, Target, drive, points_most};
+use kvdyno_analysis::search::{self, Next, SearchResult, Target, drive, points_most};
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -350,7 +350,7 @@ impl Searching {
 }
 
 /// What the newest point came to.
-fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
+fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
     let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
@@ -364,7 +364,7 @@ fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
 struct Output<'a> {
     run: String,
     #[serde(flatten)]
-    answer: &'a Answer,
+    answer: &'a SearchResult,
 }
 
 /// What was found, as `size` and `capacity` end, and how the program does.

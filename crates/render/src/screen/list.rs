@@ -311,7 +311,7 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
 }
 
 /// The answer of a search, and its points.
-pub(super) fn search(answer: &found::Answer, room: usize) -> Part {
+pub(super) fn search(answer: &found::SearchResult, room: usize) -> Part {
     let sentences = wrap(&kvdyno_record::text::one_line(&answer.sentences.join(" ")), 0);
     let mut lines: Vec<Line> = sentences.lines().take(SENTENCE_LINES).map(Line::plain).collect();
     lines.push(Line::blank());

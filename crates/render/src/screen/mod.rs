@@ -17,6 +17,7 @@ mod tests;
 
 use crate::tone::Tone;
 pub use foot::Ending;
+use kvdyno_analysis::engines::title;
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::history::History;
 use kvdyno_analysis::lists::several;
@@ -154,7 +155,7 @@ impl<'s> Contest<'s> {
     fn name(&self, label: &str) -> String {
         let title = |label: &'s str| {
             let group = self.groups.iter().find(|group| group.label == label);
-            group.map_or(label, |group| kvdyno_analysis::answer::title(self.summary, group))
+            group.map_or(label, |group| title(&self.summary.engines, group))
         };
         let short = |label: &'s str| cut(title(label), block::NAME_MAX);
         let Some(label) = self.labels.iter().find(|known| **known == label) else {
