@@ -17,6 +17,7 @@ use super::history;
 use super::lists::{together, unique};
 use super::search;
 use super::summary::{METHOD_VERSION, RunInfo, Summary};
+use super::versus::Record;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::tier::TierRecord;
@@ -69,6 +70,19 @@ impl Summary {
         };
         summary.history = history::read::of(evidence, &summary);
         Ok(summary)
+    }
+}
+
+impl Record {
+    /// Reads a run and computes its figures.
+    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
+        Self::of(Evidence::read(folder)?)
+    }
+
+    /// Computes a record's figures.
+    pub fn of(evidence: Evidence) -> Result<Self, RecordError> {
+        let summary = Summary::of(&evidence)?;
+        Ok(Self { evidence, summary })
     }
 }
 

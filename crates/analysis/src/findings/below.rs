@@ -1,7 +1,8 @@
 //! What lay under the databases: each volume that the suite names, else the place. What is said of
 //! a drive or a filesystem is said of the cases on it.
 
-use super::{Finding, Id};
+use super::finding::Finding;
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::{Drive, Filesystem};

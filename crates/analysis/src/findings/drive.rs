@@ -2,7 +2,8 @@
 //! figures.
 
 use super::below::{self, Below};
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;

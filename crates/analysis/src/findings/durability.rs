@@ -1,7 +1,9 @@
 //! What the drive was asked for, by whom: whether what an engine calls committed was flushed (the
 //! class is checked, not believed), and whether others used the drive, too.
 
-use super::{Finding, Id, Measured, below, measured};
+use super::below;
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
 use crate::block_io::{flushes_and_fua, writes};
 use crate::evidence::Evidence;
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};

@@ -1,7 +1,8 @@
 //! Where the time went, of the cases in which one thing took most of it. Like cases of an engine
 //! are one finding: the first is quoted.
 
-use super::{Finding, Id};
+use super::finding::Finding;
+use super::kinds::Id;
 use crate::catalogue as c;
 use crate::explain::{Cause, Explained};
 use crate::group::Group;

@@ -1,6 +1,7 @@
 //! Whether it was measured long enough, often enough, and far enough above the harness's own cost.
 
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::catalogue as c;
 use crate::evidence::Evidence;
 use crate::group::Group;

@@ -1,7 +1,8 @@
 //! Whether what was measured lasted, and whether it was the same for every engine: writers of equal
 //! speed, no stalls, a rate that stays.
 
-use super::{Finding, Id, Measured, measured};
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
 use crate::comparable;
 use crate::evidence::Evidence;
 use crate::group::Group;

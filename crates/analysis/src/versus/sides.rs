@@ -7,11 +7,10 @@ use super::super::evidence::Evidence;
 use super::super::group::Group;
 use super::super::lists::unique;
 use super::super::summary::Summary;
-use super::pairing::Refusal;
+use super::refusal::Refusal;
 use super::work::Difference;
 use crate::findings::Severity;
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
-use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
@@ -30,17 +29,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads a run and computes its figures.
-    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        Self::of(Evidence::read(folder)?)
-    }
-
-    /// Computes a record's figures.
-    pub fn of(evidence: Evidence) -> Result<Self, RecordError> {
-        let summary = Summary::of(&evidence)?;
-        Ok(Self { evidence, summary })
-    }
-
     fn labels(&self) -> Vec<String> {
         unique(self.summary.groups.iter().map(|group| group.label.clone()))
     }
