@@ -1,7 +1,7 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
-use super::comparison;
-use super::efficiency::Efficiency;
+use super::beside::Beside;
+use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
 use super::job::Job;
 use super::lists::{together, unique};
@@ -111,9 +111,9 @@ pub struct LoadRow {
     /// Its figures.
     pub metrics: Metrics,
     /// Records a second beside the base engine's.
-    pub beside: Option<comparison::Beside>,
+    pub beside: Option<Beside>,
     /// The same beside its own on the first volume; null: the suite names none.
-    pub beside_volume: Option<comparison::Beside>,
+    pub beside_volume: Option<Beside>,
 }
 
 /// A measured phase: what it cost as a whole, and what each role got.
@@ -152,9 +152,9 @@ pub struct RoleRow {
     /// Its figures, all operations together.
     pub metrics: Metrics,
     /// Operations a second beside the base engine's.
-    pub beside: Option<comparison::Beside>,
+    pub beside: Option<Beside>,
     /// The same beside its engine's on the first volume; null: the suite names none.
-    pub beside_volume: Option<comparison::Beside>,
+    pub beside_volume: Option<Beside>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
     /// Some of its operations read, and some write.

@@ -7,10 +7,11 @@
 
 pub mod about;
 pub mod answer;
+pub mod beside;
 pub mod block_io;
 pub mod catalogue;
 pub mod comparable;
-pub mod comparison;
+mod comparison;
 pub mod confidence;
 pub mod copies;
 mod cost;

@@ -4,9 +4,8 @@ use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
 use super::super::job::Job;
 use super::super::metric::{Definition, Metric, Reading};
+use super::standing::{Against, ONE_IO_BYTES};
 use kvdyno_record::units;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Kinds of I/O whose shares of reads lie this close are the same kind: a few writes among reads.
@@ -14,42 +13,6 @@ const SAME_MIX: f64 = 0.1;
 
 /// Mean sizes further apart than this are other I/Os: past a few KiB a drive is bound by bytes.
 const SAME_SIZE: f64 = 2.0;
-
-/// I/Os of at most this size are one each on any device; larger ones may be cut up.
-pub const ONE_IO_BYTES: u64 = 64 << 10;
-
-/// A case of the bare drive, as a limit.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Against {
-    /// Its label: the job.
-    pub job: String,
-    /// The suite's name of the volume that it was taken on; null: it names none.
-    pub volume: Option<String>,
-    /// The calls it was made by: `psync`, `mmap`, `io_uring`.
-    pub method: String,
-    /// Each of its threads waited for its I/O.
-    pub blocking: bool,
-    /// I/Os in flight.
-    pub in_flight: u32,
-    /// Share of reads among its I/Os.
-    pub reads_share: f64,
-    /// Device I/Os a second; reads, where shares are of reads alone.
-    pub ios_per_s: f64,
-    /// The range of that over its trials.
-    pub ios_per_s_low: f64,
-    /// The range of that over its trials.
-    pub ios_per_s_high: f64,
-    /// Trials behind that.
-    pub n: usize,
-}
-
-impl Against {
-    /// `psync x 4`.
-    pub fn name(&self) -> String {
-        let method = if self.method.is_empty() { &self.job } else { &self.method };
-        format!("{method} x {}", self.in_flight)
-    }
-}
 
 /// What a phase did at the device: medians.
 #[derive(Clone, Debug)]

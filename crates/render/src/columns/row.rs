@@ -1,8 +1,8 @@
 //! What a row of a table is about.
 
+use kvdyno_analysis::beside::Beside;
 use kvdyno_analysis::block_io::{IoRow, PhaseIo};
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::comparison::Beside;
 use kvdyno_analysis::efficiency::Efficiency;
 use kvdyno_analysis::explain::Explained;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};

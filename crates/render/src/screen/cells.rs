@@ -3,7 +3,7 @@
 use super::super::footnotes::Footnotes;
 use super::super::format;
 use super::block::{Row, Than, versus};
-use kvdyno_analysis::comparison::{Beside, Verdict};
+use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
 
@@ -91,10 +91,10 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
 /// Beside the first of three engines or more: `0.34x`, `~`, `0.34x?`.
 fn times(beside: &Beside) -> String {
     match beside.verdict {
-        Verdict::Base => String::new(),
-        Verdict::Different => format!("{}x", format::ratio(beside.ratio)),
-        Verdict::NotDistinguishable => "~".to_owned(),
-        Verdict::SpreadUnknown => format!("{}x?", format::ratio(beside.ratio)),
+        Significance::Base => String::new(),
+        Significance::Different => format!("{}x", format::ratio(beside.ratio)),
+        Significance::NotDistinguishable => "~".to_owned(),
+        Significance::SpreadUnknown => format!("{}x?", format::ratio(beside.ratio)),
     }
 }
 

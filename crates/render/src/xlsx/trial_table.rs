@@ -5,7 +5,7 @@ use super::sheet::{Heading, Sheet, address, heading};
 use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, From, Kind, Row};
 use crate::format::{self, Show};
-use kvdyno_analysis::comparison::{Beside, Verdict};
+use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::metric::{Combine, Metric, Metrics};
 use kvdyno_analysis::stats::median;
@@ -257,10 +257,10 @@ fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f
 
 fn verdict(beside: &Beside) -> &'static str {
     match beside.verdict {
-        Verdict::Base => "base",
-        Verdict::Different => "different",
-        Verdict::NotDistinguishable => "~ no significant difference",
-        Verdict::SpreadUnknown => "? too few trials",
+        Significance::Base => "base",
+        Significance::Different => "different",
+        Significance::NotDistinguishable => "~ no significant difference",
+        Significance::SpreadUnknown => "? too few trials",
     }
 }
 
