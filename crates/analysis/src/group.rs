@@ -3,7 +3,7 @@
 use super::beside::Beside;
 use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
-use super::job::Job;
+use super::job::DriveJob;
 use super::lists::{together, unique};
 use super::metric::Metrics;
 use super::trials::{At, Trials};
@@ -128,7 +128,7 @@ pub struct RunRow {
     /// The block device whose counters were read; null: none.
     pub device: Option<String>,
     /// What a bare drive was asked for, and how that ran; null: an engine.
-    pub job: Option<Job>,
+    pub job: Option<DriveJob>,
     /// How far from the drive it is; null: no engine under test.
     pub efficiency: Option<Efficiency>,
     /// Why its costs per operation are not to be held against those of other engines at the same
@@ -369,7 +369,7 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Ho
         metrics: cost::of_measure(trials, phase, host),
         roles: drive.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
-        job: trials.cases.iter().find_map(|(ran, _)| Job::of(case, ran, phase, drive)),
+        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::of(case, ran, phase, drive)),
         efficiency: None,
         different_mix: None,
     }

@@ -17,7 +17,7 @@ const WRITTEN: &str = "written_in_full";
 
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Job {
+pub struct DriveJob {
     /// `rand read`, `seq write`, `rand 70/30` (reads before writes).
     pub io: String,
     /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
@@ -35,7 +35,7 @@ pub struct Job {
     pub written: Option<String>,
 }
 
-impl Job {
+impl DriveJob {
     /// That of a drive's case; none of an engine's.
     pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, drive: &Mix) -> Option<Self> {
         if !(case.ceiling || ran.is_bare_drive()) {

@@ -2,7 +2,7 @@
 
 use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
-use super::super::job::Job;
+use super::super::job::DriveJob;
 use super::super::metric::{Definition, Metric, Reading};
 use super::standing::{Against, ONE_IO_BYTES};
 use kvdyno_record::units;
@@ -84,7 +84,7 @@ fn rate(run: &RunRow, reads_alone: bool) -> Metric {
 pub(super) struct Ceiling {
     label: String,
     volume: Option<String>,
-    job: Job,
+    job: DriveJob,
     in_flight: u32,
     traffic: Traffic,
     /// Share of reads among its own I/Os.

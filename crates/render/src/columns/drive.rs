@@ -1,9 +1,11 @@
 //! The bare drive's tables: what each job gave and cost, and how long its I/Os took.
 
-use super::From::{Range, Time};
+use super::column::From::{Range, Time};
+use super::column::{Column, Kind, column, figure, main, sheet, text, words};
 use super::lead::count;
+use super::row::Row;
 use super::row::jobs;
-use super::{Cell, Column, Kind, Row, column, figure, main, sheet, text, words};
+use crate::cell::Cell;
 use crate::format::{ratio, spread, trials};
 use crate::wrap::wrap;
 use kvdyno_analysis::catalogue as c;

@@ -1,6 +1,7 @@
 //! What every row says first.
 
-use super::{Cell, Column, text, words};
+use super::column::{Column, text, words};
+use crate::cell::Cell;
 use kvdyno_analysis::group::data;
 
 /// On a terminal: the engine always, the rest where it differs.

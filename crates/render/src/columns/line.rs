@@ -1,6 +1,6 @@
 //! A row on a terminal, and what is known of its table as a whole.
 
-use super::Row;
+use super::row::Row;
 use crate::footnotes::Footnotes;
 use crate::format;
 use crate::wrap::wrap;

@@ -6,7 +6,7 @@ use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::efficiency::Efficiency;
 use kvdyno_analysis::explain::Explained;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
-use kvdyno_analysis::job::Job;
+use kvdyno_analysis::job::DriveJob;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trials::At;
@@ -119,7 +119,7 @@ impl<'s> Row<'s> {
     }
 
     /// The bare drive's job.
-    pub(crate) fn job(&self) -> Option<&'s Job> {
+    pub(crate) fn job(&self) -> Option<&'s DriveJob> {
         self.run?.1.job.as_ref()
     }
 

@@ -70,7 +70,7 @@ pub(super) fn read(
     folder: &CaseFolder,
     columns: usize,
 ) -> Result<Vec<Heat>, RecordError> {
-    let mut maps: BTreeMap<(String, String, Kind), Map> = BTreeMap::new();
+    let mut maps: BTreeMap<(String, String, Kind), HeatMap> = BTreeMap::new();
     for interval in folder.latency()?.without_counts() {
         let interval = interval?;
         let kind = case.phase(&interval.phase).map(|phase| phase.kind.as_str());
@@ -89,7 +89,7 @@ pub(super) fn read(
             map.add(start, &counts);
         }
     }
-    let heat = |((phase, role, kind), map): ((String, String, Kind), Map)| Heat {
+    let heat = |((phase, role, kind), map): ((String, String, Kind), HeatMap)| Heat {
         group,
         trial: case.case.trial,
         phase,
@@ -110,7 +110,7 @@ pub(super) fn read(
 
 /// A map while it is made.
 #[derive(Debug, Default)]
-struct Map {
+struct HeatMap {
     /// The earliest beginning and the latest; the longest slice. The last of a phase may be
     /// shorter.
     span: Option<(Duration, Duration)>,
@@ -121,7 +121,7 @@ struct Map {
     values: BTreeMap<usize, Samples>,
 }
 
-impl Map {
+impl HeatMap {
     fn widen(&mut self, start: Duration, length: Duration) {
         let (first, last) = self.span.unwrap_or((start, start));
         self.span = Some((first.min(start), last.max(start)));
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_value_is_in_the_row_that_begins_below_it() {
         let second = Duration::from_secs(1);
-        let mut map = Map::default();
+        let mut map = HeatMap::default();
         map.widen(second, second);
         map.divide(10);
         map.add(second, &[(1000, 2), (1001, 3)]);

@@ -5,6 +5,7 @@
 //! nothing here knows how.
 
 mod block_heat;
+mod common;
 mod curve;
 mod heat;
 mod html;
@@ -18,6 +19,8 @@ mod workload;
 mod written;
 
 pub use block_heat::BlockHeat;
+use common::definitions;
+pub use common::{DefinitionRow, Kind};
 pub use curve::Curve;
 pub use heat::Heat;
 pub use html::{TEMPLATE, html};
@@ -27,31 +30,17 @@ pub use mark::{Mark, MarkTotal};
 pub use time_line::{MachineLine, RoleLine, TimeLine};
 pub use versus::{Between, Refused, VersusData};
 pub use workload::Workload;
-pub use written::{Cause, Written};
+pub use written::{WriteReason, Written};
 
 use super::header;
 use kvdyno_analysis::answer::{self, Answer};
-use kvdyno_analysis::catalogue;
 use kvdyno_analysis::efficiency::{self, Against};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::{Combine, Direction, Source};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::{RecordError, RunFolder};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// What a page shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// One run.
-    Report,
-    /// The list of runs.
-    Runs,
-    /// Two runs, or two engines of one.
-    Versus,
-}
 
 /// All that the page of a run shows.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -86,23 +75,6 @@ pub struct PageData {
     pub suite: String,
     /// How the run gets on, where a server shows it; null: the page is a file.
     pub live: Option<Live>,
-}
-
-/// What a figure is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct DefinitionRow {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// Which way is better.
-    pub direction: Direction,
-    /// Whom it is from.
-    pub source: Source,
-    /// How trials are combined.
-    pub combine: Combine,
-    /// What it is, in a sentence.
-    pub help: &'static str,
 }
 
 impl PageData {
@@ -165,18 +137,6 @@ fn group_of(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
 fn header(summary: &Summary) -> Vec<(String, String)> {
     let lines = header::lines(summary).into_iter();
     lines.map(|(word, text)| (word.trim().to_owned(), text)).collect()
-}
-
-fn definitions() -> Vec<DefinitionRow> {
-    let row = |definition: &&kvdyno_analysis::metric::Definition| DefinitionRow {
-        name: definition.name,
-        unit: definition.unit,
-        direction: definition.direction,
-        source: definition.source,
-        combine: definition.combine,
-        help: definition.help(),
-    };
-    catalogue::ALL.iter().map(row).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the page of a comparison shows.
 
-use super::{DefinitionRow, Kind, definitions};
+use super::common::{DefinitionRow, Kind, definitions};
 use kvdyno_analysis::versus::Versus;
 use schemars::JsonSchema;
 use serde::Serialize;

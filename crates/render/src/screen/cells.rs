@@ -24,6 +24,13 @@ pub(super) struct Figure {
     pub(super) than: Option<Than>,
 }
 
+impl Figure {
+    /// One that is compared with nothing.
+    pub(super) fn plain(definition: &'static Definition) -> Self {
+        Self { definition, than: None }
+    }
+}
+
 impl Source<'_> {
     fn metric(&self, definition: &Definition) -> Option<&Metric> {
         self.metrics?.get(definition)

@@ -2,13 +2,15 @@
 
 use super::super::header;
 use super::super::wrap::wrap;
-use super::{COLUMNS_MAX, Contest, Line, cut, several};
+use super::contest::Contest;
+use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
 use kvdyno_analysis::confidence::{Confidence, Level};
 use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
+use kvdyno_analysis::lists::several;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::Host;
 use kvdyno_record::units;

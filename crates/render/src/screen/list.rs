@@ -1,14 +1,16 @@
 //! Shapes that are a list: many settings or engines, the jobs of a bare drive, the points of a
 //! search. A line for each, as many as fit.
 
-use super::super::columns::{Row as Place, jobs};
+use super::super::columns::{Row as TableRow, jobs};
 use super::super::format::{self, ratio, spread};
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
-use super::{COLUMNS_MAX, Contest, Line, Part, cut, several};
+use super::contest::Contest;
+use super::line::{COLUMNS_MAX, Line, Part, cut};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::data;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
+use kvdyno_analysis::lists::several;
 use kvdyno_analysis::metric::{Definition, Metrics};
 use kvdyno_analysis::search as found;
 use kvdyno_analysis::summary::Summary;
@@ -263,7 +265,7 @@ pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
     Part { lines, left_out: (more > 0).then(|| format!("{more} more engines")) }
 }
 
-type DriveColumn = (&'static str, Side, fn(&Place<'_>) -> String);
+type DriveColumn = (&'static str, Side, fn(&TableRow<'_>) -> String);
 
 /// What is said of each job.
 const DRIVE: [DriveColumn; 12] = [
@@ -286,7 +288,7 @@ const DRIVE: [DriveColumn; 12] = [
     ("p99.9 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P999)),
 ];
 
-fn block(row: &Place<'_>) -> u64 {
+fn block(row: &TableRow<'_>) -> u64 {
     row.job().map_or(0, |job| job.block_bytes)
 }
 
@@ -300,7 +302,7 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     let columns = || DRIVE.iter().filter(|(title, ..)| volumes || *title != "volume");
     let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
     let mut table = Table::titled(titles.collect());
-    for row in jobs().flat_map(Place::roles).filter(|row| row.op.is_none()) {
+    for row in jobs().flat_map(TableRow::roles).filter(|row| row.op.is_none()) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }
     let mut part = fitted(&table, room, "jobs");

@@ -14,20 +14,20 @@ use kvdyno_analysis::trials::Trials;
 use std::collections::BTreeMap;
 
 /// By number: a group, its phase, and its role or 0.
-pub(super) type Place = (usize, usize, usize);
+pub(super) type RowKey = (usize, usize, usize);
 
 /// A table, and where its lines of all trials are.
 pub(super) struct Placed {
     pub(super) sheet: Sheet,
     /// The row of a place.
-    pub(super) rows: BTreeMap<Place, u32>,
+    pub(super) rows: BTreeMap<RowKey, u32>,
     /// The column of a heading.
     pub(super) columns: BTreeMap<&'static str, u16>,
 }
 
 impl Placed {
     /// The cell of a line in a column, as another sheet refers to it.
-    pub(super) fn reference(&self, place: Place, heading: &str) -> Option<String> {
+    pub(super) fn reference(&self, place: RowKey, heading: &str) -> Option<String> {
         let cell = address(*self.rows.get(&place)?, *self.columns.get(heading)?);
         Some(format!("'{}'!{cell}", self.sheet.name()))
     }
