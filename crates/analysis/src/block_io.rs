@@ -3,6 +3,7 @@
 
 use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
+use crate::stats::quantile_of_counts;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::{CaseFolder, RecordError};
@@ -10,9 +11,6 @@ use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// So many samples must lie beyond a percentile.
-const BEYOND_MIN: f64 = 10.0;
 
 /// A phase of a group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -167,16 +165,9 @@ fn rows(sums: Sums) -> Vec<IoRow> {
 
 /// The middle of the slot in which it lies.
 fn percentile(sum: &Sum, share: f64) -> Option<f64> {
-    let rank = share * sum.count as f64;
-    if sum.count as f64 - rank < BEYOND_MIN {
-        return None;
-    }
-    let mut below = 0;
-    let slot = sum.slots.iter().find(|(_, count)| {
-        below += **count;
-        below as f64 >= rank
-    });
-    slot.map(|(slot, _)| f64::midpoint(slot_begin_ns(*slot) as f64, slot_begin_ns(slot + 1) as f64))
+    let slots = sum.slots.iter().map(|(slot, count)| (u64::from(*slot), *count));
+    let slot = quantile_of_counts(slots, sum.count, share)? as u32;
+    Some(f64::midpoint(slot_begin_ns(slot) as f64, slot_begin_ns(slot + 1) as f64))
 }
 
 #[cfg(test)]

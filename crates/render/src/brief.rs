@@ -1,7 +1,7 @@
 //! A run in a few lines of Markdown, for a message or an issue: the answer, how far to trust it,
 //! one table, and what it was measured on. No path of the host and not its name.
 
-use super::columns::{Row, loads, phases, times};
+use super::columns::{Row, loads, phases};
 use super::format::beside;
 use super::markdown::{escaped, table, title};
 use super::table::{Side, Table};
@@ -108,7 +108,7 @@ fn rate(row: &Row<'_>, of: &Definition) -> String {
 
 fn us(row: &Row<'_>, at: usize) -> String {
     let open = row.role.is_some_and(|(_, role)| role.open_loop);
-    let times = times(if open { Clock::Response } else { Clock::Service });
+    let times = c::times(if open { Clock::Response } else { Clock::Service });
     row.value(times[at]).map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3))
 }
 

@@ -1,10 +1,11 @@
 //! What a table and a column are made of.
 
 use super::line::{Line, Shown};
-use super::row::{Row, times};
+use super::row::Row;
 use crate::cell::Cell;
 use crate::format::{self, Show};
 use crate::table::Side;
+use kvdyno_analysis::catalogue::times;
 use kvdyno_analysis::evidence::CaseEvidence;
 use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::spent::Spent;

@@ -17,7 +17,7 @@ mod time;
 pub(crate) use column::{Column, From, Kind};
 pub(crate) use lead::{ABOUT, AXES};
 pub(crate) use line::{Line, Shown};
-pub(crate) use row::{Row, explained, jobs, loads, phases, times};
+pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
 pub(crate) static KINDS: [&Kind; 8] = [

@@ -4,7 +4,7 @@ use super::thin::{rounded, stride};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::evidence::CaseEvidence;
 use kvdyno_analysis::group::Group;
-use kvdyno_analysis::stats::SAMPLES_BEYOND;
+use kvdyno_analysis::stats::quantile_of_counts;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};
 use kvdyno_record::samples::Samples;
@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Rows of a map for each factor of ten.
-const ROWS_PER_DECADE: f64 = 8.0;
+pub(super) const ROWS_PER_DECADE: f64 = 8.0;
+
+/// How many of a map's column and row.
+pub(super) type Cells = BTreeMap<(usize, u32), u64>;
 
 /// How long a role's operations took, over the time of one phase of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -99,13 +102,20 @@ pub(super) fn read(
         columns: map.columns(),
         rows_per_decade: ROWS_PER_DECADE,
         tails: (0..map.columns()).map(|column| tails(map.values.get(&column))).collect(),
-        cells: map
-            .cells()
-            .into_iter()
-            .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
-            .collect(),
+        cells: to_two_digits(map.cells()),
     };
     Ok(maps.into_iter().map(heat).collect())
+}
+
+/// The row of a latency.
+pub(super) fn row_of(ns: f64) -> u32 {
+    (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as u32
+}
+
+/// Column, row and how many.
+pub(super) fn to_two_digits(cells: Cells) -> Vec<(usize, u32, u64)> {
+    let rounded = |count: u64| rounded(count as f64, 2) as u64;
+    cells.into_iter().map(|((column, row), count)| (column, row, rounded(count))).collect()
 }
 
 /// A map while it is made.
@@ -147,13 +157,11 @@ impl HeatMap {
         self.values.keys().next_back().map_or(0, |column| column + 1)
     }
 
-    fn cells(&self) -> BTreeMap<(usize, u32), u64> {
-        let mut cells = BTreeMap::new();
+    fn cells(&self) -> Cells {
+        let mut cells = Cells::new();
         for (column, values) in &self.values {
             for (value, count) in values.iter() {
-                let ns = value.max(1) as f64;
-                let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
-                let cell: &mut u64 = cells.entry((*column, row)).or_insert(0);
+                let cell = cells.entry((*column, row_of(value as f64))).or_insert(0);
                 *cell = cell.saturating_add(count);
             }
         }
@@ -167,20 +175,9 @@ impl HeatMap {
 
 /// What a column's percentiles are; none of a column without samples.
 fn tails(values: Option<&Samples>) -> [Option<u64>; 3] {
-    let Some(values) = values else { return [None; 3] };
-    let all = values.len();
     TAILS.map(|share| {
-        // To the thousandth: 1 - 0.99 is not quite a hundredth.
-        if (all as f64 * (1.0 - share) * 1e3).round() / 1e3 < SAMPLES_BEYOND {
-            return None;
-        }
-        let wanted = (all as f64 * share).ceil() as u64;
-        let mut below = 0_u64;
-        let reached = |(_, count): &(u64, u64)| {
-            below = below.saturating_add(*count);
-            below >= wanted
-        };
-        values.iter().find(reached).map(|(value, _)| rounded(value as f64, 3) as u64)
+        let value = quantile_of_counts(values?.iter(), values?.len(), share)?;
+        Some(rounded(value as f64, 3) as u64)
     })
 }
 

@@ -1,6 +1,6 @@
 //! What the page of all runs shows.
 
-use super::common::Kind;
+use super::html::Kind;
 use super::live::State;
 use kvdyno_analysis::about;
 use kvdyno_analysis::evidence::Evidence;

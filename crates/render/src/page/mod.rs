@@ -5,7 +5,6 @@
 //! nothing here knows how.
 
 mod block_heat;
-mod common;
 mod curve;
 mod heat;
 mod html;
@@ -19,11 +18,9 @@ mod workload;
 mod written;
 
 pub use block_heat::BlockHeat;
-use common::definitions;
-pub use common::{DefinitionRow, Kind};
 pub use curve::Curve;
 pub use heat::Heat;
-pub use html::{TEMPLATE, html};
+pub use html::{Kind, TEMPLATE, html};
 pub use list::{FindingCounts, RunEntry, RunSize, RunsData};
 pub use live::{InFlight, Live, State};
 pub use mark::{Mark, MarkTotal};
@@ -34,9 +31,11 @@ pub use written::{WriteReason, Written};
 
 use super::header;
 use kvdyno_analysis::answer::{self, Answer};
+use kvdyno_analysis::catalogue;
 use kvdyno_analysis::efficiency::{self, Against};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::group::Group;
+use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::{RecordError, RunFolder};
 use schemars::JsonSchema;
@@ -58,7 +57,7 @@ pub struct PageData {
     /// All figures.
     pub summary: Summary,
     /// What each figure is.
-    pub definitions: Vec<DefinitionRow>,
+    pub definitions: Vec<&'static Definition>,
     /// Latencies by percentile, all trials together.
     pub curves: Vec<Curve>,
     /// Latencies over time, of the trial nearest to the median.
@@ -114,7 +113,7 @@ impl PageData {
             answers: answer::answers(&summary),
             workloads,
             header: header(&summary),
-            definitions: definitions(),
+            definitions: catalogue::ALL.to_vec(),
             curves,
             heats,
             block_heats,

@@ -3,7 +3,7 @@
 use super::sheet::{Heading, Sheet, heading};
 use super::trial_table::Placed;
 use crate::cell::Cell;
-use crate::columns::{ABOUT, Column, From, Row, phases, times};
+use crate::columns::{ABOUT, Column, From, Row, phases};
 use crate::format::Show::{Count, Plain, Ratio};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::metric::Metric;
@@ -78,7 +78,7 @@ fn clocks(row: &Row<'_>) -> Vec<(Clock, &'static str)> {
 fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     // Of the others the mean is not kept.
     let mean = row.metric(&c::SERVICE_MEAN).filter(|_| clock == Clock::Service);
-    let times = times(clock).map(|definition| row.metric(definition));
+    let times = c::times(clock).map(|definition| row.metric(definition));
     let times: Vec<Option<&Metric>> = std::iter::once(mean).chain(times).collect();
     let operations = row.metric(&c::OPERATIONS);
     let mut cells = vec![
