@@ -1,7 +1,7 @@
 //! Block I/O as the kernel saw it, all trials of a group together: by phase, device, kind and
 //! owner.
 
-use super::evidence::{CaseEvidence, Evidence};
+use super::evidence::Evidence;
 use super::group::Group;
 use crate::stats::quantile_of_counts;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
@@ -76,7 +76,7 @@ pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
             continue;
         };
         for phase in &file.phases {
-            let Some(record) = shown(case, &phase.phase) else { continue };
+            let Some(record) = case.shown(&phase.phase) else { continue };
             let known =
                 all.iter().position(|(one, _)| one.group == group && one.phase == phase.phase);
             let at = known.unwrap_or_else(|| {
@@ -102,11 +102,6 @@ pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
     }
     all.sort_by_key(|(one, _)| one.group);
     Ok(all.into_iter().map(|(phase, sums)| PhaseIo { rows: rows(sums), ..phase }).collect())
-}
-
-/// A phase whose figures are shown.
-fn shown<'c>(case: &'c CaseEvidence, phase: &str) -> Option<&'c PhaseRecord> {
-    case.phase(phase).ok().filter(|phase| ["load", "measure"].contains(&phase.kind.as_str()))
 }
 
 /// The operations of a phase that write.

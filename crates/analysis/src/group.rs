@@ -250,6 +250,16 @@ impl Group {
         }
     }
 
+    /// What it was to have of memory, it had, as far as is known.
+    pub fn is_held(&self) -> bool {
+        self.ram_limit_held != Some(false) && self.tier_held != Some(false)
+    }
+
+    /// How many records, how long a key and a mean value: what makes data the same.
+    pub fn data_sizes(&self) -> (u64, u32, u64) {
+        (self.records, self.key_bytes, self.value_bytes_mean)
+    }
+
     /// Whether it is an engine under test: neither the harness alone nor a bare drive.
     pub fn competes(&self) -> bool {
         !self.measures_the_harness && !self.bare_drive

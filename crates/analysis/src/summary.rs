@@ -105,6 +105,13 @@ pub struct RunInfo {
     pub cases_done: usize,
 }
 
+impl Summary {
+    /// Trials of each case, at most.
+    pub fn trials(&self) -> usize {
+        self.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0)
+    }
+}
+
 /// How a program that shows `summary` ends: 4 where a finding makes figures invalid, else 3 where
 /// an engine failed. One that does not fit its RAM limit or its time has not failed: that is a
 /// result.

@@ -8,7 +8,7 @@ use super::table::{Side, Table};
 use kvdyno_analysis::answer::answers;
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::{Group, data};
-use kvdyno_analysis::lists::several;
+use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::hlog::Kind as Clock;
@@ -134,7 +134,7 @@ fn measured_on(summary: &Summary) -> String {
         parts.push(place.join(" on "));
     }
     let engines: Vec<String> = summary.engines.iter().filter_map(engine).collect();
-    let trials = summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0);
+    let trials = summary.trials();
     let data: Vec<String> = datasets(summary);
     format!(
         "Measured on {}; data {}; {}; {trials} trial{}, kvdyno {}.",
@@ -155,17 +155,13 @@ fn engine(engine: &kvdyno_analysis::engines::EngineInfo) -> Option<String> {
 }
 
 fn datasets(summary: &Summary) -> Vec<String> {
-    let mut sets: Vec<String> = Vec::new();
-    for group in summary.groups.iter().filter(|group| group.competes()) {
+    let set = |group: &Group| {
         let ram = group
             .ram_limit_bytes
             .map_or_else(|| "no RAM limit".to_owned(), |_| format!("RAM limit {}", group.ram()));
-        let set = format!("{} B ({}, {ram})", data(group), units::bytes(group.user_bytes));
-        if !sets.contains(&set) {
-            sets.push(set);
-        }
-    }
-    sets
+        format!("{} B ({}, {ram})", data(group), units::bytes(group.user_bytes))
+    };
+    unique(summary.groups.iter().filter(|group| group.competes()).map(set))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::{Finding, Severity};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
+use kvdyno_analysis::lists::unique;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::text::one_line;
@@ -228,17 +229,12 @@ fn drive(drive: &Drive) -> String {
 
 /// A line for each data set and RAM limit.
 fn datasets(summary: &Summary) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
     let memory = summary.host.machine.memory_bytes;
-    for group in summary.groups.iter().filter(|group| group.competes()) {
-        let ram = ram(group, memory);
-        let line =
-            format!("{} bytes a record = {}, {ram}", data(group), units::bytes(group.user_bytes));
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
+    let line = |group: &Group| {
+        let (bytes, ram) = (units::bytes(group.user_bytes), ram(group, memory));
+        format!("{} bytes a record = {bytes}, {ram}", data(group))
+    };
+    unique(summary.groups.iter().filter(|group| group.competes()).map(line))
 }
 
 /// The RAM that the data was read through: the limit where it was held, else the machine's own.

@@ -21,8 +21,7 @@ pub struct Answer {
 pub(super) fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
     let others = || summary.groups.iter().filter(|other| other.competes());
     let mut text = String::new();
-    let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    if others().any(|other| data(other) != data(group)) {
+    if others().any(|other| other.data_sizes() != group.data_sizes()) {
         let (key, value) = (group.key_bytes, group.value_bytes_mean);
         text += &format!(", {} x {key}+{value} bytes", units::exact_count(group.records));
     }

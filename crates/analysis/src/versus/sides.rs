@@ -210,7 +210,7 @@ impl Side {
             started_unix_ns: summary.run.started_unix_ns,
             host: summary.host.hostname.clone(),
             program: summary.run.program.clone(),
-            trials: summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0),
+            trials: summary.trials(),
             confidence: summary.confidence.clone(),
             invalid: invalid.map(|finding| finding.id.as_str()).collect(),
         }

@@ -16,8 +16,7 @@ pub(crate) const AXES: &[Column] = &[
     text("data", |line| data(line.row.group)).when(|shown| shown.data),
     text("RAM", |line| {
         let group = line.row.group;
-        let held = group.ram_limit_held != Some(false) && group.tier_held != Some(false);
-        format!("{}{}", group.ram(), if held { "" } else { " NOT HELD" })
+        format!("{}{}", group.ram(), if group.is_held() { "" } else { " NOT HELD" })
     })
     .when(|shown| shown.ram),
     text("offered", |line| {

@@ -43,8 +43,7 @@ pub(super) fn read(
     let slice_ns = case.case.slice_ns.max(1);
     let mut timed: BTreeMap<&str, Maps> = BTreeMap::new();
     for phase in &record.phases {
-        let kind = ["load", "measure"].contains(&phase.kind.as_str());
-        if kind && case.phase(&phase.name).is_ok() {
+        if case.shown(&phase.name).is_some() {
             let stride = stride((phase.wall_ns / slice_ns) as usize + 1, columns);
             let column_ns = slice_ns.saturating_mul(stride as u64);
             let began = phase.started_unix_ns;

@@ -76,8 +76,7 @@ pub(super) fn read(
     let mut maps: BTreeMap<(String, String, Kind), HeatMap> = BTreeMap::new();
     for interval in folder.latency()?.without_counts() {
         let interval = interval?;
-        let kind = case.phase(&interval.phase).map(|phase| phase.kind.as_str());
-        if matches!(kind, Ok("load" | "measure")) {
+        if case.shown(&interval.phase).is_some() {
             let Interval { phase, role, kind, start, length, .. } = interval;
             maps.entry((phase, role, kind)).or_default().widen(start, length);
         }

@@ -4,7 +4,7 @@ use super::block::NAME_MAX;
 use super::line::cut;
 use kvdyno_analysis::engines::title;
 use kvdyno_analysis::group::Group;
-use kvdyno_analysis::lists::several;
+use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::metric::Metrics;
 use kvdyno_analysis::summary::Summary;
 
@@ -25,13 +25,14 @@ impl<'s> Contest<'s> {
         if groups.is_empty() && !summary.groups.iter().any(|group| group.bare_drive) {
             groups = of(&|_| true);
         }
-        let mut labels: Vec<&str> = Vec::new();
-        for group in &groups {
-            if !labels.contains(&group.label.as_str()) {
-                labels.push(&group.label);
-            }
-        }
+        let labels = unique(groups.iter().map(|group| group.label.as_str()));
         Self { summary, groups, labels }
+    }
+
+    /// Measured phases, in the order of the plan.
+    pub(super) fn phases(&self) -> Vec<&'s str> {
+        let runs = self.groups.iter().flat_map(|group| &group.runs);
+        unique(runs.map(|run| run.phase.as_str()))
     }
 
     /// Anything came to its end.
@@ -67,8 +68,7 @@ impl<'s> Contest<'s> {
     /// target rates.
     pub(super) fn is_one_setting(&self) -> bool {
         let all = self.groups.iter();
-        let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-        let same = !several(all.clone().map(|group| (data(group), group.ram())))
+        let same = !several(all.clone().map(|group| (group.data_sizes(), group.ram())))
             && !several(all.clone().map(|group| (&group.volume, group.durability)));
         let once = all.clone().filter(|group| !group.runs.is_empty()).all(|group| {
             let twins = all.clone().filter(|other| !other.runs.is_empty());

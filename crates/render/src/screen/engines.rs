@@ -22,8 +22,8 @@ pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
     let mut notes = Footnotes::default();
     let mut blocks = vec![load(contest, &mut notes)];
     let mut left_out: Vec<String> = Vec::new();
-    for phase in phases(contest) {
-        let all = threads(contest, &phase);
+    for phase in contest.phases() {
+        let all = threads(contest, phase);
         let shown = detail.threads(&all);
         if shown.len() < all.len() {
             let of = |threads: &&Option<u32>| !shown.contains(threads);
@@ -34,7 +34,7 @@ pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
                 left_out.push(words);
             }
         }
-        let runs = Runs { contest, phase: &phase, shown: &shown, detail };
+        let runs = Runs { contest, phase, shown: &shown, detail };
         blocks.extend(runs.blocks(&mut notes));
     }
     if detail < Detail::Few {
@@ -78,17 +78,6 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
         );
     }
     lines.iter().map(|line| Line::plain(cut(line, COLUMNS_MAX))).collect()
-}
-
-/// Measured phases, in the order of the plan.
-fn phases(contest: &Contest<'_>) -> Vec<String> {
-    let mut phases: Vec<String> = Vec::new();
-    for run in contest.groups.iter().flat_map(|group| &group.runs) {
-        if !phases.contains(&run.phase) {
-            phases.push(run.phase.clone());
-        }
-    }
-    phases
 }
 
 fn threads(contest: &Contest<'_>, phase: &str) -> Vec<Option<u32>> {
@@ -169,7 +158,7 @@ impl<'s> Runs<'s> {
             rows.extend(row(label, &sources, figure, notes));
         }
         rows.extend(self.times(at, role, notes));
-        let phase = match phases(self.contest).len() {
+        let phase = match self.contest.phases().len() {
             1 => String::new(),
             _ => format!("{}: ", self.phase),
         };

@@ -90,11 +90,10 @@ fn fitted(table: &Table, room: usize, what: &str) -> Part {
 
 fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
     let setting = |group: &Group, run: &RunRow| {
-        let data = (group.records, group.key_bytes, group.value_bytes_mean);
         let means = (group.ram(), group.volume.clone(), group.durability);
         let rates: Vec<String> =
             run.roles.iter().map(|role| format!("{:?}", offered(role))).collect();
-        (group.label.clone(), data, means, run.phase.clone(), rates)
+        (group.label.clone(), group.data_sizes(), means, run.phase.clone(), rates)
     };
     let mut rows: Vec<Row<'s>> = Vec::new();
     for group in &contest.groups {
@@ -131,9 +130,9 @@ fn offered(role: &RoleRow) -> Option<u64> {
 /// The load of the same engine and setting.
 fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
     let alike = |other: &&&Group| {
-        let data = |g: &Group| (g.records, g.key_bytes, g.value_bytes_mean);
         let means = |g: &Group| (g.ram(), g.volume.clone(), g.durability);
-        other.label == group.label && data(other) == data(group) && means(other) == means(group)
+        let same_data = other.data_sizes() == group.data_sizes();
+        other.label == group.label && same_data && means(other) == means(group)
     };
     let own = group.load.as_ref();
     own.or_else(|| contest.groups.iter().filter(alike).find_map(|other| other.load.as_ref()))
@@ -152,11 +151,9 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if several(groups().map(data)) {
         columns.push(column("data", |row| data(row.group)));
     }
-    let held =
-        |group: &Group| group.ram_limit_held != Some(false) && group.tier_held != Some(false);
-    if several(groups().map(Group::ram)) || groups().any(|group| !held(group)) {
+    if several(groups().map(Group::ram)) || groups().any(|group| !group.is_held()) {
         columns.push(column("RAM", move |row| {
-            let not = if held(row.group) { "" } else { " NOT HELD" };
+            let not = if row.group.is_held() { "" } else { " NOT HELD" };
             format!("{}{not}", row.group.ram())
         }));
     }

@@ -7,6 +7,7 @@ use crate::columns::{ABOUT, Column, From, Kind, Row};
 use crate::format::{self, Show};
 use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::lists::unique;
 use kvdyno_analysis::metric::{Combine, Metric, Metrics};
 use kvdyno_analysis::stats::median;
 use kvdyno_analysis::summary::Summary;
@@ -266,11 +267,6 @@ fn verdict(beside: &Beside) -> &'static str {
 
 /// Each reason once.
 fn missing(metrics: &Metrics) -> Cell {
-    let mut reasons: Vec<&str> = Vec::new();
-    for reason in metrics.0.iter().filter_map(|metric| metric.missing.as_deref()) {
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
+    let reasons = unique(metrics.0.iter().filter_map(|metric| metric.missing.as_deref()));
     if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) }
 }
