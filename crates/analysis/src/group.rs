@@ -167,6 +167,12 @@ impl RoleRow {
     pub fn in_flight(&self) -> u32 {
         self.threads.saturating_mul(self.depth.unwrap_or(1))
     }
+
+    /// Its figures by operation: of one that has a single kind, its own.
+    pub(super) fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
+        let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));
+        self.ops.iter().map(|row| (row.op.as_str(), &row.metrics)).chain(alone)
+    }
 }
 
 /// Which kinds of operations a role has.

@@ -112,14 +112,10 @@ fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
 /// Share of reads among a job's own operations.
 fn reads_share(run: &RunRow) -> f64 {
     let (mut reads, mut all) = (0.0, 0.0);
-    for role in &run.roles {
-        let parts = role.ops.iter().map(|op| (op.op.as_str(), &op.metrics));
-        let whole = role.ops.is_empty().then_some((role.mix.as_str(), &role.metrics));
-        for (op, metrics) in parts.chain(whole) {
-            let per_s = metrics.value(&c::OPS_PER_S).unwrap_or(0.0);
-            all += per_s;
-            reads += if op == "get" { per_s } else { 0.0 };
-        }
+    for (op, metrics) in run.roles.iter().flat_map(RoleRow::by_operation) {
+        let per_s = metrics.value(&c::OPS_PER_S).unwrap_or(0.0);
+        all += per_s;
+        reads += if op == "get" { per_s } else { 0.0 };
     }
     if all > 0.0 { reads / all } else { 1.0 }
 }
