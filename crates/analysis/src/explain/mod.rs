@@ -17,6 +17,7 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::metric::{Definition, Metrics, Reading, Why};
 use super::stalls;
+use super::trials;
 pub use cause::Cause;
 use facts::Facts;
 use judge::{RoleTime, judge};
@@ -199,8 +200,7 @@ fn wait_samples(phase: &PhaseRecord, role: &str) -> Option<WaitSamples> {
 /// A role's time in one trial. Where its samples are too few, those of all trials together say
 /// what it waited for.
 fn of_role(trial: &TrialPhase<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
-    let found = trial.phase.roles.iter().find(|role| role.role == name);
-    let role = found.ok_or_else(|| Why::from(format!("role {name} left no result")))?;
+    let role = trials::role(trial.phase, name)?;
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
     let own = wait_samples(trial.phase, name);
     let mut time = Time::of_threads(&OfThreads {

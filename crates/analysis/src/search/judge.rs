@@ -2,11 +2,13 @@
 
 use super::target::{Clause, Quantity, Target};
 use crate::evidence::{CaseEvidence, Evidence, Latencies};
+use crate::metric::Why;
 use crate::stats;
+use crate::trials::{role as role_result, samples_of};
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{Outcome, PhaseRecord, RoleResult};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::hlog::Kind;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Mix, Role};
@@ -38,12 +40,12 @@ impl JudgedTrial {
     }
 }
 
-/// Judges the phase `name` of a case, which does what `drive` says.
+/// Judges the phase `name` of a case, which does what `mix` says.
 pub(super) fn judge(
     evidence: &Evidence,
     case: &CaseEvidence,
     target: &Target,
-    (name, drive): (&str, &Mix),
+    (name, mix): (&str, &Mix),
     axis: &Axis,
 ) -> Result<JudgedTrial, RecordError> {
     if let Some(verdict) = without_figures(evidence, case, axis) {
@@ -55,11 +57,11 @@ pub(super) fn judge(
     };
     let latencies = case.latencies()?;
     let figures: Vec<Result<f64, String>> =
-        target.clauses.iter().map(|clause| figure(clause, phase, drive, &latencies)).collect();
+        target.clauses.iter().map(|clause| figure(clause, phase, mix, &latencies)).collect();
     let missed = |(clause, figure): (&Clause, &Result<f64, String>)| {
         figure.as_ref().is_ok_and(|value| !clause.holds(*value))
     };
-    let verdict = if let Some(why) = behind(phase, drive) {
+    let verdict = if let Some(why) = behind(phase, mix) {
         TargetVerdict::Missed(Some(why))
     } else if target.clauses.iter().zip(&figures).any(missed) {
         TargetVerdict::Missed(None)
@@ -115,22 +117,18 @@ fn ended(outcome: &Outcome) -> String {
 
 /// Roles of a phase that have fallen behind their schedule: response times of what was begun tell
 /// too little of it.
-fn behind(phase: &PhaseRecord, drive: &Mix) -> Option<String> {
-    let roles = drive.roles.iter().filter(|role| role.rate.is_some());
+fn behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
+    let roles = mix.roles.iter().filter(|role| role.rate.is_some());
     let behind = roles.filter_map(|role| {
-        let result = result(phase, &role.name)?;
+        let result = role_result(phase, &role.name).ok()?;
         result.is_behind().then(|| format!("{} fell behind the rate", role.name))
     });
     behind.reduce(|all, one| format!("{all}; {one}"))
 }
 
-fn result<'p>(phase: &'p PhaseRecord, role: &str) -> Option<&'p RoleResult> {
-    phase.roles.iter().find(|result| result.role == role)
-}
-
 /// Operations each second of a role.
 pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
-    let result = result(phase, role)?;
+    let result = role_result(phase, role).ok()?;
     let count: u64 = result.ops.values().map(|op| op.count).sum();
     result.per_second(count)
 }
@@ -147,14 +145,13 @@ pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,
-    drive: &Mix,
+    mix: &Mix,
     latencies: &Latencies,
 ) -> Result<f64, String> {
-    let roles = drive.roles.iter().filter(|role| clause.concerns(role));
+    let roles = mix.roles.iter().filter(|role| clause.concerns(role));
     let mut values = Vec::new();
     for role in roles {
-        let result = result(phase, &role.name)
-            .ok_or_else(|| format!("role {} left no result", role.name))?;
+        let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
         let samples = samples(clause, &phase.name, role, latencies);
         values.push(match clause.figure {
             Quantity::Percentile(thousandths) => percentile(clause, thousandths, &samples),
@@ -193,15 +190,7 @@ fn rate(clause: &Clause, result: &RoleResult) -> f64 {
 /// Times from the schedule where there is one, of the calls where there is none.
 fn samples(clause: &Clause, phase: &str, role: &Role, latencies: &Latencies) -> Histogram<u64> {
     let kind = if role.rate.is_some() { Kind::Response } else { Kind::Service };
-    let mut all = hlog::histogram();
-    for ((of_phase, of_role, op, of_kind), samples) in latencies {
-        if (of_phase.as_str(), of_role.as_str(), *of_kind) == (phase, role.name.as_str(), kind)
-            && clause.counts(op)
-        {
-            samples.add_to(&mut all);
-        }
-    }
-    all
+    samples_of(latencies, (phase, &role.name, kind), |op| clause.counts(op))
 }
 
 /// A bucket's upper end can lie above the longest call there was, which is known exactly.
@@ -237,6 +226,7 @@ fn percentile(clause: &Clause, thousandths: u32, samples: &Histogram<u64>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::hlog;
 
     #[test]
     fn few_samples_may_show_a_miss_and_never_that_it_is_met() {

@@ -172,6 +172,14 @@ impl Column {
         Self { formula, ..self }
     }
 
+    /// Its words.
+    pub(crate) fn words(&self, row: &Row<'_>) -> Cell {
+        match self.from {
+            From::Words(cell) => cell(row),
+            _ => Cell::Empty,
+        }
+    }
+
     /// Its cell on a terminal.
     pub(crate) fn text(&self, line: &mut Line<'_, '_>) -> String {
         match self.from {

@@ -107,11 +107,7 @@ impl Writer<'_, '_> {
         let row = &self.rows[at];
         let readings: Vec<_> =
             self.columns.iter().map(|column| readings(column, row, trials)).collect();
-        let about = self.about.iter().map(|column| match column.from {
-            From::Words(cell) => cell(row),
-            _ => Cell::Empty,
-        });
-        let about: Vec<Cell> = about.collect();
+        let about: Vec<Cell> = self.about.iter().map(|column| column.words(row)).collect();
         let mut cells = about.clone();
         let outcome = row.group.trouble().unwrap_or_else(|| "done".to_owned());
         cells.extend([Cell::text("all"), Cell::text(outcome)]);
