@@ -209,9 +209,7 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            workload::Activity::Measure(drive) => {
-                Some(run_row(trials, case, &phase.name, drive, host))
-            }
+            workload::Activity::Measure(mix) => Some(run_row(trials, case, &phase.name, mix, host)),
             _ => None,
         });
         let work = Work::new(case, &[]);
@@ -375,7 +373,7 @@ fn settle_after(phases: &[Phase]) -> Option<&str> {
         .map(|phase| phase.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Host) -> RunRow {
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host) -> RunRow {
     let device = |case: &&CaseEvidence| {
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
         Some(before.device.clone())
@@ -383,9 +381,9 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Ho
     RunRow {
         phase: phase.to_owned(),
         metrics: cost::of_measure(trials, phase, host),
-        roles: drive.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
+        roles: mix.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
-        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::of(case, ran, phase, drive)),
+        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::of(case, ran, phase, mix)),
         efficiency: None,
         different_mix: None,
     }

@@ -37,13 +37,13 @@ pub struct DriveJob {
 
 impl DriveJob {
     /// That of a drive's case; none of an engine's.
-    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, drive: &Mix) -> Option<Self> {
+    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, mix: &Mix) -> Option<Self> {
         if !(case.ceiling || ran.is_bare_drive()) {
             return None;
         }
-        let role = drive.roles.first()?;
+        let role = mix.roles.first()?;
         Some(Self {
-            io: io(drive),
+            io: io(mix),
             method: case.options.values.get(METHOD).map_or_else(String::new, ToString::to_string),
             block_bytes: case.shape.value_bytes_mean,
             depth: role.depth.unwrap_or(1),
@@ -55,13 +55,13 @@ impl DriveJob {
 }
 
 /// `rand read`, `seq write`, `rand 70/30`.
-fn io(drive: &Mix) -> String {
+fn io(mix: &Mix) -> String {
     let (mut reads, mut writes) = (0.0, 0.0);
-    for entry in drive.entries() {
+    for entry in mix.entries() {
         let weight = if entry.op.writes() { &mut writes } else { &mut reads };
         *weight += entry.weight;
     }
-    let order = match drive.entries().next().map(|entry| &entry.keys) {
+    let order = match mix.entries().next().map(|entry| &entry.keys) {
         Some(Choice::Sequential) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",

@@ -24,7 +24,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> 
     let Ok(target) = Target::parse(&search.target) else { return Ok(None) };
     let (points, fastest) = points(evidence, search, &target)?;
     // The newest point's: its role has a rate, where the first may have none.
-    let work = evidence.cases.iter().rev().find_map(|case| drive(&case.case, search));
+    let work = evidence.cases.iter().rev().find_map(|case| judged_mix(&case.case, search));
     let between = search.between.or_else(|| bounds(search, &target, work, fastest.as_ref()));
     let edge = between.map(|between| edge(search, between, &points));
     let stopped = points.iter().chain(&fastest).any(|point| point.void.is_some());
@@ -88,21 +88,21 @@ fn wanted(axis: &Axis) -> Wanted {
 }
 
 /// The work of a case that is held against the target.
-pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
+pub fn judged_mix<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
     let judged = case.phases.iter().filter(|phase| phase.name == search.phase);
     let mut judged = judged.filter(|_| case.label == search.making.engine);
     judged.find_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some(drive),
+        Activity::Measure(mix) => Some(mix),
         _ => None,
     })
 }
 
 /// Which point a case belongs to: its value, or as fast as it goes.
-fn value(case: &Case, drive: &Mix, axis: &Axis) -> Option<u64> {
+fn value(case: &Case, mix: &Mix, axis: &Axis) -> Option<u64> {
     match axis {
         Axis::Ram => case.ram_limit_bytes,
         Axis::Rate { role } => {
-            let role = drive.roles.iter().find(|known| known.name == *role)?;
+            let role = mix.roles.iter().find(|known| known.name == *role)?;
             Some(role.rate.as_ref()?.operations_per_s.round() as u64)
         }
     }
@@ -116,9 +116,9 @@ fn points(
 ) -> Result<(Vec<Point>, Option<Point>), RecordError> {
     let mut by_value: BTreeMap<Option<u64>, Vec<(&CaseEvidence, JudgedTrial)>> = BTreeMap::new();
     for case in &evidence.cases {
-        let Some(drive) = drive(&case.case, search) else { continue };
-        let value = value(&case.case, drive, &search.axis);
-        let mut trial = judge::judge(evidence, case, target, (&search.phase, drive), &search.axis)?;
+        let Some(mix) = judged_mix(&case.case, search) else { continue };
+        let value = value(&case.case, mix, &search.axis);
+        let mut trial = judge::judge(evidence, case, target, (&search.phase, mix), &search.axis)?;
         // What is only measured for the bounds is held against no target.
         let unjudged = value.is_none() && case.is_done();
         if unjudged {
@@ -188,12 +188,12 @@ fn point(
 fn bounds(
     search: &Search,
     target: &Target,
-    drive: Option<&Mix>,
+    mix: Option<&Mix>,
     fastest: Option<&Point>,
 ) -> Option<Between> {
     // Memory has its bounds from the beginning.
     let Axis::Rate { role } = &search.axis else { return None };
-    let offered = drive.and_then(|drive| drive.roles.iter().find(|known| known.name == *role));
+    let offered = mix.and_then(|mix| mix.roles.iter().find(|known| known.name == *role));
     let most = fastest?.done_per_s.iter().flatten().copied().reduce(f64::max)?;
     let high = round(Wanted::Largest, most.ceil() as u64, 0.01).max(2);
     let of_it = |clause: &&Clause| offered.is_some_and(|role| clause.concerns(role));
@@ -205,15 +205,15 @@ fn bounds(
         _ => None,
     });
     let samples = samples.max().unwrap_or(0);
-    let duration_s = drive.and_then(|drive| drive.ends.duration_ns).map(|ns| ns as f64 / 1e9);
+    let duration_s = mix.and_then(|mix| mix.ends.duration_ns).map(|ns| ns as f64 / 1e9);
     // Arrivals are drawn: a fifth more, so that hardly any trial has too few.
     let enough = duration_s.map_or(0.0, |seconds| 1.2 * samples as f64 / seconds) as u64;
     let low = (high / LOWEST_PART).max(enough).clamp(1, high);
     Some(Between { low: round(Wanted::Largest, low, 0.1).clamp(1, high), high })
 }
 
-fn conditions(target: &Target, drive: Option<&Mix>) -> Vec<Condition> {
-    let roles = drive.map_or(&[][..], |drive| drive.roles.as_slice());
+fn conditions(target: &Target, mix: Option<&Mix>) -> Vec<Condition> {
+    let roles = mix.map_or(&[][..], |mix| mix.roles.as_slice());
     let clock = |open: bool| if open { "response" } else { "service" };
     target
         .clauses

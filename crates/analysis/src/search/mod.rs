@@ -11,6 +11,6 @@ mod result;
 mod target;
 pub mod words;
 
-pub use answer::{answer, drive, points_most};
+pub use answer::{answer, judged_mix, points_most};
 pub use result::{Condition, Next, Outcome, Point, SearchResult};
 pub use target::{Clause, Quantity, Target, TargetError};

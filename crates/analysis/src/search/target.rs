@@ -97,19 +97,18 @@ impl Target {
     }
 
     /// Whether a measured phase has what the target is about.
-    pub fn check(&self, drive: &Mix) -> Result<(), TargetError> {
-        let about_nothing =
-            |clause: &&Clause| !drive.roles.iter().any(|role| clause.concerns(role));
+    pub fn check(&self, mix: &Mix) -> Result<(), TargetError> {
+        let about_nothing = |clause: &&Clause| !mix.roles.iter().any(|role| clause.concerns(role));
         let Some(clause) = self.clauses.iter().find(about_nothing) else { return Ok(()) };
-        let has: Vec<String> = drive.roles.iter().map(role_words).collect();
+        let has: Vec<String> = mix.roles.iter().map(role_words).collect();
         let problem = format!("`{}`: the phase measures nothing of the kind", clause.about);
         Err(self.wrong(clause, problem, format!("its roles: {}", has.join("; "))))
     }
 
     /// Whether the rate of a role can be searched: what it does is then what is offered, and no
     /// condition.
-    pub fn check_offered(&self, drive: &Mix, role: &str) -> Result<(), TargetError> {
-        let offered = drive.roles.iter().find(|known| known.name == role);
+    pub fn check_offered(&self, mix: &Mix, role: &str) -> Result<(), TargetError> {
+        let offered = mix.roles.iter().find(|known| known.name == role);
         let about_it = |clause: &&Clause| {
             !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
         };
@@ -364,8 +363,8 @@ mod tests {
         };
         let ends = Ends { duration_ns: Some(1), operations: None };
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];
-        let drive = Mix { roles, ends };
-        let check = |text: &str| Target::parse(text).unwrap().check(&drive);
+        let mix = Mix { roles, ends };
+        let check = |text: &str| Target::parse(text).unwrap().check(&mix);
         check("p99 < 1ms and reads > 1/s and writes > 1/s and writer.update > 1/s").unwrap();
         let error = check("p99 < 1ms and reader.p99 < 1ms").unwrap_err();
         assert_eq!(
@@ -376,7 +375,7 @@ mod tests {
         );
         assert_eq!(error.hint, "its roles: readers (get); writer (update)");
         assert!(check("readers.writes > 1/s").is_err());
-        let offered = |text: &str| Target::parse(text).unwrap().check_offered(&drive, "readers");
+        let offered = |text: &str| Target::parse(text).unwrap().check_offered(&mix, "readers");
         offered("p99 < 1ms and writes > 1k/s and writer.ops > 5/s").unwrap();
         let error = offered("p99 < 1ms and reads > 5k/s").unwrap_err();
         assert!(error.to_string().ends_with("              ^^^^^^^^^^^^"), "{error}");

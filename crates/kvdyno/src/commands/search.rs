@@ -16,7 +16,7 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::search::{self, Next, SearchResult, Target, drive, points_most};
+use kvdyno_analysis::search::{self, Next, SearchResult, Target, judged_mix, points_most};
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -191,7 +191,7 @@ fn first(search: &Search) -> Next {
 
 /// A point is one setting: several cannot be held against a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
-    let judged = plan.cases.iter().filter(|case| drive(case, search).is_some());
+    let judged = plan.cases.iter().filter(|case| judged_mix(case, search).is_some());
     let mut settings: Vec<(&str, String)> = Vec::new();
     for case in judged {
         if settings.iter().all(|(key, _)| *key != case.key) {
@@ -245,7 +245,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
         (Axis::Ram, None) => String::new(),
     };
     let points = points_most(search);
-    let loads = plan.cases.iter().filter(|case| drive(case, search).is_none()).count();
+    let loads = plan.cases.iter().filter(|case| judged_mix(case, search).is_none()).count();
     let least = suite::write_bytes_least(plan);
     printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
