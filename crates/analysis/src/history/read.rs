@@ -3,6 +3,7 @@
 
 use super::{Course, History, Release, Step};
 use crate::evidence::Evidence;
+use crate::lists::{together, unique};
 use crate::summary::Summary;
 use crate::versus::judge::{Row, Sample};
 use crate::versus::{Figures, Noise, Question, Record, Sides, Versus};
@@ -23,23 +24,20 @@ pub(crate) fn of(evidence: &Evidence, summary: &Summary) -> Vec<History> {
 fn lines(evidence: &Evidence) -> Vec<(String, Vec<Release>)> {
     let mut cases: Vec<&Case> = evidence.cases.iter().map(|case| &case.case).collect();
     cases.sort_by_key(|case| case.listed);
-    let mut lines: Vec<((&str, String), Vec<Release>)> = Vec::new();
-    for case in cases {
-        let Some(Library { version, build, .. }) = &case.library else { continue };
+    let releases = cases.into_iter().filter_map(|case| {
+        let Library { version, build, .. } = case.library.as_ref()?;
         let suffix = format!("-{version}");
-        let Some(at) = case.label.find(&suffix) else { continue };
+        let at = case.label.find(&suffix)?;
         let rest = format!("{}{}", &case.label[..at], &case.label[at + suffix.len()..]);
         let release =
             Release { label: case.label.clone(), version: version.clone(), build: build.clone() };
-        let key = (case.engine.as_str(), rest);
-        match lines.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, releases)) if releases.contains(&release) => {}
-            Some((_, releases)) => releases.push(release),
-            None => lines.push((key, vec![release])),
-        }
-    }
-    let several = lines.into_iter().filter(|(_, releases)| releases.len() > 1);
-    several.map(|((_, name), releases)| (name, releases)).collect()
+        Some(((case.engine.as_str(), rest), release))
+    });
+    let lines = together(releases, |(a, _), (b, _)| a == b).into_iter().map(|same| {
+        let (keys, releases): (Vec<_>, Vec<_>) = same.into_iter().unzip();
+        (keys[0].1.clone(), unique(releases))
+    });
+    lines.filter(|(_, releases)| releases.len() > 1).collect()
 }
 
 impl History {
