@@ -3,6 +3,7 @@
 use super::kinds::{Id, Severity};
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::case::{CaseRecord, PhaseRecord};
+use kvdyno_record::files::RecordError;
 use kvdyno_record::workload::{Activity, Mix};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -65,6 +66,18 @@ impl Finding {
     ) -> Option<Self> {
         let of = |at: Measured<'e>| Some((at.id(), shown(&at)?));
         Self::of_cases(id, measured(evidence).filter(|at| !at.of_harness()).filter_map(of))
+    }
+
+    /// The same by what files of the record show, those of the harness included.
+    pub(super) fn of_files<'e>(
+        id: Id,
+        evidence: &'e Evidence,
+        shown: impl Fn(&Measured<'e>) -> Result<Option<String>, RecordError>,
+    ) -> Result<Option<Self>, RecordError> {
+        let of = |at: Measured<'e>| Ok(shown(&at)?.map(|words| (at.id(), words)));
+        let cases: Result<Vec<_>, RecordError> =
+            measured(evidence).filter_map(|at| of(at).transpose()).collect();
+        Ok(Self::of_cases(id, cases?))
     }
 
     /// With advice that depends on what was found.

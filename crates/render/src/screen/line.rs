@@ -42,6 +42,16 @@ pub(super) struct Part {
     pub(super) left_out: Option<String>,
 }
 
+impl Part {
+    /// Each line as far as a screen shows it.
+    pub(super) fn within(mut self) -> Self {
+        for line in &mut self.lines {
+            line.text = cut(&line.text, COLUMNS_MAX);
+        }
+        self
+    }
+}
+
 /// At most so many columns, on one line.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     let text = kvdyno_record::text::one_line(text);

@@ -49,12 +49,8 @@ pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
         part = table(&rows, &columns, room);
     }
     left.extend(part.left_out.take());
-    for line in &mut part.lines {
-        line.text = cut(&line.text, COLUMNS_MAX);
-    }
-    part.left_out =
-        Some(if left.is_empty() { "further figures".to_owned() } else { left.join("; ") });
-    part
+    let left = if left.is_empty() { "further figures".to_owned() } else { left.join("; ") };
+    Part { left_out: Some(left), ..part.within() }
 }
 
 fn widest(part: &Part) -> usize {
@@ -302,11 +298,7 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     for row in jobs().flat_map(TableRow::roles).filter(|row| row.op.is_none()) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }
-    let mut part = fitted(&table, room, "jobs");
-    for line in &mut part.lines {
-        line.text = cut(&line.text, COLUMNS_MAX);
-    }
-    part
+    fitted(&table, room, "jobs").within()
 }
 
 /// The answer of a search, and its points.
@@ -316,8 +308,5 @@ pub(super) fn search(answer: &found::SearchResult, room: usize) -> Part {
     lines.push(Line::blank());
     let curve = fitted(&crate::search::curve(answer), room.saturating_sub(lines.len()), "points");
     lines.extend(curve.lines);
-    for line in &mut lines {
-        line.text = cut(&line.text, COLUMNS_MAX);
-    }
-    Part { lines, left_out: curve.left_out }
+    Part { lines, left_out: curve.left_out }.within()
 }
