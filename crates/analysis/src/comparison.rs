@@ -1,5 +1,5 @@
-//! Fills in each engine's ratios: beside the base engine (the suite's first) at the same work and durability class, and
-//! beside itself on the first volume.
+//! Fills in each engine's ratios: beside the base engine (the suite's first) at the same work and
+//! durability class, and beside itself on the first volume.
 
 use super::beside::Beside;
 use super::catalogue as c;
