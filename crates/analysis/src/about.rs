@@ -2,7 +2,7 @@
 //! the plan, so that a run at work has it from its first case on.
 
 use super::evidence::{CaseEvidence, Evidence};
-use super::group::unique;
+use super::lists::unique;
 
 /// Labels of the engines under test, in the order of the plan: bare drives and the engine that
 /// measures the harness are left out where there are others.

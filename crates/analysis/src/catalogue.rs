@@ -2,6 +2,7 @@
 //! no table and no export.
 
 use super::metric::{Combine, Definition, Direction, Source};
+use kvdyno_record::hlog::Kind;
 
 macro_rules! figures {
     ($($(#[doc = $doc:literal])* $id:ident: $name:literal, $unit:literal, $direction:ident,
@@ -14,7 +15,7 @@ macro_rules! figures {
                 direction: Direction::$direction,
                 source: Source::$source,
                 combine: Combine::$combine,
-                doc: concat!($($doc),*),
+                help: concat!($($doc),*).trim_ascii_start(),
             };
         )*
 
@@ -219,6 +220,34 @@ figures! {
     STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
 }
 
+/// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
+pub fn times(clock: Kind) -> [&'static Definition; 6] {
+    match clock {
+        Kind::Service => {
+            [&SERVICE_P50, &SERVICE_P90, &SERVICE_P99, &SERVICE_P999, &SERVICE_P9999, &SERVICE_MAX]
+        }
+        Kind::Response => [
+            &RESPONSE_P50,
+            &RESPONSE_P90,
+            &RESPONSE_P99,
+            &RESPONSE_P999,
+            &RESPONSE_P9999,
+            &RESPONSE_MAX,
+        ],
+        Kind::Submit => {
+            [&SUBMIT_P50, &SUBMIT_P90, &SUBMIT_P99, &SUBMIT_P999, &SUBMIT_P9999, &SUBMIT_MAX]
+        }
+        Kind::Completion => [
+            &COMPLETION_P50,
+            &COMPLETION_P90,
+            &COMPLETION_P99,
+            &COMPLETION_P999,
+            &COMPLETION_P9999,
+            &COMPLETION_MAX,
+        ],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,7 +259,7 @@ mod tests {
         assert_eq!(names.len(), ALL.len());
         for definition in ALL {
             let name = definition.name;
-            assert!(!definition.help().is_empty(), "{name}");
+            assert!(!definition.help.is_empty(), "{name}");
             assert_eq!(name.contains("_ns"), definition.unit == "ns", "{name}");
             assert_eq!(name.contains("percent"), definition.unit == "%", "{name}");
         }

@@ -211,6 +211,11 @@ impl CaseEvidence {
         self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
     }
 
+    /// A phase whose figures are shown: a load or what was measured, and to be believed.
+    pub fn shown(&self, phase: &str) -> Option<&PhaseRecord> {
+        self.phase(phase).ok().filter(|phase| ["load", "measure"].contains(&phase.kind.as_str()))
+    }
+
     /// A phase whose figures may be believed, or why not. A case that was killed or did not fit
     /// has good phases before that; of a case that failed (an engine that lost data) none counts,
     /// and a load only counts where it loaded everything, and it was all there afterwards.

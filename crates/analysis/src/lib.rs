@@ -7,29 +7,34 @@
 
 pub mod about;
 pub mod answer;
+pub mod beside;
 pub mod block_io;
 pub mod catalogue;
 pub mod comparable;
-pub mod comparison;
+mod comparison;
 pub mod confidence;
 pub mod copies;
 mod cost;
 pub mod efficiency;
+pub mod engines;
 pub mod evidence;
 pub mod explain;
 pub mod findings;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod group;
+pub mod harness;
 pub mod hiccups;
 pub mod history;
 pub mod job;
+pub mod lists;
 pub mod metric;
 mod rates;
 pub mod search;
 pub mod spent;
 pub mod stalls;
 pub mod stats;
+mod summarize;
 pub mod summary;
 pub mod trials;
 pub mod versus;

@@ -56,7 +56,7 @@ pub enum Combine {
 }
 
 /// What a figure is.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Definition {
     /// Its name in exports, unit last: `cpu_ns_per_op`.
     pub name: &'static str,
@@ -68,15 +68,8 @@ pub struct Definition {
     pub source: Source,
     /// How trials are combined.
     pub combine: Combine,
-    /// Its documentation, as the compiler keeps it: with a space in front.
-    pub(super) doc: &'static str,
-}
-
-impl Definition {
-    /// What it says, in one sentence.
-    pub fn help(&self) -> &'static str {
-        self.doc.trim_start()
-    }
+    /// What it is, in a sentence.
+    pub help: &'static str,
 }
 
 /// A figure over the trials of one case.
@@ -197,7 +190,7 @@ mod tests {
         direction: Direction::Higher,
         source: Source::Harness,
         combine: Combine::Median,
-        doc: "",
+        help: "",
     };
 
     #[test]

@@ -1,6 +1,7 @@
 //! Whether the RAM limit was held, and whether it was real.
 
-use super::{Finding, Id, Measured, measured};
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::settings::MEMORY_ABOVE;

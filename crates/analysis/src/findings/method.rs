@@ -1,10 +1,11 @@
 //! Whether it was measured long enough, often enough, and far enough above the harness's own cost.
 
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::catalogue as c;
 use crate::evidence::Evidence;
 use crate::group::Group;
-use crate::summary::Harness;
+use crate::harness::Harness;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;

@@ -16,7 +16,7 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::search::{self, Answer, Next, Target, drive, points_most};
+use kvdyno_analysis::search::{self, Next, SearchResult, Target, judged_mix, points_most};
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -191,7 +191,7 @@ fn first(search: &Search) -> Next {
 
 /// A point is one setting: several cannot be held against a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
-    let judged = plan.cases.iter().filter(|case| drive(case, search).is_some());
+    let judged = plan.cases.iter().filter(|case| judged_mix(case, search).is_some());
     let mut settings: Vec<(&str, String)> = Vec::new();
     for case in judged {
         if settings.iter().all(|(key, _)| *key != case.key) {
@@ -245,7 +245,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
         (Axis::Ram, None) => String::new(),
     };
     let points = points_most(search);
-    let loads = plan.cases.iter().filter(|case| drive(case, search).is_none()).count();
+    let loads = plan.cases.iter().filter(|case| judged_mix(case, search).is_none()).count();
     let least = suite::write_bytes_least(plan);
     printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
@@ -350,7 +350,7 @@ impl Searching {
 }
 
 /// What the newest point came to.
-fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
+fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
     let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
@@ -364,7 +364,7 @@ fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
 struct Output<'a> {
     run: String,
     #[serde(flatten)]
-    answer: &'a Answer,
+    answer: &'a SearchResult,
 }
 
 /// What was found, as `size` and `capacity` end, and how the program does.

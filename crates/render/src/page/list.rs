@@ -1,6 +1,7 @@
 //! What the page of all runs shows.
 
-use super::{Kind, State};
+use super::html::Kind;
+use super::live::State;
 use kvdyno_analysis::about;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::findings::Severity;
