@@ -16,6 +16,7 @@ use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
 use kvdyno_suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -97,16 +98,30 @@ pub(crate) fn prepared(
     Ok(Prepared { text, plan, place, workers, volume, lies_on, host, consent, destroy_allowed })
 }
 
+/// What this machine can do, and cannot change any more. Only [`Prepared::check`] makes it, and
+/// nothing is begun without.
+#[derive(Clone, Copy)]
+pub(crate) struct Checked<'a>(&'a Prepared);
+
+impl Deref for Checked<'_> {
+    type Target = Prepared;
+
+    fn deref(&self) -> &Prepared {
+        self.0
+    }
+}
+
 impl Prepared {
     /// Refuses what cannot be done here, before anything is touched.
-    pub(crate) fn check(&self) -> Result<(), Complaint> {
+    pub(crate) fn check(&self) -> Result<Checked<'_>, Complaint> {
         // On a device there is no filesystem to leave room on; the plan is sized by it.
         if !self.place.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
             })?;
         }
-        check_machine(&Root::system(), &self.plan)
+        check_machine(&Root::system(), &self.plan)?;
+        Ok(Checked(self))
     }
 }
 

@@ -2,7 +2,7 @@
 //! run, finish, show. The other commands that measure join this line where they differ no more.
 
 use super::finish;
-use super::prepare::{Prepared, prepare, tell};
+use super::prepare::{Checked, Prepared, prepare, tell};
 use super::{plan, runs};
 use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
@@ -47,19 +47,19 @@ pub(super) fn kept(
     keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
-    prepared.check()?;
+    let checked = prepared.check()?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     // The plan as it is: the filed one has its secrets struck out.
-    finish::run(start(prepared, keep, printer)?, &prepared.plan, printer)
+    finish::run(start(checked, keep, printer)?, &prepared.plan, printer)
 }
 
 /// Takes the place, makes the run's folder, and files what is known beforehand.
 pub(super) fn start(
-    prepared: &Prepared,
+    prepared: Checked<'_>,
     keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<RunEnvironment> {
-    let Prepared { plan, destroy_allowed, .. } = prepared;
+    let Prepared { plan, destroy_allowed, .. } = &*prepared;
     let (root, runs) = (Root::system(), &keep.runs.runs);
     let id = run_id(&plan.suite);
     let path = runs.join(&id);
@@ -71,11 +71,11 @@ pub(super) fn start(
     // A place that cannot be had is refused before a run is begun.
     let (folder, lock, claim) = if raw::is_device(&place) {
         let claim = Claim::device(&root, &place, &prepared.consent, None)?;
-        let (folder, lock) = create(&path, runs, prepared, &run)?;
+        let (folder, lock) = create(&path, runs, &prepared, &run)?;
         (folder, lock, claim)
     } else {
         let place = Place::examine(&root, &place, plan.estimate.space_bytes, None)?;
-        let (folder, lock) = create(&path, runs, prepared, &run)?;
+        let (folder, lock) = create(&path, runs, &prepared, &run)?;
         let claim = place.claim(&id).inspect_err(|_| remove(&folder))?;
         (folder, lock, claim)
     };

@@ -132,11 +132,11 @@ impl<'a> Query<'a> {
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
         tell(&prepared, &search, printer);
-        prepared.check()?;
+        let checked = prepared.check()?;
         if args.plan {
             return Ok(Exit::Ok);
         }
-        let env = run::start(&prepared, &args.keep, printer)?;
+        let env = run::start(checked, &args.keep, printer)?;
         Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }
