@@ -1,40 +1,24 @@
 //! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
 
-use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare};
 use super::parse::Suite;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
+use super::setup::Setup;
 use super::shuffle::shuffle;
-use super::sizing::{Limit, Sized};
+use super::sizing::Sized;
 use super::typed::Sharing;
 use super::volume::Volume;
 use super::workload::{self, Terms};
-use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
-use kvdyno_record::library::Library;
+use kvdyno_record::engine::{DataShape, Description, PlaceKind};
 use kvdyno_record::plan::{Case, Copying, Database};
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Activity, Phase};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
-
-/// An engine with one data set, under one RAM limit, on one volume.
-#[derive(Clone)]
-pub(super) struct Setup<'a> {
-    pub(super) engine: &'a Engine,
-    pub(super) description: &'a Description,
-    /// None: it is part of its worker.
-    pub(super) library: Option<&'a Library>,
-    pub(super) options: Options,
-    /// Which of the data sets.
-    pub(super) data: usize,
-    pub(super) limit: Limit,
-    /// None: in the place.
-    pub(super) volume: Option<&'a At<Volume>>,
-}
 
 /// Cases as they are made, in order.
 pub(super) struct Cases<'a> {
@@ -312,7 +296,7 @@ impl<'a> Cases<'a> {
         let planning = &point.setup.description.planning;
         let records = records_max(point.phases, sized).saturating_add(point.copied) as f64;
         let space = records * sized.record_bytes * planning.space_factor;
-        Some(named.resolve(self.suite, space as u64))
+        Some(named.resolve(self.suite.scale, space as u64))
     }
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
@@ -358,7 +342,7 @@ fn listed<'s, 'e>(
 /// loads has none.
 fn measured_threads(phases: &[Phase]) -> Option<u32> {
     phases.iter().find_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some(workload::threads(drive)),
+        Activity::Measure(mix) => Some(workload::threads(mix)),
         _ => None,
     })
 }

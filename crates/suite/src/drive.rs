@@ -6,6 +6,11 @@ use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, T
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 
+/// The worker's name, and what the case is called that writes the file.
+pub(super) const NAME: &str = "drive";
+/// The worker that has fio do the job.
+pub(super) const FIO: &str = "fio";
+
 /// What the drive itself can do: a file at the place is written in full, then jobs read and write
 /// blocks of it.
 #[derive(Clone, Debug, JsonSchema)]
@@ -187,6 +192,11 @@ impl Drive {
 
     pub(super) fn is_with_fio(&self) -> bool {
         self.with_fio.given_or(false)
+    }
+
+    /// The workers that it needs.
+    pub(super) fn workers(&self) -> &'static [&'static str] {
+        if self.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
     }
 
     /// Puts what the section says for all into the jobs, and the preset's jobs before them.

@@ -2,7 +2,7 @@
 //! flat plan.
 
 use super::abilities::{self, misplaced};
-use super::cases::{Cases, Setup, is_on_device, records_max, terms};
+use super::cases::{Cases, is_on_device, records_max, terms};
 use super::engine::Engine;
 use super::estimate;
 use super::jobs::{self, Bare};
@@ -10,6 +10,7 @@ use super::mistake::{Mistakes, SuiteError};
 use super::options;
 use super::parse::Suite;
 use super::phase::Phase;
+use super::setup::Setup;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::volume::Volume;
 use super::wanted::{self, Engines, Missing};

@@ -2,8 +2,7 @@
 //! values are blocks.
 
 use super::abilities::misplaced;
-use super::cases::Setup;
-use super::drive::{Drive, Job, Pattern, Way};
+use super::drive::{Drive, FIO, Job, NAME, Pattern, Way};
 use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::options;
@@ -11,7 +10,9 @@ use super::parse::Suite;
 use super::phase;
 use super::read::{At, Or as _};
 use super::scalar::{Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, Several, Threads};
-use super::sizing::{Limit, Sized, SizingHost, scaled};
+use super::scale::scaled;
+use super::setup::Setup;
+use super::sizing::{Limit, Sized, SizingHost};
 use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
@@ -21,10 +22,6 @@ use kvdyno_record::workload::{
 };
 use std::collections::BTreeMap;
 
-/// The worker's name, and what the case is called that writes the file.
-pub(super) const NAME: &str = "drive";
-/// The worker that has fio do the job.
-const FIO: &str = "fio";
 /// The file is written in blocks of this size, one after the other.
 const FILL_BYTES: u64 = 1 << 20;
 /// What SNIA's Solid State Storage Performance Test Specification preconditions with.
@@ -107,11 +104,6 @@ fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engi
     Engine { durability: job.durability.clone(), options, ..engine }
 }
 
-/// The workers that a section needs.
-pub(super) fn workers(drive: &Drive) -> &'static [&'static str] {
-    if drive.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
-}
-
 /// What the section's workers say of themselves, by name; a mistake for each that is not there.
 pub(super) fn find<'a>(
     drive: &At<Drive>,
@@ -119,7 +111,7 @@ pub(super) fn find<'a>(
     mistakes: &mut Mistakes,
 ) -> BTreeMap<&'static str, &'a Description> {
     let mut descriptions = BTreeMap::new();
-    for name in workers(drive) {
+    for name in drive.workers() {
         if let Some(worker) = found.plain(name) {
             descriptions.insert(*name, worker);
             continue;
@@ -214,7 +206,9 @@ fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
         }
-        DataSize::Is(bytes) => scaled(suite, bytes, "bytes of the drive's file", &mut sized.notes),
+        DataSize::Is(bytes) => {
+            scaled(suite.scale, bytes, "bytes of the drive's file", &mut sized.notes)
+        }
         DataSize::Auto => sized.user_bytes() as u64,
     };
     wanted.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)

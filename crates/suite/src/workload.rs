@@ -4,7 +4,7 @@ use super::parse::Suite;
 use super::phase::{Entry, Measure, Phase, Role};
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
-use super::sizing::scaled_operations;
+use super::scale::scaled_operations;
 use kvdyno_record::engine::Capabilities;
 use kvdyno_record::workload as plan;
 use plan::{Activity, Choice, Ends, LoadOrder, Mix, MixEntry, Op};
@@ -59,7 +59,7 @@ pub(super) fn making(phases: &[plan::Phase]) -> usize {
 pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     let threads = |phase: &plan::Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        Activity::Warmup(drive) | Activity::Measure(drive) => threads(drive),
+        Activity::Warmup(mix) | Activity::Measure(mix) => threads(mix),
         Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 1,
     };
     phases.iter().map(threads).max().unwrap_or(1)
@@ -71,8 +71,8 @@ pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
 }
 
 /// Threads of all roles.
-pub(super) fn threads(drive: &Mix) -> u32 {
-    drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
+pub(super) fn threads(mix: &Mix) -> u32 {
+    mix.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
 
 fn work(phase: &Phase, terms: Terms<'_>) -> Activity {
@@ -111,7 +111,10 @@ fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Mix>, Mi
     });
     let ends = Ends {
         duration_ns: measure.duration.as_ref().map(|duration| duration.0),
-        operations: measure.operations.as_ref().map(|count| scaled_operations(suite, count.value)),
+        operations: measure
+            .operations
+            .as_ref()
+            .map(|count| scaled_operations(suite.scale, count.value)),
     };
     (warmup, Mix { roles, ends })
 }

@@ -45,14 +45,14 @@ impl Bench {
         for _ in 0..REPEATS {
             let folder = scratch()?;
             let started = Instant::now();
-            let mut drive = random_reads(1, SECOND / 1000);
-            drive.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99 };
+            let mut mix = random_reads(1, SECOND / 1000);
+            mix.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99 };
             let solo = Solo {
                 worker: &null,
                 options: Vec::new(),
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
-                phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(drive) }],
+                phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(mix) }],
                 place: Place::Directory(folder.path().to_owned()),
                 folder: folder.path(),
             };

@@ -17,10 +17,10 @@ const SAMPLE_NS: u64 = 100_000_000;
 pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
     std::fs::create_dir_all(folder)?;
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
-    let drive = random_reads(1, SAMPLE_NS);
-    let mut phases = vec![phase("warmup", Activity::Warmup(drive.clone()))];
+    let mix = random_reads(1, SAMPLE_NS);
+    let mut phases = vec![phase("warmup", Activity::Warmup(mix.clone()))];
     phases.extend(
-        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(drive.clone()))),
+        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(mix.clone()))),
     );
     let solo = Solo {
         worker: null,

@@ -81,8 +81,8 @@ const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Com
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
     let planned = record.case.phases.iter().find(|planned| planned.name == phase);
     match planned.map(|planned| &planned.work) {
-        Some(Activity::Measure(drive) | Activity::Warmup(drive)) => {
-            drive.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
+        Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
+            mix.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
         }
         _ => false,
     }

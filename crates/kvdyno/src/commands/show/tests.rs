@@ -298,8 +298,8 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
 fn an_open_loop_shows_service_and_response_apart() {
     let mut fixture = Fixture::new();
     let open = |work: &mut Activity| {
-        if let Activity::Measure(drive) = work {
-            drive.roles[0].rate =
+        if let Activity::Measure(mix) = work {
+            mix.roles[0].rate =
                 Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
         }
     };
