@@ -54,5 +54,5 @@ pub use scalar::{SEVERAL_MAX, slug};
 pub use schema::schema;
 pub use sizing::SizingHost;
 pub use space::{NoSpace, check_space};
-pub use wanted::{Engines, Found, Missing, Pick, Wanted};
+pub use wanted::{Engines, FoundWorker, Missing, Pick, WantedWorker};
 pub use workload::threads_of;

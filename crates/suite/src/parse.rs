@@ -9,7 +9,7 @@ use super::read::{FromToml, Toml};
 use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
-use super::wanted::{Pick, Wanted};
+use super::wanted::{Pick, WantedWorker};
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -108,14 +108,15 @@ impl Suite {
     }
 
     /// The workers that must be found, each once with each library that it is to load.
-    pub fn wanted(&self) -> Vec<Wanted> {
-        let of = |engine: &Engine| Wanted {
+    pub fn wanted(&self) -> Vec<WantedWorker> {
+        let of = |engine: &Engine| WantedWorker {
             engine: engine.name.0.clone(),
             pick: engine.pick.value.clone(),
         };
         let drive = self.typed.drive.iter().flat_map(|drive| drive.workers());
-        let drive = drive.map(|name| Wanted { engine: (*name).to_owned(), pick: Pick::Newest });
-        let mut wanted: Vec<Wanted> = self.typed.engine.iter().map(of).chain(drive).collect();
+        let drive =
+            drive.map(|name| WantedWorker { engine: (*name).to_owned(), pick: Pick::Newest });
+        let mut wanted: Vec<WantedWorker> = self.typed.engine.iter().map(of).chain(drive).collect();
         wanted.sort_unstable();
         wanted.dedup();
         wanted

@@ -9,7 +9,7 @@ use kvdyno_record::library::Library;
 
 /// An engine with one data set, under one RAM limit, on one volume.
 #[derive(Clone)]
-pub(super) struct Setup<'a> {
+pub(super) struct EngineSetup<'a> {
     pub(super) engine: &'a Engine,
     pub(super) description: &'a Description,
     /// None: it is part of its worker.

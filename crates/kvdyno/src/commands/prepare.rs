@@ -14,7 +14,7 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
+use kvdyno_suite::{self, Engines, FoundWorker, Overrides, Pick, SizingHost, Suite, WantedWorker};
 use std::io::ErrorKind;
 use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
@@ -156,7 +156,7 @@ fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Compl
 /// The null engine measures what the harness costs, whether or not it is tested.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
-        let wanted = Wanted { engine: "null".to_owned(), pick: Pick::Newest };
+        let wanted = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };
         let (_, found) = look_for(vec![wanted])?;
         workers.extend(found);
     }
@@ -164,7 +164,7 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
 }
 
 /// Looks for what a suite wants. What is missing is reported under the line that asks for it.
-fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
+fn look_for(wanted: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for wanted in wanted {
         // No worker of this name: the report names those that could have been meant.
@@ -172,7 +172,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
         let found = libraries::choose(path, &wanted)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&wanted.engine, identity);
-            Found { description, library }
+            FoundWorker { description, library }
         });
         engines.asked.insert(wanted, found);
     }

@@ -248,8 +248,8 @@ fn engines() -> Engines {
             debug_build: false,
             engine,
         };
-        let wanted = Wanted { engine: described.engine.name.clone(), pick: Pick::Newest };
-        (wanted, Ok(Found { description: described, library: None }))
+        let wanted = WantedWorker { engine: described.engine.name.clone(), pick: Pick::Newest };
+        (wanted, Ok(FoundWorker { description: described, library: None }))
     };
     let asked = BTreeMap::from([null, lmdb, rocksdb, drive, fio].map(worker));
     let known = asked.keys().map(|wanted| wanted.engine.clone()).collect();
@@ -258,7 +258,7 @@ fn engines() -> Engines {
 
 /// What one of them says of itself.
 fn engine_of<'e>(engines: &'e mut Engines, name: &str) -> &'e mut Description {
-    let wanted = Wanted { engine: name.to_owned(), pick: Pick::Newest };
+    let wanted = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
     let found = engines.asked.get_mut(&wanted).unwrap().as_mut().unwrap();
     &mut found.description.engine
 }
