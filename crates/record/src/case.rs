@@ -234,7 +234,7 @@ pub struct OpResult {
     pub wrong: u64,
     /// Keys or records dealt with: 1 an operation, more for scan, multiget and batch.
     pub items: u64,
-    /// Bytes of keys and values shown to the harness.
+    /// Bytes of keys and values shown to the load generator.
     pub read_bytes: u64,
     /// Bytes of keys and values given to the engine.
     pub write_bytes: u64,

@@ -225,8 +225,8 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_atomic(path, &bytes)
 }
 
-/// A file of JSON that is read as a whole: what a bundle brings may not fill the memory. Records have
-/// some KiB.
+/// A file of JSON that is read as a whole: what a bundle brings may not fill the memory. Records
+/// have some KiB.
 const WHOLE_MAX: u64 = 64 << 20;
 
 /// Reads a JSON file.

@@ -39,7 +39,7 @@ pub enum Outcome {
     Failed {
         /// What it was.
         class: ErrorClass,
-        /// In the engine's or the harness's words.
+        /// In the engine's or the load generator's words.
         message: String,
     },
     /// Nothing was started: no worker, wrong protocol, a database that could not be loaded.

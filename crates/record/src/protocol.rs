@@ -134,7 +134,7 @@ pub enum Event {
         phase: Option<u32>,
         /// What it was.
         class: kvdyno_engine::ErrorClass,
-        /// In the engine's or the harness's words.
+        /// In the engine's or the load generator's words.
         message: String,
     },
 }

@@ -4,7 +4,7 @@ use kvdyno_engine::Description;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of the harness where none of ours did the work.
+/// The version of the load generator where none of ours did the work.
 pub const NO_HARNESS: &str = "none";
 
 /// `kvdyno-X describe`.
@@ -12,8 +12,8 @@ pub const NO_HARNESS: &str = "none";
 pub struct WorkerDescription {
     /// [`crate::PROTOCOL`] as the worker was built with.
     pub protocol: u32,
-    /// The version of the harness inside the worker; [`NO_HARNESS`]: it was measured by another
-    /// program, whose report was imported.
+    /// The version of the load generator inside the worker; [`NO_HARNESS`]: it was measured by
+    /// another program, whose report was imported.
     pub harness: String,
     /// It was built without optimisation: its figures are void.
     pub debug_build: bool,

@@ -20,7 +20,7 @@ const DRIVE_BYTES_PER_S: f64 = 500e6;
 /// written more than twice: to the log and to its table; a B-tree's pages fill one after the other.
 const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
 /// Records that an engine which stores nothing is given in a second.
-const HARNESS_RECORDS_PER_S: f64 = 1e6;
+const LOAD_GENERATOR_RECORDS_PER_S: f64 = 1e6;
 /// Operations of one thread in a second, where a count ends a phase.
 const OPERATIONS_PER_THREAD_S: f64 = 10_000.0;
 /// Bytes of a database copied in a second: read, written and brought to the drive.
@@ -181,7 +181,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
     let records = case.data.records as f64;
     if engine.capabilities.measures_the_harness {
-        return records / HARNESS_RECORDS_PER_S;
+        return records / LOAD_GENERATOR_RECORDS_PER_S;
     }
     let bytes_per_s = match load.order {
         LoadOrder::Sequential => LOAD_BYTES_PER_S,

@@ -53,7 +53,7 @@ pub(crate) struct VersusArgs {
 Examples:
   kvdyno calibrate                             a minute or two: LMDB against itself
   kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
-  kvdyno calibrate --engine null               the machine and the harness alone, no drive
+  kvdyno calibrate --engine null               the machine and the load generator alone, no drive
   kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
 
 One engine runs under two labels, interleaved in a random order like any two engines. What the two

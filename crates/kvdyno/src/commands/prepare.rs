@@ -153,7 +153,7 @@ fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Compl
     ))
 }
 
-/// The null engine measures what the harness costs, whether or not it is tested.
+/// The null engine measures the overhead of the load generator, whether or not it is tested.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
         let wanted = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };

@@ -7,7 +7,9 @@ use super::{plan, runs};
 use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images};
+use crate::runner::{
+    Ended, Interrupt, RunEnvironment, Tiers, Volumes, images, load_generator_ns_per_op,
+};
 use crate::steps::passed;
 use anyhow::Context as _;
 use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
@@ -169,13 +171,13 @@ pub(super) fn record(
         place: place.display().to_string(),
         host_before,
         host_after: None,
-        harness_ns_per_op: None,
+        load_generator_ns_per_op: None,
         block_io: kvdyno_record::blockio::Watch::Off,
         hiccups: None,
     }
 }
 
-/// Files what the idle machine is like: host, harness, hiccups. Once, before the first case.
+/// Files what the idle machine is like: host, load generator, hiccups. Once, before the first case.
 pub(super) fn look_first(
     folder: &RunFolder,
     run: &mut RunRecord,
@@ -184,20 +186,21 @@ pub(super) fn look_first(
     root: &Root,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let (before, harness) = (folder.host().join("before"), folder.host().join("harness"));
+    let (before, alone) = (folder.host().join("before"), folder.host().join("load_generator"));
     // What a program that was killed here had begun.
-    for begun in [&before, &harness] {
+    for begun in [&before, &alone] {
         let _ = std::fs::remove_dir_all(begun);
     }
     let volume = Volume::at(root, Path::new(&run.place)).ok();
     evidence::save(root, volume.as_ref(), &before)?;
     passed("evidence");
-    let measured = null.map(|null| harness_ns_per_op(null, &harness)).transpose();
-    run.harness_ns_per_op = measured.unwrap_or_else(|error| {
-        printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));
+    let measured = null.map(|null| load_generator_ns_per_op(null, &alone)).transpose();
+    run.load_generator_ns_per_op = measured.unwrap_or_else(|error| {
+        printer
+            .warning(&format!("failed to measure the overhead of the load generator: {error:#}"));
         None
     });
-    passed("harness");
+    passed("load generator");
     let length = hiccups::length(plan.estimate.wall_ns);
     let hiccups = hiccups::listen(length).map_err(|error| {
         printer.warning(&format!("failed to keep what an idle thread saw: {error}"));

@@ -6,8 +6,8 @@
 mod blockio;
 pub(crate) mod case;
 mod environment;
-pub mod harness;
 mod interrupt;
+pub mod load_generator;
 mod memory;
 mod outcome;
 pub mod solo;
@@ -17,8 +17,8 @@ mod volumes;
 mod worker;
 
 pub(crate) use environment::{RunEnvironment, images};
-pub(crate) use harness::harness_ns_per_op;
 pub(crate) use interrupt::Interrupt;
+pub(crate) use load_generator::load_generator_ns_per_op;
 pub(crate) use tiers::{Tiers, check as check_tiers};
 pub(crate) use volumes::{Volumes, check as check_volumes};
 
