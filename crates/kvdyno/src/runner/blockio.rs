@@ -1,8 +1,8 @@
 //! Block I/O watched around the phases of a case, where the run asks for it: readings on the case's
 //! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
 
-use super::append;
 use super::environment::CaseEnvironment;
+use super::readings::append;
 use kvdyno_blockio::BlockWatch;
 use kvdyno_host::{Unavailable, meter, process};
 use kvdyno_record::blockio::{BlockIo, BlockIoFile, BlockIoReading, PhaseBlockIo, Watch};

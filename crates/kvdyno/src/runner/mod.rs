@@ -5,11 +5,13 @@
 
 mod blockio;
 pub(crate) mod case;
+mod consent;
 mod environment;
 mod interrupt;
 pub mod load_generator;
 mod memory;
 mod outcome;
+mod readings;
 pub mod solo;
 mod talk;
 mod tiers;
@@ -27,18 +29,13 @@ use crate::printer::Progress;
 use crate::steps::passed;
 use anyhow::Context as _;
 use environment::CaseEnvironment;
-use kvdyno_host::raw::Consent;
 use kvdyno_host::{Beside, size};
 use kvdyno_record::case::{CaseRecord, Outcome};
 use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Phase};
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use volumes::DatabaseSite;
 
 /// How a run ended.
@@ -91,20 +88,6 @@ impl RunEnvironment {
         records.sort_by_key(|(_, record)| record.attempt);
         Ok(records.into_iter().map(|(_, record)| (record.case.id, record.outcome)).collect())
     }
-}
-
-/// One line of a file of readings. That one is lost must not end a case.
-fn append(mut file: &File, reading: &impl Serialize) {
-    if let Ok(mut line) = serde_json::to_vec(reading) {
-        line.push(b'\n');
-        let _ = file.write_all(&line);
-    }
-}
-
-/// What may be done to a block device that a suite names.
-fn consent(destroy_allowed: &[PathBuf], device: &Path) -> Consent {
-    let allowed = destroy_allowed.iter().find(|allowed| *allowed == device).cloned();
-    allowed.map_or(Consent::None, Consent::Destroy)
 }
 
 /// One way through the cases of a plan.

@@ -1,11 +1,11 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
-use super::append;
 use super::blockio::BlockIoOfCase;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
+use super::readings::append;
 use super::worker::{Heard, Worker};
 use kvdyno_host::cache::{self, Reach};
 use kvdyno_host::wait_samples::Watch;

@@ -1,7 +1,7 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
-use super::consent;
+use super::consent::consent;
 use crate::exit::Complaint;
 use kvdyno_host::copy;
 use kvdyno_host::device::Device;
