@@ -83,7 +83,7 @@ const WORDS: Record<Severity, string> = { invalid: "invalid", warning: "warning"
 
 /** What findings are about, in the order in which they are counted; all others: method. */
 const ABOUT: [about: string, ids: RegExp][] = [
-  ["CPU", /^(cpu-|bound-by-cpu|harness-share|tail-below-harness|assertions-on|debug-build)/],
+  ["CPU", /^(cpu-|bound-by-cpu|load-generator-share|tail-below-load-generator|assertions-on|debug-build)/],
   ["machine", /^(place-|drive-|readahead-|busy-host|run-beside|foreign-io|swap-on|damon-on|memory-limit|io-limit|discard-|clock-|slow-clock|small-against)/],
   ["workload", /^(writers-|writes-|not-steady|not-settled|open-loop|operations-|cases-|does-not-fit|commit-|above-ceiling|bound-by|database-|keys-|values-|verify-|data-)/],
 ];

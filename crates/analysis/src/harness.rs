@@ -34,7 +34,7 @@ impl Harness {
         let max_ns =
             roles.iter().filter_map(|role| role.metrics.value(&c::SERVICE_MAX)).reduce(f64::max);
         let role = roles.iter().min_by_key(|role| role.threads);
-        if let Some(ns_per_op) = evidence.run.harness_ns_per_op {
+        if let Some(ns_per_op) = evidence.run.load_generator_ns_per_op {
             return Some(Self { ns_per_op, threads: 1, alone: true, max_ns });
         }
         let per_s = role?.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;

@@ -14,6 +14,8 @@ pub mod fio;
 pub mod hlog;
 pub mod host;
 pub mod library;
+mod lines;
+mod outcome;
 pub mod plan;
 pub mod protocol;
 pub mod redact;
@@ -27,6 +29,7 @@ pub mod units;
 pub mod usage;
 pub mod volume;
 pub mod work;
+mod worker;
 pub mod workload;
 
 pub use kvdyno_engine as engine;

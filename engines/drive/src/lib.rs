@@ -12,7 +12,9 @@
 mod blocks;
 mod describe;
 mod drive;
+mod engine;
 mod extents;
+mod flight;
 mod how;
 mod mapped_file;
 mod region;

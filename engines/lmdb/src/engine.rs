@@ -2,7 +2,7 @@
 //! per get: what an application does that wants the newest data each time.
 
 use crate::describe;
-use crate::device::Device;
+use crate::device::{Device, PAGE};
 use crate::library::{self, ffi};
 use crate::raw::{self, Env, Reader};
 use kvdyno_engine::{
@@ -12,9 +12,6 @@ use kvdyno_engine::{
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-
-/// LMDB's page is the system's; x86-64 and most others have this one.
-pub(crate) const PAGE: u64 = 4096;
 
 /// An open LMDB environment.
 pub(crate) struct Lmdb {

@@ -123,7 +123,7 @@ fn harness_share(
         });
         roles.collect::<Vec<_>>()
     });
-    Finding::of_cases(Id::HarnessShare, large.chain(while_due))
+    Finding::of_cases(Id::LoadGeneratorShare, large.chain(while_due))
 }
 
 /// The longest that the machine alone took, and from whom: the null engine's cases, which last as
@@ -150,7 +150,7 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
         "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
              may be the machine's"
     );
-    Some(Finding::of_cases(Id::TailBelowHarness, below)?.with_advice(advice))
+    Some(Finding::of_cases(Id::TailBelowLoadGenerator, below)?.with_advice(advice))
 }
 
 /// Every role of every engine that stores something.

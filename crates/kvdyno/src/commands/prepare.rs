@@ -14,8 +14,9 @@ use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
+use kvdyno_suite::{self, Engines, FoundWorker, Overrides, Pick, SizingHost, Suite, WantedWorker};
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -97,16 +98,30 @@ pub(crate) fn prepared(
     Ok(Prepared { text, plan, place, workers, volume, lies_on, host, consent, destroy_allowed })
 }
 
+/// What this machine can do, and cannot change any more. Only [`Prepared::check`] makes it, and
+/// nothing is begun without.
+#[derive(Clone, Copy)]
+pub(crate) struct Checked<'a>(&'a Prepared);
+
+impl Deref for Checked<'_> {
+    type Target = Prepared;
+
+    fn deref(&self) -> &Prepared {
+        self.0
+    }
+}
+
 impl Prepared {
     /// Refuses what cannot be done here, before anything is touched.
-    pub(crate) fn check(&self) -> Result<(), Complaint> {
+    pub(crate) fn check(&self) -> Result<Checked<'_>, Complaint> {
         // On a device there is no filesystem to leave room on; the plan is sized by it.
         if !self.place.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
             })?;
         }
-        check_machine(&Root::system(), &self.plan)
+        check_machine(&Root::system(), &self.plan)?;
+        Ok(Checked(self))
     }
 }
 
@@ -138,10 +153,10 @@ fn check_exists(place: &Path, create: bool, volume: &Storage) -> Result<(), Comp
     ))
 }
 
-/// The null engine measures what the harness costs, whether or not it is tested.
+/// The null engine measures the overhead of the load generator, whether or not it is tested.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
-        let wanted = Wanted { engine: "null".to_owned(), pick: Pick::Newest };
+        let wanted = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };
         let (_, found) = look_for(vec![wanted])?;
         workers.extend(found);
     }
@@ -149,7 +164,7 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
 }
 
 /// Looks for what a suite wants. What is missing is reported under the line that asks for it.
-fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
+fn look_for(wanted: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for wanted in wanted {
         // No worker of this name: the report names those that could have been meant.
@@ -157,7 +172,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
         let found = libraries::choose(path, &wanted)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&wanted.engine, identity);
-            Found { description, library }
+            FoundWorker { description, library }
         });
         engines.asked.insert(wanted, found);
     }

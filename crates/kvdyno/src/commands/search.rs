@@ -70,8 +70,8 @@ impl<'a> Query<'a> {
             runs: args.keep.runs.runs.clone(),
         };
         let plan = maker.settle()?;
-        let (phase, drive) = last_measured(&plan)?;
-        target.check(drive).map_err(|error| wrong_target(&error))?;
+        let (phase, mix) = last_measured(&plan)?;
+        target.check(mix).map_err(|error| wrong_target(&error))?;
         let phase = phase.to_owned();
         let budget = budget.map(Duration::from_nanos);
         Ok(Self { args, target, within, budget, maker, plan, phase })
@@ -97,14 +97,14 @@ impl<'a> Query<'a> {
     /// The role whose rate is searched: the one of this name, or the first of the phase that is
     /// judged. Refuses a target that says how much it does.
     pub(super) fn role(&self, typed: Option<&str>) -> Result<String, Complaint> {
-        let (phase, drive) = last_measured(&self.plan)?;
-        let names: Vec<&str> = drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let (phase, mix) = last_measured(&self.plan)?;
+        let names: Vec<&str> = mix.roles.iter().map(|role| role.name.as_str()).collect();
         let role = names.iter().find(|name| typed.is_none_or(|typed| typed == **name));
         let role = role.ok_or_else(|| {
             let what = format!("--role {}: no such role", typed.unwrap_or_default());
             Complaint::usage(what).hint(format!("roles of `{phase}`: {}", names.join(", ")))
         })?;
-        self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?;
+        self.target.check_offered(mix, role).map_err(|error| wrong_target(&error))?;
         Ok((*role).to_owned())
     }
 
@@ -132,11 +132,11 @@ impl<'a> Query<'a> {
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
         tell(&prepared, &search, printer);
-        prepared.check()?;
+        let checked = prepared.check()?;
         if args.plan {
             return Ok(Exit::Ok);
         }
-        let env = run::start(&prepared, &args.keep, printer)?;
+        let env = run::start(checked, &args.keep, printer)?;
         Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }
@@ -174,7 +174,7 @@ fn wrong_target(error: &search::TargetError) -> Complaint {
 fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
     let phases = plan.cases.iter().flat_map(|case| &case.phases);
     let mut measured = phases.filter_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some((phase.name.as_str(), drive)),
+        Activity::Measure(mix) => Some((phase.name.as_str(), mix)),
         _ => None,
     });
     measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))

@@ -1,7 +1,7 @@
 //! What a run has of memory beside its RAM limits: the memory tiers that its suite names, and the
 //! process that takes away what would outlive us. Swap is made for one case at a time.
 
-use super::consent;
+use super::consent::consent;
 use crate::exit::Complaint;
 use kvdyno_host::device::Device;
 use kvdyno_host::swap::{self, SwapSpec};

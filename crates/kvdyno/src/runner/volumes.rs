@@ -1,7 +1,7 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
-use super::consent;
+use super::consent::consent;
 use crate::exit::Complaint;
 use kvdyno_host::copy;
 use kvdyno_host::device::Device;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// Where one database lies.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct DatabaseSite {
     /// Its folder, or the device that it is.
     pub(super) path: PathBuf,
     /// The device whose counters tell what it did, where there is one.
@@ -109,7 +109,7 @@ impl Volumes {
     }
 
     /// Where a case's database lies: made afresh for one that loads, there already for others.
-    pub(super) fn site(&mut self, case: &Case) -> Result<Site, Complaint> {
+    pub(super) fn site(&mut self, case: &Case) -> Result<DatabaseSite, Complaint> {
         if case.makes_database() {
             self.remove(case)?;
             self.make(case)?;
@@ -122,7 +122,7 @@ impl Volumes {
             };
             let (mut site, _) = look(&root, path.clone())?;
             site.not_measured.extend(cached_twice(fresh.record()));
-            return Ok(Site { volume: Some(fresh.record().clone()), ..site });
+            return Ok(DatabaseSite { volume: Some(fresh.record().clone()), ..site });
         }
         let claim = self.claim(case);
         claim.check(&root)?;
@@ -134,7 +134,7 @@ impl Volumes {
             drive: seen.drive(&root),
             ..VolumeRecord::default()
         });
-        Ok(Site { volume, ..site })
+        Ok(DatabaseSite { volume, ..site })
     }
 
     /// Where the copy lies that a case works on: made from its database, of which this is the site.
@@ -143,16 +143,16 @@ impl Volumes {
         &mut self,
         case: &Case,
         by: Copying,
-        original: Site,
+        original: DatabaseSite,
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Site, Complaint> {
+    ) -> Result<DatabaseSite, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
         let copied = copy::database(&self.root, &original.path, &path, by, go_on);
         let (record, warm) = copied.inspect_err(|_| {
             let _ = self.remove_copy(case);
         })?;
-        let mut site = Site { path, copy: Some(record), ..original };
+        let mut site = DatabaseSite { path, copy: Some(record), ..original };
         site.not_measured.extend(warm);
         Ok(site)
     }
@@ -262,13 +262,13 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn look(root: &Root, path: PathBuf) -> Result<(Site, Storage), Complaint> {
+fn look(root: &Root, path: PathBuf) -> Result<(DatabaseSite, Storage), Complaint> {
     let seen = Storage::at(root, &path).map_err(not_looked_at(&path))?;
     let (device, not_measured) = match &seen.device {
         Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok((Site { path, device, not_measured, volume: None, copy: None }, seen))
+    Ok((DatabaseSite { path, device, not_measured, volume: None, copy: None }, seen))
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.
