@@ -44,7 +44,7 @@ pub struct WorkerInfo {
     pub sha256: String,
     /// What it loaded the engine from; null: the engine is part of it.
     pub library: Option<Library>,
-    /// Stores nothing: its figures are the harness's own.
+    /// Stores nothing: its figures are the load generator's own.
     pub measures_the_harness: bool,
     /// A bare drive: its figures are the drive's.
     pub bare_drive: bool,

@@ -191,7 +191,7 @@ impl CaseEvidence {
         }
     }
 
-    /// Its engine stores nothing: its figures are the harness's own.
+    /// Its engine stores nothing: its figures are the load generator's own.
     pub fn measures_the_harness(&self) -> bool {
         self.capabilities().is_some_and(|able| able.measures_the_harness)
     }

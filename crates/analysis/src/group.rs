@@ -30,7 +30,7 @@ pub struct Group {
     pub label: String,
     /// What "done" meant for a write.
     pub durability: Durability,
-    /// Stores nothing: its figures are the harness's own.
+    /// Stores nothing: its figures are the load generator's own.
     pub measures_the_harness: bool,
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
@@ -264,7 +264,7 @@ impl Group {
         (self.records, self.key_bytes, self.value_bytes_mean)
     }
 
-    /// Whether it is an engine under test: neither the harness alone nor a bare drive.
+    /// Whether it is an engine under test: neither the load generator alone nor a bare drive.
     pub fn competes(&self) -> bool {
         !self.measures_the_harness && !self.bare_drive
     }

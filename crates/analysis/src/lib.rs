@@ -23,11 +23,11 @@ pub mod findings;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
 pub mod group;
-pub mod harness;
 pub mod hiccups;
 pub mod history;
 pub mod job;
 pub mod lists;
+pub mod load_generator;
 pub mod metric;
 mod rates;
 pub mod search;

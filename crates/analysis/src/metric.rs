@@ -28,13 +28,13 @@ pub enum Direction {
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Counted or timed by the worker.
-    Harness,
+    LoadGenerator,
     /// Counted by the kernel.
     Kernel,
     /// Counted by the kernel at the block device.
     Device,
-    /// What the kernel counted over what the harness counted.
-    KernelAndHarness,
+    /// What the kernel counted over what the load generator counted.
+    KernelAndLoadGenerator,
     /// From the plan.
     Plan,
 }
@@ -188,7 +188,7 @@ mod tests {
         name: "pace",
         unit: "1/s",
         direction: Direction::Higher,
-        source: Source::Harness,
+        source: Source::LoadGenerator,
         combine: Combine::Median,
         help: "",
     };

@@ -11,10 +11,10 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::explain;
 use super::findings::{self, Finding, Severity};
 use super::group::Group;
-use super::harness::Harness;
 use super::hiccups::HiccupRow;
 use super::history;
 use super::lists::{together, unique};
+use super::load_generator::LoadGenerator;
 use super::search;
 use super::summary::{METHOD_VERSION, RunInfo, Summary};
 use super::versus::Record;
@@ -39,13 +39,13 @@ impl Summary {
         comparison::compare(&mut groups);
         comparable::mark(&mut groups);
         efficiency::judge(&mut groups);
-        let harness = Harness::of(evidence, &groups);
+        let load_generator = LoadGenerator::of(evidence, &groups);
         let hiccups = evidence.run.hiccups.as_ref().and_then(HiccupRow::of);
         let block_io = block_io::read(evidence, &groups)?;
         let explained = explain::read(evidence, &groups, &block_io)?;
         efficiency::limit(&mut groups, &explained);
         let engines = engines::of(&evidence.cases);
-        let findings = findings::judge(evidence, &groups, harness.as_ref(), &explained)?;
+        let findings = findings::judge(evidence, &groups, load_generator.as_ref(), &explained)?;
         let confidence = confidence::judge(&groups, &findings, &engines);
         let mut summary = Self {
             history: Vec::new(),
@@ -54,7 +54,7 @@ impl Summary {
             host: host.clone(),
             host_after: evidence.run.host_after.clone(),
             engines,
-            harness,
+            load_generator,
             volumes: volumes(evidence),
             tiers: tiers(evidence),
             copies: copies::of(evidence),

@@ -7,9 +7,9 @@ use super::engines::EngineInfo;
 use super::explain::Explained;
 use super::findings::Finding;
 use super::group::Group;
-use super::harness::Harness;
 use super::hiccups::HiccupRow;
 use super::history::History;
+use super::load_generator::LoadGenerator;
 use super::search::SearchResult;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::host::Host;
@@ -35,8 +35,8 @@ pub struct Summary {
     pub host_after: Option<Host>,
     /// What was tested, in the order of the suite.
     pub engines: Vec<EngineInfo>,
-    /// The harness's own cost on this machine; null: not measured.
-    pub harness: Option<Harness>,
+    /// The load generator's own cost on this machine; null: not measured.
+    pub load_generator: Option<LoadGenerator>,
     /// What the machine did to an idle thread before the run; null: not listened to.
     pub hiccups: Option<HiccupRow>,
     /// What its search found; null: it is none.

@@ -38,33 +38,33 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
     lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
-    lines.push(("generator".to_owned(), harness(summary)));
+    lines.push(("generator".to_owned(), load_generator(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
 
-/// The harness's cost in words. It stands here once, with how it was taken: the null engine's rows
-/// in the tables are of cases like all others, whose threads share the machine.
-pub fn harness(summary: &Summary) -> String {
-    let Some(harness) = &summary.harness else {
+/// The load generator's cost in words. It stands here once, with how it was taken: the null engine's
+/// rows in the tables are of cases like all others, whose threads share the machine.
+pub fn load_generator(summary: &Summary) -> String {
+    let Some(load_generator) = &summary.load_generator else {
         return "overhead not measured: the null engine was not in this run".to_owned();
     };
-    let threads = match harness.threads {
+    let threads = match load_generator.threads {
         1 => "1 thread".to_owned(),
         n => format!("{n} threads"),
     };
     let has_rows = summary.groups.iter().any(|group| group.measures_the_harness);
-    let taken = match (harness.alone, has_rows) {
+    let taken = match (load_generator.alone, has_rows) {
         (true, true) => format!(
             "{threads} alone before the run; its rows below share the CPUs with other roles"
         ),
         (true, false) => format!("{threads} alone before the run"),
         (false, _) => format!("{threads} beside the other roles of its cases"),
     };
-    let max = harness.max_ns.map_or_else(String::new, |ns| {
+    let max = load_generator.max_ns.map_or_else(String::new, |ns| {
         format!("; slowest operation in its cases {}", units::duration(ns as u64))
     });
-    let ns_per_op = harness.ns_per_op;
+    let ns_per_op = load_generator.ns_per_op;
     format!("{ns_per_op:.1} ns/op overhead (null engine, {taken}{max}); not subtracted below")
 }
 

@@ -33,7 +33,7 @@ impl Engine for Lmdb {
         let map_size = options.integer("map_size")?;
         let file_bytes = describe::file_bytes(data, PAGE);
         let readers = match options.integer("maxreaders")? {
-            // A few more than asked for: sessions of the harness itself, for verification.
+            // A few more than asked for: sessions of the load generator itself, for verification.
             0 => data.sessions + 16,
             readers => readers as u32,
         };

@@ -109,7 +109,7 @@ fn is_server(case: &CaseEvidence) -> bool {
     case.capabilities().is_some_and(|able| able.external_processes)
 }
 
-/// Loads and measured phases of engines and of the harness.
+/// Loads and measured phases of engines and of the load generator.
 fn group_phases(groups: &[Group], cpus: u32) -> Vec<GroupPhase<'_>> {
     let mut phases = Vec::new();
     for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.bare_drive) {

@@ -132,7 +132,7 @@ fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     let drive = below.drive?;
     let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
     let writers = measured(evidence)
-        .filter(|at| below.has(&at.case.case.id) && !at.of_harness() && at.mix.writes());
+        .filter(|at| below.has(&at.case.case.id) && !at.of_load_generator() && at.mix.writes());
     let words =
         format!("writes in the background wait while reads of {} take over {us} us", drive.name);
     let or = below.switch("0", "wbt_lat_usec").map_or(String::new(), |by| format!(", or {by}"));

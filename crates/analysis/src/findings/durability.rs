@@ -42,7 +42,7 @@ fn not_flushed(
     let class = one.case.case.options.durability;
     // A server on another machine keeps nothing here, and the null engine nothing anywhere.
     let stored = one.phase.database.is_some_and(|size| size.allocated_bytes > 0);
-    if class != Durability::Commit || commits < COMMITS_MIN || one.of_harness() || !stored {
+    if class != Durability::Commit || commits < COMMITS_MIN || one.of_load_generator() || !stored {
         return Ok(None);
     }
     let Some((flushes, words)) = flushed(evidence, one, drive)? else { return Ok(None) };
@@ -107,7 +107,7 @@ const FOREIGN_MIN: u64 = 100;
 
 fn foreign(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     Finding::of_files(Id::ForeignIo, evidence, |one| {
-        if one.of_harness() {
+        if one.of_load_generator() {
             return Ok(None);
         }
         Ok(watched(evidence, one)?.and_then(|io| of_others(&io)))

@@ -58,17 +58,17 @@ impl Finding {
         Self::of_cases(id, evidence.recorded().filter_map(of))
     }
 
-    /// About cases, by what their measured phases show; those of the harness are left out.
+    /// About cases, by what their measured phases show; those of the load generator are left out.
     pub(super) fn of_phases<'e>(
         id: Id,
         evidence: &'e Evidence,
         shown: impl Fn(&Measured<'e>) -> Option<String>,
     ) -> Option<Self> {
         let of = |at: Measured<'e>| Some((at.id(), shown(&at)?));
-        Self::of_cases(id, measured(evidence).filter(|at| !at.of_harness()).filter_map(of))
+        Self::of_cases(id, measured(evidence).filter(|at| !at.of_load_generator()).filter_map(of))
     }
 
-    /// The same by what files of the record show, those of the harness included.
+    /// The same by what files of the record show, those of the load generator included.
     pub(super) fn of_files<'e>(
         id: Id,
         evidence: &'e Evidence,
@@ -123,7 +123,7 @@ impl Measured<'_> {
     }
 
     /// Its engine stores nothing.
-    pub(super) fn of_harness(&self) -> bool {
+    pub(super) fn of_load_generator(&self) -> bool {
         self.case.measures_the_harness()
     }
 }

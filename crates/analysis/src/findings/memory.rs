@@ -43,7 +43,7 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
 
 /// A limit is void for pages that somebody else brought in: they are charged to him.
 fn not_real(evidence: &Evidence) -> Option<Finding> {
-    let void = measured(evidence).filter(|at| !at.of_harness());
+    let void = measured(evidence).filter(|at| !at.of_load_generator());
     let void: Vec<_> = void.filter_map(|at| Some((at, outside_limit(&at)?))).collect();
     let evicted = void
         .iter()

@@ -22,7 +22,7 @@ mod steady;
 use crate::evidence::Evidence;
 use crate::explain::Explained;
 use crate::group::Group;
-use crate::harness::Harness;
+use crate::load_generator::LoadGenerator;
 pub use finding::Finding;
 pub use kinds::{Id, Severity};
 use kvdyno_record::files::RecordError;
@@ -31,7 +31,7 @@ use kvdyno_record::files::RecordError;
 pub fn judge(
     evidence: &Evidence,
     groups: &[Group],
-    harness: Option<&Harness>,
+    load_generator: Option<&LoadGenerator>,
     explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
@@ -45,7 +45,7 @@ pub fn judge(
     }
     findings.extend(ceiling::findings(groups));
     findings.extend(durability::findings(evidence)?);
-    findings.extend(method::findings(evidence, groups, harness)?);
+    findings.extend(method::findings(evidence, groups, load_generator)?);
     findings.extend(steady::findings(evidence, groups)?);
     findings.extend(explain::findings(groups, explained));
     findings.extend(portable::findings(evidence, groups, explained));

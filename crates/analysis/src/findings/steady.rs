@@ -102,7 +102,7 @@ impl Stalls {
 
 fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
-    for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
+    for at in measured(evidence).filter(|at| !at.of_load_generator() && !at.phase.stopped) {
         let roles: Vec<&str> = at.mix.roles.iter().map(|role| role.name.as_str()).collect();
         let series = Series::of(&at, &roles)?;
         for (index, role) in at.mix.roles.iter().enumerate() {

@@ -217,7 +217,7 @@ impl Side {
 }
 
 /// The groups that take part: of an engine, or of all that store anything. An engine that measures
-/// the harness only counts where there is no other.
+/// the load generator only counts where there is no other.
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.summary.groups;
     let stores = groups.iter().any(|group| !group.measures_the_harness);

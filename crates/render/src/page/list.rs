@@ -48,7 +48,7 @@ pub struct RunEntry {
     pub started_unix_ns: Option<u64>,
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
-    /// Labels of the engines under test; bare drives and the harness's are left out.
+    /// Labels of the engines under test; bare drives and the load generator's are left out.
     pub engines: Vec<String>,
     /// Cases in the plan.
     pub cases_planned: usize,

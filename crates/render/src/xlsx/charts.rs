@@ -160,7 +160,7 @@ impl Point {
 }
 
 /// For each group the number of its series, and the series' names: the engine, and of the rest what
-/// tells them apart. The harness is not drawn.
+/// tells them apart. The load generator is not drawn.
 fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let drawn = || groups.iter().filter(|group| group.competes());
     let parts: [fn(&Group) -> String; 4] = [

@@ -196,7 +196,7 @@ fn hostile_and_missing_things_do_not_break_the_tables() {
 #[test]
 fn the_overhead_is_taken_from_where_it_was_alone() {
     let mut fixture = Fixture::new();
-    let of_rows = fixture.summary().harness.unwrap();
+    let of_rows = fixture.summary().load_generator.unwrap();
     assert!((of_rows.ns_per_op - 21.6).abs() < 0.1, "{of_rows:?}");
     fixture.run.load_generator_ns_per_op = Some(17.8);
     let summary = fixture.summary();

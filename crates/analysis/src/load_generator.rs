@@ -1,4 +1,4 @@
-//! The harness's own cost on the machine of a run.
+//! The load generator's own cost on the machine of a run.
 
 use super::catalogue as c;
 use super::evidence::Evidence;
@@ -6,9 +6,9 @@ use super::group::Group;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The harness's own cost.
+/// The load generator's own cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Harness {
+pub struct LoadGenerator {
     /// A thread's time per operation on an engine that does nothing.
     pub ns_per_op: f64,
     /// Threads it was measured with.
@@ -21,7 +21,7 @@ pub struct Harness {
     pub max_ns: Option<f64>,
 }
 
-impl Harness {
+impl LoadGenerator {
     /// As the run took it beforehand, alone on the machine; else from the null engine's closed loop
     /// with the fewest threads, which shares the machine with the case's other roles.
     pub(super) fn of(evidence: &Evidence, groups: &[Group]) -> Option<Self> {
