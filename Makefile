@@ -25,7 +25,7 @@ help:
 	@echo "make check     style, lints and unit tests: what to run after each change"
 	@echo "make build     the program and its engines, into $(BIN)"
 	@echo "make page      the report's page, where report/ was changed (needs Node.js)"
-	@echo "make bench     the harness and the engines against their peers, as ratios"
+	@echo "make bench     the load generator and the engines against their peers, as ratios"
 	@echo "make dist      one archive that runs on any Linux of the last years, into dist/"
 	@echo "make try-dist  tries that archive in a minimal Debian (root, debootstrap)"
 

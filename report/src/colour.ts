@@ -10,7 +10,7 @@ export interface Theme {
   faint: string;
   line: string;
   grid: string;
-  harness: string;
+  loadGenerator: string;
   /** Of a difference: orange and blue, which no kind of colour blindness confuses. */
   better: string;
   worse: string;
@@ -26,7 +26,7 @@ const LIGHT: Theme = {
   faint: "#5d6773",
   line: "#b9c1ca",
   grid: "#e9edf1",
-  harness: "#8b949e",
+  loadGenerator: "#8b949e",
   better: "#0069a8",
   worse: "#b8470a",
   engines: ["#0069a8", "#c8500a", "#00855f", "#b0508a", "#a87400", "#3d97d3", "#6d55c4", "#6b5a2e"],
@@ -40,7 +40,7 @@ const DARK: Theme = {
   faint: "#9aa5b1",
   line: "#4a535e",
   grid: "#272d35",
-  harness: "#79828d",
+  loadGenerator: "#79828d",
   better: "#58aef0",
   worse: "#f58d4c",
   engines: ["#58aef0", "#f58d4c", "#35c79c", "#e79ccb", "#e8b84a", "#9ad4fa", "#b6a2f5", "#c9b684"],
@@ -54,12 +54,12 @@ export const THEMES = { light: LIGHT, dark: DARK, print: PRINT };
 const MARKERS = ["circle", "rect", "triangle", "diamond", "roundRect", "pin", "arrow", "circle"] as const;
 
 export function colourOf(engine: Engine, theme: Theme): string {
-  if (engine.harness) return theme.harness;
+  if (engine.loadGenerator) return theme.loadGenerator;
   return theme.engines[engine.place % theme.engines.length] ?? theme.text;
 }
 
 export const markerOf = (engine: Engine): string =>
-  engine.harness ? "none" : MARKERS[engine.place % MARKERS.length] ?? "circle";
+  engine.loadGenerator ? "none" : MARKERS[engine.place % MARKERS.length] ?? "circle";
 
 /** Half way to the ground: the second part of a bar. */
 export function pale(colour: string, theme: Theme): string {
@@ -70,7 +70,7 @@ export function pale(colour: string, theme: Theme): string {
 
 /** Engines past the palette share a colour with another, and have another line. */
 export function dashOf(engine: Engine, theme: Theme): "solid" | "dashed" | "dotted" {
-  if (engine.harness) return "dotted";
+  if (engine.loadGenerator) return "dotted";
   return engine.place < theme.engines.length ? "solid" : "dashed";
 }
 

@@ -167,7 +167,7 @@ export interface Summary {
     cases_done: number;
   };
   engines: EngineInfo[];
-  harness: { ns_per_op: number; threads: number; max_ns: number | null } | null;
+  load_generator: { ns_per_op: number; threads: number; max_ns: number | null } | null;
   /** What the machine did to an idle thread before the run. */
   hiccups: Hiccups | null;
   /** Where a target stops being met. */

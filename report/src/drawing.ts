@@ -56,7 +56,7 @@ export const better = (direction: string): string =>
 export const RANGES = "each trial a dot, the whisker its interval (below six trials from least to most)";
 
 export function trialsNote(view: View): string {
-  const counts = [...new Set(view.cases.filter((one) => !one.engine.harness).map((one) => one.group.trials.length))];
+  const counts = [...new Set(view.cases.filter((one) => !one.engine.loadGenerator).map((one) => one.group.trials.length))];
   const low = Math.min(...counts), high = Math.max(...counts);
   if (!Number.isFinite(low)) return "no trials";
   const count = low === high ? `${low}` : `${low} to ${high}`;

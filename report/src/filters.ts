@@ -12,7 +12,7 @@ export function legendMark(engine: Engine, theme: Theme): SVGElement {
 
 /** Calls `changed` with the choice as it is after a click. */
 export function filters(model: Model, choice: Choice, theme: Theme, changed: (choice: Choice) => void): HTMLElement {
-  const real = model.engines.filter((engine) => !engine.harness);
+  const real = model.engines.filter((engine) => !engine.loadGenerator);
   // Jobs of the drive are chosen among where there is nothing else; beside engines all are shown.
   const alone = real.every((engine) => engine.drive);
   const engines = real.filter((engine) => alone || !engine.drive);
@@ -27,9 +27,9 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
       key: String(count), label: [String(count)],
     })), choice.threads.map(String), (chosen) => changed({ ...choice, threads: chosen.map(Number) })),
   ];
-  const harness = model.engines.find((engine) => engine.harness);
-  const floor = harness ? h("span", { class: "floor", title: "The null engine: the overhead of the load generator. No competitor." },
-    legendMark(harness, theme), "load generator") : null;
+  const loadGenerator = model.engines.find((engine) => engine.loadGenerator);
+  const floor = loadGenerator ? h("span", { class: "floor", title: "The null engine: the overhead of the load generator. No competitor." },
+    legendMark(loadGenerator, theme), "load generator") : null;
   return h("nav", { class: "filters", "aria-label": "What is shown" }, ...groups, floor);
 }
 

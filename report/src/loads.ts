@@ -16,7 +16,7 @@ const COLUMNS = [
 const SETTLE_MIN_NS = 1e6;
 
 export function loadTable(view: View): HTMLElement {
-  const cases = view.cases.filter((one) => !one.engine.harness);
+  const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const rows = COLUMNS.map(([name, title]) => [title, ...cases.map((one) => {
     const metric = metricOf(one.load?.metrics, name);
     return metric?.value == null ? NONE : inUnit(metric.value, metric.unit).replace(/\/(s|record)$/, "");

@@ -9,10 +9,10 @@ export interface Engine {
   id: string;
   name: string;
   durability: string;
-  harness: boolean;
+  loadGenerator: boolean;
   /** A job of the bare drive: not compared with engines. */
   drive: boolean;
-  /** Its place among those that are no harness: which colour and marker it has. */
+  /** Its place among those that are no load generator: which colour and marker it has. */
   place: number;
 }
 
@@ -78,7 +78,7 @@ export function model(data: PageData): Model {
   });
   const sorted = [...works.values()].sort((a, b) => Number(a.drive) - Number(b.drive) || Number(a.load) - Number(b.load));
   // A drive's jobs have threads of their own: beside engines they are not what is swept.
-  const alone = engines.every((engine) => engine.drive || engine.harness);
+  const alone = engines.every((engine) => engine.drive || engine.loadGenerator);
   const threads = unique(cases.flatMap((one) => (one.threads == null || (one.engine.drive && !alone) ? [] : [one.threads])));
   return { data, engines, works: sorted, cases, threads: threads.sort((a, b) => a - b) };
 }
@@ -97,7 +97,7 @@ const engineId = (of: { label: string; durability: string }): string => `${of.la
 
 /** The class is part of the name where the run has several: they never share a name unmarked. */
 function enginesOf(data: PageData): Engine[] {
-  const harness = (label: string, durability: string) =>
+  const loadGenerator = (label: string, durability: string) =>
     data.summary.groups.some((group) =>
       group.label === label && group.durability === durability && group.measures_the_harness);
   const drive = (label: string, durability: string) =>
@@ -106,21 +106,21 @@ function enginesOf(data: PageData): Engine[] {
   // Engines first: a drive's jobs beside them take none of their colours.
   const infos = [...data.summary.engines].sort((a, b) =>
     Number(drive(a.label, a.durability)) - Number(drive(b.label, b.durability)));
-  const real = infos.filter((info) => !harness(info.label, info.durability) && !drive(info.label, info.durability));
+  const real = infos.filter((info) => !loadGenerator(info.label, info.durability) && !drive(info.label, info.durability));
   const several = new Set(real.map((info) => info.durability)).size > 1;
   let place = 0;
   return infos.map((info) => {
-    const isHarness = harness(info.label, info.durability);
+    const isLoadGenerator = loadGenerator(info.label, info.durability);
     const isDrive = drive(info.label, info.durability);
     const title = info.worker?.title;
     const name = title && info.label === info.engine ? title : info.label;
     return {
       id: engineId(info),
-      name: isHarness ? "load generator" : several && !isDrive ? `${name} (${info.durability})` : name,
+      name: isLoadGenerator ? "load generator" : several && !isDrive ? `${name} (${info.durability})` : name,
       durability: info.durability,
-      harness: isHarness,
+      loadGenerator: isLoadGenerator,
       drive: isDrive,
-      place: isHarness ? -1 : place++,
+      place: isLoadGenerator ? -1 : place++,
     };
   });
 }

@@ -83,7 +83,7 @@ const WORDS: Record<Severity, string> = { invalid: "invalid", warning: "warning"
 
 /** What findings are about, in the order in which they are counted; all others: method. */
 const ABOUT: [about: string, ids: RegExp][] = [
-  ["CPU", /^(cpu-|bound-by-cpu|harness-share|tail-below-harness|assertions-on|debug-build)/],
+  ["CPU", /^(cpu-|bound-by-cpu|load-generator-share|tail-below-load-generator|assertions-on|debug-build)/],
   ["machine", /^(place-|drive-|readahead-|busy-host|run-beside|foreign-io|swap-on|damon-on|memory-limit|io-limit|discard-|clock-|slow-clock|small-against)/],
   ["workload", /^(writers-|writes-|not-steady|not-settled|open-loop|operations-|cases-|does-not-fit|commit-|above-ceiling|bound-by|database-|keys-|values-|verify-|data-)/],
 ];
@@ -158,7 +158,7 @@ export function method(data: PageData): HTMLElement {
     h("p", {}, `Each case is a process of its own${ramWords(data)}. Values are medians over trials; `
       + "ranges are order-statistic intervals of the median (at least 95 %) from six trials on, else the extremes. Percentiles are read from the "
       + "histograms of all trials together, and only where at least 10 samples lie beyond them. Between two figures whose ranges overlap there is no significant difference. "
-      + `The overhead of the load generator is not subtracted${summary.harness ? ` (${summary.harness.ns_per_op.toFixed(1)} ns an operation here${summary.harness.max_ns == null ? "" : `, at most ${duration(summary.harness.max_ns)}`})` : ""}. `
+      + `The overhead of the load generator is not subtracted${summary.load_generator ? ` (${summary.load_generator.ns_per_op.toFixed(1)} ns an operation here${summary.load_generator.max_ns == null ? "" : `, at most ${duration(summary.load_generator.max_ns)}`})` : ""}. `
       + `Method version ${summary.method_version}, record format ${summary.run.format}, measured by kvdyno ${summary.run.program}, page by ${data.program}.`),
     missing.length > 0 ? h("div", {}, h("h3", {}, "Not enforced or not measured"), h("ul", {}, ...missing.map((text) => h("li", {}, text)))) : null,
     cases.length > 0 ? h("div", {}, h("h3", {}, "Cases that did not run to their end"),

@@ -43,7 +43,7 @@ export function write(choice: Choice): string {
 export interface View {
   model: Model;
   work: Work;
-  /** All chosen cases of the workload, the harness's too. */
+  /** All chosen cases of the workload, the load generator's too. */
   cases: Case[];
   /** Engines to compare. */
   engines: Engine[];
@@ -58,14 +58,14 @@ export function chosenWorks(model: Model, choice: Choice): Work[] {
 
 export function viewOf(model: Model, work: Work, choice: Choice): View {
   const known = choice.engines.filter((name) => model.engines.some((engine) => engine.name === name));
-  const alone = model.engines.every((engine) => engine.drive || engine.harness);
-  const shown = (engine: Engine) => engine.harness || (engine.drive && !alone) || known.length === 0 || known.includes(engine.name);
+  const alone = model.engines.every((engine) => engine.drive || engine.loadGenerator);
+  const shown = (engine: Engine) => engine.loadGenerator || (engine.drive && !alone) || known.length === 0 || known.includes(engine.name);
   const threads = choice.threads.filter((count) => model.threads.includes(count));
   const cases = model.cases.filter((one) =>
     one.work.id === work.id && shown(one.engine)
     && (one.threads == null || threads.length === 0 || threads.includes(one.threads)));
   const engines = model.engines.filter((engine) =>
-    !engine.harness && cases.some((one) => one.engine.id === engine.id));
+    !engine.loadGenerator && cases.some((one) => one.engine.id === engine.id));
   return { model, work, cases, engines, inside: choice.inside };
 }
 

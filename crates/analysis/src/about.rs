@@ -2,10 +2,10 @@
 //! the plan, so that a run at work has it from its first case on.
 
 use super::evidence::{CaseEvidence, Evidence};
-use super::group::unique;
+use super::lists::unique;
 
 /// Labels of the engines under test, in the order of the plan: bare drives and the engine that
-/// measures the harness are left out where there are others.
+/// measures the load generator are left out where there are others.
 pub fn engines(evidence: &Evidence) -> Vec<String> {
     let about = |case: &&CaseEvidence| is_about_an_engine(case);
     let mut labels = labels(evidence.cases.iter().filter(about));
@@ -43,7 +43,7 @@ mod tests {
     use crate::fixture::Fixture;
 
     #[test]
-    fn drives_and_the_harness_are_not_what_a_run_is_about() {
+    fn drives_and_the_load_generator_are_not_what_a_run_is_about() {
         let fixture = Fixture::new();
         let folder = tempfile::tempdir().unwrap();
         let mut evidence = Evidence::read(&fixture.write(&folder.path().join("run"))).unwrap();

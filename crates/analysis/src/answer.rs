@@ -8,26 +8,18 @@ mod clause;
 mod drive;
 mod volumes;
 mod words;
+mod workload;
 
 use super::catalogue as c;
-use super::group::{Group, RunRow, together};
+use super::engines::title;
+use super::group::{Group, RunRow};
+use super::lists::{list, together};
 use super::metric::Metric;
 use super::summary::Summary;
 use clause::Standing;
-use kvdyno_record::units;
-use schemars::JsonSchema;
-use serde::Serialize;
 use words::Words;
-pub(crate) use words::list;
-
-/// What a workload's figures come to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Answer {
-    /// The phase, and what sets it apart from others of the run.
-    pub workload: String,
-    /// One sentence.
-    pub sentence: String,
-}
+pub use workload::Answer;
+use workload::{apart, metric, rate};
 
 /// An answer for each workload: loads first, in the order of the plan.
 pub fn answers(summary: &Summary) -> Vec<Answer> {
@@ -71,35 +63,6 @@ fn settings(summary: &Summary) -> Vec<Setting<'_>> {
     let competing = summary.groups.iter().filter(|group| group.competes());
     let sets = together(competing, |a, b| a.answer_peers == b.answer_peers);
     sets.into_iter().map(|groups| Setting { summary, groups }).collect()
-}
-
-/// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
-fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
-    let others = || summary.groups.iter().filter(|other| other.competes());
-    let mut text = String::new();
-    let data = |group: &Group| (group.records, group.key_bytes, group.value_bytes_mean);
-    if others().any(|other| data(other) != data(group)) {
-        let (key, value) = (group.key_bytes, group.value_bytes_mean);
-        text += &format!(", {} x {key}+{value} bytes", units::exact_count(group.records));
-    }
-    if others().any(|other| other.ram() != group.ram()) {
-        text += &match group.ram_limit_bytes {
-            Some(_) if group.ram_limit_held == Some(false) => {
-                format!(", RAM {} not enforced", group.ram())
-            }
-            None if group.tier.is_none() => ", no RAM limit".to_owned(),
-            _ => format!(", RAM {}", group.ram()),
-        };
-    }
-    if let Some(volume) = group.volume.as_ref().filter(|_| by_volume)
-        && others().any(|other| other.volume.as_ref() != Some(volume))
-    {
-        text += &format!(", on {volume}");
-    }
-    if others().any(|other| other.durability != group.durability) {
-        text += &format!(", durability {}", group.durability.as_str());
-    }
-    text
 }
 
 impl<'s> Setting<'s> {
@@ -163,7 +126,7 @@ impl<'s> Setting<'s> {
             reversed.filter_map(|peers| Some(peers[0].threads?.to_string())).collect();
         Some(match threads.as_slice() {
             [] => text,
-            threads => format!("{text} (another leads at {})", words::list(threads)),
+            threads => format!("{text} (another leads at {})", list(threads)),
         })
     }
 
@@ -178,26 +141,8 @@ impl<'s> Setting<'s> {
 
     /// As people call the engine, where the suite gave it no label of its own.
     fn name(&self, group: &'s Group) -> &'s str {
-        title(self.summary, group)
+        title(&self.summary.engines, group)
     }
-}
-
-/// As people call a group's engine, where the suite gave it no label of its own.
-pub fn title<'s>(summary: &'s Summary, group: &'s Group) -> &'s str {
-    super::summary::title(&summary.engines, group)
-}
-
-fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {
-    metric(group, at, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
-}
-
-fn metric<'g>(
-    group: &'g Group,
-    at: usize,
-    role: usize,
-    definition: &super::metric::Definition,
-) -> Option<&'g Metric> {
-    group.runs.get(at)?.roles.get(role)?.metrics.get(definition)
 }
 
 #[cfg(test)]

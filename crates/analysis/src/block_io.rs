@@ -1,8 +1,9 @@
 //! Block I/O as the kernel saw it, all trials of a group together: by phase, device, kind and
 //! owner.
 
-use super::evidence::{CaseEvidence, Evidence};
+use super::evidence::Evidence;
 use super::group::Group;
+use crate::stats::quantile_of_counts;
 use kvdyno_record::blockio::{BlockIo, IoKind, IoOwner, Watch, slot_begin_ns};
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::{CaseFolder, RecordError};
@@ -10,9 +11,6 @@ use kvdyno_record::workload::reads;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// So many samples must lie beyond a percentile.
-const BEYOND_MIN: f64 = 10.0;
 
 /// A phase of a group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -78,7 +76,7 @@ pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
             continue;
         };
         for phase in &file.phases {
-            let Some(record) = shown(case, &phase.phase) else { continue };
+            let Some(record) = case.shown(&phase.phase) else { continue };
             let known =
                 all.iter().position(|(one, _)| one.group == group && one.phase == phase.phase);
             let at = known.unwrap_or_else(|| {
@@ -104,11 +102,6 @@ pub(super) fn read(evidence: &Evidence, groups: &[Group]) -> Result<Vec<PhaseIo>
     }
     all.sort_by_key(|(one, _)| one.group);
     Ok(all.into_iter().map(|(phase, sums)| PhaseIo { rows: rows(sums), ..phase }).collect())
-}
-
-/// A phase whose figures are shown.
-fn shown<'c>(case: &'c CaseEvidence, phase: &str) -> Option<&'c PhaseRecord> {
-    case.phase(phase).ok().filter(|phase| ["load", "measure"].contains(&phase.kind.as_str()))
 }
 
 /// The operations of a phase that write.
@@ -167,16 +160,9 @@ fn rows(sums: Sums) -> Vec<IoRow> {
 
 /// The middle of the slot in which it lies.
 fn percentile(sum: &Sum, share: f64) -> Option<f64> {
-    let rank = share * sum.count as f64;
-    if sum.count as f64 - rank < BEYOND_MIN {
-        return None;
-    }
-    let mut below = 0;
-    let slot = sum.slots.iter().find(|(_, count)| {
-        below += **count;
-        below as f64 >= rank
-    });
-    slot.map(|(slot, _)| f64::midpoint(slot_begin_ns(*slot) as f64, slot_begin_ns(slot + 1) as f64))
+    let slots = sum.slots.iter().map(|(slot, count)| (u64::from(*slot), *count));
+    let slot = quantile_of_counts(slots, sum.count, share)? as u32;
+    Some(f64::midpoint(slot_begin_ns(slot) as f64, slot_begin_ns(slot + 1) as f64))
 }
 
 #[cfg(test)]

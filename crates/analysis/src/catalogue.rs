@@ -2,6 +2,7 @@
 //! no table and no export.
 
 use super::metric::{Combine, Definition, Direction, Source};
+use kvdyno_record::hlog::Kind;
 
 macro_rules! figures {
     ($($(#[doc = $doc:literal])* $id:ident: $name:literal, $unit:literal, $direction:ident,
@@ -14,7 +15,7 @@ macro_rules! figures {
                 direction: Direction::$direction,
                 source: Source::$source,
                 combine: Combine::$combine,
-                doc: concat!($($doc),*),
+                help: concat!($($doc),*).trim_ascii_start(),
             };
         )*
 
@@ -25,92 +26,93 @@ macro_rules! figures {
 
 figures! {
     /// Operations that succeeded over the role's window.
-    OPS_PER_S: "ops_per_s", "1/s", Higher, Harness, Median;
+    OPS_PER_S: "ops_per_s", "1/s", Higher, LoadGenerator, Median;
     /// Keys or records dealt with over the role's window.
-    ITEMS_PER_S: "items_per_s", "1/s", Higher, Harness, Median;
+    ITEMS_PER_S: "items_per_s", "1/s", Higher, LoadGenerator, Median;
     /// The open loop's rate.
     OFFERED_OPS_PER_S: "offered_ops_per_s", "1/s", Neither, Plan, Median;
     /// Open loop: operations whose time had come and which were not begun before the end.
-    BACKLOG: "backlog_ops", "ops", Lower, Harness, Sum;
+    BACKLOG: "backlog_ops", "ops", Lower, LoadGenerator, Sum;
     /// Operations that succeeded.
-    OPERATIONS: "operations", "ops", Neither, Harness, Sum;
+    OPERATIONS: "operations", "ops", Neither, LoadGenerator, Sum;
     /// From the common start to the end of the role's last operation.
-    WINDOW: "window_ns", "ns", Neither, Harness, Median;
+    WINDOW: "window_ns", "ns", Neither, LoadGenerator, Median;
     /// Keys found of keys looked up.
-    FOUND: "found_percent", "%", Higher, Harness, Median;
+    FOUND: "found_percent", "%", Higher, LoadGenerator, Median;
     /// Values read with the wrong key, length or checksum.
-    WRONG: "wrong_values", "values", Lower, Harness, Sum;
+    WRONG: "wrong_values", "values", Lower, LoadGenerator, Sum;
     /// Operations that failed; they are in no other figure.
-    ERRORS: "errors", "ops", Lower, Harness, Sum;
+    ERRORS: "errors", "ops", Lower, LoadGenerator, Sum;
     /// Mean time from the start of a call to its end.
-    SERVICE_MEAN: "service_ns_mean", "ns", Lower, Harness, Median;
+    SERVICE_MEAN: "service_ns_mean", "ns", Lower, LoadGenerator, Median;
     /// Median time from the start of a call to its end.
-    SERVICE_P50: "service_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    SERVICE_P50: "service_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 90th percentile of it.
-    SERVICE_P90: "service_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    SERVICE_P90: "service_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99th percentile of it.
-    SERVICE_P99: "service_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    SERVICE_P99: "service_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.9th percentile of it.
-    SERVICE_P999: "service_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    SERVICE_P999: "service_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.99th percentile of it.
-    SERVICE_P9999: "service_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    SERVICE_P9999: "service_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// The longest call, exactly.
-    SERVICE_MAX: "service_ns_max", "ns", Lower, Harness, Maximum;
+    SERVICE_MAX: "service_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// Open loop: median time from an operation's scheduled start to its end.
-    RESPONSE_P50: "response_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    RESPONSE_P50: "response_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 90th percentile of it.
-    RESPONSE_P90: "response_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    RESPONSE_P90: "response_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99th percentile of it.
-    RESPONSE_P99: "response_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    RESPONSE_P99: "response_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.9th percentile of it.
-    RESPONSE_P999: "response_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    RESPONSE_P999: "response_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.99th percentile of it.
-    RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    RESPONSE_P9999: "response_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// The longest of them, to the histogram's precision.
-    RESPONSE_MAX: "response_ns_max", "ns", Lower, Harness, Maximum;
+    RESPONSE_MAX: "response_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// In flight: median time from an operation's start until it was handed over (slat).
-    SUBMIT_P50: "submit_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    SUBMIT_P50: "submit_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 90th percentile of it.
-    SUBMIT_P90: "submit_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    SUBMIT_P90: "submit_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99th percentile of it.
-    SUBMIT_P99: "submit_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    SUBMIT_P99: "submit_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.9th percentile of it.
-    SUBMIT_P999: "submit_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    SUBMIT_P999: "submit_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.99th percentile of it.
-    SUBMIT_P9999: "submit_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    SUBMIT_P9999: "submit_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// The longest of them, to the histogram's precision.
-    SUBMIT_MAX: "submit_ns_max", "ns", Lower, Harness, Maximum;
+    SUBMIT_MAX: "submit_ns_max", "ns", Lower, LoadGenerator, Maximum;
     /// In flight: median time from an operation's handing over to its answer (clat).
-    COMPLETION_P50: "completion_ns_p50", "ns", Lower, Harness, MergedHistograms;
+    COMPLETION_P50: "completion_ns_p50", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 90th percentile of it.
-    COMPLETION_P90: "completion_ns_p90", "ns", Lower, Harness, MergedHistograms;
+    COMPLETION_P90: "completion_ns_p90", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99th percentile of it.
-    COMPLETION_P99: "completion_ns_p99", "ns", Lower, Harness, MergedHistograms;
+    COMPLETION_P99: "completion_ns_p99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.9th percentile of it.
-    COMPLETION_P999: "completion_ns_p99_9", "ns", Lower, Harness, MergedHistograms;
+    COMPLETION_P999: "completion_ns_p99_9", "ns", Lower, LoadGenerator, MergedHistograms;
     /// 99.99th percentile of it.
-    COMPLETION_P9999: "completion_ns_p99_99", "ns", Lower, Harness, MergedHistograms;
+    COMPLETION_P9999: "completion_ns_p99_99", "ns", Lower, LoadGenerator, MergedHistograms;
     /// The longest of them, to the histogram's precision.
-    COMPLETION_MAX: "completion_ns_max", "ns", Lower, Harness, Maximum;
+    COMPLETION_MAX: "completion_ns_max", "ns", Lower, LoadGenerator, Maximum;
 
     /// Records over the load's wall time, the final sync inside it.
-    RECORDS_PER_S: "records_per_s", "1/s", Higher, Harness, Median;
+    RECORDS_PER_S: "records_per_s", "1/s", Higher, LoadGenerator, Median;
     /// The phase's wall time.
-    WALL: "wall_ns", "ns", Lower, Harness, Median;
+    WALL: "wall_ns", "ns", Lower, LoadGenerator, Median;
     /// CPU time in user mode, of the whole process.
     CPU_USER: "cpu_user_ns", "ns", Lower, Kernel, Median;
     /// CPU time in the kernel, of the whole process.
     CPU_SYSTEM: "cpu_system_ns", "ns", Lower, Kernel, Median;
     /// (user + system) / wall: over 100 in background threads, under 100 waiting.
     CPU_PERCENT: "cpu_percent", "%", Neither, Kernel, Median;
-    /// (user + system) over the operations of all roles, background work and harness included.
-    CPU_PER_OP: "cpu_ns_per_op", "ns", Lower, KernelAndHarness, Median;
+    /// (user + system) over the operations of all roles, background work and load generator
+    /// included.
+    CPU_PER_OP: "cpu_ns_per_op", "ns", Lower, KernelAndLoadGenerator, Median;
     /// Times a thread waited for something.
     SWITCHES_VOLUNTARY: "context_switches_voluntary", "switches", Lower, Kernel, Median;
     /// Times a thread was pushed off its CPU.
     SWITCHES_INVOLUNTARY: "context_switches_involuntary", "switches", Lower, Kernel, Median;
     /// Both kinds over the operations of all roles.
-    SWITCHES_PER_OP: "context_switches_per_op", "1/op", Lower, KernelAndHarness, Median;
+    SWITCHES_PER_OP: "context_switches_per_op", "1/op", Lower, KernelAndLoadGenerator, Median;
     /// Page faults served from memory.
     FAULTS_MINOR: "faults_minor", "faults", Lower, Kernel, Median;
     /// Page faults that read from a device.
@@ -121,7 +123,8 @@ figures! {
     /// wrote.
     FS_OUTPUTS: "fs_outputs_512", "blocks", Neither, Kernel, Median;
     /// The studies' write amplification: getrusage outputs over records.
-    FS_OUTPUTS_PER_RECORD: "fs_outputs_512_per_record", "1/record", Lower, KernelAndHarness, Median;
+    FS_OUTPUTS_PER_RECORD: "fs_outputs_512_per_record", "1/record",
+        Lower, KernelAndLoadGenerator, Median;
     /// Reads completed at the device, anyone's.
     DEVICE_READS: "device_reads", "I/Os", Neither, Device, Median;
     /// Bytes read at the device, anyone's.
@@ -137,13 +140,15 @@ figures! {
     /// Cache flushes completed at the device.
     DEVICE_FLUSHES: "device_flushes", "flushes", Lower, Device, Median;
     /// Device reads over the operations of all roles.
-    DEVICE_READS_PER_OP: "device_reads_per_op", "1/op", Lower, KernelAndHarness, Median;
+    DEVICE_READS_PER_OP: "device_reads_per_op", "1/op", Lower, KernelAndLoadGenerator, Median;
     /// Bytes read at the device over the operations of all roles.
-    DEVICE_READ_BYTES_PER_OP: "device_read_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    DEVICE_READ_BYTES_PER_OP: "device_read_bytes_per_op", "B/op",
+        Lower, KernelAndLoadGenerator, Median;
     /// Device writes over the operations of all roles.
-    DEVICE_WRITES_PER_OP: "device_writes_per_op", "1/op", Lower, KernelAndHarness, Median;
+    DEVICE_WRITES_PER_OP: "device_writes_per_op", "1/op", Lower, KernelAndLoadGenerator, Median;
     /// Bytes written at the device over the operations of all roles.
-    DEVICE_WRITE_BYTES_PER_OP: "device_write_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    DEVICE_WRITE_BYTES_PER_OP: "device_write_bytes_per_op", "B/op",
+        Lower, KernelAndLoadGenerator, Median;
     /// Reads completed at the device while the phase ran, anyone's, over its wall time.
     DEVICE_READS_PER_S: "device_reads_per_s", "1/s", Neither, Device, Median;
     /// Writes completed at the device while the phase ran, anyone's, over its wall time.
@@ -158,13 +163,13 @@ figures! {
     DEVICE_QUEUE: "device_queue_depth_mean", "requests", Neither, Device, Median;
     /// Device write bytes over bytes of keys and values written; the drive's own writes come on
     /// top.
-    WRITE_AMPLIFICATION: "write_amplification", "B/B", Lower, KernelAndHarness, Median;
+    WRITE_AMPLIFICATION: "write_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
     /// Device read bytes over bytes of keys and values shown.
-    READ_AMPLIFICATION: "read_amplification", "B/B", Lower, KernelAndHarness, Median;
+    READ_AMPLIFICATION: "read_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
     /// Allocated bytes over bytes of keys and values of all records.
-    SPACE_AMPLIFICATION: "space_amplification", "B/B", Lower, KernelAndHarness, Median;
+    SPACE_AMPLIFICATION: "space_amplification", "B/B", Lower, KernelAndLoadGenerator, Median;
     /// Time until the engine's background work was done.
-    SETTLE_WALL: "settle_wall_ns", "ns", Lower, Harness, Median;
+    SETTLE_WALL: "settle_wall_ns", "ns", Lower, LoadGenerator, Median;
     /// Time until everything dirty was on the device, after the phase.
     SYNC_WALL: "sync_wall_ns", "ns", Lower, Kernel, Median;
     /// Bytes allocated on the volume.
@@ -174,9 +179,9 @@ figures! {
     /// Most memory ever resident in the process, mapped files included.
     RSS_PEAK: "rss_peak_bytes", "B", Lower, Kernel, Maximum;
     /// Bytes swapped in, from the swap made for the case, over the operations of all roles.
-    SWAP_IN_BYTES_PER_OP: "swap_in_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    SWAP_IN_BYTES_PER_OP: "swap_in_bytes_per_op", "B/op", Lower, KernelAndLoadGenerator, Median;
     /// Bytes swapped out, to the swap made for the case, over the operations of all roles.
-    SWAP_OUT_BYTES_PER_OP: "swap_out_bytes_per_op", "B/op", Lower, KernelAndHarness, Median;
+    SWAP_OUT_BYTES_PER_OP: "swap_out_bytes_per_op", "B/op", Lower, KernelAndLoadGenerator, Median;
     /// Share of the database in the page cache when the phase began.
     RESIDENT_BEFORE: "resident_before_percent", "%", Neither, Kernel, Median;
     /// Share of the database in the page cache when it was over.
@@ -192,31 +197,59 @@ figures! {
     /// Mean time of a cache flush of the whole device.
     DEVICE_FLUSH_LATENCY: "device_flush_ns_mean", "ns", Lower, Device, Median;
     /// Of the threads' time: on a CPU in user mode.
-    TIME_USER: "time_user_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_USER: "time_user_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: on a CPU in the kernel.
-    TIME_SYSTEM: "time_system_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_SYSTEM: "time_system_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: ready to run, and no CPU free.
-    TIME_RUNQUEUE: "time_runqueue_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_RUNQUEUE: "time_runqueue_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: waiting for the device, or for the filesystem above it.
-    TIME_DEVICE: "time_device_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_DEVICE: "time_device_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: held up by the engine, by its own account.
-    TIME_STALL: "time_stall_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_STALL: "time_stall_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: waiting for another thread.
-    TIME_LOCK: "time_lock_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_LOCK: "time_lock_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: an open loop with nothing due.
-    TIME_IDLE: "time_idle_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_IDLE: "time_idle_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: waiting for another process, a server.
-    TIME_NETWORK: "time_network_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_NETWORK: "time_network_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the threads' time: anything else, and what is not known.
-    TIME_OTHER: "time_other_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_OTHER: "time_other_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the wait for the device: in calls that read, or for a page of a mapped file.
-    TIME_DEVICE_READ: "time_device_read_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_DEVICE_READ: "time_device_read_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the wait for the device: in calls that write.
-    TIME_DEVICE_WRITE: "time_device_write_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_DEVICE_WRITE: "time_device_write_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// Of the wait for the device: in calls that make writes durable.
-    TIME_DEVICE_SYNC: "time_device_sync_percent", "%", Neither, KernelAndHarness, Mean;
+    TIME_DEVICE_SYNC: "time_device_sync_percent", "%", Neither, KernelAndLoadGenerator, Mean;
     /// CPU time stolen by the hypervisor, of all CPUs.
     STEAL: "steal_percent", "%", Lower, Kernel, Maximum;
+}
+
+/// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
+pub fn times(clock: Kind) -> [&'static Definition; 6] {
+    match clock {
+        Kind::Service => {
+            [&SERVICE_P50, &SERVICE_P90, &SERVICE_P99, &SERVICE_P999, &SERVICE_P9999, &SERVICE_MAX]
+        }
+        Kind::Response => [
+            &RESPONSE_P50,
+            &RESPONSE_P90,
+            &RESPONSE_P99,
+            &RESPONSE_P999,
+            &RESPONSE_P9999,
+            &RESPONSE_MAX,
+        ],
+        Kind::Submit => {
+            [&SUBMIT_P50, &SUBMIT_P90, &SUBMIT_P99, &SUBMIT_P999, &SUBMIT_P9999, &SUBMIT_MAX]
+        }
+        Kind::Completion => [
+            &COMPLETION_P50,
+            &COMPLETION_P90,
+            &COMPLETION_P99,
+            &COMPLETION_P999,
+            &COMPLETION_P9999,
+            &COMPLETION_MAX,
+        ],
+    }
 }
 
 #[cfg(test)]
@@ -230,7 +263,7 @@ mod tests {
         assert_eq!(names.len(), ALL.len());
         for definition in ALL {
             let name = definition.name;
-            assert!(!definition.help().is_empty(), "{name}");
+            assert!(!definition.help.is_empty(), "{name}");
             assert_eq!(name.contains("_ns"), definition.unit == "ns", "{name}");
             assert_eq!(name.contains("percent"), definition.unit == "%", "{name}");
         }

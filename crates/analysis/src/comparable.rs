@@ -5,7 +5,8 @@
 //! roles are costs of other operations.
 
 use super::catalogue as c;
-use super::group::{Group, RunRow, together};
+use super::group::{Group, RunRow};
+use super::lists::together;
 use super::metric::Definition;
 use std::collections::BTreeMap;
 
@@ -40,10 +41,7 @@ pub fn mix(run: &RunRow) -> Option<BTreeMap<&str, f64>> {
     }
     let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
     for role in &run.roles {
-        let each = role.ops.iter().map(|row| (row.op.as_str(), &row.metrics));
-        let alone = (role.mix.as_str(), &role.metrics);
-        let parts: Vec<_> = if role.ops.is_empty() { vec![alone] } else { each.collect() };
-        for (op, metrics) in parts {
+        for (op, metrics) in role.by_operation() {
             *counts.entry(op).or_default() += metrics.value(&c::OPERATIONS).unwrap_or(0.0);
         }
     }

@@ -5,8 +5,9 @@
 
 mod read;
 
-use super::group::{Group, unique};
-use super::summary::{EngineInfo, title};
+use super::engines::{EngineInfo, title};
+use super::group::Group;
+use super::lists::unique;
 use crate::findings::{Finding, Id, Severity};
 use schemars::JsonSchema;
 use serde::Serialize;

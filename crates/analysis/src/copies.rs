@@ -1,7 +1,7 @@
 //! Copies of databases that cases worked on, in a line for each engine and volume.
 
 use super::evidence::Evidence;
-use super::group::together;
+use super::lists::together;
 use crate::stats::median;
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::plan::Copying;

@@ -6,46 +6,17 @@
 //! another number in flight) there is no share, and the reason stands in its place.
 
 mod ceiling;
+pub(crate) mod standing;
 
 use super::catalogue as c;
-use super::explain::{Cause, Explained};
+use super::explain::Explained;
 use super::group::{Group, RoleRow, RunRow};
 use super::metric::Metric;
 use ceiling::Matched;
-pub use ceiling::{Against, ONE_IO_BYTES};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// Trials of a drive lie this far apart; past it, more than the drive can do was counted, and the
-/// share says nothing.
-pub const ABOVE_PERCENT: f64 = 110.0;
+pub use standing::{ABOVE_PERCENT, Against, Efficiency, ONE_IO_BYTES};
 
 /// Less than one I/O in a hundred operations: the page cache, or the engine's own, serves them.
 const IOS_PER_OP_CACHED: f64 = 0.01;
-
-/// Where an engine stands against its drive.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Efficiency {
-    /// Operations in flight: threads of all roles, times their depth.
-    pub in_flight: u32,
-    /// The bare drive with as many in flight; null: none that could be compared.
-    pub ceiling: Option<Against>,
-    /// The most that the bare drive did in this run; null: none that could be compared.
-    pub drive: Option<Against>,
-    /// Why there is no share; null: there is one, or no ceiling was asked for.
-    pub why_no_share: Option<String>,
-    /// Shares are of reads alone: the ceilings do not cover its writes.
-    pub reads_alone: bool,
-    /// Device I/Os while the phase ran, reads and writes, for each operation of any role.
-    pub ios_per_op: Option<f64>,
-    /// Nearly all operations were served from memory.
-    pub cached: bool,
-    /// What limits it: the role with the most operations in flight, of those without a target rate
-    /// where there are any. Null: not known.
-    pub limit: Option<Cause>,
-    /// Why the limit is not known.
-    pub why_no_limit: Option<String>,
-}
 
 /// Every ceiling that a run has figures of.
 pub fn ceilings(groups: &[Group]) -> Vec<Against> {

@@ -191,7 +191,7 @@ impl CaseEvidence {
         }
     }
 
-    /// Its engine stores nothing: its figures are the harness's own.
+    /// Its engine stores nothing: its figures are the load generator's own.
     pub fn measures_the_harness(&self) -> bool {
         self.capabilities().is_some_and(|able| able.measures_the_harness)
     }
@@ -209,6 +209,11 @@ impl CaseEvidence {
     /// All phases ran and every check passed.
     pub fn is_done(&self) -> bool {
         self.record.as_ref().is_some_and(|record| record.outcome == Outcome::Done)
+    }
+
+    /// A phase whose figures are shown: a load or what was measured, and to be believed.
+    pub fn shown(&self, phase: &str) -> Option<&PhaseRecord> {
+        self.phase(phase).ok().filter(|phase| ["load", "measure"].contains(&phase.kind.as_str()))
     }
 
     /// A phase whose figures may be believed, or why not. A case that was killed or did not fit

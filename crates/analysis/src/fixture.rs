@@ -228,12 +228,12 @@ fn load_case(engine: Pace, trial: u32, id: &str) -> FixtureCase {
         phase("settle", Activity::Settle { limit_ns: 60 * SECOND }),
         phase("verify", Activity::Verify { samples: 1000, count: true }),
     ];
-    let mut case = blank(engine, trial, None, id, id, phases);
+    let mut case = Planned { engine, trial, threads: None, id, loader: id, phases }.blank();
     let pace = 4_000 + u64::from(trial) * 100 + engine.service_ns[0] / 10;
     let op = OpResult {
         items: RECORDS,
         write_bytes: RECORDS * RECORD_BYTES,
-        ..Samples::new("load", "load", "insert", RECORDS, pace, &mut case).op
+        ..samples("load", "load", "insert", RECORDS, pace, &mut case)
     };
     let wall = SLICES * SECOND / 2 + (u64::from(trial) + engine.own - 10) * SECOND / 10;
     let writes = RECORDS * RECORD_BYTES * engine.writes_x10.min(11 + engine.own) / 10;
@@ -270,7 +270,8 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         ends: Ends { duration_ns: Some(SLICES * SECOND), operations: None },
     };
     let phases = vec![phase("evict", Activity::Evict), phase("measure", Activity::Measure(drive))];
-    let mut case = blank(engine, trial, Some(threads), id, loader, phases);
+    let swept = Some(threads);
+    let mut case = Planned { engine, trial, threads: swept, id, loader, phases }.blank();
     case.record.phases = vec![PhaseRecord {
         evicted: Some("fadvise".to_owned()),
         ..phase_record("evict", SECOND / 100, 0, engine)
@@ -291,12 +292,12 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         found: reads,
         items: reads,
         read_bytes: reads * RECORD_BYTES,
-        ..Samples::new("measure", "readers", "get", reads, read_ns, &mut case).op
+        ..samples("measure", "readers", "get", reads, read_ns, &mut case)
     };
     let update = OpResult {
         items: updates,
         write_bytes: updates * RECORD_BYTES,
-        ..Samples::new("measure", "writer", "update", updates, write_ns, &mut case).op
+        ..samples("measure", "writer", "update", updates, write_ns, &mut case)
     };
     let writes = updates * RECORD_BYTES * engine.writes_x10 / 10;
     let mut measure =
@@ -313,46 +314,40 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
     case
 }
 
-/// The samples of one operation, spread over the slices of its phase.
-struct Samples {
-    op: OpResult,
-}
-
-impl Samples {
-    /// `count` samples around `ns`, added to the case's slices and histograms.
-    fn new(
-        phase: &str,
-        role: &str,
-        name: &str,
-        count: u64,
-        ns: u64,
-        case: &mut FixtureCase,
-    ) -> Self {
-        let mut op = OpResult { count, ..OpResult::default() };
-        let length = SECOND / if phase == "load" { 2 } else { 1 };
-        // Two intervals in the log: enough to have something to merge.
-        let mut halves = [hlog::histogram(), hlog::histogram()];
-        for at in 0..SLICES {
-            let histogram = &mut halves[usize::from(at >= SLICES / 2)];
-            let mut counts = SliceCounts::default();
-            let first = count * at / SLICES;
-            for (value, times) in values(ns, count * (at + 1) / SLICES - first) {
-                histogram.record_n(value, times).unwrap();
-                counts.count += times;
-                counts.service_ns += value * times;
-                counts.service_ns_max = counts.service_ns_max.max(value);
-            }
-            op.service_ns += counts.service_ns;
-            op.service_ns_max = op.service_ns_max.max(counts.service_ns_max);
-            add_slice(case, phase, at, length, (role, name), counts);
+/// An operation of `count` samples around `ns`, spread over the slices of its phase: they are added
+/// to the case's slices and histograms.
+fn samples(
+    phase: &str,
+    role: &str,
+    name: &str,
+    count: u64,
+    ns: u64,
+    case: &mut FixtureCase,
+) -> OpResult {
+    let mut op = OpResult { count, ..OpResult::default() };
+    let length = SECOND / if phase == "load" { 2 } else { 1 };
+    // Two intervals in the log: enough to have something to merge.
+    let mut halves = [hlog::histogram(), hlog::histogram()];
+    for at in 0..SLICES {
+        let histogram = &mut halves[usize::from(at >= SLICES / 2)];
+        let mut counts = SliceCounts::default();
+        let first = count * at / SLICES;
+        for (value, times) in values(ns, count * (at + 1) / SLICES - first) {
+            histogram.record_n(value, times).unwrap();
+            counts.count += times;
+            counts.service_ns += value * times;
+            counts.service_ns_max = counts.service_ns_max.max(value);
         }
-        let half = length * SLICES / 2;
-        for (at, histogram) in (0..).zip(halves) {
-            let tag = hlog::tag(phase, role, name, Kind::Service);
-            case.histograms.push((at * half, half, tag, histogram));
-        }
-        Self { op }
+        op.service_ns += counts.service_ns;
+        op.service_ns_max = op.service_ns_max.max(counts.service_ns_max);
+        add_slice(case, phase, at, length, (role, name), counts);
     }
+    let half = length * SLICES / 2;
+    for (at, histogram) in (0..).zip(halves) {
+        let tag = hlog::tag(phase, role, name, Kind::Service);
+        case.histograms.push((at * half, half, tag, histogram));
+    }
+    op
 }
 
 /// `count` times around `ns`: most near it, one in 128 ten times, one in 1024 a hundred times as
@@ -409,91 +404,90 @@ fn role_result(role: &str, threads: u32, window_ns: u64, name: &str, op: OpResul
     }
 }
 
-/// A case of the plan.
-fn planned(
+/// What is told of a case before it runs.
+struct Planned<'c> {
     engine: Pace,
     trial: u32,
     threads: Option<u32>,
-    id: &str,
-    loader: &str,
+    id: &'c str,
+    loader: &'c str,
     phases: Vec<Phase>,
-) -> Case {
-    let values = [("readahead".to_owned(), Value::Boolean(false))].into();
-    Case {
-        id: id.to_owned(),
-        key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
-        engine: engine.name.to_owned(),
-        label: engine.title.to_owned(),
-        library: None,
-        options: Options { durability: engine.durability, values },
-        trial,
-        listed: 0,
-        ceiling: false,
-        threads,
-        database: Database {
-            id: format!("{}_r{trial}", engine.name),
-            made_by: loader.to_owned(),
-            last_use: threads == Some(2),
-            copy: None,
-        },
-        volume: None,
-        ram_limit_bytes: Some(RAM),
-        tier: None,
-        data: data(),
-        shape: DataShape {
-            records: RECORDS,
-            records_max: RECORDS,
-            key_bytes: 16,
-            value_bytes_mean: 100,
-            value_bytes_max: 100,
-            sessions: threads.unwrap_or(0) + 1,
-            depth: 1,
-        },
-        phases,
-        budget_ns: 600 * SECOND,
-        slice_ns: SECOND,
-        errors_max: 0,
-    }
 }
 
-/// A case with everything but its phases' results.
-fn blank(
-    engine: Pace,
-    trial: u32,
-    threads: Option<u32>,
-    id: &str,
-    loader: &str,
-    phases: Vec<Phase>,
-) -> FixtureCase {
-    let case = planned(engine, trial, threads, id, loader, phases);
-    let record = CaseRecord {
-        format: FORMAT.to_owned(),
-        case,
-        attempt: 1,
-        outcome: Outcome::Done,
-        worker: Some(worker(engine)),
-        volume: None,
-        beside: Vec::new(),
-        ram_limit: RamLimit {
-            requested_bytes: Some(RAM),
-            enforced_by: Some("cgroup v1".to_owned()),
-            reason: None,
-            group: None,
+impl Planned<'_> {
+    /// A case of the plan.
+    fn case(self) -> Case {
+        let Self { engine, trial, threads, id, loader, phases } = self;
+        let values = [("readahead".to_owned(), Value::Boolean(false))].into();
+        Case {
+            id: id.to_owned(),
+            key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
+            engine: engine.name.to_owned(),
+            label: engine.title.to_owned(),
+            library: None,
+            options: Options { durability: engine.durability, values },
+            trial,
+            listed: 0,
+            ceiling: false,
+            threads,
+            database: Database {
+                id: format!("{}_r{trial}", engine.name),
+                made_by: loader.to_owned(),
+                last_use: threads == Some(2),
+                copy: None,
+            },
+            volume: None,
+            ram_limit_bytes: Some(RAM),
             tier: None,
-        },
-        started_unix_ns: BEGAN,
-        wall_ns: 20 * SECOND,
-        process: Some(ProcessUsage {
-            rss_peak_bytes: (21 + engine.own) * MIB,
-            ..ProcessUsage::default()
-        }),
-        opens_ns: vec![1_000_000],
-        close_ns: Some(2_000_000),
-        clock: Some(clock()),
-        phases: Vec::new(),
-        database_used_by: Vec::new(),
-        database_copy: None,
-        not_measured: Vec::new(),
-    };
-    FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
+            data: data(),
+            shape: DataShape {
+                records: RECORDS,
+                records_max: RECORDS,
+                key_bytes: 16,
+                value_bytes_mean: 100,
+                value_bytes_max: 100,
+                sessions: threads.unwrap_or(0) + 1,
+                depth: 1,
+            },
+            phases,
+            budget_ns: 600 * SECOND,
+            slice_ns: SECOND,
+            errors_max: 0,
+        }
+    }
+
+    /// A case with everything but its phases' results.
+    fn blank(self) -> FixtureCase {
+        let engine = self.engine;
+        let record = CaseRecord {
+            format: FORMAT.to_owned(),
+            case: self.case(),
+            attempt: 1,
+            outcome: Outcome::Done,
+            worker: Some(worker(engine)),
+            volume: None,
+            beside: Vec::new(),
+            ram_limit: RamLimit {
+                requested_bytes: Some(RAM),
+                enforced_by: Some("cgroup v1".to_owned()),
+                reason: None,
+                group: None,
+                tier: None,
+            },
+            started_unix_ns: BEGAN,
+            wall_ns: 20 * SECOND,
+            process: Some(ProcessUsage {
+                rss_peak_bytes: (21 + engine.own) * MIB,
+                ..ProcessUsage::default()
+            }),
+            opens_ns: vec![1_000_000],
+            close_ns: Some(2_000_000),
+            clock: Some(clock()),
+            phases: Vec::new(),
+            database_used_by: Vec::new(),
+            database_copy: None,
+            not_measured: Vec::new(),
+        };
+        FixtureCase { record, slices: Vec::new(), histograms: Vec::new(), block_io: None }
+    }
 }

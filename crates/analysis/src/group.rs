@@ -1,9 +1,10 @@
 //! A case over its trials: one line of the load table, and a few of the run table.
 
-use super::comparison;
-use super::efficiency::Efficiency;
+use super::beside::Beside;
+use super::efficiency::standing::Efficiency;
 use super::evidence::CaseEvidence;
-use super::job::Job;
+use super::job::DriveJob;
+use super::lists::{together, unique};
 use super::metric::Metrics;
 use super::trials::{At, Trials};
 use super::{cost, rates};
@@ -29,7 +30,7 @@ pub struct Group {
     pub label: String,
     /// What "done" meant for a write.
     pub durability: Durability,
-    /// Stores nothing: its figures are the harness's own.
+    /// Stores nothing: its figures are the load generator's own.
     pub measures_the_harness: bool,
     /// A bare drive: its figures are the drive's, and no engine is compared with it.
     pub bare_drive: bool,
@@ -110,9 +111,9 @@ pub struct LoadRow {
     /// Its figures.
     pub metrics: Metrics,
     /// Records a second beside the base engine's.
-    pub beside: Option<comparison::Beside>,
+    pub beside: Option<Beside>,
     /// The same beside its own on the first volume; null: the suite names none.
-    pub beside_volume: Option<comparison::Beside>,
+    pub beside_volume: Option<Beside>,
 }
 
 /// A measured phase: what it cost as a whole, and what each role got.
@@ -127,7 +128,7 @@ pub struct RunRow {
     /// The block device whose counters were read; null: none.
     pub device: Option<String>,
     /// What a bare drive was asked for, and how that ran; null: an engine.
-    pub job: Option<Job>,
+    pub job: Option<DriveJob>,
     /// How far from the drive it is; null: no engine under test.
     pub efficiency: Option<Efficiency>,
     /// Why its costs per operation are not to be held against those of other engines at the same
@@ -151,9 +152,9 @@ pub struct RoleRow {
     /// Its figures, all operations together.
     pub metrics: Metrics,
     /// Operations a second beside the base engine's.
-    pub beside: Option<comparison::Beside>,
+    pub beside: Option<Beside>,
     /// The same beside its engine's on the first volume; null: the suite names none.
-    pub beside_volume: Option<comparison::Beside>,
+    pub beside_volume: Option<Beside>,
     /// Each operation by itself, where there are several.
     pub ops: Vec<OpRow>,
     /// Some of its operations read, and some write.
@@ -165,6 +166,12 @@ impl RoleRow {
     /// Operations of all its threads in flight at one time.
     pub fn in_flight(&self) -> u32 {
         self.threads.saturating_mul(self.depth.unwrap_or(1))
+    }
+
+    /// Its figures by operation: of one that has a single kind, its own.
+    pub(super) fn by_operation(&self) -> impl Iterator<Item = (&str, &Metrics)> {
+        let alone = self.ops.is_empty().then_some((self.mix.as_str(), &self.metrics));
+        self.ops.iter().map(|row| (row.op.as_str(), &row.metrics)).chain(alone)
     }
 }
 
@@ -202,9 +209,7 @@ impl Group {
 
     fn new(case: &Case, trials: &Trials<'_>, host: &Host) -> Self {
         let measured = case.phases.iter().filter_map(|phase| match &phase.work {
-            workload::Activity::Measure(drive) => {
-                Some(run_row(trials, case, &phase.name, drive, host))
-            }
+            workload::Activity::Measure(mix) => Some(run_row(trials, case, &phase.name, mix, host)),
             _ => None,
         });
         let work = Work::new(case, &[]);
@@ -249,7 +254,17 @@ impl Group {
         }
     }
 
-    /// Whether it is an engine under test: neither the harness alone nor a bare drive.
+    /// What it was to have of memory, it had, as far as is known.
+    pub fn is_held(&self) -> bool {
+        self.ram_limit_held != Some(false) && self.tier_held != Some(false)
+    }
+
+    /// How many records, how long a key and a mean value: what makes data the same.
+    pub fn data_sizes(&self) -> (u64, u32, u64) {
+        (self.records, self.key_bytes, self.value_bytes_mean)
+    }
+
+    /// Whether it is an engine under test: neither the load generator alone nor a bare drive.
     pub fn competes(&self) -> bool {
         !self.measures_the_harness && !self.bare_drive
     }
@@ -358,7 +373,7 @@ fn settle_after(phases: &[Phase]) -> Option<&str> {
         .map(|phase| phase.name.as_str())
 }
 
-fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Host) -> RunRow {
+fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, mix: &Mix, host: &Host) -> RunRow {
     let device = |case: &&CaseEvidence| {
         let before = case.phase(phase).ok()?.before.device.as_ref()?;
         Some(before.device.clone())
@@ -366,9 +381,9 @@ fn run_row(trials: &Trials<'_>, case: &Case, phase: &str, drive: &Mix, host: &Ho
     RunRow {
         phase: phase.to_owned(),
         metrics: cost::of_measure(trials, phase, host),
-        roles: drive.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
+        roles: mix.roles.iter().map(|role| role_row(trials, phase, role)).collect(),
         device: trials.cases.iter().find_map(|(case, _)| device(case)),
-        job: trials.cases.iter().find_map(|(ran, _)| Job::of(case, ran, phase, drive)),
+        job: trials.cases.iter().find_map(|(ran, _)| DriveJob::of(case, ran, phase, mix)),
         efficiency: None,
         different_mix: None,
     }
@@ -409,29 +424,6 @@ fn reads(op: &Op) -> bool {
 pub fn data(group: &Group) -> String {
     let records = units::count(group.records);
     format!("{records} x {}+{}", group.key_bytes, group.value_bytes_mean)
-}
-
-/// Each value once, in the order of the first.
-pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    together(values, PartialEq::eq).into_iter().filter_map(|same| same.into_iter().next()).collect()
-}
-
-/// Those that are the same together, in the order of the first of each.
-pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
-    let mut sets: Vec<Vec<T>> = Vec::new();
-    for one in all {
-        match sets.iter_mut().find(|set| same(&set[0], &one)) {
-            Some(set) => set.push(one),
-            None => sets.push(vec![one]),
-        }
-    }
-    sets
-}
-
-/// More than one value is among them.
-pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
-    let first = values.next();
-    values.any(|value| Some(value) != first)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ const WRITTEN: &str = "written_in_full";
 
 /// A job of a bare drive.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Job {
+pub struct DriveJob {
     /// `rand read`, `seq write`, `rand 70/30` (reads before writes).
     pub io: String,
     /// The calls that were asked for: `psync`, `mmap`, `io_uring`.
@@ -35,15 +35,15 @@ pub struct Job {
     pub written: Option<String>,
 }
 
-impl Job {
+impl DriveJob {
     /// That of a drive's case; none of an engine's.
-    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, drive: &Mix) -> Option<Self> {
+    pub(super) fn of(case: &Case, ran: &CaseEvidence, phase: &str, mix: &Mix) -> Option<Self> {
         if !(case.ceiling || ran.is_bare_drive()) {
             return None;
         }
-        let role = drive.roles.first()?;
+        let role = mix.roles.first()?;
         Some(Self {
-            io: io(drive),
+            io: io(mix),
             method: case.options.values.get(METHOD).map_or_else(String::new, ToString::to_string),
             block_bytes: case.shape.value_bytes_mean,
             depth: role.depth.unwrap_or(1),
@@ -55,13 +55,13 @@ impl Job {
 }
 
 /// `rand read`, `seq write`, `rand 70/30`.
-fn io(drive: &Mix) -> String {
+fn io(mix: &Mix) -> String {
     let (mut reads, mut writes) = (0.0, 0.0);
-    for entry in drive.entries() {
+    for entry in mix.entries() {
         let weight = if entry.op.writes() { &mut writes } else { &mut reads };
         *weight += entry.weight;
     }
-    let order = match drive.entries().next().map(|entry| &entry.keys) {
+    let order = match mix.entries().next().map(|entry| &entry.keys) {
         Some(Choice::Sequential) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",

@@ -28,13 +28,13 @@ pub enum Direction {
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Counted or timed by the worker.
-    Harness,
+    LoadGenerator,
     /// Counted by the kernel.
     Kernel,
     /// Counted by the kernel at the block device.
     Device,
-    /// What the kernel counted over what the harness counted.
-    KernelAndHarness,
+    /// What the kernel counted over what the load generator counted.
+    KernelAndLoadGenerator,
     /// From the plan.
     Plan,
 }
@@ -56,7 +56,7 @@ pub enum Combine {
 }
 
 /// What a figure is.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Definition {
     /// Its name in exports, unit last: `cpu_ns_per_op`.
     pub name: &'static str,
@@ -68,15 +68,8 @@ pub struct Definition {
     pub source: Source,
     /// How trials are combined.
     pub combine: Combine,
-    /// Its documentation, as the compiler keeps it: with a space in front.
-    pub(super) doc: &'static str,
-}
-
-impl Definition {
-    /// What it says, in one sentence.
-    pub fn help(&self) -> &'static str {
-        self.doc.trim_start()
-    }
+    /// What it is, in a sentence.
+    pub help: &'static str,
 }
 
 /// A figure over the trials of one case.
@@ -195,9 +188,9 @@ mod tests {
         name: "pace",
         unit: "1/s",
         direction: Direction::Higher,
-        source: Source::Harness,
+        source: Source::LoadGenerator,
         combine: Combine::Median,
-        doc: "",
+        help: "",
     };
 
     #[test]

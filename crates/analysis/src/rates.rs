@@ -10,55 +10,8 @@ use kvdyno_record::case::{OpResult, RoleResult};
 use kvdyno_record::hlog::{self, Kind};
 use kvdyno_record::units;
 
-/// Of each kind of time: its percentiles and its longest.
-struct Times {
-    percentiles: [(f64, &'static Definition); 5],
-    max: &'static Definition,
-}
-
-const SERVICE: Times = Times {
-    percentiles: [
-        (0.5, &c::SERVICE_P50),
-        (0.9, &c::SERVICE_P90),
-        (0.99, &c::SERVICE_P99),
-        (0.999, &c::SERVICE_P999),
-        (0.9999, &c::SERVICE_P9999),
-    ],
-    max: &c::SERVICE_MAX,
-};
-
-const RESPONSE: Times = Times {
-    percentiles: [
-        (0.5, &c::RESPONSE_P50),
-        (0.9, &c::RESPONSE_P90),
-        (0.99, &c::RESPONSE_P99),
-        (0.999, &c::RESPONSE_P999),
-        (0.9999, &c::RESPONSE_P9999),
-    ],
-    max: &c::RESPONSE_MAX,
-};
-
-const SUBMIT: Times = Times {
-    percentiles: [
-        (0.5, &c::SUBMIT_P50),
-        (0.9, &c::SUBMIT_P90),
-        (0.99, &c::SUBMIT_P99),
-        (0.999, &c::SUBMIT_P999),
-        (0.9999, &c::SUBMIT_P9999),
-    ],
-    max: &c::SUBMIT_MAX,
-};
-
-const COMPLETION: Times = Times {
-    percentiles: [
-        (0.5, &c::COMPLETION_P50),
-        (0.9, &c::COMPLETION_P90),
-        (0.99, &c::COMPLETION_P99),
-        (0.999, &c::COMPLETION_P999),
-        (0.9999, &c::COMPLETION_P9999),
-    ],
-    max: &c::COMPLETION_MAX,
-};
+/// The shares behind the percentiles of [`c::times`].
+const SHARES: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /// Which times a role has besides those of its calls.
 #[derive(Clone, Copy, Debug)]
@@ -96,37 +49,36 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
         _ => Ok(op.service_ns_max as f64),
     });
     let samples = trials.samples(at, Kind::Service);
-    SERVICE.add(&mut metrics, &samples, max.clone());
+    add_times(&mut metrics, Kind::Service, &samples, max.clone());
     if clocks.open_loop {
         let samples = trials.samples(at, Kind::Response);
         let longest = samples.iter().map(|samples| longest(samples, None)).collect();
-        RESPONSE.add(&mut metrics, &samples, longest);
+        add_times(&mut metrics, Kind::Response, &samples, longest);
     }
     if clocks.in_flight {
-        for (times, kind) in [(SUBMIT, Kind::Submit), (COMPLETION, Kind::Completion)] {
+        for kind in [Kind::Submit, Kind::Completion] {
             let samples = trials.samples(at, kind);
             let both = samples.iter().zip(&max);
             let longest = both.map(|(samples, whole)| longest(samples, Some(whole))).collect();
-            times.add(&mut metrics, &samples, longest);
+            add_times(&mut metrics, kind, &samples, longest);
         }
     }
     metrics
 }
 
-impl Times {
-    /// Adds its figures.
-    fn add(
-        &self,
-        metrics: &mut Metrics,
-        samples: &[Result<Histogram<u64>, Why>],
-        max: Vec<Reading>,
-    ) {
-        let merged = merged(samples);
-        for (q, definition) in self.percentiles {
-            metrics.0.push(percentile(definition, q, &merged, samples, &max));
-        }
-        metrics.add(self.max, max);
+/// Adds the percentiles of a kind of times, and their longest.
+fn add_times(
+    metrics: &mut Metrics,
+    kind: Kind,
+    samples: &[Result<Histogram<u64>, Why>],
+    max: Vec<Reading>,
+) {
+    let merged = merged(samples);
+    let [percentiles @ .., longest] = c::times(kind);
+    for (definition, q) in percentiles.into_iter().zip(SHARES) {
+        metrics.0.push(percentile(definition, q, &merged, samples, &max));
     }
+    metrics.add(longest, max);
 }
 
 /// The longest of samples: as a bucket's upper end, and no longer than the `whole` they are parts

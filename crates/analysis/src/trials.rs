@@ -54,15 +54,8 @@ impl<'e> Trials<'e> {
     pub(super) fn samples(&self, at: &At<'_>, kind: Kind) -> Vec<Result<Histogram<u64>, Why>> {
         let samples = |case: &CaseEvidence, latencies: &Latencies| {
             case.phase(at.phase)?;
-            let mut all = hlog::histogram();
-            for ((phase, role, op, tag_kind), samples) in latencies {
-                if (phase.as_str(), role.as_str(), *tag_kind) == (at.phase, at.role, kind)
-                    && at.op.is_none_or(|wanted| wanted == op)
-                {
-                    samples.add_to(&mut all);
-                }
-            }
-            Ok(all)
+            let wanted = |op: &str| at.op.is_none_or(|wanted| wanted == op);
+            Ok(samples_of(latencies, (at.phase, at.role, kind), wanted))
         };
         self.cases.iter().map(|(case, latencies)| samples(case, latencies)).collect()
     }
@@ -88,7 +81,23 @@ impl At<'_> {
     }
 }
 
-fn role<'p>(phase: &'p PhaseRecord, name: &str) -> Result<&'p RoleResult, Why> {
+/// The samples of a phase's role and of those of its operations that are `wanted`, together.
+pub(super) fn samples_of(
+    latencies: &Latencies,
+    of: (&str, &str, Kind),
+    wanted: impl Fn(&str) -> bool,
+) -> Histogram<u64> {
+    let mut all = hlog::histogram();
+    for ((phase, role, op, kind), samples) in latencies {
+        if (phase.as_str(), role.as_str(), *kind) == of && wanted(op) {
+            samples.add_to(&mut all);
+        }
+    }
+    all
+}
+
+/// What a phase's role did, or why that is not known.
+pub(super) fn role<'p>(phase: &'p PhaseRecord, name: &str) -> Result<&'p RoleResult, Why> {
     let found = phase.roles.iter().find(|role| role.role == name);
     found.ok_or_else(|| format!("role {name} left no result").into())
 }

@@ -3,7 +3,7 @@
 //!
 //! It knows the instructions that our programs use, and nothing of what they do.
 
-use super::system::Map;
+use super::system::{Instruction, Map};
 use std::os::fd::{AsFd, AsRawFd};
 
 /// A register. `R0` has a call's result; `R1` to `R5` its arguments, which it destroys; `R6` to
@@ -86,16 +86,6 @@ pub(super) enum Call {
 /// A place in a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(usize);
-
-/// One instruction, as the kernel takes it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub(super) struct Instruction {
-    code: u8,
-    registers: u8,
-    offset: i16,
-    number: i32,
-}
 
 /// Classes and modes of instructions.
 mod code {

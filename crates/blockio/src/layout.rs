@@ -1,7 +1,29 @@
-//! Where the running kernel keeps what the programs read.
+//! When the programs run, and where the running kernel keeps what they read.
 
 use super::btf::{Btf, Tracepoint};
-use super::program::Moment;
+
+/// When a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    Entered,
+    Merged,
+    Issued,
+    Completed,
+}
+
+impl Moment {
+    pub(super) const ALL: [Self; 4] = [Self::Entered, Self::Merged, Self::Issued, Self::Completed];
+
+    /// The kernel's tracepoint.
+    pub(super) fn tracepoint(self) -> &'static str {
+        match self {
+            Self::Entered => "block_rq_insert",
+            Self::Merged => "block_rq_merge",
+            Self::Issued => "block_rq_issue",
+            Self::Completed => "block_rq_complete",
+        }
+    }
+}
 
 /// Tracepoints, offsets of fields and bits of flags.
 #[derive(Clone, Debug)]

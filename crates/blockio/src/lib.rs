@@ -15,6 +15,7 @@ mod log;
 mod maps;
 mod program;
 mod reading;
+mod ring;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -24,9 +25,9 @@ use kvdyno_host::device::Device;
 use kvdyno_host::{Root, Unavailable};
 use kvdyno_record::blockio::{BlockIo, WatchedDevice};
 use kvdyno_record::host::Availability;
+use layout::Moment;
 use loader::Loaded;
 use log::Log;
-use program::Moment;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;

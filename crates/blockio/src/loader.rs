@@ -2,9 +2,9 @@
 //! and in words why not.
 
 use super::btf::Btf;
-use super::layout::Layout;
+use super::layout::{Layout, Moment};
 use super::maps::Maps;
-use super::program::{Moment, Source};
+use super::program::Source;
 use super::system::Program;
 use super::watched::Watched;
 use kvdyno_host::{Root, Unavailable};

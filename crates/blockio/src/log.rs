@@ -1,7 +1,8 @@
 //! Every request as a line of `blockio.csv`, written by a thread of its own as they come.
 
 use super::maps::{Event, LOG_BYTES, of_cell};
-use super::system::{Map, Ring};
+use super::ring::Ring;
+use super::system::Map;
 use kvdyno_record::blockio::WatchedDevice;
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use std::fs::File;

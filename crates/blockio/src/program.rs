@@ -13,37 +13,14 @@
 //! requests in flight stays when it is completed: the block layer uses the same requests again and
 //! again, and to find an entry is several times cheaper than to add and remove one.
 
-use super::assembler::{Assembler, Call, Do, If, Instruction, Label, Register, Size};
-use super::layout::Layout;
+use super::assembler::{Assembler, Call, Do, If, Label, Register, Size};
+use super::layout::{Layout, Moment};
 use super::maps::{Counts, Event, InFlight, KINDS, LostTo, Maps, OWNERS, SLOTS};
-use super::system::Map;
+use super::system::{Instruction, Map};
 use super::watched::Watched;
 use Register::{Frame, R0, R1, R2, R3, R4, R6, R7, R8, R9};
 use kvdyno_record::blockio::{IoKind, IoOwner};
 use std::mem::offset_of;
-
-/// When a program runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moment {
-    Entered,
-    Merged,
-    Issued,
-    Completed,
-}
-
-impl Moment {
-    pub(super) const ALL: [Self; 4] = [Self::Entered, Self::Merged, Self::Issued, Self::Completed];
-
-    /// The kernel's tracepoint.
-    pub(super) fn tracepoint(self) -> &'static str {
-        match self {
-            Self::Entered => "block_rq_insert",
-            Self::Merged => "block_rq_merge",
-            Self::Issued => "block_rq_issue",
-            Self::Completed => "block_rq_complete",
-        }
-    }
-}
 
 /// What a program is assembled from.
 pub(super) struct Source<'s> {

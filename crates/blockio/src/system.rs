@@ -1,16 +1,12 @@
-//! The system calls: maps, programs and the ring of events, with their file descriptors. All of
-//! them end with the process, whatever becomes of it: nothing is left in the kernel.
+//! The system calls: maps and programs, with their file descriptors. All of them end with the
+//! process, whatever becomes of it: nothing is left in the kernel.
 
-#![expect(unsafe_code, reason = "bpf(2), and memory shared with the kernel")]
+#![expect(unsafe_code, reason = "bpf(2) takes addresses")]
 
-use super::assembler::Instruction;
-use super::maps::Event;
 use kvdyno_host::root::ranges;
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Commands of bpf(2).
 #[derive(Clone, Copy)]
@@ -114,6 +110,17 @@ impl AsFd for Map {
     }
 }
 
+/// One instruction, as the kernel takes it: `struct bpf_insn`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub(super) struct Instruction {
+    pub(super) code: u8,
+    /// Both registers: the destination in the lower four bits.
+    pub(super) registers: u8,
+    pub(super) offset: i16,
+    pub(super) number: i32,
+}
+
 /// A program that the kernel has taken, running at its tracepoint as long as this lives.
 #[derive(Debug)]
 pub(super) struct Program {
@@ -175,78 +182,6 @@ pub(super) struct Statistics {
     pub(super) run_ns: u64,
     pub(super) runs: u64,
     pub(super) skipped: u64,
-}
-
-/// The reading end of a ring of events.
-#[derive(Debug)]
-pub(super) struct Ring {
-    base: *mut u64,
-    page: usize,
-    bytes: usize,
-}
-
-// SAFETY: the memory is mapped until the drop, and nothing else in this process knows of it; what
-// is shared with the kernel is read and written by atomic operations.
-unsafe impl Send for Ring {}
-
-/// In the length of a record: it is being written.
-const BUSY: u32 = 1 << 31;
-/// In the length of a record: it is to be left out.
-const DISCARDED: u32 = 1 << 30;
-
-impl Ring {
-    /// Maps the ring of `bytes` bytes: a page with the reader's place, one with the writer's, and
-    /// the data, twice in a row so that no record is in two pieces.
-    pub(super) fn map(map: &Map, bytes: usize) -> io::Result<Self> {
-        let page = rustix::param::page_size();
-        let length = 2 * page + 2 * bytes;
-        let (read, shared) = (ProtFlags::READ, MapFlags::SHARED);
-        // SAFETY: a new mapping at an address of the kernel's choice; then its first page again, so
-        // that we can write our place: an address inside of the mapping that we have just made.
-        let base = unsafe {
-            let base = mmap(ptr::null_mut(), length, read, shared, map, 0)?;
-            mmap(base, page, read | ProtFlags::WRITE, shared | MapFlags::FIXED, map, 0)?
-        };
-        Ok(Self { base: base.cast(), page, bytes })
-    }
-
-    /// Shows each event since the last time, in order.
-    pub(super) fn drain(&mut self, mut see: impl FnMut(&Event)) {
-        // SAFETY: the two places are the first eight bytes of the first two pages, aligned, and
-        // written by the kernel and by us with atomic operations only. A record's length is read
-        // at a place below the writer's, so it is there; its bytes are below it as well, and the
-        // kernel changes no record that is not busy until our place has passed it. It is an event,
-        // all of numbers: it is as long, at a place that 8 divides, and any bits are one.
-        unsafe {
-            let ours = &*self.base.cast::<AtomicU64>();
-            let theirs = &*self.base.byte_add(self.page).cast::<AtomicU64>();
-            let data = self.base.byte_add(2 * self.page);
-            let mut at = ours.load(Ordering::Relaxed);
-            while at < theirs.load(Ordering::Acquire) {
-                let record = data.byte_add(at as usize & (self.bytes - 1));
-                let length = (*record.cast::<AtomicU32>()).load(Ordering::Acquire);
-                if length & BUSY != 0 {
-                    break;
-                }
-                let bytes = (length & !DISCARDED) as usize;
-                if length & DISCARDED == 0 {
-                    assert_eq!(bytes, size_of::<Event>(), "our programs write nothing else");
-                    see(&*record.byte_add(RECORD_HEADER).cast::<Event>());
-                }
-                at += (bytes + RECORD_HEADER).next_multiple_of(8) as u64;
-                ours.store(at, Ordering::Release);
-            }
-        }
-    }
-}
-
-const RECORD_HEADER: usize = 8;
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `map` with this length, and nobody has a reference into it any more.
-        let _ = unsafe { munmap(self.base.cast(), 2 * self.page + 2 * self.bytes) };
-    }
 }
 
 /// Processors that could be: the kernel keeps a value for each.

@@ -27,12 +27,12 @@ pub struct Child {
     /// Its standard error, where that was not sent elsewhere before.
     pub stderr: Option<ChildStderr>,
     pid: Pid,
-    exit: Option<Exit>,
+    exit: Option<ExitStatus>,
 }
 
 /// How a child ended, and what it used up: it and the children that it waited for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct ExitStatus {
     /// Its exit code, where it ended by itself.
     pub code: Option<i32>,
     /// The signal that it died of.
@@ -41,7 +41,7 @@ pub struct Exit {
     pub usage: ProcessUsage,
 }
 
-impl Exit {
+impl ExitStatus {
     /// It ended by itself with code 0.
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
@@ -92,12 +92,12 @@ impl Child {
     }
 
     /// How it ended, if it has.
-    pub fn poll(&mut self) -> io::Result<Option<Exit>> {
+    pub fn poll(&mut self) -> io::Result<Option<ExitStatus>> {
         self.end(WaitIdOptions::NOHANG)
     }
 
     /// Waits until it has ended.
-    pub fn wait(&mut self) -> io::Result<Exit> {
+    pub fn wait(&mut self) -> io::Result<ExitStatus> {
         loop {
             if let Some(exit) = self.end(WaitIdOptions::empty())? {
                 return Ok(exit);
@@ -114,7 +114,7 @@ impl Child {
 
     /// Looks, kills what it left in its process group, reaps. In this order: until it is reaped
     /// its number cannot be given to a process of somebody else.
-    fn end(&mut self, how: WaitIdOptions) -> io::Result<Option<Exit>> {
+    fn end(&mut self, how: WaitIdOptions) -> io::Result<Option<ExitStatus>> {
         if self.exit.is_none() {
             let options = how | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             match waitid(WaitId::Pid(self.pid), options) {
@@ -131,7 +131,7 @@ impl Child {
 
 /// Runs a tool that dies with us: how it ended, what it said on its output, and of errors. That
 /// fits into its pipes: nobody listens before it has ended.
-pub(crate) fn run(command: Command, limit: Duration) -> io::Result<(Exit, String, String)> {
+pub(crate) fn run(command: Command, limit: Duration) -> io::Result<(ExitStatus, String, String)> {
     let mut child = Child::spawn(command, None)?;
     child.stdin = None;
     let begun = Instant::now();
@@ -158,7 +158,7 @@ impl Drop for Child {
 }
 
 /// wait4(2) on a child that has ended.
-fn reap(pid: Pid) -> io::Result<Exit> {
+fn reap(pid: Pid) -> io::Result<ExitStatus> {
     let mut status = 0;
     let mut rusage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
@@ -178,7 +178,7 @@ fn reap(pid: Pid) -> io::Result<Exit> {
     let usage = from_rusage(unsafe { rusage.assume_init_ref() });
     let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
     let signal = libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status));
-    Ok(Exit { code, signal, usage })
+    Ok(ExitStatus { code, signal, usage })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use super::Root;
 use super::ledger::{Entry, Lock, NAME, is_folder_name};
-use super::place::{Place, PlaceError, check_contents, in_use, missing, unreadable_lock};
+use super::place::{DataDirectory, PlaceError, check_contents, in_use, missing, unreadable_lock};
 use super::raw::{Consent, Raw};
 use std::collections::BTreeSet;
 use std::fs;
@@ -52,17 +52,17 @@ impl Claim {
 
     /// Looks at a place and takes it for one run, in one step.
     pub fn new(root: &Root, place: &Path, run: &str) -> Result<Self, PlaceError> {
-        Place::examine(root, place, 0, Some(run))?.claim(run)
+        Self::take(&DataDirectory::examine(root, place, 0, Some(run))?, run)
     }
 
     /// Makes the place where it does not exist, and locks it. A run that goes on (the run of the
     /// ledger there) has the databases that it left removed: their state after the kill is unknown.
-    pub(super) fn take(place: &Path, run: &str, warnings: Vec<String>) -> Result<Self, PlaceError> {
-        let made = make_directories(place)?;
-        let mut taken =
-            Self::take_existing(place, run, &made).inspect_err(|_| remove_directories(&made))?;
-        taken.warnings = warnings;
-        Ok(taken)
+    pub fn take(place: &DataDirectory, run: &str) -> Result<Self, PlaceError> {
+        let made = make_directories(&place.path)?;
+        let taken = Self::take_existing(&place.path, run, &made);
+        let mut claim = taken.inspect_err(|_| remove_directories(&made))?;
+        claim.warnings = place.warnings_in_words();
+        Ok(claim)
     }
 
     fn take_existing(place: &Path, run: &str, made: &[PathBuf]) -> Result<Self, PlaceError> {
@@ -310,7 +310,7 @@ mod tests {
         for error in [
             claim(folder.path(), "r2").unwrap_err(),
             claim(folder.path(), "r1").unwrap_err(),
-            Claim::take(folder.path(), "r3", Vec::new()).unwrap_err(),
+            Claim::take_existing(folder.path(), "r3", &[]).unwrap_err(),
         ] {
             let text = error.to_string();
             let who = format!("in use by run r1 (process {})", std::process::id());

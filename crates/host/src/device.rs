@@ -7,6 +7,7 @@
 
 use super::Root;
 use kvdyno_record::usage::DeviceUsage;
+use procfs_core::DiskStat;
 use std::path::{Path, PathBuf};
 
 /// A block device or a partition of one.
@@ -87,29 +88,29 @@ fn name_of(directory: &Path) -> Option<String> {
     Some(directory.file_name()?.to_str()?.to_owned())
 }
 
-/// A line of `/sys/block/X/stat` (Documentation/block/stat.rst): sectors are of 512 bytes whatever
-/// the device's are, times are milliseconds.
+/// A line of `/sys/block/X/stat` (Documentation/block/stat.rst), which is that of `/proc/diskstats`
+/// without number and name: sectors are of 512 bytes whatever the device's are, times are
+/// milliseconds.
 fn parse(name: &str, text: &str) -> Option<DeviceUsage> {
-    let fields: Vec<u64> = text.split_whitespace().filter_map(|field| field.parse().ok()).collect();
-    let field = |at: usize| fields.get(at).copied();
-    let sectors = |at| Some(field(at)? * 512);
-    let time = |at: usize| Some(field(at)? * 1_000_000);
+    const SECTOR_BYTES: u64 = 512;
+    const MS_NS: u64 = 1_000_000;
+    let stat = DiskStat::from_line(&format!("0 0 {name} {text}")).ok()?;
     Some(DeviceUsage {
-        device: name.to_owned(),
-        reads: field(0)?,
-        read_bytes: sectors(2)?,
-        read_ns: time(3)?,
-        writes: field(4)?,
-        write_bytes: sectors(6)?,
-        write_ns: time(7)?,
-        busy_ns: time(9)?,
-        queue_ns: time(10)?,
+        reads: stat.reads,
+        read_bytes: stat.sectors_read * SECTOR_BYTES,
+        read_ns: stat.time_reading * MS_NS,
+        writes: stat.writes,
+        write_bytes: stat.sectors_written * SECTOR_BYTES,
+        write_ns: stat.time_writing * MS_NS,
+        busy_ns: stat.time_in_progress * MS_NS,
+        queue_ns: stat.weighted_time_in_progress * MS_NS,
         // Since Linux 4.18.
-        discards: field(11).unwrap_or_default(),
-        discard_bytes: sectors(13).unwrap_or_default(),
+        discards: stat.discards.unwrap_or_default(),
+        discard_bytes: stat.sectors_discarded.unwrap_or_default() * SECTOR_BYTES,
         // Since Linux 5.5.
-        flushes: field(15),
-        flush_ns: time(16),
+        flushes: stat.flushes,
+        flush_ns: stat.time_flushing.map(|ms| ms * MS_NS),
+        device: stat.name,
     })
 }
 

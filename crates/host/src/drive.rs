@@ -1,6 +1,7 @@
 //! What a block device says of itself in `/sys/block/X`.
 
 use super::device::Device;
+use super::root::chosen;
 use super::{Root, health};
 use kvdyno_record::host::Drive;
 
@@ -27,12 +28,6 @@ pub(super) fn read(root: &Root, device: &Device) -> Drive {
         queue,
         health: health::read(root, &device.disk),
     }
-}
-
-/// Of a list of words the one in brackets: `none [mq-deadline] kyber`.
-pub(super) fn chosen(text: &str) -> &str {
-    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    inside.map_or(text, |(word, _)| word)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! No environment variable is kept, nor any process but ours.
 
-use super::{Root, Volume, settings};
+use super::{Root, Storage, settings};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -41,7 +41,7 @@ const DIRECTORIES: [&str; 2] = ["/sys/class/dmi/id", "/sys/devices/system/cpu/vu
 const PRIVATE: [&str; 4] = ["serial", "uuid", "asset_tag", "modalias"];
 
 /// Copies what is there into `folder`; what this user may not read is left out.
-pub fn save(root: &Root, volume: Option<&Volume>, folder: &Path) -> io::Result<()> {
+pub fn save(root: &Root, volume: Option<&Storage>, folder: &Path) -> io::Result<()> {
     for path in FILES {
         copy(root, path, folder)?;
     }
@@ -58,7 +58,7 @@ pub fn save(root: &Root, volume: Option<&Volume>, folder: &Path) -> io::Result<(
     Ok(())
 }
 
-fn copy_device(root: &Root, volume: &Volume, folder: &Path) -> io::Result<()> {
+fn copy_device(root: &Root, volume: &Storage, folder: &Path) -> io::Result<()> {
     let Ok(device) = &volume.device else { return Ok(()) };
     let disk = device.disk_directory();
     for file in ["stat", "size", "device/model"] {
@@ -111,7 +111,7 @@ mod tests {
     fn a_saved_host_can_be_read_again() {
         let folder = tempfile::tempdir().unwrap();
         let system = Root::system();
-        let volume = Volume::at(&system, Path::new("/var/tmp")).unwrap();
+        let volume = Storage::at(&system, Path::new("/var/tmp")).unwrap();
         save(&system, Some(&volume), folder.path()).unwrap();
         let copies = Root::at(folder.path(), system.pid());
         let (now, then) =

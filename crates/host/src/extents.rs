@@ -1,12 +1,9 @@
 //! How many pieces a file lies in (FIEMAP): the age of a filesystem, as far as a file shows it.
 
-#![expect(unsafe_code, reason = "ioctl(2) has no safe wrapper")]
-
-use linux_raw_sys::ioctl::FS_IOC_FIEMAP;
+use fiemap::fiemap;
 use std::collections::VecDeque;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,18 +12,6 @@ const BYTES_MIN: u64 = 64 << 20;
 
 /// As many entries of directories are looked at.
 const ENTRIES_MAX: u32 = 10_000;
-
-/// `struct fiemap` of linux/fiemap.h, with room for no extent: then the kernel counts them.
-#[repr(C)]
-#[derive(Default)]
-struct Map {
-    start: u64,
-    length: u64,
-    flags: u32,
-    mapped_extents: u32,
-    extent_count: u32,
-    reserved: u32,
-}
 
 /// A file, and the pieces that it lies in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +25,7 @@ pub(super) struct Pieces {
 /// is none, or where the filesystem does not say.
 pub(super) fn of_largest(directory: &Path) -> Option<Pieces> {
     let (bytes, path) = largest(directory).filter(|(bytes, _)| *bytes >= BYTES_MIN)?;
-    let extents = count(&File::open(&path).ok()?).ok()?;
+    let extents = count(&path).ok()?;
     let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
     Some(Pieces { bytes, extents, name })
 }
@@ -71,15 +56,8 @@ fn largest(directory: &Path) -> Option<(u64, PathBuf)> {
 }
 
 /// The extents of a file. What was not yet written to the drive is not brought there for it.
-fn count(file: &File) -> io::Result<u64> {
-    let mut map = Map { length: u64::MAX, ..Map::default() };
-    // SAFETY: the descriptor is open while `file` lives; the struct has the kernel's layout and
-    // lives across the call, which fills it. It has room for no extents, and says so.
-    let result = unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP.into(), &raw mut map) };
-    if result != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(map.mapped_extents.into())
+fn count(path: &Path) -> io::Result<u64> {
+    fiemap(path)?.try_fold(0, |count, extent| extent.map(|_| count + 1))
 }
 
 #[cfg(test)]
@@ -92,12 +70,12 @@ mod tests {
     fn a_file_with_holes_lies_in_pieces() {
         let Some(folder) = disk_folder("a_file_with_holes_lies_in_pieces") else { return };
         let path = folder.path().join("holes");
-        let file = File::create(&path).unwrap();
+        let file = fs::File::create(&path).unwrap();
         for piece in 0..5 {
             file.write_at(&[7; 4096], piece << 20).unwrap();
         }
         file.sync_all().unwrap();
-        match count(&file) {
+        match count(&path) {
             Ok(extents) => assert_eq!(extents, 5),
             Err(error) => assert_eq!(error.raw_os_error(), Some(libc::EOPNOTSUPP)),
         }
@@ -108,9 +86,8 @@ mod tests {
     }
 
     #[test]
-    fn the_struct_is_as_long_as_the_kernel_has_it() {
-        assert_eq!(size_of::<Map>(), 32);
-        let error = count(&File::open("/dev/null").unwrap()).unwrap_err().raw_os_error();
+    fn what_has_no_extents_is_an_error() {
+        let error = count(Path::new("/dev/null")).unwrap_err().raw_os_error();
         assert!(matches!(error, Some(libc::ENOTTY | libc::EOPNOTSUPP)), "{error:?}");
     }
 }

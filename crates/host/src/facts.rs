@@ -1,16 +1,15 @@
 //! Fills [`Host`]: what the machine is, before and after a run.
 
 use super::device::Device;
-use super::drive::chosen;
-use super::root::{keyed, ranges};
-use super::{Root, Volume, cache, group, meter, settings};
+use super::root::{chosen, keyed, ranges};
+use super::{Root, Storage, cache, group, meter, settings};
 use kvdyno_record::host::{Host, Machine};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Reads the host, with the filesystem and drive under `place`, which need not exist yet.
 pub fn read(root: &Root, place: &Path) -> Host {
-    let volume = Volume::at(root, place).ok();
+    let volume = Storage::at(root, place).ok();
     let device = volume.as_ref().and_then(|volume| volume.device.as_ref().ok());
     let mut settings = settings::read(root);
     if let Some(volume) = &volume {
@@ -29,7 +28,7 @@ pub fn read(root: &Root, place: &Path) -> Host {
         os: os(root).unwrap_or_default(),
         architecture: std::env::consts::ARCH.to_owned(),
         machine: machine(root),
-        filesystem: volume.as_ref().map(Volume::filesystem),
+        filesystem: volume.as_ref().map(Storage::filesystem),
         drive: volume.as_ref().and_then(|volume| volume.drive(root)),
         root: rustix::process::geteuid().is_root(),
         ram_limit: group::availability(root),

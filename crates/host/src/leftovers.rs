@@ -6,12 +6,12 @@
 //! undertaker reads it when it has seen its maker die (`group::bury`), and each run before it
 //! begins.
 
+use super::owner::Owner;
 use super::{Root, group, swap};
 use std::path::PathBuf;
 
 /// Takes away what those left that are gone, and whose undertaker was killed as well; what that
-/// was. What has a process in it, or is used, stays: a number may mean somebody else in another
-/// container.
+/// was. What has a process in it, or is used, stays all the same: it is somebody's still.
 pub fn sweep(root: &Root) -> Vec<PathBuf> {
     // First swap: a device that it lies on may be this run's.
     let mut swept = swap::take_away(root, |owner| owner.is_gone(root));
@@ -21,6 +21,6 @@ pub fn sweep(root: &Root) -> Vec<PathBuf> {
 
 /// Takes away swap that was made for this process, by an undertaker that is not there any more.
 pub(super) fn take_back(root: &Root) -> Vec<PathBuf> {
-    let own = swap::Owner::of(root, std::process::id());
+    let own = Owner::of(root, std::process::id());
     swap::take_away(root, |owner| owner == own)
 }

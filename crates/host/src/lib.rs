@@ -5,10 +5,10 @@
 //! a [`Root`], so that a folder of copies can stand in for a machine. What is read from where:
 //! docs/host.md.
 
-pub mod beside;
 pub mod cache;
 pub mod child;
 mod claim;
+pub mod concurrent_runs;
 pub mod copy;
 pub mod device;
 pub mod doctor;
@@ -25,6 +25,7 @@ pub mod leftovers;
 pub mod meter;
 pub mod mount;
 pub mod node;
+mod owner;
 mod pages;
 mod patience;
 pub mod place;
@@ -33,19 +34,22 @@ pub mod raw;
 pub mod root;
 pub mod settings;
 pub mod size;
+pub mod storage;
 pub mod swap;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+mod unavailable;
 pub mod undertaker;
-pub mod volume;
 pub mod wait_samples;
 
-pub use beside::Beside;
 pub use child::Child;
-pub use fresh::{Fresh, FreshError, Wanted};
-pub use group::{Group, Unavailable};
+pub use claim::Claim;
+pub use concurrent_runs::ConcurrentRuns;
+pub use fresh::{Fresh, FreshError, VolumeSpec};
+pub use group::Group;
 pub use meter::Meter;
-pub use place::{Claim, Place, PlaceError};
+pub use place::{DataDirectory, PlaceError};
 pub use root::Root;
+pub use storage::Storage;
+pub use unavailable::Unavailable;
 pub use undertaker::Undertaker;
-pub use volume::Volume;

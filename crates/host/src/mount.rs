@@ -1,7 +1,9 @@
-//! What is mounted where: `/proc/self/mountinfo`, line by line.
+//! What is mounted where, and what is swapped to: `/proc/self/mountinfo` and `/proc/swaps`, line by
+//! line.
 
 use super::Root;
 use super::device::parse_number;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// One line of `mountinfo` (proc(5)).
@@ -86,6 +88,18 @@ fn mount_id(path: &Path) -> Option<u64> {
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok()?;
     let known = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
     known.then_some(stat.stx_mnt_id)
+}
+
+/// Every device that this machine swaps to, with the kilobytes on it; files are left out.
+pub(super) fn swaps(root: &Root) -> BTreeMap<PathBuf, u64> {
+    let text = root.text("/proc/swaps").unwrap_or_default();
+    let areas = text.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let (path, kind) = (words.next()?, words.next()?);
+        let used = words.nth(1)?.parse().ok()?;
+        (kind == "partition").then(|| (PathBuf::from(path), used))
+    });
+    areas.collect()
 }
 
 /// Undoes the kernel's octal escapes of space, tab, newline and backslash.

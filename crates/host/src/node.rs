@@ -2,8 +2,8 @@
 
 #![expect(unsafe_code, reason = "set_mempolicy(2) has no safe wrapper")]
 
-use super::group::Unavailable;
 use super::root::{Root, ranges};
+use super::unavailable::Unavailable;
 use std::io;
 
 /// linux/mempolicy.h.

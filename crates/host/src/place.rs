@@ -1,28 +1,27 @@
 //! The directory that a run's databases lie in: looked at before anything is touched.
 
-pub use super::claim::Claim;
-use super::doctor::{self, Check};
+use super::doctor::{self, Diagnostic};
 use super::ledger::{self, Ledger};
 use super::raw::{self, RawError};
-use super::{Root, Volume, volume};
+use super::unavailable::user;
+use super::{Root, Storage, storage};
 use kvdyno_record::units;
 use rustix::fs::{Access, AtFlags, CWD, accessat};
-use rustix::process::{getegid, geteuid};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// A directory that a run can have, or can make.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct DataDirectory {
     /// Absolute.
     pub path: PathBuf,
     /// It is there already.
     pub exists: bool,
     /// What it lies on.
-    pub volume: Volume,
+    pub volume: Storage,
     /// It can be used, but what it lies on will distort figures (tmpfs, overlay, a network).
-    pub warnings: Vec<Check>,
+    pub warnings: Vec<Diagnostic>,
 }
 
 /// Why a place cannot be used, and what to do.
@@ -96,16 +95,6 @@ pub enum PlaceError {
     Io { act: &'static str, path: PathBuf, source: io::Error },
 }
 
-/// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
-/// came by sudo is meant, not root, where root itself is refused (a network filesystem).
-pub(super) fn user() -> String {
-    let effective = (geteuid().as_raw(), getegid().as_raw());
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
-    let by_sudo = number("SUDO_UID").zip(number("SUDO_GID")).filter(|_| effective.0 == 0);
-    let (uid, gid) = by_sudo.unwrap_or(effective);
-    format!("{uid}:{gid}")
-}
-
 impl PlaceError {
     pub(super) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -113,7 +102,7 @@ impl PlaceError {
     }
 }
 
-impl Place {
+impl DataDirectory {
     /// Looks at a path. Changes nothing. `needed_bytes` is what the plan will need at most at one
     /// time; `resuming` is the run that goes on, whose own leftovers are welcome.
     pub fn examine(
@@ -124,7 +113,7 @@ impl Place {
     ) -> Result<Self, PlaceError> {
         let path = std::path::absolute(path).map_err(PlaceError::io("resolve", path))?;
         let exists = is_there(&path)?;
-        let volume = Volume::at(root, &path).map_err(PlaceError::io("look at", &path))?;
+        let volume = Storage::at(root, &path).map_err(PlaceError::io("look at", &path))?;
         check_keeps_files(&path, &volume)?;
         check_writable(&path, &volume)?;
         check_above(&path, resuming)?;
@@ -142,13 +131,13 @@ impl Place {
         Ok(Self { path, exists, volume, warnings })
     }
 
-    /// Makes it where it does not exist, and takes it for one run.
-    pub fn claim(&self, run: &str) -> Result<Claim, PlaceError> {
-        let sentence = |check: &Check| {
+    /// What will distort figures, each as a sentence.
+    pub(super) fn warnings_in_words(&self) -> Vec<String> {
+        let sentence = |check: &Diagnostic| {
             let remedy = check.remedy.as_deref().unwrap_or_default();
             format!("{} is on {}: {}; {remedy}", self.path.display(), check.value, check.why)
         };
-        Claim::take(&self.path, run, self.warnings.iter().map(sentence).collect())
+        self.warnings.iter().map(sentence).collect()
     }
 }
 
@@ -170,7 +159,7 @@ fn is_there(path: &Path) -> Result<bool, PlaceError> {
 }
 
 /// Refuses a place on a virtual filesystem, which shows the kernel's state as files.
-pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+pub fn check_keeps_files(path: &Path, volume: &Storage) -> Result<(), PlaceError> {
     match volume.kind() {
         "proc" | "sysfs" | "devpts" | "cgroup" | "cgroup2" | "debugfs" | "tracefs"
         | "securityfs" | "configfs" | "bpf" | "pstore" | "mqueue" | "fusectl" | "binfmt_misc"
@@ -182,7 +171,7 @@ pub fn check_keeps_files(path: &Path, volume: &Volume) -> Result<(), PlaceError>
     }
 }
 
-fn check_writable(path: &Path, volume: &Volume) -> Result<(), PlaceError> {
+fn check_writable(path: &Path, volume: &Storage) -> Result<(), PlaceError> {
     let place = path.to_owned();
     if volume.read_only {
         return Err(PlaceError::ReadOnly { place, kind: volume.kind().to_owned() });
@@ -272,7 +261,7 @@ fn refuse(path: &Path, held: &[String]) -> Result<(), PlaceError> {
 
 /// Directories that have to be made for a path to exist, the topmost first.
 pub(super) fn missing(path: &Path) -> io::Result<Vec<PathBuf>> {
-    volume::nearest(path)?;
+    storage::nearest(path)?;
     let mut missing: Vec<PathBuf> =
         path.ancestors().take_while(|above| !above.exists()).map(Path::to_owned).collect();
     missing.reverse();
@@ -284,8 +273,8 @@ mod tests {
     use super::super::testing::{again_as_nobody, is_nobody};
     use super::*;
 
-    fn examine(path: &Path) -> Result<Place, PlaceError> {
-        Place::examine(&Root::system(), path, 0, None)
+    fn examine(path: &Path) -> Result<DataDirectory, PlaceError> {
+        DataDirectory::examine(&Root::system(), path, 0, None)
     }
 
     #[test]
@@ -328,7 +317,8 @@ mod tests {
     fn too_little_space_is_said_in_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let needed = u64::MAX / 2;
-        let error = Place::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
+        let error =
+            DataDirectory::examine(&Root::system(), folder.path(), needed, None).unwrap_err();
         assert!(
             matches!(error, PlaceError::TooSmall { needed_bytes, .. } if needed_bytes == needed)
         );
@@ -352,7 +342,7 @@ mod tests {
         assert_eq!(place.warnings.len(), 1);
         assert_eq!(place.warnings[0].id, "filesystem");
         assert!(place.volume.device.is_err());
-        let claim = place.claim("r1").unwrap();
+        let claim = crate::Claim::take(&place, "r1").unwrap();
         assert!(claim.warnings()[0].contains("is on tmpfs at /dev/shm"), "{:?}", claim.warnings());
         claim.release().unwrap();
         assert!(!place.path.exists());

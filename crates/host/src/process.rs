@@ -7,7 +7,7 @@
 use super::Root;
 use super::root::keyed;
 use kvdyno_record::usage::{ProcessIo, ProcessUsage};
-use procfs_core::process::{Io, Stat};
+use procfs_core::process::{Io, Stat, StatM};
 
 /// The readings of these processes, summed; `None` where not one of them can be read. Processes
 /// that end in between take their counts with them.
@@ -45,11 +45,8 @@ pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
 /// Memory resident now, summed over these processes, pages that they share counted again.
 pub fn rss_bytes(root: &Root, pids: &[u32]) -> Option<u64> {
     let page = rustix::param::page_size() as u64;
-    let one = |pid: &u32| -> Option<u64> {
-        let text = root.text(format!("/proc/{pid}/statm"))?;
-        Some(text.split(' ').nth(1)?.parse::<u64>().ok()? * page)
-    };
-    pids.iter().filter_map(one).reduce(|a, b| a + b)
+    let all = pids.iter().filter_map(|pid| root.parsed::<StatM>(format!("/proc/{pid}/statm")));
+    all.map(|memory| memory.resident * page).reduce(|a, b| a + b)
 }
 
 /// A process, and those that it has started and those have, as far as they are there.

@@ -10,7 +10,6 @@ use super::Root;
 use super::device::{Device, parse_number};
 use super::mount;
 use super::patience::retry;
-use super::swap;
 use rustix::fs::{FlockOperation, OFlags, flock, major, minor};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
@@ -261,7 +260,7 @@ impl Raw {
                 let by = format!("/dev/{device} is mounted at {point}");
                 return Err(self.in_use(by, format!("if it may go: umount {point}")));
             }
-            let mut areas = swap::in_use(root).into_keys();
+            let mut areas = mount::swaps(root).into_keys();
             if areas.any(|area| area.canonicalize().unwrap_or(area) == node) {
                 let remedy = format!("if it may go: swapoff /dev/{device}");
                 return Err(self.in_use(format!("/dev/{device} is swap space"), remedy));

@@ -131,6 +131,12 @@ pub fn ranges(list: &str) -> impl Iterator<Item = RangeInclusive<u32>> {
     })
 }
 
+/// Of a list of words the one in brackets: `none [mq-deadline] kyber`.
+pub(super) fn chosen(text: &str) -> &str {
+    let inside = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    inside.map_or(text, |(word, _)| word)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

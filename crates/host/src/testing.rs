@@ -7,8 +7,8 @@
     reason = "a test's helpers fail as it does"
 )]
 
-use super::volume::Medium;
-use super::{Root, Volume};
+use super::storage::FilesystemClass;
+use super::{Root, Storage};
 pub use kvdyno_testing::{is_asked_for, needs_root, skipped};
 use std::fs;
 #[cfg(test)]
@@ -67,8 +67,8 @@ impl Fake {
 /// cannot test here.
 pub fn disk_folder(test: &str) -> Option<tempfile::TempDir> {
     let place = Path::new("/var/tmp");
-    let volume = Volume::at(&Root::system(), place).unwrap();
-    if volume.medium() != Medium::Device {
+    let volume = Storage::at(&Root::system(), place).unwrap();
+    if volume.class() != FilesystemClass::Device {
         skipped("disk", test, &format!("/var/tmp is on {}", volume.kind()));
         return None;
     }

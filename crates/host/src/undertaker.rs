@@ -5,7 +5,8 @@
 //! nothing else, and no work while we live. Why it is there:
 //! docs/decisions/0009-an-undertaker.md.
 
-use super::swap::{Swap, Wanted};
+use super::owner::Owner;
+use super::swap::{Swap, SwapSpec};
 use super::{Root, group, leftovers};
 use kvdyno_record::tier::SwapRecord;
 use rustix::net::sockopt::socket_peercred;
@@ -23,7 +24,7 @@ pub const COMMAND: &str = "undertaker";
 #[derive(Debug, Serialize, Deserialize)]
 enum Request {
     /// Makes swap, and switches it on.
-    On(Wanted),
+    On(SwapSpec),
     /// Switches it off, and takes it away.
     Off,
     /// There is nothing left to take away.
@@ -52,7 +53,7 @@ impl Undertaker {
     }
 
     /// Has swap made and switched on.
-    pub fn swap_on(&self, wanted: Wanted) -> Answer {
+    pub fn swap_on(&self, wanted: SwapSpec) -> Answer {
         self.ask(&Request::On(wanted))
     }
 
@@ -90,7 +91,9 @@ fn say(mut stream: &UnixStream, words: &impl Serialize) -> io::Result<()> {
 /// which it knows who started it.
 pub fn attend(root: &Root) -> io::Result<()> {
     let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let owner = socket_peercred(&stream)?.pid.as_raw_nonzero().get().unsigned_abs();
+    let pid = socket_peercred(&stream)?.pid.as_raw_nonzero().get().unsigned_abs();
+    // Asked now: when it is dead, the number may be another's.
+    let owner = Owner::of(root, pid);
     let mut swap = None;
     if listen(root, &stream, &mut swap).is_err() {
         // First those that could still use the swap: what is theirs need not be read back.

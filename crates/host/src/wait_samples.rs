@@ -29,7 +29,7 @@ const MEET_AGAIN: usize = 10;
 
 /// The threads that are known, and what they were seen doing since the case began.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct WaitSampler {
     /// By number; null: none of a role's.
     known: HashMap<u32, Option<Seen>>,
     counts: BTreeMap<String, WaitSamples>,
@@ -45,7 +45,7 @@ struct Seen {
     syscall: File,
 }
 
-impl Watch {
+impl WaitSampler {
     /// Threads of the phase before are forgotten.
     pub fn phase_begins(&mut self) {
         self.known.clear();
@@ -181,7 +181,7 @@ mod tests {
                 .file(&format!("{folder}/comm"), &format!("kvdyno-{role}\n"))
                 .file(&format!("{folder}/syscall"), "running\n");
         }
-        let mut watch = Watch::default();
+        let mut watch = WaitSampler::default();
         assert_eq!(watch.counts(), None);
         for _ in 0..5 {
             watch.look(&fake.root, 7, &["readers", "writer"]);
@@ -195,7 +195,7 @@ mod tests {
     fn real_threads_are_seen_waiting() {
         let lock = std::sync::Mutex::new(());
         let held = lock.lock().unwrap();
-        let mut watch = Watch::default();
+        let mut watch = WaitSampler::default();
         std::thread::scope(|scope| {
             let waits = || drop(lock.lock());
             Builder::new().name("kvdyno-0".to_owned()).spawn_scoped(scope, waits).unwrap();

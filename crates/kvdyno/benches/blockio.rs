@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it is what a benchmark does")]
 
 use kvdyno_blockio::BlockWatch;
-use kvdyno_host::{Root, Volume};
+use kvdyno_host::{Root, Storage};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -18,7 +18,7 @@ fn main() -> anyhow::Result<()> {
     let folder = words.first().map_or("/var/tmp", String::as_str);
     let pairs: usize = words.get(1).map_or(Ok(40), |word| word.parse())?;
     let root = Root::system();
-    let volume = Volume::at(&root, Path::new(folder))?;
+    let volume = Storage::at(&root, Path::new(folder))?;
     let device = volume.device.map_err(anyhow::Error::msg)?;
     let folder = tempfile::tempdir_in(folder)?;
     let file = folder.path().join("fio");

@@ -171,6 +171,9 @@ pub(crate) struct SuiteArgs {
     /// How long each measured phase lasts, as 30s
     #[arg(long, value_name = "TIME")]
     pub(crate) duration: Option<String>,
+    /// How often to repeat each case: four tell differences, six or more tell small ones
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: Option<u32>,
     #[command(flatten)]
     pub(crate) bend: BendArgs,
 }
@@ -178,19 +181,16 @@ pub(crate) struct SuiteArgs {
 impl SuiteArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let (threads, engines) = (self.threads.clone(), self.engines.clone());
-        let duration = self.duration.clone();
-        Ok(Overrides { threads, engines, duration, ..self.bend.overrides()? })
+        let (duration, trials) = (self.duration.clone(), self.trials);
+        Ok(Overrides { threads, engines, duration, trials, ..self.bend.overrides()? })
     }
 }
 
-/// How any suite can be bent, whoever chose its engines and threads.
+/// How any suite can be bent, whoever chose its engines, threads and trials.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct BendArgs {
     #[command(flatten)]
     pub(crate) at: PlaceArgs,
-    /// How often to repeat each case: four tell differences, six or more tell small ones
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) trials: Option<u32>,
     /// Scale records, RAM and operation counts, as `1/1000`
     #[arg(long, value_name = "RATIO")]
     pub(crate) scale: Option<String>,
@@ -206,8 +206,8 @@ impl BendArgs {
     pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
         let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
         let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
-        let (set, trials, no_ram_limit) = (self.set.clone(), self.trials, self.no_ram_limit);
-        Ok(Overrides { set, trials, scale, no_ram_limit, ..Overrides::default() })
+        let (set, no_ram_limit) = (self.set.clone(), self.no_ram_limit);
+        Ok(Overrides { set, scale, no_ram_limit, ..Overrides::default() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The program `kvdyno`: reads a suite, runs it on worker processes, keeps a record, shows it.
 //!
-//! It is not a harness: no operation is timed in this process. Workers do that
+//! It is not the load generator: no operation is timed in this process. Workers do that
 //! (`kvdyno-worker`), one process a case.
 
 mod bundle;

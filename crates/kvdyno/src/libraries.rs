@@ -5,21 +5,24 @@
 //! `engines get`, and what one can do only its worker knows, which is asked here.
 
 use crate::exit::Complaint;
-use crate::workers::{self, Refused};
+use crate::workers::{self, WorkerRefused};
 use anyhow::Context as _;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, About, Installed};
 use kvdyno_record::files::sha256;
 use kvdyno_record::library::Library;
 use kvdyno_record::protocol::WorkerDescription;
-use kvdyno_suite::{Missing, Pick, Wanted};
+use kvdyno_suite::{Missing, Pick, WantedWorker};
 use std::path::{Path, PathBuf};
 
 /// Where the worker does not say so itself.
 const NO_LIBRARY: &str = "it is loaded from a library, and none is installed";
 
 /// The worker at `path` with the library that is wanted, or why there is none.
-pub fn choose(path: PathBuf, wanted: &Wanted) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
+pub fn choose(
+    path: PathBuf,
+    wanted: &WantedWorker,
+) -> anyhow::Result<Result<WorkerIdentity, Missing>> {
     let by_itself = workers::describe(&path, None);
     let own = by_itself.as_ref().ok().filter(|own| !own.engine.capabilities.library);
     let engine = &wanted.engine;
@@ -34,7 +37,7 @@ pub fn choose(path: PathBuf, wanted: &Wanted) -> anyhow::Result<Result<WorkerIde
     };
     match (installed, by_itself) {
         (Some(installed), _) => Ok(of_installed(path, &installed)),
-        (None, Err(error)) if !error.is::<Refused>() => Err(error),
+        (None, Err(error)) if !error.is::<WorkerRefused>() => Err(error),
         (None, itself) if wanted.pick == Pick::Newest => {
             // A worker that lies elsewhere may know of libraries that are not known here.
             let words = itself.map_or_else(|error| error.to_string(), |_| NO_LIBRARY.to_owned());

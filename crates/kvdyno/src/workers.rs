@@ -40,7 +40,7 @@ pub fn find_all() -> BTreeMap<String, PathBuf> {
 }
 
 /// What a worker says of itself, with the library that it is to load. A worker of another protocol
-/// is refused; one that refuses says so by [`Refused`].
+/// is refused; one that refuses says so by [`WorkerRefused`].
 pub fn describe(path: &Path, library: Option<&Path>) -> anyhow::Result<WorkerDescription> {
     describe_within(path, library, DESCRIBE_LIMIT)
 }
@@ -49,7 +49,7 @@ pub fn describe(path: &Path, library: Option<&Path>) -> anyhow::Result<WorkerDes
 /// told.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(String);
+pub struct WorkerRefused(String);
 
 /// The exit code by which a worker refuses.
 const REFUSED: i32 = 2;
@@ -166,7 +166,7 @@ fn describe_within(
         .stderr(Stdio::piped())
         .spawn()
         .with_context(asked)?;
-    let text = wait(child, limit).or_else(|error| match error.downcast::<Refused>() {
+    let text = wait(child, limit).or_else(|error| match error.downcast::<WorkerRefused>() {
         // Its own words are all there is to say.
         Ok(refused) => Err(refused.into()),
         Err(error) => Err(error).with_context(asked),
@@ -200,7 +200,7 @@ fn wait(mut child: Child, limit: Duration) -> anyhow::Result<Vec<u8>> {
     let said = String::from_utf8_lossy(&said(complaints)).trim().to_owned();
     let said = said.trim_start_matches("error: ");
     if status.code() == Some(REFUSED) && !said.is_empty() {
-        return Err(Refused(said.to_owned()).into());
+        return Err(WorkerRefused(said.to_owned()).into());
     }
     anyhow::bail!("it ended with {status}: {said}");
 }

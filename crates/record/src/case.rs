@@ -1,11 +1,12 @@
 //! What a case left behind (`case.json`): outcome, raw counts and raw readings.
 
 use crate::library::Library;
+pub use crate::outcome::Outcome;
 use crate::plan::{Case, Copying};
-use crate::protocol::WorkerDescription;
 use crate::tier::TierRecord;
 use crate::usage::{DatabaseSize, GroupUsage, ProcessUsage, Residency, Snapshot, ThreadsUsage};
 use crate::volume::VolumeRecord;
+use crate::worker::WorkerDescription;
 use kvdyno_engine::{Counters, ErrorClass};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,103 +68,6 @@ pub struct CopyRecord {
     /// Until all of it was on the device.
     pub took_ns: u64,
 }
-
-/// How a case ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Outcome {
-    /// All phases ran, and every check passed.
-    Done,
-    /// The engine does not fit its RAM limit: killed for it, or it said so.
-    DoesNotFit {
-        /// How that is known.
-        message: String,
-    },
-    /// The volume is full.
-    DiskFull {
-        /// In the engine's words.
-        message: String,
-    },
-    /// It took longer than its budget.
-    OutOfTime {
-        /// The phase it was in.
-        message: String,
-    },
-    /// The worker died of a signal that we did not send.
-    Killed {
-        /// Its number.
-        signal: i32,
-        /// The phase it was in.
-        message: String,
-    },
-    /// The engine failed, or lost data.
-    Failed {
-        /// What it was.
-        class: ErrorClass,
-        /// In the engine's or the harness's words.
-        message: String,
-    },
-    /// Nothing was started: no worker, wrong protocol, a database that could not be loaded.
-    NotRun {
-        /// Why, and what would help.
-        message: String,
-    },
-    /// Ctrl-C.
-    Interrupted {
-        /// The phase it was in.
-        message: String,
-    },
-}
-
-impl Outcome {
-    /// In a table cell.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::DoesNotFit { .. } => "does not fit",
-            Self::DiskFull { .. } => "disk full",
-            Self::OutOfTime { .. } => "out of time",
-            Self::Killed { .. } => "killed",
-            Self::Failed { .. } => "failed",
-            Self::NotRun { .. } => "not run",
-            Self::Interrupted { .. } => "interrupted",
-        }
-    }
-
-    /// The words that go with it.
-    pub fn message(&self) -> Option<&str> {
-        match self {
-            Self::Done => None,
-            Self::DoesNotFit { message }
-            | Self::DiskFull { message }
-            | Self::OutOfTime { message }
-            | Self::Killed { message, .. }
-            | Self::Failed { message, .. }
-            | Self::NotRun { message }
-            | Self::Interrupted { message } => Some(message),
-        }
-    }
-
-    /// A resumed run leaves this case alone: it says something about the engine and would end the
-    /// same way again. Interrupted and not-run cases are tried again, those that somebody killed,
-    /// and those that found the volume full: there may be room by then. An engine that crashed
-    /// (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
-    pub fn is_final(&self) -> bool {
-        match self {
-            Self::Interrupted { .. } | Self::NotRun { .. } | Self::DiskFull { .. } => false,
-            Self::Killed { signal, .. } => !SENT_FROM_OUTSIDE.contains(signal),
-            _ => true,
-        }
-    }
-
-    /// It came to nothing, and would again.
-    pub fn is_hopeless(&self) -> bool {
-        self.is_final() && *self != Self::Done
-    }
-}
-
-/// Signals that a process does not bring upon itself: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM.
-const SENT_FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
 
 /// Which program did the work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -330,7 +234,7 @@ pub struct OpResult {
     pub wrong: u64,
     /// Keys or records dealt with: 1 an operation, more for scan, multiget and batch.
     pub items: u64,
-    /// Bytes of keys and values shown to the harness.
+    /// Bytes of keys and values shown to the load generator.
     pub read_bytes: u64,
     /// Bytes of keys and values given to the engine.
     pub write_bytes: u64,

@@ -10,6 +10,8 @@
 //! ```
 
 use crate::case::{CaseRecord, CounterFile};
+pub use crate::lines::{Lines, RecordError};
+use crate::lines::{Result, io_error, json_error};
 use crate::plan::{Case, Plan};
 use crate::run::RunRecord;
 use kvdyno_engine::EngineEvent;
@@ -17,49 +19,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::marker::PhantomData;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-
-/// What can be wrong with a record.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The operating system's answer.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// The answer.
-        source: io::Error,
-    },
-    /// Not what it should be.
-    #[error("{}: {message}", path.display())]
-    Malformed {
-        /// Which file.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
-    /// Written by a newer program.
-    #[error(
-        "{}: format {found} is newer than this program's {}: use a newer kvdyno",
-        path.display(), crate::FORMAT
-    )]
-    Newer {
-        /// Which file.
-        path: PathBuf,
-        /// Its version.
-        found: String,
-    },
-    /// No run there.
-    #[error("{}: not a run of kvdyno: it has no run.json", path.display())]
-    NotARun {
-        /// Which folder.
-        path: PathBuf,
-    },
-}
-
-type Result<T> = std::result::Result<T, RecordError>;
 
 /// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,10 +225,9 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_atomic(path, &bytes)
 }
 
-/// A file of JSON that is read as a whole, and a line of one that is not: what a bundle brings may
-/// not fill the memory. Records have some KiB.
+/// A file of JSON that is read as a whole: what a bundle brings may not fill the memory. Records
+/// have some KiB.
 const WHOLE_MAX: u64 = 64 << 20;
-const LINE_MAX: u64 = 16 << 20;
 
 /// Reads a JSON file.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
@@ -288,78 +248,6 @@ fn read_versioned<T: DeserializeOwned>(path: &Path, format: fn(&T) -> &String) -
     let value = read_json(path)?;
     refuse_newer(path, format(&value))?;
     Ok(value)
-}
-
-/// Lines of a file, one at a time; none where there is no file. A last line without its end was cut
-/// short by a kill and is left out.
-pub(crate) struct RawLines {
-    path: PathBuf,
-    reader: Option<BufReader<File>>,
-    line: Vec<u8>,
-}
-
-impl RawLines {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
-        let reader = match File::open(path) {
-            Ok(file) => Some(BufReader::with_capacity(1 << 16, file)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(source) => return Err(io_error(path)(source)),
-        };
-        Ok(Self { path: path.to_owned(), reader, line: Vec::new() })
-    }
-
-    /// The next line with its end, and the file's path.
-    pub(crate) fn next_line(&mut self) -> Result<Option<(&Path, &[u8])>> {
-        let Some(reader) = &mut self.reader else { return Ok(None) };
-        self.line.clear();
-        let mut limited = reader.take(LINE_MAX);
-        limited.read_until(b'\n', &mut self.line).map_err(io_error(&self.path))?;
-        if self.line.ends_with(b"\n") {
-            return Ok(Some((&self.path, &self.line)));
-        }
-        if self.line.len() as u64 == LINE_MAX {
-            let message = "has a line of more than 16 MiB".to_owned();
-            return Err(RecordError::Malformed { path: self.path.clone(), message });
-        }
-        Ok(None)
-    }
-
-    /// Nothing more is read.
-    pub(crate) fn end(&mut self) {
-        self.reader = None;
-    }
-}
-
-/// Values of a file of JSON lines, one at a time.
-pub struct Lines<T> {
-    lines: RawLines,
-    of: PhantomData<T>,
-}
-
-impl<T: DeserializeOwned> Lines<T> {
-    /// Begins to read; a file that is not there has none.
-    pub fn open(path: &Path) -> Result<Self> {
-        Ok(Self { lines: RawLines::open(path)?, of: PhantomData })
-    }
-
-    fn value(&mut self) -> Result<Option<T>> {
-        match self.lines.next_line()? {
-            Some((path, line)) => serde_json::from_slice(line).map(Some).map_err(json_error(path)),
-            None => Ok(None),
-        }
-    }
-}
-
-impl<T: DeserializeOwned> Iterator for Lines<T> {
-    type Item = Result<T>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let next = self.value();
-        if next.is_err() {
-            self.lines.end();
-        }
-        next.transpose()
-    }
 }
 
 /// The checksum of a file, in hexadecimal.
@@ -407,12 +295,4 @@ fn refuse_newer(path: &Path, found: &str) -> Result<()> {
             message: format!("format `{found}` is not major.minor"),
         }),
     }
-}
-
-fn io_error(path: &Path) -> impl Fn(io::Error) -> RecordError + '_ {
-    move |source| RecordError::Io { path: path.to_owned(), source }
-}
-
-fn json_error(path: &Path) -> impl Fn(serde_json::Error) -> RecordError + '_ {
-    move |error| RecordError::Malformed { path: path.to_owned(), message: error.to_string() }
 }

@@ -8,8 +8,9 @@
 //! parts of `service`: until the operation was handed over (fio's slat), and from there to its
 //! answer (clat).
 
-use crate::files::{RawLines, RecordError};
+use crate::lines::{RawLines, RecordError};
 use crate::samples::{Decoder, Samples};
+pub use crate::samples::{LONGEST_NS, SIGNIFICANT_DIGITS, histogram};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::interval_log::{
@@ -20,22 +21,6 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-
-/// Significant digits of the histograms: finer than the recorder's own 0.78 %.
-pub const SIGNIFICANT_DIGITS: u8 = 3;
-
-/// The longest time that is kept: an hour. What takes longer is recorded as an hour, and the exact
-/// maximum stands in the counts beside it.
-pub const LONGEST_NS: u64 = 3_600_000_000_000;
-
-/// An empty histogram of the record's precision.
-///
-/// # Panics
-/// Never: the bounds are constants that the library accepts.
-pub fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
-        .expect("constant bounds are valid")
-}
 
 /// What a histogram counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,7 +16,9 @@ pub mod hlog;
 pub mod host;
 pub mod key;
 pub mod library;
+mod lines;
 pub mod operations;
+mod outcome;
 pub mod plan;
 pub mod protocol;
 pub mod redact;
@@ -30,6 +32,7 @@ pub mod units;
 pub mod usage;
 pub mod volume;
 pub mod work;
+mod worker;
 pub mod workload;
 
 pub use kvdyno_engine as engine;

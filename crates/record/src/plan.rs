@@ -1,7 +1,7 @@
 //! The flat plan: every case that a suite expands to, with every default written out.
 
-use crate::case::Outcome;
 use crate::library::Library;
+use crate::outcome::Outcome;
 use crate::search::Search;
 use crate::tier::{Memory, Tier};
 use crate::volume::Volume;

@@ -7,28 +7,12 @@
 
 use crate::case::{RoleResult, Verified};
 use crate::usage::ProcessUsage;
+pub use crate::worker::{NO_HARNESS, WorkerDescription};
 use crate::workload::{Data, Phase};
-use kvdyno_engine::{Counters, DataShape, Description, Error, Options, Place};
+use kvdyno_engine::{Counters, DataShape, Error, Options, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-/// The version of the harness where none of ours did the work.
-pub const NO_HARNESS: &str = "none";
-
-/// `kvdyno-X describe`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkerDescription {
-    /// [`crate::PROTOCOL`] as the worker was built with.
-    pub protocol: u32,
-    /// The version of the harness inside the worker; [`NO_HARNESS`]: it was measured by another
-    /// program, whose report was imported.
-    pub harness: String,
-    /// It was built without optimisation: its figures are void.
-    pub debug_build: bool,
-    /// The engine.
-    pub engine: Description,
-}
 
 /// The first line on a worker's standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -150,7 +134,7 @@ pub enum Event {
         phase: Option<u32>,
         /// What it was.
         class: kvdyno_engine::ErrorClass,
-        /// In the engine's or the harness's words.
+        /// In the engine's or the load generator's words.
         message: String,
     },
 }

@@ -34,9 +34,9 @@ pub struct RunRecord {
     pub host_before: Host,
     /// The machine after.
     pub host_after: Option<Host>,
-    /// Cost of the harness on this machine: the null engine's time per operation, closed loop, one
+    /// Overhead of the load generator: the null engine's time per operation, closed loop, one
     /// thread, taken by this run; null where the null engine was not found.
-    pub harness_ns_per_op: Option<f64>,
+    pub load_generator_ns_per_op: Option<f64>,
     /// What the machine does to a thread that only reads the clock, taken by this run before its
     /// first case; null where it was not taken.
     pub hiccups: Option<Hiccups>,

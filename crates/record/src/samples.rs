@@ -4,10 +4,25 @@
 //! day of slices has hundreds of thousands of intervals, so what is read of a record takes memory
 //! for those buckets alone that something fell into.
 
-use crate::hlog;
 use base64::Engine as _;
 use flate2::{Decompress, FlushDecompress, Status};
 use hdrhistogram::Histogram;
+
+/// Significant digits of the histograms: finer than the recorder's own 0.78 %.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// The longest time that is kept: an hour. What takes longer is recorded as an hour, and the exact
+/// maximum stands in the counts beside it.
+pub const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// An empty histogram of the record's precision.
+///
+/// # Panics
+/// Never: the bounds are constants that the library accepts.
+pub fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
+        .expect("constant bounds are valid")
+}
 
 /// Buckets below the first doubling of their width, as three significant digits make them.
 const EXACT: u64 = 2048;
@@ -33,7 +48,7 @@ pub struct Samples {
 impl Samples {
     /// Adds `count` samples of a value; one of more than an hour counts as an hour.
     pub fn add(&mut self, value: u64, count: u64) {
-        let at = index_of(value.min(hlog::LONGEST_NS));
+        let at = index_of(value.min(LONGEST_NS));
         let (page, place) = (at / PAGE, at % PAGE);
         if self.pages.len() <= page {
             self.pages.resize(page + 1, None);
@@ -46,7 +61,7 @@ impl Samples {
         self.count = self.count.saturating_add(count);
     }
 
-    /// Adds samples as [`hlog::Interval::counts`] and [`Samples::iter`] give them.
+    /// Adds samples as [`crate::hlog::Interval::counts`] and [`Samples::iter`] give them.
     pub fn add_all(&mut self, counts: impl IntoIterator<Item = (u64, u64)>) {
         counts.into_iter().for_each(|(value, count)| self.add(value, count));
     }
@@ -83,7 +98,7 @@ impl Samples {
 
     /// As a library's histogram.
     pub fn histogram(&self) -> Histogram<u64> {
-        let mut histogram = hlog::histogram();
+        let mut histogram = histogram();
         self.add_to(&mut histogram);
         histogram
     }
@@ -154,7 +169,7 @@ fn numbers(plain: &[u8]) -> Result<Vec<(u64, u64)>, String> {
     if cookie != Some(COOKIE) || word(plain, 8) != Some(0) {
         return Err("not a histogram of version 2".to_owned());
     }
-    if word(plain, 12) != Some(u32::from(hlog::SIGNIFICANT_DIGITS)) || lowest != Some((0, 1)) {
+    if word(plain, 12) != Some(u32::from(SIGNIFICANT_DIGITS)) || lowest != Some((0, 1)) {
         return Err("a histogram of another precision than three digits from 1 on".to_owned());
     }
     let body = plain.get(HEADER..).unwrap_or_default();
@@ -196,6 +211,7 @@ fn number(bytes: &[u8]) -> Option<(i64, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hlog;
 
     /// Values at every edge of every width, and between.
     fn values() -> impl Iterator<Item = u64> {
@@ -203,23 +219,23 @@ mod tests {
             let edge = 1_u64 << bits;
             [edge - 1, edge, edge + 1, edge + edge / 3, edge + edge / 1024]
         });
-        edges.chain([hlog::LONGEST_NS]).filter(|value| *value <= hlog::LONGEST_NS)
+        edges.chain([LONGEST_NS]).filter(|value| *value <= LONGEST_NS)
     }
 
     #[test]
     fn buckets_are_those_of_the_library() {
-        let histogram = hlog::histogram();
+        let histogram = histogram();
         assert_eq!(histogram.distinct_values(), BUCKETS);
         for value in values() {
             let highest = histogram.highest_equivalent(value);
             assert_eq!(highest_of(index_of(value)), highest, "{value}");
         }
-        assert!(index_of(hlog::LONGEST_NS) < BUCKETS);
+        assert!(index_of(LONGEST_NS) < BUCKETS);
     }
 
     #[test]
     fn samples_become_the_same_histogram() {
-        let (mut samples, mut library) = (Samples::default(), hlog::histogram());
+        let (mut samples, mut library) = (Samples::default(), histogram());
         for (n, value) in values().enumerate() {
             samples.add(value, n as u64 + 1);
             library.record_n(value, n as u64 + 1).unwrap();
@@ -262,7 +278,7 @@ mod tests {
         for text in ["?", "", "AAAA", "HISTFAAAAAA="] {
             assert!(decoder.read(text).is_err(), "{text}");
         }
-        let whole = hlog::to_text(&hlog::histogram()).unwrap();
+        let whole = hlog::to_text(&histogram()).unwrap();
         for cut in (4..whole.len()).step_by(4) {
             assert!(decoder.read(&whole[..cut]).is_err(), "{cut}");
         }

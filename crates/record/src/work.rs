@@ -100,10 +100,10 @@ impl<'c> Work<'c> {
             }
             Purpose::Answer | Purpose::AnswerOnVolumes => {
                 let without_threads = |phase: &Phase| {
-                    let Measure(drive) = &phase.work else { return None };
-                    let roles = drive.roles.iter().cloned();
+                    let Measure(mix) = &phase.work else { return None };
+                    let roles = mix.roles.iter().cloned();
                     let roles = roles.map(|role| workload::Role { threads: 0, ..role }).collect();
-                    let work = Measure(Mix { roles, ..*drive });
+                    let work = Measure(Mix { roles, ..*mix });
                     Some(Phase { name: phase.name.clone(), work })
                 };
                 json!(own().filter_map(without_threads).collect::<Vec<_>>())

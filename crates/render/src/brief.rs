@@ -1,13 +1,14 @@
 //! A run in a few lines of Markdown, for a message or an issue: the answer, how far to trust it,
 //! one table, and what it was measured on. No path of the host and not its name.
 
-use super::columns::{Row, loads, phases, times};
+use super::columns::{Row, loads, phases};
 use super::format::beside;
 use super::markdown::{escaped, table, title};
 use super::table::{Side, Table};
 use kvdyno_analysis::answer::answers;
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::{Group, data, several};
+use kvdyno_analysis::group::{Group, data};
+use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::hlog::Kind as Clock;
@@ -107,7 +108,7 @@ fn rate(row: &Row<'_>, of: &Definition) -> String {
 
 fn us(row: &Row<'_>, at: usize) -> String {
     let open = row.role.is_some_and(|(_, role)| role.open_loop);
-    let times = times(if open { Clock::Response } else { Clock::Service });
+    let times = c::times(if open { Clock::Response } else { Clock::Service });
     row.value(times[at]).map_or_else(|| "-".to_owned(), |ns| format!("{:.1}", ns / 1e3))
 }
 
@@ -133,7 +134,7 @@ fn measured_on(summary: &Summary) -> String {
         parts.push(place.join(" on "));
     }
     let engines: Vec<String> = summary.engines.iter().filter_map(engine).collect();
-    let trials = summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0);
+    let trials = summary.trials();
     let data: Vec<String> = datasets(summary);
     format!(
         "Measured on {}; data {}; {}; {trials} trial{}, kvdyno {}.",
@@ -145,7 +146,7 @@ fn measured_on(summary: &Summary) -> String {
     )
 }
 
-fn engine(engine: &kvdyno_analysis::summary::EngineInfo) -> Option<String> {
+fn engine(engine: &kvdyno_analysis::engines::EngineInfo) -> Option<String> {
     let worker = engine.worker.as_ref()?;
     let durability = engine.durability.as_str();
     let title = if engine.label == engine.engine { &worker.title } else { &engine.label };
@@ -154,17 +155,13 @@ fn engine(engine: &kvdyno_analysis::summary::EngineInfo) -> Option<String> {
 }
 
 fn datasets(summary: &Summary) -> Vec<String> {
-    let mut sets: Vec<String> = Vec::new();
-    for group in summary.groups.iter().filter(|group| group.competes()) {
+    let set = |group: &Group| {
         let ram = group
             .ram_limit_bytes
             .map_or_else(|| "no RAM limit".to_owned(), |_| format!("RAM limit {}", group.ram()));
-        let set = format!("{} B ({}, {ram})", data(group), units::bytes(group.user_bytes));
-        if !sets.contains(&set) {
-            sets.push(set);
-        }
-    }
-    sets
+        format!("{} B ({}, {ram})", data(group), units::bytes(group.user_bytes))
+    };
+    unique(summary.groups.iter().filter(|group| group.competes()).map(set))
 }
 
 #[cfg(test)]

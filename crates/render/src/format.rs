@@ -1,6 +1,6 @@
 //! How each figure is shown: as tables print it, and as the workbook does.
 
-use kvdyno_analysis::comparison::Beside;
+use kvdyno_analysis::beside::Beside;
 use kvdyno_analysis::metric::{Definition, Metric};
 use kvdyno_record::units;
 

@@ -3,10 +3,12 @@
 
 use super::format::ratio;
 use super::wrap::wrap;
+use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::{Finding, Severity};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
-use kvdyno_analysis::summary::{EngineInfo, Summary};
+use kvdyno_analysis::lists::{together, unique};
+use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::text::one_line;
 use kvdyno_record::tier::TierRecord;
@@ -36,33 +38,33 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
         lines.push(("engine".to_owned(), engine_line(engine, &summary.groups)));
     }
     lines.extend(bare_drives(summary).into_iter().map(|text| ("drive".to_owned(), text)));
-    lines.push(("generator".to_owned(), harness(summary)));
+    lines.push(("generator".to_owned(), load_generator(summary)));
     lines.extend(summary.not_measured.iter().map(|text| ("not known".to_owned(), text.clone())));
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
 
-/// The harness's cost in words. It stands here once, with how it was taken: the null engine's rows
-/// in the tables are of cases like all others, whose threads share the machine.
-pub fn harness(summary: &Summary) -> String {
-    let Some(harness) = &summary.harness else {
+/// The load generator's cost in words. It stands here once, with how it was taken: the null engine's
+/// rows in the tables are of cases like all others, whose threads share the machine.
+pub fn load_generator(summary: &Summary) -> String {
+    let Some(load_generator) = &summary.load_generator else {
         return "overhead not measured: the null engine was not in this run".to_owned();
     };
-    let threads = match harness.threads {
+    let threads = match load_generator.threads {
         1 => "1 thread".to_owned(),
         n => format!("{n} threads"),
     };
     let has_rows = summary.groups.iter().any(|group| group.measures_the_harness);
-    let taken = match (harness.alone, has_rows) {
+    let taken = match (load_generator.alone, has_rows) {
         (true, true) => format!(
             "{threads} alone before the run; its rows below share the CPUs with other roles"
         ),
         (true, false) => format!("{threads} alone before the run"),
         (false, _) => format!("{threads} beside the other roles of its cases"),
     };
-    let max = harness.max_ns.map_or_else(String::new, |ns| {
+    let max = load_generator.max_ns.map_or_else(String::new, |ns| {
         format!("; slowest operation in its cases {}", units::duration(ns as u64))
     });
-    let ns_per_op = harness.ns_per_op;
+    let ns_per_op = load_generator.ns_per_op;
     format!("{ns_per_op:.1} ns/op overhead (null engine, {taken}{max}); not subtracted below")
 }
 
@@ -227,17 +229,12 @@ fn drive(drive: &Drive) -> String {
 
 /// A line for each data set and RAM limit.
 fn datasets(summary: &Summary) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
     let memory = summary.host.machine.memory_bytes;
-    for group in summary.groups.iter().filter(|group| group.competes()) {
-        let ram = ram(group, memory);
-        let line =
-            format!("{} bytes a record = {}, {ram}", data(group), units::bytes(group.user_bytes));
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    lines
+    let line = |group: &Group| {
+        let (bytes, ram) = (units::bytes(group.user_bytes), ram(group, memory));
+        format!("{} bytes a record = {bytes}, {ram}", data(group))
+    };
+    unique(summary.groups.iter().filter(|group| group.competes()).map(line))
 }
 
 /// The RAM that the data was read through: the limit where it was held, else the machine's own.
@@ -275,14 +272,10 @@ fn is_bare_drive(engine: &EngineInfo) -> bool {
 
 /// A worker of a bare drive once, however many jobs it has: our own, and fio.
 fn bare_drives(summary: &Summary) -> Vec<String> {
-    let mut told: Vec<&str> = Vec::new();
-    let mut lines = Vec::new();
-    for info in summary.engines.iter().filter(|info| is_bare_drive(info)) {
-        let Some(worker) = &info.worker else { continue };
-        if told.contains(&info.engine.as_str()) {
-            continue;
-        }
-        told.push(&info.engine);
+    let drives = summary.engines.iter().filter(|info| is_bare_drive(info));
+    let line = |same: Vec<&EngineInfo>| {
+        let info = same[0];
+        let worker = info.worker.as_ref()?;
         let groups = || summary.groups.iter().filter(|group| group.engine == info.engine);
         let jobs = || groups().flat_map(|group| &group.runs).filter_map(|run| run.job.as_ref());
         let bytes = groups().map(|group| group.records * group.value_bytes_mean).max();
@@ -290,9 +283,9 @@ fn bare_drives(summary: &Summary) -> Vec<String> {
         let written = written.map_or_else(String::new, |how| format!("; written in full: {how}"));
         let (title, version, count) = (&worker.title, &worker.version, jobs().count());
         let of = units::bytes(bytes.unwrap_or(0));
-        lines.push(format!("{title} {version}: {count} jobs on {of}{written}"));
-    }
-    lines
+        Some(format!("{title} {version}: {count} jobs on {of}{written}"))
+    };
+    together(drives, |a, b| a.engine == b.engine).into_iter().filter_map(line).collect()
 }
 
 fn engine_line(engine: &EngineInfo, groups: &[Group]) -> String {

@@ -13,6 +13,7 @@ mod format;
 pub mod header;
 pub mod inert;
 pub mod long;
+mod machine_rates;
 pub mod markdown;
 pub mod otava;
 pub mod page;

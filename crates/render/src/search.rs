@@ -2,14 +2,14 @@
 
 use crate::table::{Side, Table};
 use crate::wrap::wrap;
-use kvdyno_analysis::search::answer::{Answer, Condition, Point};
 use kvdyno_analysis::search::words::spread;
+use kvdyno_analysis::search::{Condition, Point, SearchResult};
 use kvdyno_analysis::stats::median;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 
 /// The curve.
-pub fn curve(answer: &Answer) -> Table {
+pub fn curve(answer: &SearchResult) -> Table {
     let ram = answer.axis == Axis::Ram;
     let mut titles = match &answer.axis {
         Axis::Ram => vec!["RAM".to_owned(), "data\n/RAM".to_owned()],
@@ -34,7 +34,7 @@ fn title(condition: &Condition) -> String {
     format!("{}\n{sign}{equal} {bound}", condition.about)
 }
 
-fn cells(answer: &Answer, point: &Point, table: &mut Table) -> Vec<String> {
+fn cells(answer: &SearchResult, point: &Point, table: &mut Table) -> Vec<String> {
     let mut cells = match (&answer.axis, point.value) {
         (Axis::Ram, value) => {
             let bytes = value.unwrap_or(0).max(1);
@@ -65,7 +65,7 @@ fn cells(answer: &Answer, point: &Point, table: &mut Table) -> Vec<String> {
 }
 
 /// More than two ranges are wider than a terminal.
-fn has_ranges(answer: &Answer) -> bool {
+fn has_ranges(answer: &SearchResult) -> bool {
     answer.conditions.len() <= 2
 }
 
@@ -75,7 +75,7 @@ fn middle(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
 }
 
 /// How to read it.
-pub fn aid(answer: &Answer) -> String {
+pub fn aid(answer: &SearchResult) -> String {
     let ranges = if has_ranges(answer) { " (and their range)" } else { "; --json has each" };
     let mut aid = format!(
         "Medians of the trials{ranges}. A point meets the target when each of its trials does."
@@ -103,7 +103,7 @@ pub fn aid(answer: &Answer) -> String {
     wrap(&aid, 0)
 }
 
-fn roles_with(answer: &Answer, wanted: &str) -> String {
+fn roles_with(answer: &SearchResult, wanted: &str) -> String {
     let all = answer.conditions.iter().flat_map(|condition| &condition.clocks);
     let mut roles: Vec<&str> =
         all.filter(|(_, clock)| **clock == wanted).map(|(role, _)| role.as_str()).collect();

@@ -27,6 +27,19 @@ pub struct Table {
     pub footnotes: Footnotes,
 }
 
+/// A table with its title and how to read it.
+#[derive(Clone, Debug)]
+pub struct Titled {
+    /// Its short name, by which it is asked for.
+    pub name: &'static str,
+    /// What it is.
+    pub title: &'static str,
+    /// The table.
+    pub table: Table,
+    /// How to read it, in lines.
+    pub aid: String,
+}
+
 impl Table {
     /// A table of columns: titles may have two lines.
     pub fn new(columns: impl IntoIterator<Item = (&'static str, Side)>) -> Self {

@@ -6,21 +6,9 @@ mod history;
 use super::columns::{AXES, KINDS, Kind, Line, Shown};
 use super::footnotes::Footnotes;
 use super::table::Table;
+pub use super::table::Titled;
 use super::wrap::wrap;
 use kvdyno_analysis::summary::Summary;
-
-/// A table with its title and how to read it.
-#[derive(Clone, Debug)]
-pub struct Titled {
-    /// Its short name, by which it is asked for.
-    pub name: &'static str,
-    /// What it is.
-    pub title: &'static str,
-    /// The table.
-    pub table: Table,
-    /// How to read it, in lines.
-    pub aid: String,
-}
 
 /// The names of all tables, in their order.
 pub const NAMES: [&str; 10] =

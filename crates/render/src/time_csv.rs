@@ -3,20 +3,16 @@
 //! memory. Numbers are not rounded; what is not known is empty.
 
 use super::inert::inert;
+use super::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::stats::quantile_of_counts;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::hlog::{Interval, Kind};
 use kvdyno_record::series::{MachineReading, Slice, SliceCounts};
-use kvdyno_record::usage::{DeviceUsage, Snapshot};
+use kvdyno_record::usage::Snapshot;
 use std::io::Write;
 use std::iter::Peekable;
-
-const MEBI: f64 = 1_048_576.0;
-/// Rates over less are noise: the first reading is taken right after the phase's own.
-const RATE_S_MIN: f64 = 0.05;
-/// Fewer samples beyond a percentile say nothing of it.
-const BEYOND_MIN: f64 = 10.0;
 
 /// What a line is about.
 fn about(case: &CaseEvidence) -> Vec<String> {
@@ -93,7 +89,10 @@ fn operations(
     // Where a kill cut one of the two files short they are of different slices.
     let service = of(Kind::Service).filter(|times| total(times) == counts.count);
     let response = of(Kind::Response).filter(|_| service.is_some());
-    let at = |times: Option<&[(u64, u64)]>, share| times.and_then(|t| percentile_us(t, share));
+    let at = |times: Option<&[(u64, u64)]>, share| {
+        let ns = quantile_of_counts(times?.iter().copied(), total(times?), share)?;
+        Some(ns as f64 / 1e3)
+    };
     vec![
         Some(seconds(slice.start_ns)),
         Some(seconds(slice.length_ns)),
@@ -133,21 +132,6 @@ fn block(
     Ok(block)
 }
 
-/// In microseconds; none where fewer than ten samples lie beyond.
-fn percentile_us(counts: &[(u64, u64)], share: f64) -> Option<f64> {
-    let total: u64 = counts.iter().map(|(_, n)| n).sum();
-    if (total as f64) * (1.0 - share) < BEYOND_MIN {
-        return None;
-    }
-    let rank = (total as f64 * share).ceil() as u64;
-    let mut before = 0;
-    let reaches = |(_, n): &&(u64, u64)| {
-        before += n;
-        before >= rank
-    };
-    counts.iter().find(reaches).map(|(ns, _)| *ns as f64 / 1e3)
-}
-
 /// A line for each reading of the machine's counters, with what they grew by since the one before.
 pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
     let mut writer = csv::Writer::from_writer(to);
@@ -163,16 +147,30 @@ pub fn machine(evidence: &Evidence, to: impl Write) -> anyhow::Result<()> {
                 Some((known, earlier)) if known.name == of.name => earlier,
                 _ => of.before.clone(),
             };
-            let passed = reading.at_unix_ns.saturating_sub(earlier.at_unix_ns) as f64 / 1e9;
-            if passed < RATE_S_MIN {
+            if seconds_between(&earlier, &reading) < RATE_S_MIN {
                 before = Some((of, earlier));
                 continue;
             }
             let device = reading.device.as_ref().map_or("", |device| device.device.as_str());
-            let mut line = grown(&earlier, &reading, passed);
-            line[0] = Some(reading.at_unix_ns.saturating_sub(of.started_unix_ns) as f64 / 1e9);
-            line.push(rss_bytes.map(|bytes| bytes as f64 / MEBI));
-            line.push(database.map(|size| size.allocated_bytes as f64 / MEBI));
+            let since = reading.at_unix_ns.saturating_sub(of.started_unix_ns);
+            let rates = MachineRates::between(&earlier, &reading);
+            let line = [
+                Some(since as f64 / 1e9),
+                rates.cpu_percent,
+                rates.steal_percent,
+                rates.reads_per_s,
+                rates.read_bytes_per_s,
+                rates.writes_per_s,
+                rates.write_bytes_per_s,
+                rates.flushes_per_s,
+                rates.read_us,
+                rates.write_us,
+                rates.flush_us,
+                rates.busy_percent,
+                rates.queue_depth,
+                rss_bytes.map(|bytes| bytes as f64 / MEBI),
+                database.map(|size| size.allocated_bytes as f64 / MEBI),
+            ];
             write(&mut writer, &about, &[&phase, device], &line)?;
             before = Some((of, reading));
         }
@@ -200,39 +198,6 @@ const MACHINE: [&str; 15] = [
     "rss_mib",
     "database_mib",
 ];
-
-fn grown(before: &Snapshot, now: &Snapshot, passed_s: f64) -> Vec<Option<f64>> {
-    let grew = |read: &dyn Fn(&Snapshot) -> Option<u64>| {
-        Some(read(now)?.saturating_sub(read(before)?) as f64)
-    };
-    let rate = |read: &dyn Fn(&Snapshot) -> Option<u64>| Some(grew(read)? / passed_s);
-    let device = |read: fn(&DeviceUsage) -> Option<u64>| {
-        move |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read)
-    };
-    let mean_us = |ns: fn(&DeviceUsage) -> Option<u64>, n: fn(&DeviceUsage) -> Option<u64>| {
-        let (ns, n) = (grew(&device(ns))?, grew(&device(n))?);
-        (n > 0.0).then(|| ns / 1e3 / n)
-    };
-    let cpu = |snapshot: &Snapshot| {
-        let process = snapshot.process.as_ref()?;
-        Some(process.user_ns + process.system_ns)
-    };
-    vec![
-        None,
-        rate(&cpu).map(|ns| ns / 1e7),
-        rate(&|snapshot| snapshot.steal_ns).map(|ns| ns / 1e7),
-        rate(&device(|d| Some(d.reads))),
-        rate(&device(|d| Some(d.read_bytes))),
-        rate(&device(|d| Some(d.writes))),
-        rate(&device(|d| Some(d.write_bytes))),
-        rate(&device(|d| d.flushes)),
-        mean_us(|d| Some(d.read_ns), |d| Some(d.reads)),
-        mean_us(|d| Some(d.write_ns), |d| Some(d.writes)),
-        mean_us(|d| d.flush_ns, |d| d.flushes),
-        rate(&device(|d| Some(d.busy_ns))).map(|ns| ns / 1e7),
-        rate(&device(|d| Some(d.queue_ns))).map(|ns| ns / 1e9),
-    ]
-}
 
 fn write<W: Write>(
     writer: &mut csv::Writer<W>,
@@ -287,15 +252,6 @@ mod tests {
         for line in rows(&text) {
             assert!(number(&line, "at_s").is_some(), "{line:?}");
         }
-    }
-
-    #[test]
-    fn a_percentile_needs_ten_samples_beyond() {
-        let counts = [(1000, 980), (2000, 20)];
-        assert_eq!(percentile_us(&counts, 0.5), Some(1.0));
-        assert_eq!(percentile_us(&counts, 0.99), Some(2.0));
-        assert_eq!(percentile_us(&counts, 0.999), None);
-        assert_eq!(percentile_us(&[], 0.5), None);
     }
 
     #[test]

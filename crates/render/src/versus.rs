@@ -74,26 +74,21 @@ pub fn header(versus: &Versus) -> Vec<Line> {
         (Tone::Strong, "noise", noise(&versus.noise)),
     ];
     let one_run = versus.base.run == versus.new.run;
-    for (word, side) in [("BASE", &versus.base), ("NEW", &versus.new)] {
-        let said = one_run && word == "NEW";
-        if !side.invalid.is_empty() && !said {
-            let text = format!(
-                "the figures of {} are void: {}; `kvdyno show {}` says why",
-                if one_run { "this run" } else { word },
-                side.invalid.join(", "),
-                side.run
-            );
-            lines.push((Tone::Bad, "INVALID", text));
-        }
+    let sides = [("base", &versus.base), ("new", &versus.new)];
+    let sides = &sides[..if one_run { 1 } else { 2 }];
+    for (word, side) in sides.iter().filter(|(_, side)| !side.invalid.is_empty()) {
+        let text = format!(
+            "the figures of {} are void: {}; `kvdyno show {}` says why",
+            if one_run { "this run".to_owned() } else { word.to_uppercase() },
+            side.invalid.join(", "),
+            side.run
+        );
+        lines.push((Tone::Bad, "INVALID", text));
     }
     // What disturbed one side, trials of it cannot tell.
-    for (word, side) in [("base", &versus.base), ("new", &versus.new)] {
-        let said = one_run && word == "new";
-        if side.confidence.level < Level::High && !said {
-            let whose = if one_run { "of the run" } else { word };
-            let text = format!("{whose} {}", side.confidence.words());
-            lines.push((Tone::Warning, "trust", text));
-        }
+    for (word, side) in sides.iter().filter(|(_, side)| side.confidence.level < Level::High) {
+        let whose = if one_run { "of the run" } else { word };
+        lines.push((Tone::Warning, "trust", format!("{whose} {}", side.confidence.words())));
     }
     let differences = versus.differences.iter();
     lines.extend(differences.map(|found| (Tone::Warning, "differs", found.words())));

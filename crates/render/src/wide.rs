@@ -1,7 +1,7 @@
 //! The terminal's tables as CSV: one row per line, a column for every figure there is, numbers not
 //! rounded. What is missing is empty.
 
-use super::columns::{ABOUT, Column, From, KINDS, Kind, Row};
+use super::columns::{ABOUT, KINDS, Kind, Row};
 use kvdyno_analysis::catalogue;
 use kvdyno_analysis::summary::Summary;
 
@@ -21,12 +21,9 @@ fn table(kind: &Kind, rows: &[Row<'_>]) -> anyhow::Result<Vec<u8>> {
     let names = figures.iter().map(|figure| figure.name);
     writer.write_record(columns().map(|column| column.csv).chain(names))?;
     for row in rows {
-        let word = |column: &Column| match column.from {
-            From::Words(cell) => cell(row).csv(),
-            _ => String::new(),
-        };
+        let words = columns().map(|column| column.words(row).csv());
         let value = |of: &&&_| row.metrics.value(of).map(|v| v.to_string()).unwrap_or_default();
-        writer.write_record(columns().map(word).chain(figures.iter().map(value)))?;
+        writer.write_record(words.chain(figures.iter().map(value)))?;
     }
     Ok(writer.into_inner()?)
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use toml::de::{DeArray, DeTable, DeValue};
 
 /// What `--engine` calls the suite's own `[drive]`.
-const DRIVE: &str = super::jobs::NAME;
+const DRIVE: &str = super::drive::NAME;
 
 /// A value with the place of what it came by.
 fn text<'i>(text: impl Into<Cow<'i, str>>, span: &Span) -> Toml<'i> {

@@ -1,40 +1,24 @@
 //! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
 
-use super::engine::Engine;
 use super::estimate;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare};
 use super::parse::Suite;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
+use super::setup::EngineSetup;
 use super::shuffle::shuffle;
-use super::sizing::{Limit, Sized};
+use super::sizing::Sized;
 use super::typed::Sharing;
 use super::volume::Volume;
-use super::workload::{self, Terms};
-use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
-use kvdyno_record::library::Library;
+use super::workload::{self, PhaseContext};
+use kvdyno_record::engine::{DataShape, Description, PlaceKind};
 use kvdyno_record::plan::{Case, Copying, Database};
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Activity, Phase};
 
 const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
-
-/// An engine with one data set, under one RAM limit, on one volume.
-#[derive(Clone)]
-pub(super) struct Setup<'a> {
-    pub(super) engine: &'a Engine,
-    pub(super) description: &'a Description,
-    /// None: it is part of its worker.
-    pub(super) library: Option<&'a Library>,
-    pub(super) options: Options,
-    /// Which of the data sets.
-    pub(super) data: usize,
-    pub(super) limit: Limit,
-    /// None: in the place.
-    pub(super) volume: Option<&'a At<Volume>>,
-}
 
 /// Cases as they are made, in order.
 pub(super) struct Cases<'a> {
@@ -54,18 +38,18 @@ pub(super) struct Cases<'a> {
 
 /// Cases that stay together.
 #[derive(Clone, Copy)]
-enum Block<'s, 'e> {
+enum CaseGroup<'s, 'e> {
     /// An engine under a RAM limit with all its thread counts where they share a database, with one
     /// where each case loads its own.
-    Engine(&'s Setup<'e>, &'s [Option<u32>]),
+    Engine(&'s EngineSetup<'e>, &'s [Option<u32>]),
     /// All jobs of the drive, on one volume.
     Drive(&'s Bare<'e>, Option<&'e At<Volume>>),
 }
 
 /// A case as it is about to be made.
 #[derive(Clone, Copy)]
-struct Point<'s, 'e> {
-    setup: &'s Setup<'e>,
+struct CaseDraft<'s, 'e> {
+    setup: &'s EngineSetup<'e>,
     swept: Option<u32>,
     trial: u32,
     /// All that its figures depend on.
@@ -77,9 +61,9 @@ struct Point<'s, 'e> {
     ceiling: bool,
 }
 
-impl<'s, 'e> Point<'s, 'e> {
+impl<'s, 'e> CaseDraft<'s, 'e> {
     /// With no phases yet, on a database of its own.
-    fn of(setup: &'s Setup<'e>, trial: u32) -> Self {
+    fn of(setup: &'s EngineSetup<'e>, trial: u32) -> Self {
         let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
         Self { setup, swept, trial, phases, loaded, copied, ceiling }
     }
@@ -107,12 +91,12 @@ impl<'a> Cases<'a> {
 
     pub(super) fn all(
         mut self,
-        setups: &[Setup<'a>],
+        setups: &[EngineSetup<'a>],
         threads: &[Option<u32>],
         drive: Option<&Bare<'a>>,
     ) -> Vec<Case> {
         let trials = self.suite.typed.trials();
-        let per_setup = |setup: &Setup| threads.len() + usize::from(self.loads_once(setup));
+        let per_setup = |setup: &EngineSetup| threads.len() + usize::from(self.loads_once(setup));
         let points = setups.iter().map(per_setup).sum::<usize>() * trials as usize;
         let volumes = self.suite.typed.volumes();
         let points = points + drive.map_or(0, |drive| drive.cases(threads) * volumes.len());
@@ -120,26 +104,26 @@ impl<'a> Cases<'a> {
         for trial in 1..=trials {
             let engines = setups.iter().flat_map(|setup| {
                 let together = if self.loads_once(setup) { threads.len() } else { 1 };
-                threads.chunks(together).map(move |threads| Block::Engine(setup, threads))
+                threads.chunks(together).map(move |threads| CaseGroup::Engine(setup, threads))
             });
             let drive = drive.filter(|drive| trial <= drive.trials);
-            let drive = drive
-                .into_iter()
-                .flat_map(|drive| volumes.iter().map(move |&volume| Block::Drive(drive, volume)));
-            let mut blocks = listed(engines.chain(drive).collect(), &volumes, threads);
+            let drive = drive.into_iter().flat_map(|drive| {
+                volumes.iter().map(move |&volume| CaseGroup::Drive(drive, volume))
+            });
+            let mut groups = listed(engines.chain(drive).collect(), &volumes, threads);
             // Interleaved, and each trial in an order of its own, so that a machine that drifts
             // does not favour an engine.
             let seed = self.sets.first().map_or(0, |set| set.data.seed);
             let order = seed.wrapping_add(u64::from(trial) << 32);
-            shuffle(&mut blocks, order);
-            for (first, block) in blocks {
+            shuffle(&mut groups, order);
+            for (first, group) in groups {
                 self.listed = first;
-                match block {
-                    Block::Engine(setup, threads) if self.loads_once(setup) => {
+                match group {
+                    CaseGroup::Engine(setup, threads) if self.loads_once(setup) => {
                         self.load_once(setup, threads, trial);
                     }
-                    Block::Engine(setup, threads) => self.load_own(setup, threads, trial),
-                    Block::Drive(drive, volume) => {
+                    CaseGroup::Engine(setup, threads) => self.load_own(setup, threads, trial),
+                    CaseGroup::Drive(drive, volume) => {
                         self.drive(drive, volume, threads, (trial, order));
                     }
                 }
@@ -151,7 +135,7 @@ impl<'a> Cases<'a> {
 
     /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
     /// copied: there each case loads its own.
-    fn loads_once(&self, setup: &Setup) -> bool {
+    fn loads_once(&self, setup: &EngineSetup) -> bool {
         let sharing = self.suite.typed.sharing();
         match sharing.copying() {
             Some(_) => !is_on_device(setup.volume, self.device),
@@ -160,10 +144,10 @@ impl<'a> Cases<'a> {
     }
 
     /// One case loads, then each number of threads works on its database, or on a copy.
-    fn load_once(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
+    fn load_once(&mut self, setup: &EngineSetup, threads: &[Option<u32>], trial: u32) {
         let (suite, sized) = (self.suite, &self.sets[setup.data]);
         let copy = suite.typed.sharing().copying();
-        let of = |swept| workload::phases(suite, terms(setup, swept, sized));
+        let of = |swept| workload::phases(suite, phase_context(setup, swept, sized));
         let phases = of(None);
         let making = workload::making(&phases);
         let works: Vec<_> = threads.iter().map(|&swept| (swept, of(swept))).collect();
@@ -171,21 +155,21 @@ impl<'a> Cases<'a> {
         let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
         let phases = &phases[..making];
-        let point = Point { phases, copied, ..Point::of(setup, trial) };
-        let loader = self.push(point);
+        let draft = CaseDraft { phases, copied, ..CaseDraft::of(setup, trial) };
+        let loader = self.push(draft);
         for (swept, phases) in works {
             let loaded = Some(Loaded { phases: making, by: &loader, copy });
-            self.push(Point { swept, phases: &phases, loaded, copied: 0, ..point });
+            self.push(CaseDraft { swept, phases: &phases, loaded, copied: 0, ..draft });
         }
         self.end_last();
     }
 
     /// Each case loads its own database and takes it away.
-    fn load_own(&mut self, setup: &Setup, threads: &[Option<u32>], trial: u32) {
+    fn load_own(&mut self, setup: &EngineSetup, threads: &[Option<u32>], trial: u32) {
         let (suite, sized) = (self.suite, &self.sets[setup.data]);
         for &swept in threads {
-            let phases = &workload::phases(suite, terms(setup, swept, sized));
-            self.push(Point { swept, phases, ..Point::of(setup, trial) });
+            let phases = &workload::phases(suite, phase_context(setup, swept, sized));
+            self.push(CaseDraft { swept, phases, ..CaseDraft::of(setup, trial) });
             self.end_last();
         }
     }
@@ -214,12 +198,12 @@ impl<'a> Cases<'a> {
         }
         for (listed, (setup, job, swept)) in points {
             self.listed = listed;
-            let setup = &Setup { volume, ..setup.clone() };
+            let setup = &EngineSetup { volume, ..setup.clone() };
             let phases = &jobs::phases(drive, job, swept);
             let filled = jobs::filling(drive).len();
             let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
             let ceiling = drive.section.is_ceiling();
-            self.push(Point { swept, phases, loaded, ceiling, ..Point::of(setup, trial) });
+            self.push(CaseDraft { swept, phases, loaded, ceiling, ..CaseDraft::of(setup, trial) });
             if drive.section.is_read_only() {
                 self.end_last();
             }
@@ -232,9 +216,9 @@ impl<'a> Cases<'a> {
     }
 
     fn fill(&mut self, drive: &Bare<'a>, volume: Option<&'a At<Volume>>, trial: u32) -> String {
-        let setup = &Setup { volume, ..drive.fill.clone() };
+        let setup = &EngineSetup { volume, ..drive.fill.clone() };
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        self.push(Point { phases, ceiling, ..Point::of(setup, trial) })
+        self.push(CaseDraft { phases, ceiling, ..CaseDraft::of(setup, trial) })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -254,16 +238,16 @@ impl<'a> Cases<'a> {
     }
 
     /// Adds a case; returns its id.
-    fn push(&mut self, point: Point) -> String {
-        let Point { setup, swept, trial, phases: phases_on_record, loaded, .. } = point;
+    fn push(&mut self, draft: CaseDraft) -> String {
+        let CaseDraft { setup, swept, trial, phases: phases_on_record, loaded, .. } = draft;
         let sized = &self.sets[setup.data];
         let label = &setup.engine.label.0;
         let (data, run) = (&sized.data, &self.suite.typed.run);
         let (before, phases) = phases_on_record.split_at(loaded.map_or(0, |loaded| loaded.phases));
         let phases = phases.to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
-        let id = self.id(&point, threads);
-        let volume = self.volume(&point);
+        let id = self.id(&draft, threads);
+        let volume = self.volume(&draft);
         let made_by = loaded.map_or(id.as_str(), |loaded| loaded.by).to_owned();
         let copy = loaded.and_then(|loaded| loaded.copy);
         let mut case = Case {
@@ -274,7 +258,7 @@ impl<'a> Cases<'a> {
             options: setup.options.clone(),
             trial,
             listed: self.listed,
-            ceiling: point.ceiling,
+            ceiling: draft.ceiling,
             threads,
             database: Database { id: made_by.clone(), made_by, last_use: false, copy },
             volume,
@@ -293,7 +277,7 @@ impl<'a> Cases<'a> {
             None => default_budget(&case, setup.description),
         };
         // A load that others work on is the same whether they share it or copy it.
-        let shared = self.suite.typed.sharing() == Sharing::Shared || point.copied > 0;
+        let shared = self.suite.typed.sharing() == Sharing::Shared || draft.copied > 0;
         case.key = kvdyno_record::work::Work::new(&case, before).key(shared);
         self.made.push(case);
         self.listed += 1;
@@ -302,23 +286,23 @@ impl<'a> Cases<'a> {
 
     /// What the case's database lies on: a loader's is as large as its engine says it needs, a copy
     /// included; those that come after take it over.
-    fn volume(&self, point: &Point) -> Option<volume::Volume> {
-        let (named, sized) = (point.setup.volume?, &self.sets[point.setup.data]);
-        let made_by = point.loaded.map(|loaded| loaded.by);
+    fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
+        let (named, sized) = (draft.setup.volume?, &self.sets[draft.setup.data]);
+        let made_by = draft.loaded.map(|loaded| loaded.by);
         if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
         {
             return loader.volume.clone();
         }
-        let planning = &point.setup.description.planning;
-        let records = records_max(point.phases, sized).saturating_add(point.copied) as f64;
+        let planning = &draft.setup.description.planning;
+        let records = records_max(draft.phases, sized).saturating_add(draft.copied) as f64;
         let space = records * sized.record_bytes * planning.space_factor;
-        Some(named.resolve(self.suite, space as u64))
+        Some(named.resolve(self.suite.scale, space as u64))
     }
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
     /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`.
-    fn id(&self, point: &Point, threads: Option<u32>) -> String {
-        let Point { setup, trial, .. } = *point;
+    fn id(&self, draft: &CaseDraft, threads: Option<u32>) -> String {
+        let CaseDraft { setup, trial, .. } = *draft;
         let number = self.made.len() + 1;
         let data = &self.sets[setup.data].tag;
         let data = data.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
@@ -330,26 +314,27 @@ impl<'a> Cases<'a> {
     }
 }
 
-/// Each block with where its first case is listed: in the order of the suite, whatever order is
+/// Each group with where its first case is listed: in the order of the suite, whatever order is
 /// drawn for running them, and what lies on one volume together.
 fn listed<'s, 'e>(
-    mut blocks: Vec<Block<'s, 'e>>,
+    mut groups: Vec<CaseGroup<'s, 'e>>,
     volumes: &[Option<&At<Volume>>],
     threads: &[Option<u32>],
-) -> Vec<(u32, Block<'s, 'e>)> {
-    blocks.sort_by_key(|block| {
-        let (Block::Engine(Setup { volume, .. }, _) | Block::Drive(_, volume)) = block;
+) -> Vec<(u32, CaseGroup<'s, 'e>)> {
+    groups.sort_by_key(|group| {
+        let (CaseGroup::Engine(EngineSetup { volume, .. }, _) | CaseGroup::Drive(_, volume)) =
+            group;
         let name = volume.map(|volume| &volume.name.0);
         volumes.iter().position(|known| known.map(|known| &known.name.0) == name)
     });
     let mut next = 0;
-    let with_first = blocks.into_iter().map(|block| {
+    let with_first = groups.into_iter().map(|group| {
         let first = next;
-        next += match block {
-            Block::Engine(_, threads) => 1 + threads.len(),
-            Block::Drive(drive, _) => drive.cases(threads),
+        next += match group {
+            CaseGroup::Engine(_, threads) => 1 + threads.len(),
+            CaseGroup::Drive(drive, _) => drive.cases(threads),
         } as u32;
-        (first, block)
+        (first, group)
     });
     with_first.collect()
 }
@@ -358,7 +343,7 @@ fn listed<'s, 'e>(
 /// loads has none.
 fn measured_threads(phases: &[Phase]) -> Option<u32> {
     phases.iter().find_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some(workload::threads(drive)),
+        Activity::Measure(mix) => Some(workload::threads(mix)),
         _ => None,
     })
 }
@@ -382,9 +367,14 @@ fn default_budget(case: &Case, engine: &Description) -> u64 {
     (expected.saturating_mul(5).div_ceil(MINUTE)).max(10).saturating_mul(MINUTE)
 }
 
-pub(super) fn terms<'a>(setup: &Setup<'a>, threads: Option<u32>, sized: &Sized) -> Terms<'a> {
+pub(super) fn phase_context<'a>(
+    setup: &EngineSetup<'a>,
+    threads: Option<u32>,
+    sized: &Sized,
+) -> PhaseContext<'a> {
     let abilities = &setup.description.capabilities;
-    Terms { abilities, threads, user_bytes: sized.user_bytes(), records: sized.data.records }
+    let (user_bytes, records) = (sized.user_bytes(), sized.data.records);
+    PhaseContext { abilities, threads, user_bytes, records }
 }
 
 pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {

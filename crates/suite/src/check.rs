@@ -1,15 +1,15 @@
 //! What a suite's values must be together, whatever the engines and the host are.
 
 use super::check_drive::check as jobs_check;
+use super::check_storage::{check_tiers, check_volumes};
 use super::length::Length;
 use super::mistake::Mistakes;
+use super::names::check_names;
 use super::phase::{Load, Measure, Phase, Role};
 use super::read::{At, Or as _};
-use super::scalar::{DataSize, Name, Nanoseconds, Several, Threads};
+use super::scalar::{DataSize, Nanoseconds, Several, Threads};
 use super::source::Span;
-use super::tier;
 use super::typed::{Data, Ram, Sharing, Typed};
-use super::volume;
 use kvdyno_record::text::steers;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Op, Size};
 use std::collections::HashSet;
@@ -28,8 +28,8 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     check_sharing(typed, mistakes);
     check_budget(typed, mistakes);
     check_slice(typed, mistakes);
-    volume::check(typed, mistakes);
-    tier::check(typed, mistakes);
+    check_volumes(typed, mistakes);
+    check_tiers(typed, mistakes);
     if let Some(drive) = &typed.drive {
         jobs_check(drive, typed, mistakes);
     }
@@ -167,19 +167,6 @@ fn check_ram(ram: &Ram, mistakes: &mut Mistakes) {
             let mistake = mistakes.at(&ratio.span, format!("{} is out of range", ratio.value));
             mistake.label("expected how many times larger the data is: 0.001 to 1000000");
         }
-    }
-}
-
-/// Each of `what` has a name of its own.
-pub(super) fn check_names<'n>(
-    what: &str,
-    names: impl Iterator<Item = &'n At<Name>>,
-    mistakes: &mut Mistakes,
-) {
-    let mut known = HashSet::new();
-    for name in names.filter(|name| !known.insert(&name.0)) {
-        let mistake = mistakes.at(&name.span, format!("two {what} are named `{}`", name.0));
-        mistake.label("expected a name of its own");
     }
 }
 

@@ -1,7 +1,6 @@
 //! What a `[drive]` section must be in itself and beside the rest of its suite.
 
-use super::drive::{Drive, Way};
-use super::jobs;
+use super::drive::{Drive, NAME, Way};
 use super::mistake::Mistakes;
 use super::read::At;
 use super::typed::Typed;
@@ -54,8 +53,8 @@ fn check_read_only(drive: &At<Drive>, mistakes: &mut Mistakes) {
 fn check_labels(drive: &Drive, typed: &Typed, mistakes: &mut Mistakes) {
     let mut labels: HashSet<String> =
         typed.engine.iter().map(|engine| engine.label.0.clone()).collect();
-    if !labels.insert(jobs::NAME.to_owned()) {
-        for engine in typed.engine.iter().filter(|engine| engine.label.0 == jobs::NAME) {
+    if !labels.insert(NAME.to_owned()) {
+        for engine in typed.engine.iter().filter(|engine| engine.label.0 == NAME) {
             let mistake = mistakes.at(&engine.label.span, "[drive] goes by this name, too");
             mistake.label("expected another `label`");
         }

@@ -6,6 +6,11 @@ use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, Several, Share, T
 use kvdyno_record::engine::Durability;
 use schemars::JsonSchema;
 
+/// The worker's name, and what the case is called that writes the file.
+pub(super) const NAME: &str = "drive";
+/// The worker that has fio do the job.
+pub(super) const FIO: &str = "fio";
+
 /// What the drive itself can do: a file at the place is written in full, then jobs read and write
 /// blocks of it.
 #[derive(Clone, Debug, JsonSchema)]
@@ -40,13 +45,13 @@ pub(super) struct Drive {
     pub(super) warmup: Option<At<Nanoseconds>>,
     /// The jobs.
     #[schemars(default)]
-    pub(super) job: Vec<At<Job>>,
+    pub(super) job: Vec<At<DriveJob>>,
 }
 
 /// One kind of work on the drive.
 #[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(deny_unknown_fields, rename = "DriveJob")]
-pub(super) struct Job {
+#[schemars(deny_unknown_fields)]
+pub(super) struct DriveJob {
     /// What tables call it. Default: drive-IO, as `drive-psync`.
     pub(super) name: Option<At<Name>>,
     /// How the kernel is asked. Default: `io_uring`.
@@ -151,7 +156,7 @@ impl Pattern {
     }
 }
 
-impl Job {
+impl DriveJob {
     pub(super) fn io(&self) -> Way {
         self.io.given_or(Way::IoUring)
     }
@@ -189,6 +194,11 @@ impl Drive {
         self.with_fio.given_or(false)
     }
 
+    /// The workers that it needs.
+    pub(super) fn workers(&self) -> &'static [&'static str] {
+        if self.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
+    }
+
     /// Puts what the section says for all into the jobs, and the preset's jobs before them.
     /// `swept`: the suite has numbers of threads to sweep.
     pub(super) fn complete(&mut self, swept: bool) {
@@ -208,17 +218,17 @@ impl Drive {
         }
     }
 
-    fn ceiling_job(&self, io: &At<Way>, swept: bool) -> At<Job> {
+    fn ceiling_job(&self, io: &At<Way>, swept: bool) -> At<DriveJob> {
         let depth = || self.depth.clone().unwrap_or(io.of(Several(32)));
         let sweep = swept.then_some(io.of(Threads::Sweep));
-        let job = Job {
+        let job = DriveJob {
             block: self.block.clone(),
             depth: (io.value == Way::IoUring).then(depth),
             threads: self.threads.clone().or(sweep),
             duration: self.duration.clone(),
             warmup: self.warmup.clone(),
             io: Some(io.clone()),
-            ..Job::default()
+            ..DriveJob::default()
         };
         io.of(job)
     }
@@ -232,5 +242,5 @@ fn inherit<T: Clone>(own: &mut Option<T>, general: Option<&T>) {
 
 table!(Drive, "[drive]": size preset ceiling trials precondition in_order read_only with_fio block
     depth threads duration warmup job);
-table!(Job, "[[drive.job]]": name io rw read_share block depth threads duration warmup durability
-    options);
+table!(DriveJob, "[[drive.job]]": name io rw read_share block depth threads duration warmup
+    durability options);

@@ -20,7 +20,7 @@ const DRIVE_BYTES_PER_S: f64 = 500e6;
 /// written more than twice: to the log and to its table; a B-tree's pages fill one after the other.
 const SEQUENTIAL_WRITE_FACTOR_MAX: f64 = 2.0;
 /// Records that an engine which stores nothing is given in a second.
-const HARNESS_RECORDS_PER_S: f64 = 1e6;
+const LOAD_GENERATOR_RECORDS_PER_S: f64 = 1e6;
 /// Operations of one thread in a second, where a count ends a phase.
 const OPERATIONS_PER_THREAD_S: f64 = 10_000.0;
 /// Bytes of a database copied in a second: read, written and brought to the drive.
@@ -118,7 +118,7 @@ fn filed_bytes(case: &Case, engine: &Description) -> u64 {
         };
         let ops = match &phase.work {
             Activity::Load(_) => SERIES_BYTES + HISTOGRAM_BYTES,
-            Activity::Measure(drive) => drive.roles.iter().map(histograms).sum(),
+            Activity::Measure(mix) => mix.roles.iter().map(histograms).sum(),
             _ => return seconds * READING_BYTES,
         };
         seconds / slice_s * ops + seconds / slice_s.max(1.0) * READING_BYTES
@@ -155,7 +155,7 @@ fn phase_s(phase: &Phase, case: &Case, engine: &Description) -> f64 {
             *samples as f64 * SAMPLE_S + counting
         }
         Activity::Evict => 0.0,
-        Activity::Warmup(drive) | Activity::Measure(drive) => drive_s(drive),
+        Activity::Warmup(mix) | Activity::Measure(mix) => mix_s(mix),
     }
 }
 
@@ -170,9 +170,9 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
             };
             case.data.records as f64 * record_bytes(case) * factor
         }
-        Activity::Warmup(drive) | Activity::Measure(drive) => {
+        Activity::Warmup(mix) | Activity::Measure(mix) => {
             let records = writes_expected(std::slice::from_ref(phase)) as f64;
-            (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * drive_s(drive))
+            (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * mix_s(mix))
         }
         Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 0.0,
     }
@@ -181,7 +181,7 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
 fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
     let records = case.data.records as f64;
     if engine.capabilities.measures_the_harness {
-        return records / HARNESS_RECORDS_PER_S;
+        return records / LOAD_GENERATOR_RECORDS_PER_S;
     }
     let bytes_per_s = match load.order {
         LoadOrder::Sequential => LOAD_BYTES_PER_S,
@@ -190,10 +190,10 @@ fn load_s(load: &Load, case: &Case, engine: &Description) -> f64 {
     (records / LOAD_RECORDS_PER_S).max(records * record_bytes(case) / bytes_per_s)
 }
 
-fn drive_s(drive: &Mix) -> f64 {
-    let by_time = drive.ends.duration_ns.map(|ns| ns as f64 / 1e9);
-    let by_count = drive.ends.operations.into_iter().flat_map(|count| {
-        drive.roles.iter().map(move |role| {
+fn mix_s(mix: &Mix) -> f64 {
+    let by_time = mix.ends.duration_ns.map(|ns| ns as f64 / 1e9);
+    let by_count = mix.ends.operations.into_iter().flat_map(|count| {
+        mix.roles.iter().map(move |role| {
             let closed = OPERATIONS_PER_THREAD_S * f64::from(role.threads);
             count as f64 / role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s)
         })

@@ -2,7 +2,7 @@
 //! flat plan.
 
 use super::abilities::{self, misplaced};
-use super::cases::{Cases, Setup, is_on_device, records_max, terms};
+use super::cases::{Cases, is_on_device, phase_context, records_max};
 use super::engine::Engine;
 use super::estimate;
 use super::jobs::{self, Bare};
@@ -10,6 +10,7 @@ use super::mistake::{Mistakes, SuiteError};
 use super::options;
 use super::parse::Suite;
 use super::phase::Phase;
+use super::setup::EngineSetup;
 use super::sizing::{self, Limit, Sized, SizingHost};
 use super::volume::Volume;
 use super::wanted::{self, Engines, Missing};
@@ -35,7 +36,7 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let mut setups = Vec::new();
     for (at, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
         let of = set_up(suite, &found, limits, sized, host, &mut mistakes);
-        setups.extend(of.into_iter().map(|setup| Setup { data: at, ..setup }));
+        setups.extend(of.into_iter().map(|setup| EngineSetup { data: at, ..setup }));
     }
     check_place(suite, host, &mut mistakes);
     let threads = swept_threads(suite);
@@ -44,8 +45,8 @@ pub fn expand(suite: &Suite, engines: &Engines, host: &SizingHost) -> Result<Pla
     let workers = drive.map(|drive| jobs::find(drive, engines, &mut mistakes)).unwrap_or_default();
     check_keys(suite, &setups, &threads, &sets, &mut mistakes);
     let bare = drive.and_then(|drive| {
-        let terms = jobs::Terms { suite, workers: &workers, limits: &limits, host };
-        jobs::resolve(drive, &drive_engines, &terms, &mut sets, &mut mistakes)
+        let context = jobs::DriveContext { suite, workers: &workers, limits: &limits, host };
+        jobs::resolve(drive, &drive_engines, &context, &mut sets, &mut mistakes)
     });
     check_size(suite, &setups, &threads, bare.as_ref(), &mut mistakes);
     mistakes.none(&suite.source)?;
@@ -83,7 +84,7 @@ fn find_engines<'a>(
     suite: &'a Suite,
     engines: &'a Engines,
     mistakes: &mut Mistakes,
-) -> Vec<(&'a Engine, &'a wanted::Found)> {
+) -> Vec<(&'a Engine, &'a wanted::FoundWorker)> {
     let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
     let mut found = Vec::new();
     for engine in &suite.typed.engine {
@@ -151,12 +152,12 @@ fn not_installed(suite: &Suite, engines: &Engines, name: &str) -> Vec<String> {
 
 fn set_up<'a>(
     suite: &'a Suite,
-    found: &[(&'a Engine, &'a wanted::Found)],
+    found: &[(&'a Engine, &'a wanted::FoundWorker)],
     limits: &[Limit],
     sized: &Sized,
     host: &SizingHost,
     mistakes: &mut Mistakes,
-) -> Vec<Setup<'a>> {
+) -> Vec<EngineSetup<'a>> {
     let mut setups = Vec::new();
     for &(engine, worker) in found {
         let (description, library) = (worker.engine(), worker.library.as_ref());
@@ -171,15 +172,15 @@ fn set_up<'a>(
             let memory = limit.memory_bytes(host);
             let options = options::resolve(engine, description, memory, mistakes);
             let (limit, data, volume) = (limit.clone(), 0, None);
-            let setup = Setup { engine, description, library, options, data, limit, volume };
-            setups.extend(volumes.iter().map(|&volume| Setup { volume, ..setup.clone() }));
+            let setup = EngineSetup { engine, description, library, options, data, limit, volume };
+            setups.extend(volumes.iter().map(|&volume| EngineSetup { volume, ..setup.clone() }));
         }
     }
     setups
 }
 
 /// What engines are not run on, though the suite names it.
-fn left_out(suite: &Suite, found: &[(&Engine, &wanted::Found)]) -> Vec<String> {
+fn left_out(suite: &Suite, found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (engine, worker) in found {
         for volume in &suite.typed.volume {
@@ -194,7 +195,7 @@ fn left_out(suite: &Suite, found: &[(&Engine, &wanted::Found)]) -> Vec<String> {
 }
 
 /// What the suite wants to have copied and cannot be, and what is done instead.
-fn not_copied(suite: &Suite, setups: &[Setup], host: &SizingHost) -> Vec<String> {
+fn not_copied(suite: &Suite, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
     let Some(copying) = suite.typed.sharing().copying() else { return Vec::new() };
     let evicts = suite.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
     let mut notes: Vec<String> = Vec::new();
@@ -247,7 +248,7 @@ fn swept_threads(suite: &Suite) -> Vec<Option<u32>> {
 
 fn check_size(
     suite: &Suite,
-    setups: &[Setup],
+    setups: &[EngineSetup],
     threads: &[Option<u32>],
     bare: Option<&Bare>,
     mistakes: &mut Mistakes,
@@ -271,14 +272,14 @@ fn check_size(
 /// Keys must have room for the largest number, inserts included.
 fn check_keys(
     suite: &Suite,
-    setups: &[Setup],
+    setups: &[EngineSetup],
     threads: &[Option<u32>],
     sets: &[Sized],
     mistakes: &mut Mistakes,
 ) {
     let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
     let most = |threads: &Option<u32>, sized: &Sized| {
-        let phases = workload::phases(suite, terms(setup, *threads, sized));
+        let phases = workload::phases(suite, phase_context(setup, *threads, sized));
         records_max(&phases, sized)
     };
     let all = sets.iter().flat_map(|set| threads.iter().map(move |threads| most(threads, set)));
@@ -298,8 +299,8 @@ fn check_keys(
 
 /// Warnings that an engine will hardly fit. It is run all the same, and ends as "does not fit"
 /// where that is so: nobody knows before.
-fn fit_warnings(setups: &[Setup], host: &SizingHost) -> Vec<String> {
-    let note = |setup: &Setup| {
+fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+    let note = |setup: &EngineSetup| {
         setup.limit.bytes?;
         let bytes = setup.limit.memory_bytes(host).min(host.memory_bytes);
         let caches = options::cache_bytes(setup.description, &setup.options);

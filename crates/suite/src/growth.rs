@@ -12,7 +12,7 @@ pub(super) const WRITES_PER_THREAD_S: f64 = 10_000.0;
 /// The most records that inserts can add. Engines are told, so that their maps are large enough;
 /// it costs address space, not memory or disk.
 pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
-    let most = |drive: &Mix, role: &Role, share: f64| {
+    let most = |mix: &Mix, role: &Role, share: f64| {
         if share == 0.0 {
             return 0.0;
         }
@@ -21,8 +21,8 @@ pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
         // Twice the offered rate: arrivals are drawn, and a backlog is worked off at once.
         let per_s = role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s * 2.0);
         // Every operation could be an insert, and threads notice the end a little late.
-        let by_count = drive.ends.operations.map(|count| count as f64 + 1e6);
-        by_time(drive, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
+        let by_count = mix.ends.operations.map(|count| count as f64 + 1e6);
+        by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
     };
     sum(phases, is_insert, most)
 }
@@ -41,17 +41,17 @@ pub(super) fn writes_expected(phases: &[Phase]) -> u64 {
     sum(phases, records, expected)
 }
 
-fn expected(drive: &Mix, role: &Role, share: f64) -> f64 {
+fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {
     let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
     // A role that mostly reads comes to fewer writes.
     let per_s = role.rate.as_ref().map_or(closed, |rate| rate.operations_per_s);
-    let by_count = drive.ends.operations.map(|count| count as f64);
-    let ends = by_time(drive, per_s).into_iter().chain(by_count);
+    let by_count = mix.ends.operations.map(|count| count as f64);
+    let ends = by_time(mix, per_s).into_iter().chain(by_count);
     share * ends.fold(f64::INFINITY, f64::min)
 }
 
-fn by_time(drive: &Mix, per_s: f64) -> Option<f64> {
-    drive.ends.duration_ns.map(|ns| ns as f64 / 1e9 * per_s)
+fn by_time(mix: &Mix, per_s: f64) -> Option<f64> {
+    mix.ends.duration_ns.map(|ns| ns as f64 / 1e9 * per_s)
 }
 
 fn is_insert(op: &Op) -> f64 {
@@ -64,18 +64,18 @@ fn sum(
     each: impl Fn(&Op) -> f64,
     count: impl Fn(&Mix, &Role, f64) -> f64,
 ) -> u64 {
-    let of_role = |drive: &Mix, role: &Role| {
+    let of_role = |mix: &Mix, role: &Role| {
         let weights: f64 = role.mix.iter().map(|entry| entry.weight).sum();
         let sum: f64 = role.mix.iter().map(|entry| entry.weight * each(&entry.op)).sum();
-        count(drive, role, sum / weights)
+        count(mix, role, sum / weights)
     };
     let total: f64 = phases
         .iter()
         .filter_map(|phase| match &phase.work {
-            Activity::Warmup(drive) | Activity::Measure(drive) => Some(drive),
+            Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix),
             _ => None,
         })
-        .flat_map(|drive| drive.roles.iter().map(|role| of_role(drive, role)))
+        .flat_map(|mix| mix.roles.iter().map(|role| of_role(mix, role)))
         .sum();
     // A number past 64 bits stays at their end.
     total.ceil() as u64

@@ -2,8 +2,7 @@
 //! values are blocks.
 
 use super::abilities::misplaced;
-use super::cases::Setup;
-use super::drive::{Drive, Job, Pattern, Way};
+use super::drive::{Drive, DriveJob, FIO, NAME, Pattern, Way};
 use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::options;
@@ -11,7 +10,9 @@ use super::parse::Suite;
 use super::phase;
 use super::read::{At, Or as _};
 use super::scalar::{Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, Several, Threads};
-use super::sizing::{Limit, Sized, SizingHost, scaled};
+use super::scale::scaled;
+use super::setup::EngineSetup;
+use super::sizing::{Limit, Sized, SizingHost};
 use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
@@ -21,10 +22,6 @@ use kvdyno_record::workload::{
 };
 use std::collections::BTreeMap;
 
-/// The worker's name, and what the case is called that writes the file.
-pub(super) const NAME: &str = "drive";
-/// The worker that has fio do the job.
-const FIO: &str = "fio";
 /// The file is written in blocks of this size, one after the other.
 const FILL_BYTES: u64 = 1 << 20;
 /// What SNIA's Solid State Storage Performance Test Specification preconditions with.
@@ -40,9 +37,9 @@ const SECTOR_BYTES: u64 = 512;
 /// The drive's part of a plan.
 pub(super) struct Bare<'a> {
     /// Writes the file in full.
-    pub(super) fill: Setup<'a>,
+    pub(super) fill: EngineSetup<'a>,
     /// What works on it, each job under each RAM limit.
-    pub(super) jobs: Vec<(Setup<'a>, &'a Job)>,
+    pub(super) jobs: Vec<(EngineSetup<'a>, &'a DriveJob)>,
     /// Blocks of the filling.
     blocks: u64,
     /// In how many of the trials.
@@ -92,7 +89,7 @@ pub(super) fn engines(drive: &At<Drive>) -> Vec<Engine> {
     std::iter::once(fill).chain(jobs).chain(by_fio).collect()
 }
 
-fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engine {
+fn engine(drive: &At<Drive>, job: &At<DriveJob>, worker: &str, label: String) -> Engine {
     let mut options = job.options.clone();
     if drive.is_read_only() {
         let on = drive.of(Given(Value::Boolean(true)));
@@ -107,11 +104,6 @@ fn engine(drive: &At<Drive>, job: &At<Job>, worker: &str, label: String) -> Engi
     Engine { durability: job.durability.clone(), options, ..engine }
 }
 
-/// The workers that a section needs.
-pub(super) fn workers(drive: &Drive) -> &'static [&'static str] {
-    if drive.is_with_fio() { &[NAME, FIO] } else { &[NAME] }
-}
-
 /// What the section's workers say of themselves, by name; a mistake for each that is not there.
 pub(super) fn find<'a>(
     drive: &At<Drive>,
@@ -119,7 +111,7 @@ pub(super) fn find<'a>(
     mistakes: &mut Mistakes,
 ) -> BTreeMap<&'static str, &'a Description> {
     let mut descriptions = BTreeMap::new();
-    for name in workers(drive) {
+    for name in drive.workers() {
         if let Some(worker) = found.plain(name) {
             descriptions.insert(*name, worker);
             continue;
@@ -134,7 +126,7 @@ pub(super) fn find<'a>(
 }
 
 /// What the drive's part depends on beside its section.
-pub(super) struct Terms<'a, 't> {
+pub(super) struct DriveContext<'a, 't> {
     pub(super) suite: &'a Suite,
     pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
     pub(super) limits: &'t [Vec<Limit>],
@@ -145,12 +137,12 @@ pub(super) struct Terms<'a, 't> {
 pub(super) fn resolve<'a>(
     drive: &'a At<Drive>,
     engines: &'a [Engine],
-    terms: &Terms<'a, '_>,
+    context: &DriveContext<'a, '_>,
     sets: &mut Vec<Sized>,
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
-    let (suite, host) = (terms.suite, terms.host);
-    for worker in terms.workers.values() {
+    let (suite, host) = (context.suite, context.host);
+    for worker in context.workers.values() {
         if let Some(what) = misplaced(worker, host.device) {
             mistakes.at(&drive.span, format!("{} works on nothing {what}", worker.name));
         }
@@ -162,7 +154,7 @@ pub(super) fn resolve<'a>(
     // Of several data sets the largest, for what fits it fits the others.
     let (sized, limits) = sets
         .iter_mut()
-        .zip(terms.limits)
+        .zip(context.limits)
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
     let bytes = file_bytes(suite, drive, sized, host);
     let memory = host.memory_bytes;
@@ -170,12 +162,12 @@ pub(super) fn resolve<'a>(
     let unlimited = Limit::default();
     let seed = sized.data.seed;
     let mut set_up = |engine: &'a Engine, limit: &Limit, block, mistakes: &mut Mistakes| {
-        let description = *terms.workers.get(engine.name.0.as_str())?;
+        let description = *context.workers.get(engine.name.0.as_str())?;
         let options = options::resolve(engine, description, memory, mistakes);
         let (library, data, volume) = (None, sets.len(), None);
         sets.push(blocks(bytes, block, seed));
         let limit = limit.clone();
-        Some(Setup { engine, description, library, options, data, limit, volume })
+        Some(EngineSetup { engine, description, library, options, data, limit, volume })
     };
     let precondition = drive.precondition.given_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
@@ -183,7 +175,7 @@ pub(super) fn resolve<'a>(
     let mut jobs = Vec::new();
     // fio's come after all of ours, in the same order.
     for (job, engine) in drive.job.iter().cycle().zip(others) {
-        if let Some(worker) = terms.workers.get(engine.name.0.as_str()) {
+        if let Some(worker) = context.workers.get(engine.name.0.as_str()) {
             check(job, worker, bytes, mistakes);
         }
         // Only what goes through the page cache is any different under a limit.
@@ -214,25 +206,27 @@ fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
         }
-        DataSize::Is(bytes) => scaled(suite, bytes, "bytes of the drive's file", &mut sized.notes),
+        DataSize::Is(bytes) => {
+            scaled(suite.scale, bytes, "bytes of the drive's file", &mut sized.notes)
+        }
         DataSize::Auto => sized.user_bytes() as u64,
     };
     wanted.div_ceil(FILL_BYTES).max(1).saturating_mul(FILL_BYTES)
 }
 
-fn block_bytes(job: &Job) -> u64 {
+fn block_bytes(job: &DriveJob) -> u64 {
     job.block.given_or(Bytes(BLOCK_BYTES)).0
 }
 
 /// Its reads may be served from memory.
-fn is_cached(job: &Job) -> bool {
+fn is_cached(job: &DriveJob) -> bool {
     let through_cache = |(name, given): &(At<String>, At<Given>)| {
         name.value == "direct" && given.value.0 == Value::Boolean(false)
     };
     job.io() == Way::Mmap || job.options.0.iter().any(through_cache)
 }
 
-fn check(job: &At<Job>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
+fn check(job: &At<DriveJob>, worker: &Description, file_bytes: u64, mistakes: &mut Mistakes) {
     let block = block_bytes(job);
     let span = job.block.as_ref().map_or(&job.span, |block| &block.span);
     let most = worker.capabilities.value_bytes_max.unwrap_or(u64::MAX).min(file_bytes);
@@ -290,7 +284,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
 }
 
 /// A job's phases, the filling of its file among them.
-pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
+pub(super) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Phase> {
     let roles = vec![role(job, swept)];
     let timed =
         |ns| Mix { roles: roles.clone(), ends: Ends { duration_ns: Some(ns), operations: None } };
@@ -305,7 +299,7 @@ pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
     phases
 }
 
-fn role(job: &Job, swept: Option<u32>) -> Role {
+fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     let reads = job.read_share();
     let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential };
     let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
@@ -333,7 +327,7 @@ fn at_work(measure: &phase::Measure, swept: u32) -> u32 {
 }
 
 /// The numbers of threads that a job is run with.
-pub(super) fn threads(job: &Job, swept: &[Option<u32>]) -> Vec<u32> {
+pub(super) fn threads(job: &DriveJob, swept: &[Option<u32>]) -> Vec<u32> {
     match job.threads.given_or(Threads::Are(1)) {
         Threads::Are(threads) => vec![threads],
         Threads::Sweep => swept.iter().copied().flatten().collect(),

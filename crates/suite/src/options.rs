@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::read::{At, Or as _};
 use super::scalar::Given;
-use super::sizing::PAGE;
+use super::scale::PAGE;
 use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
 use kvdyno_record::units;
 

@@ -2,14 +2,14 @@
 
 use super::adjust;
 use super::check::check;
+use super::drive;
 use super::engine::Engine;
-use super::jobs;
 use super::mistake::{Mistakes, SuiteError, closest};
 use super::read::{FromToml, Toml};
 use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
-use super::wanted::{Pick, Wanted};
+use super::wanted::{Pick, WantedWorker};
 use kvdyno_record::units::Ratio;
 use serde_spanned::Spanned;
 use std::path::{Path, PathBuf};
@@ -108,14 +108,15 @@ impl Suite {
     }
 
     /// The workers that must be found, each once with each library that it is to load.
-    pub fn wanted(&self) -> Vec<Wanted> {
-        let of = |engine: &Engine| Wanted {
+    pub fn wanted(&self) -> Vec<WantedWorker> {
+        let of = |engine: &Engine| WantedWorker {
             engine: engine.name.0.clone(),
             pick: engine.pick.value.clone(),
         };
-        let drive = self.typed.drive.iter().flat_map(|drive| jobs::workers(drive));
-        let drive = drive.map(|name| Wanted { engine: (*name).to_owned(), pick: Pick::Newest });
-        let mut wanted: Vec<Wanted> = self.typed.engine.iter().map(of).chain(drive).collect();
+        let drive = self.typed.drive.iter().flat_map(|drive| drive.workers());
+        let drive =
+            drive.map(|name| WantedWorker { engine: (*name).to_owned(), pick: Pick::Newest });
+        let mut wanted: Vec<WantedWorker> = self.typed.engine.iter().map(of).chain(drive).collect();
         wanted.sort_unstable();
         wanted.dedup();
         wanted
@@ -148,10 +149,10 @@ fn select_engines(
     // The drive is asked for as the engine that it is.
     let drive = typed.drive.is_some();
     for name in wanted {
-        let is_drive = drive && name == jobs::NAME;
+        let is_drive = drive && name == drive::NAME;
         if !is_drive && !typed.engine.iter().any(|engine| engine.is_called(name)) {
             let labels = typed.engine.iter().map(|engine| engine.label.0.as_str());
-            let labels: Vec<&str> = labels.chain(drive.then_some(jobs::NAME)).collect();
+            let labels: Vec<&str> = labels.chain(drive.then_some(drive::NAME)).collect();
             let installed: Vec<&str> = installed.iter().map(String::as_str).collect();
             let known = [&labels[..], &installed].concat();
             let meant = closest(name, &known).map(|label| format!("did you mean `{label}`? "));
@@ -166,7 +167,7 @@ fn select_engines(
         }
     }
     typed.engine.retain(|engine| wanted.iter().any(|name| engine.is_called(name)));
-    if !wanted.iter().any(|name| name == jobs::NAME) {
+    if !wanted.iter().any(|name| name == drive::NAME) {
         typed.drive = None;
     }
 }

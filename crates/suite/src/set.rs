@@ -62,21 +62,23 @@ impl Argument {
         if let [(table, _)] = path[..] {
             take_the_other_away(suite, table, key);
         }
-        let Some(target) = descend(suite, &path, mistakes) else { return };
-        match target {
-            Target::Table(table) => {
+        let Some(end) = descend(suite, &path, mistakes) else { return };
+        match end {
+            PathEnd::Table(table) => {
                 table.remove(key);
                 if let Some(value) = value {
                     table.insert(Spanned::new(key_span, Cow::Borrowed(key)), value);
                 }
             }
-            Target::List(list) => match (member(list, &(key, key_span.clone()), mistakes), value) {
-                (Some(member), Some(value)) => *member = value,
-                (Some(_), None) => {
-                    mistakes.at(&key_span, "a member of a list cannot be taken away");
+            PathEnd::List(list) => {
+                match (member(list, &(key, key_span.clone()), mistakes), value) {
+                    (Some(member), Some(value)) => *member = value,
+                    (Some(_), None) => {
+                        mistakes.at(&key_span, "a member of a list cannot be taken away");
+                    }
+                    (None, _) => {}
                 }
-                (None, _) => {}
-            },
+            }
         }
     }
 
@@ -111,7 +113,7 @@ impl Argument {
 }
 
 /// Where a path has led to.
-enum Target<'t, 'i> {
+enum PathEnd<'t, 'i> {
     Table(&'t mut DeTable<'i>),
     List(&'t mut DeArray<'i>),
 }
@@ -132,26 +134,26 @@ fn descend<'t, 'i>(
     suite: &'t mut DeTable<'i>,
     path: &[Segment<'i>],
     mistakes: &mut Mistakes,
-) -> Option<Target<'t, 'i>> {
-    let mut target = Target::Table(suite);
+) -> Option<PathEnd<'t, 'i>> {
+    let mut end = PathEnd::Table(suite);
     for segment in path {
         let (name, span) = segment;
-        let next = match target {
-            Target::Table(table) => {
+        let next = match end {
+            PathEnd::Table(table) => {
                 let key = Spanned::new(span.clone(), Cow::Borrowed(*name));
                 let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
                 table.entry(key).or_insert_with(new)
             }
-            Target::List(list) => member(list, segment, mistakes)?,
+            PathEnd::List(list) => member(list, segment, mistakes)?,
         };
         lengthen(name, next);
-        target = match next.get_mut() {
-            DeValue::Table(table) => Target::Table(table),
-            DeValue::Array(list) => Target::List(list),
+        end = match next.get_mut() {
+            DeValue::Table(table) => PathEnd::Table(table),
+            DeValue::Array(list) => PathEnd::List(list),
             other => return wrong_kind(span, other, "a table to go into", mistakes),
         };
     }
-    Some(target)
+    Some(end)
 }
 
 /// Makes a table of `rate = 1000`, where a path goes on into it.

@@ -4,6 +4,7 @@ use super::mistake::Mistakes;
 use super::parse::Suite;
 use super::read::Or as _;
 use super::scalar::{Count, DataSize, Share};
+use super::scale::{PAGE, scaled};
 use super::source::Span;
 use super::typed;
 use kvdyno_record::engine::Description;
@@ -18,8 +19,6 @@ const AUTO_MOST: u64 = 1 << 30;
 const AUTO_LEAST: u64 = 64 << 20;
 /// A key number in hex has so many digits.
 const HEX_BYTES_LEAST: u32 = 16;
-/// RAM limits and shares of memory are whole pages, because the kernel's are.
-pub(super) const PAGE: u64 = 4096;
 
 /// What of the host decides sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,13 +148,13 @@ fn data_set(
     let record_bytes = key_bytes_mean + size.mean();
     let mut notes = Vec::new();
     let records = match amount {
-        Amount::Records(records) => scaled(suite, records, "records", &mut notes),
+        Amount::Records(records) => scaled(suite.scale, records, "records", &mut notes),
         Amount::Size(size) => {
             let bytes = match size {
                 DataSize::Is(bytes) => bytes,
                 DataSize::Auto => auto_bytes(suite, engines, host, &mut notes),
             };
-            (scaled(suite, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
+            (scaled(suite.scale, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
         }
     };
     let records = records.max(1);
@@ -226,7 +225,7 @@ pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec
         return vec![Limit::default()];
     }
     let limits = bare_limits(suite, sized, host);
-    let tiers = suite.typed.ram.tier.iter().map(|tier| tier.resolve(suite, &mut sized.notes));
+    let tiers = suite.typed.ram.tier.iter().map(|tier| tier.resolve(suite.scale, &mut sized.notes));
     match tiers.collect::<Vec<_>>() {
         none if none.is_empty() => limits,
         tiers => {
@@ -241,7 +240,7 @@ fn bare_limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit
     let ram = &suite.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {
-        let bytes = scaled(suite, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let bytes = scaled(suite.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
         let tag = units::exact_bytes(bytes).to_lowercase();
         limits.push(Limit { bytes: Some(bytes), tag: Some(tag), tier: None });
     }
@@ -312,24 +311,4 @@ fn auto_by_memory(suite: &Suite, host: &SizingHost) -> (u64, String) {
     let ratio = ratios.reduce(f64::max).unwrap_or(4.0);
     let bytes = (ratio * host.memory_bytes as f64 / 8.0) as u64;
     (bytes, format!("{ratio} x 1/8 of the memory of {}", units::bytes(host.memory_bytes)))
-}
-
-/// A number under `--scale`, with a note where that changes it.
-pub(super) fn scaled(suite: &Suite, number: u64, what: &str, notes: &mut Vec<String>) -> u64 {
-    // A ratio above 1 may pass 64 bits: then the data is refused as too large.
-    let scaled = suite.scale.of(number).unwrap_or(u64::MAX).max(1);
-    if scaled != number {
-        notes.push(format!(
-            "scaled by {}: {} {what} instead of {}",
-            suite.scale,
-            units::grouped(scaled),
-            units::grouped(number)
-        ));
-    }
-    scaled
-}
-
-/// An operation count under `--scale`.
-pub(super) fn scaled_operations(suite: &Suite, count: Count) -> u64 {
-    suite.scale.of(count.0).unwrap_or(u64::MAX).max(1)
 }

@@ -1,19 +1,17 @@
 //! `[[ram.tier]]` as typed: what is below the RAM limit.
 
-use super::check::check_names;
 use super::mistake::Mistakes;
-use super::parse::Suite;
 use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{Bytes, Count, Name};
-use super::sizing::{PAGE, scaled};
-use super::typed::Typed;
+use super::scale::{PAGE, scaled};
 use kvdyno_record::tier::{self, Memory};
+use kvdyno_record::units::Ratio;
 use schemars::JsonSchema;
 use std::path::PathBuf;
 
 /// The kernel's own.
 const SWAPPINESS: u64 = 60;
-const SWAPPINESS_MAX: u64 = 200;
+pub(super) const SWAPPINESS_MAX: u64 = 200;
 
 /// The kernel takes no smaller swap: ten pages.
 const SWAP_BYTES_MIN: u64 = 10 * PAGE;
@@ -81,11 +79,11 @@ impl FromToml for Tier {
 
 impl Tier {
     /// It, with every default written out.
-    pub(super) fn resolve(&self, suite: &Suite, notes: &mut Vec<String>) -> tier::Tier {
+    pub(super) fn resolve(&self, scale: Ratio, notes: &mut Vec<String>) -> tier::Tier {
         let swappiness = self.swappiness.given_or(Count(SWAPPINESS)).0 as u32;
         let mut bytes = || {
             let size = self.size.given_or(Bytes(0)).0;
-            let bytes = scaled(suite, size, "bytes of swap", notes);
+            let bytes = scaled(scale, size, "bytes of swap", notes);
             bytes.max(SWAP_BYTES_MIN).div_ceil(PAGE).saturating_mul(PAGE)
         };
         let memory = match self.kind.value {
@@ -98,32 +96,5 @@ impl Tier {
             Kind::Node => Memory::Node { node: self.node.given_or(Count(0)).0 as u32 },
         };
         tier::Tier { name: self.name.0.clone(), memory }
-    }
-}
-
-/// What the tiers must be, and be together with the rest.
-pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
-    let ram = &typed.ram;
-    let limited = ram.limit.is_some() || ram.data_to_ram.is_some();
-    check_names("memory tiers", ram.tier.iter().map(|tier| &tier.name), mistakes);
-    for tier in &ram.tier {
-        if matches!(tier.kind.value, Kind::Swap | Kind::Zram) && !limited {
-            let mistake = mistakes.at(&tier.kind.span, "swap, and no RAM limit in [ram]");
-            mistake.label("expected `limit` or `data_to_ram` in [ram]");
-        }
-        if let Some(most) = tier.swappiness.as_ref().filter(|number| number.0 > SWAPPINESS_MAX) {
-            let mistake = mistakes.at(&most.span, format!("`swappiness` is {}", most.0));
-            mistake.label(format!("expected 0 to {SWAPPINESS_MAX}"));
-        }
-        if let Some(node) = tier.node.as_ref().filter(|node| node.0 > 1023) {
-            let mistake = mistakes.at(&node.span, format!("no kernel has a node {}", node.0));
-            mistake.label("expected 0 to 1023");
-        }
-        let Some(path) = &tier.path else { continue };
-        let mut of_volumes = typed.volume.iter().filter_map(|volume| volume.path.as_ref());
-        if of_volumes.any(|of_volume| of_volume.value == path.value) {
-            let mistake = mistakes.at(&path.span, "a volume lies there already");
-            mistake.label("expected a device of its own");
-        }
     }
 }

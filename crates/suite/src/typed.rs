@@ -28,7 +28,7 @@ pub(super) struct Typed {
     pub(super) ram: Ram,
     /// Where the databases lie.
     #[schemars(default)]
-    pub(super) place: Place,
+    pub(super) place: PlaceTable,
     /// What they lie on, each engine on each; absent: what the place lies on.
     #[schemars(default)]
     pub(super) volume: Vec<At<Volume>>,
@@ -99,8 +99,8 @@ pub(super) struct Ram {
 
 /// Where the databases lie.
 #[derive(Clone, Debug, Default, JsonSchema)]
-#[schemars(deny_unknown_fields)]
-pub(super) struct Place {
+#[schemars(deny_unknown_fields, rename = "Place")]
+pub(super) struct PlaceTable {
     /// A directory. Default: a folder inside the run's own folder.
     pub(super) directory: Option<At<String>>,
 }
@@ -210,7 +210,7 @@ impl FromToml for Typed {
 table!(Header, "[suite]": name title);
 table!(Data, "[data]": records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
-table!(Place, "[place]": directory);
+table!(PlaceTable, "[place]": directory);
 table!(Run, "[run]": threads trials budget slice database max_errors);
 
 impl Data {

@@ -1,15 +1,12 @@
 //! `[[volume]]` as typed: what databases lie on, and what is made on it before each load.
 
-use super::check::check_names;
 use super::mistake::Mistakes;
-use super::parse::Suite;
 use super::read::{At, Fields, FromToml, Or as _, Toml, Word};
 use super::scalar::{DataSize, Name};
-use super::typed::Typed;
 use kvdyno_record::engine::PlaceKind;
+use kvdyno_record::units::Ratio;
 use kvdyno_record::volume::{self, FilesystemKind, Format, Medium};
 use schemars::JsonSchema;
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 const MIB: u64 = 1 << 20;
@@ -113,12 +110,12 @@ impl Volume {
     }
 
     /// It, for a database that may come to need this many bytes.
-    pub(super) fn resolve(&self, suite: &Suite, space_bytes: u64) -> volume::Volume {
+    pub(super) fn resolve(&self, scale: Ratio, space_bytes: u64) -> volume::Volume {
         let path = || PathBuf::from(self.path.as_ref().map_or("", |path| path.as_str()));
         let medium = match self.kind.value {
             Kind::Directory => Medium::Directory { path: path() },
             Kind::Loop => {
-                Medium::Loop { bytes: self.image_bytes(suite, space_bytes), format: self.format() }
+                Medium::Loop { bytes: self.image_bytes(scale, space_bytes), format: self.format() }
             }
             Kind::Device => Medium::Device {
                 path: path(),
@@ -131,9 +128,9 @@ impl Volume {
 
     /// As given and scaled, or a quarter more than the engine says it needs, and room for the
     /// filesystem's own; whole mebibytes.
-    fn image_bytes(&self, suite: &Suite, space_bytes: u64) -> u64 {
+    fn image_bytes(&self, scale: Ratio, space_bytes: u64) -> u64 {
         let bytes = match self.size.given_or(DataSize::Auto) {
-            DataSize::Is(bytes) => suite.scale.of(bytes).unwrap_or(bytes),
+            DataSize::Is(bytes) => scale.of(bytes).unwrap_or(bytes),
             DataSize::Auto => space_bytes.saturating_add(space_bytes / 4).saturating_add(128 * MIB),
         };
         bytes.max(IMAGE_BYTES_MIN).div_ceil(MIB).saturating_mul(MIB)
@@ -146,27 +143,5 @@ impl Volume {
             words.map(|word| word.value.clone()).collect()
         };
         Format::Filesystem { filesystem, mkfs: words(&self.mkfs), mount: words(&self.mount) }
-    }
-}
-
-/// What the volumes must be together.
-pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
-    check_names("volumes", typed.volume.iter().map(|volume| &volume.name), mistakes);
-    let mut paths = HashSet::new();
-    for volume in &typed.volume {
-        if let Some(path) = volume.path.as_ref().filter(|path| path.is_empty()) {
-            mistakes.at(&path.span, "the path has no name").label("expected a path");
-        }
-        // A device can be several volumes, one after the other; a directory is always the same.
-        let directory = volume.path.as_ref().filter(|_| volume.kind.value == Kind::Directory);
-        if let Some(path) = directory.filter(|path| !paths.insert(path.as_str())) {
-            let mistake = mistakes.at(&path.span, "another volume is this directory");
-            mistake.label("expected a directory of its own");
-        }
-    }
-    let Some(drive) = typed.drive.as_ref().filter(|_| !typed.volume.is_empty()) else { return };
-    if let Some(on) = drive.read_only.as_ref().filter(|on| on.value) {
-        let mistake = mistakes.at(&on.span, "`read_only` with a [[volume]], which is empty");
-        mistake.label("expected no `read_only` beside [[volume]]");
     }
 }

@@ -20,7 +20,7 @@ pub enum Pick {
 
 /// An engine that a suite asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wanted {
+pub struct WantedWorker {
     /// The worker: `kvdyno-<engine>`.
     pub engine: String,
     /// Its library.
@@ -29,7 +29,7 @@ pub struct Wanted {
 
 /// A worker that can do the work.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundWorker {
     /// What it says of itself, with this library.
     pub description: WorkerDescription,
     /// The library; none: the engine is part of its worker.
@@ -59,7 +59,7 @@ pub enum Missing {
 #[derive(Clone, Debug, Default)]
 pub struct Engines {
     /// By what was asked for.
-    pub asked: BTreeMap<Wanted, Result<Found, Missing>>,
+    pub asked: BTreeMap<WantedWorker, Result<FoundWorker, Missing>>,
     /// Names of all workers that are there.
     pub known: Vec<String>,
 }
@@ -75,7 +75,7 @@ impl Pick {
     }
 }
 
-impl Found {
+impl FoundWorker {
     /// The engine, as it describes itself.
     pub(super) fn engine(&self) -> &Description {
         &self.description.engine
@@ -84,8 +84,8 @@ impl Found {
 
 impl Engines {
     /// What came of it; none: there is no such worker.
-    pub(super) fn get(&self, engine: &str, pick: &Pick) -> Option<&Result<Found, Missing>> {
-        self.asked.get(&Wanted { engine: engine.to_owned(), pick: pick.clone() })
+    pub(super) fn get(&self, engine: &str, pick: &Pick) -> Option<&Result<FoundWorker, Missing>> {
+        self.asked.get(&WantedWorker { engine: engine.to_owned(), pick: pick.clone() })
     }
 
     /// The worker with the library that it takes by itself.

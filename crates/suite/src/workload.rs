@@ -4,7 +4,7 @@ use super::parse::Suite;
 use super::phase::{Entry, Measure, Phase, Role, ToBeFound};
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
-use super::sizing::scaled_operations;
+use super::scale::scaled_operations;
 use kvdyno_record::engine::Capabilities;
 use kvdyno_record::workload as plan;
 use plan::{Activity, Choice, Ends, Found, LoadOrder, Mix, MixEntry, Op};
@@ -16,7 +16,7 @@ const COUNT_MOST_BYTES: f64 = (16_u64 << 30) as f64;
 
 /// What phases depend on beside the suite.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Terms<'a> {
+pub(super) struct PhaseContext<'a> {
     pub(super) abilities: &'a Capabilities,
     /// The swept number of threads.
     pub(super) threads: Option<u32>,
@@ -25,14 +25,14 @@ pub(super) struct Terms<'a> {
 }
 
 /// All phases of a case that makes its own database.
-pub(super) fn phases(suite: &Suite, terms: Terms<'_>) -> Vec<plan::Phase> {
+pub(super) fn phases(suite: &Suite, context: PhaseContext<'_>) -> Vec<plan::Phase> {
     let typed = &suite.typed.phase;
     let mut names = Names::taken_by(typed);
     let mut phases = Vec::new();
     for phase in typed {
         let given = phase.name().map(|name| name.0.clone());
         if let Phase::Measure(measure) = &phase.value {
-            let (warmup, mix) = mixes(suite, measure, terms);
+            let (warmup, mix) = mixes(suite, measure, context);
             if let Some(warmup) = warmup {
                 let base = given.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
                 phases
@@ -43,7 +43,7 @@ pub(super) fn phases(suite: &Suite, terms: Terms<'_>) -> Vec<plan::Phase> {
             continue;
         }
         let name = given.unwrap_or_else(|| names.free(phase.kind()));
-        phases.push(plan::Phase { name, work: work(&phase.value, terms) });
+        phases.push(plan::Phase { name, work: work(&phase.value, context) });
     }
     phases
 }
@@ -69,7 +69,7 @@ pub(super) fn making(phases: &[plan::Phase]) -> usize {
 pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     let threads = |phase: &plan::Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        Activity::Warmup(drive) | Activity::Measure(drive) => threads(drive),
+        Activity::Warmup(mix) | Activity::Measure(mix) => threads(mix),
         Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 1,
     };
     phases.iter().map(threads).max().unwrap_or(1)
@@ -81,16 +81,16 @@ pub fn threads_of(case: &kvdyno_record::plan::Case) -> u32 {
 }
 
 /// Threads of all roles.
-pub(super) fn threads(drive: &Mix) -> u32 {
-    drive.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
+pub(super) fn threads(mix: &Mix) -> u32 {
+    mix.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
 
-fn work(phase: &Phase, terms: Terms<'_>) -> Activity {
+fn work(phase: &Phase, context: PhaseContext<'_>) -> Activity {
     match phase {
         Phase::Load(load) => Activity::Load(plan::Load {
             order: load.order.given_or(LoadOrder::Sequential),
             batch: load.batch.given_or(Several(1)).0,
-            threads: load.threads.given_or(Threads::Are(1)).at(terms.threads),
+            threads: load.threads.given_or(Threads::Are(1)).at(context.threads),
         }),
         Phase::Settle(settle) => {
             Activity::Settle { limit_ns: settle.limit.given_or(Nanoseconds(300 * SECOND)).0 }
@@ -101,9 +101,9 @@ fn work(phase: &Phase, terms: Terms<'_>) -> Activity {
                 Switch::Is(count) => count,
                 // An engine that stores nothing has nothing to count.
                 Switch::Auto => {
-                    terms.abilities.scan_forward
-                        && !terms.abilities.measures_the_harness
-                        && terms.user_bytes <= COUNT_MOST_BYTES
+                    context.abilities.scan_forward
+                        && !context.abilities.measures_the_harness
+                        && context.user_bytes <= COUNT_MOST_BYTES
                 }
             },
         },
@@ -113,20 +113,24 @@ fn work(phase: &Phase, terms: Terms<'_>) -> Activity {
 }
 
 /// The warmup, where there is one, and the measured work.
-fn mixes(suite: &Suite, measure: &Measure, terms: Terms<'_>) -> (Option<Mix>, Mix) {
-    let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(suite, role, terms)).collect();
+fn mixes(suite: &Suite, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
+    let roles: Vec<_> =
+        measure.role.iter().map(|role| resolve_role(suite, role, context)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
         ends: Ends { duration_ns: Some(ns), operations: None },
     });
     let ends = Ends {
         duration_ns: measure.duration.as_ref().map(|duration| duration.0),
-        operations: measure.operations.as_ref().map(|count| scaled_operations(suite, count.value)),
+        operations: measure
+            .operations
+            .as_ref()
+            .map(|count| scaled_operations(suite.scale, count.value)),
     };
     (warmup, Mix { roles, ends })
 }
 
-fn resolve_role(suite: &Suite, role: &Role, terms: Terms<'_>) -> plan::Role {
+fn resolve_role(suite: &Suite, role: &Role, context: PhaseContext<'_>) -> plan::Role {
     let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let entry = |entry: &At<Entry>| {
         let keys = match (&entry.op, &entry.keys) {
@@ -139,23 +143,23 @@ fn resolve_role(suite: &Suite, role: &Role, terms: Terms<'_>) -> plan::Role {
     };
     plan::Role {
         name: role.name.0.clone(),
-        threads: role.threads.given_or(Threads::Are(1)).at(terms.threads),
+        threads: role.threads.given_or(Threads::Are(1)).at(context.threads),
         mix: role.mix.iter().map(entry).collect(),
         rate: role.rate.as_ref().map(|rate| rate.value.clone()),
         depth: role.depth.as_ref().map(|depth| depth.0),
-        found: found(role, left(suite, terms)),
+        found: found(role, left(suite, context)),
     }
 }
 
 /// The keys that a load leaves, and more where somebody writes afterwards.
-fn left(suite: &Suite, terms: Terms<'_>) -> Found {
+fn left(suite: &Suite, context: PhaseContext<'_>) -> Found {
     let mixes = suite.typed.phase.iter().filter_map(|phase| match &phase.value {
         Phase::Measure(measure) => Some(&measure.role),
         _ => None,
     });
     let mut entries = mixes.flat_map(|roles| roles.iter()).flat_map(|role| role.mix.iter());
     let writes = entries.any(|entry| entry.op.writes());
-    match load_order(suite).found(terms.records) {
+    match load_order(suite).found(context.records) {
         Found::Share { share, deviation, .. } => Found::Share { share, deviation, or_more: writes },
         other => other,
     }

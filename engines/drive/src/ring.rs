@@ -1,6 +1,8 @@
 //! Operations on blocks, a buffer each: queued, sent, and answered in any order. What carries them
 //! (`io_uring`, or plain calls where it is forbidden) is chosen once, and [`How`] tells.
 
+pub use crate::flight::Setup;
+use crate::flight::{Flight, Kind};
 use crate::how::How;
 use crate::region::Region;
 use crate::uring::Uring;
@@ -14,45 +16,6 @@ use std::os::unix::fs::FileExt;
 
 /// The kernel's limit on a ring's entries.
 const DEPTH_MAX: u32 = 1 << 15;
-
-/// What is asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setup {
-    /// Buffers, and so the most operations in flight.
-    pub depth: u32,
-    /// Length of each buffer. Each begins on a page of memory.
-    pub block_bytes: usize,
-    /// Register files and buffers.
-    pub registered: bool,
-    /// A thread of the kernel takes the operations on.
-    pub sqpoll: bool,
-    /// Completions are polled for at the device.
-    pub iopoll: bool,
-}
-
-impl Default for Setup {
-    fn default() -> Self {
-        Self { depth: 1, block_bytes: 4096, registered: true, sqpoll: false, iopoll: false }
-    }
-}
-
-/// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Read,
-    Write,
-    DurableWrite,
-    Flush,
-}
-
-/// An operation on the buffer of its slot.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Flight {
-    pub(crate) kind: Kind,
-    pub(crate) file: usize,
-    pub(crate) offset: u64,
-    pub(crate) bytes: usize,
-}
 
 /// What became of a slot's operation.
 #[derive(Clone, Copy, Debug)]

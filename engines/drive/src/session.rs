@@ -2,7 +2,7 @@
 
 use crate::describe::Calls;
 use crate::drive::Drive;
-use crate::map::Map;
+use crate::mapped_file::MappedFile;
 use crate::ring::Ring;
 use kvdyno_engine::{Error, ErrorClass, Result, Session, Write};
 
@@ -30,7 +30,7 @@ pub struct DriveSession<'e> {
 #[derive(Debug)]
 enum Carrier<'e> {
     Ring(Ring),
-    Map(&'e Map),
+    Map(&'e MappedFile),
 }
 
 impl<'e> DriveSession<'e> {

@@ -2,9 +2,9 @@
 //! entries are filled in. Which buffers are whose is `ring`'s.
 #![expect(unsafe_code, reason = "entries hold addresses that the kernel writes to")]
 
+use crate::flight::{Flight, Kind, Setup};
 use crate::how::How;
 use crate::region::Region;
-use crate::ring::{Flight, Kind, Setup};
 use io_uring::{Builder, IoUring, cqueue, opcode, squeue, types};
 use std::fs::File;
 use std::io;

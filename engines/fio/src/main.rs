@@ -1,6 +1,6 @@
 //! `kvdyno-fio`: a worker that has fio do each phase of a drive's job, and files what fio reports.
 //!
-//! It is not an engine of the harness: fio chooses the blocks, keeps the operations in flight and
+//! The load generator has no part in it: fio chooses the blocks, keeps the operations in flight and
 //! measures. What the program sees is the protocol of any worker, so that both stand in one record,
 //! interleaved. It works on the file or device that a case of engine `drive` has written.
 

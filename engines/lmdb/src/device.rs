@@ -14,6 +14,9 @@ use std::os::unix::fs::{FileExt as _, FileTypeExt as _, OpenOptionsExt as _, sym
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// LMDB's page is the system's; x86-64 and most others have this one.
+pub(crate) const PAGE: u64 = 4096;
+
 /// LMDB rounds the map of a device up to a multiple of this (`VM_ALIGN` in mdb.c).
 const MAP_STEP_BYTES: u64 = 2 << 20;
 
@@ -120,7 +123,7 @@ fn is_blank(path: &Path, device: &File, bytes: u64) -> Result<bool> {
     if start.iter().all(|byte| *byte == 0) {
         return Ok(true);
     }
-    let mut pages = start.chunks_exact(crate::engine::PAGE as usize);
+    let mut pages = start.chunks_exact(PAGE as usize);
     if pages.by_ref().take(2).all(is_meta_page) {
         return Ok(false);
     }

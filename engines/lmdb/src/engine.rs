@@ -2,7 +2,7 @@
 //! per get: what an application does that wants the newest data each time.
 
 use crate::describe;
-use crate::device::Device;
+use crate::device::{Device, PAGE};
 use crate::library::{self, ffi};
 use crate::raw::{self, Env, Reader};
 use kvdyno_engine::{
@@ -13,9 +13,6 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
-
-/// LMDB's page is the system's; x86-64 and most others have this one.
-pub(crate) const PAGE: u64 = 4096;
 
 /// An open LMDB environment.
 pub(crate) struct Lmdb {
@@ -37,7 +34,7 @@ impl Engine for Lmdb {
         let map_size = options.integer("map_size")?;
         let file_bytes = describe::file_bytes(data, PAGE);
         let readers = match options.integer("maxreaders")? {
-            // A few more than asked for: sessions of the harness itself, for verification.
+            // A few more than asked for: sessions of the load generator itself, for verification.
             0 => data.sessions + 16,
             readers => readers as u32,
         };

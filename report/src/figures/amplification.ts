@@ -13,7 +13,7 @@ const KINDS = [["write_amplification", "write"], ["read_amplification", "read"],
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "amplification");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = KINDS.map(([name, title]) => ({
     title: `${title} amplification`,
     format: (value: number) => `${inUnit(value, "B/B")}×`,
@@ -36,7 +36,7 @@ function draw(view: View): Drawing | null {
     chart: (width, theme) => barChart(list, width, theme),
     table: () => ({
       head: ["engine", "threads", ...KINDS.flatMap(([, title]) => [title, "range", "n"])],
-      rows: view.cases.filter((one) => !one.engine.harness).map((one) => [
+      rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => [
         one.engine.name, String(one.threads ?? NONE),
         ...KINDS.flatMap(([name]) => {
           const metric = costOf(one, name), range = rangeOf(metric);

@@ -14,7 +14,7 @@ const OWNERS: Record<string, string> = {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "blockio");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const here = view.model.data.block_heats.filter((heat) =>
     heat.phase === view.work.phase && heat.columns > 2 && cases.some((one) => one.index === heat.group));
   const choose = (name: "kind" | "owner", from: typeof here) => {

@@ -57,7 +57,7 @@ const PANELS: { title: string; read: Read; format: (value: number) => string; bi
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const threads = threadsControl(view, "cost");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = PANELS.map(({ title, read, format, binary }) => ({
     title, format, binary: binary ?? false,
     bars: cases.flatMap((one) => {

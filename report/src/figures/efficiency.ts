@@ -27,7 +27,7 @@ export function limitWord(standing: Efficiency): string {
 function draw(view: View): Drawing | null {
   if (view.work.load || view.model.data.ceilings.length === 0) return null;
   const threads = threadsControl(view, "efficiency");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const list: BarPanel[] = [
     { title: "share of the raw-device baseline", format: percent, bars: cases.flatMap((one) => shareBar(one)) },
     { title: "share of peak IOPS", format: percent, bars: cases.flatMap((one) => bar(one, "drive_share_percent")) },
@@ -44,7 +44,7 @@ function draw(view: View): Drawing | null {
     table: () => ({
       head: ["engine", "limit", "baseline", "threads", "baseline, IOPS", "reads/s", "writes/s", "share", "range", "of peak", "I/Os/op", "CPU", "queue", "why no share"],
       words: 3,
-      rows: view.cases.filter((one) => !one.engine.harness).map((one) => row(one)),
+      rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => row(one)),
     }),
   };
 }

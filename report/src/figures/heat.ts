@@ -24,7 +24,7 @@ function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "heat"), role = roleControl(view, "heat");
   const kinds = [...new Set(view.model.data.heats.filter((heat) => heat.phase === view.work.phase).map((heat) => heat.kind))];
   const kind = control(view, "heat.kind", "time", kinds.map((name) => ({ value: name, label: name })), kinds.includes("response") ? "response" : "service");
-  const maps = atThreads(view, threads).filter((one) => !one.engine.harness).flatMap((one) =>
+  const maps = atThreads(view, threads).filter((one) => !one.engine.loadGenerator).flatMap((one) =>
     view.model.data.heats
       .filter((heat) => heat.group === one.index && heat.phase === view.work.phase && heat.role === role.value && heat.kind === kind.value && heat.columns > 2)
       .map((heat) => ({ engine: one.engine, heat })));

@@ -132,7 +132,7 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
     xAxisIndex: at,
     yAxisIndex: at,
     data,
-    symbol: line.engine.harness ? "none" : markerOf(line.engine),
+    symbol: line.engine.loadGenerator ? "none" : markerOf(line.engine),
     symbolSize: 8,
     showAllSymbol: true,
     itemStyle: { color: colour },
@@ -150,7 +150,7 @@ function seriesOf(line: Line, at: number, axes: Axes, categories: number[], them
       textBorderColor: theme.ground,
       textBorderWidth: 3,
     },
-    z: line.engine.harness ? 1 : 3,
+    z: line.engine.loadGenerator ? 1 : 3,
     tooltip: {
       formatter: (item: { data: { point: Point } }) => {
         const { point } = item.data;

@@ -26,7 +26,7 @@ export function mixOf(one: Case): Map<string, number> | null {
 /** How far engines with the same number of threads differ, at the operation that differs most. */
 export function mixDifference(cases: Case[]): number {
   const differences = unique(cases.map((one) => one.threads)).flatMap((threads) => {
-    const peers = cases.filter((one) => one.threads === threads && !one.engine.harness);
+    const peers = cases.filter((one) => one.threads === threads && !one.engine.loadGenerator);
     const mixes = peers.flatMap((one) => mixOf(one) ?? []);
     return unique(mixes.flatMap((mix) => [...mix.keys()])).map((op) => {
       const shares = mixes.map((mix) => mix.get(op) ?? 0);
@@ -39,9 +39,9 @@ export function mixDifference(cases: Case[]): number {
 /** Why costs over the operations of all roles are not to be held against each other; null: they may.
  * As the program says it; where it says nothing, by the same rule. */
 export function apartOf(cases: Case[]): string | null {
-  const told = cases.flatMap((one) => (one.engine.harness ? [] : one.run?.different_mix ?? []))[0];
+  const told = cases.flatMap((one) => (one.engine.loadGenerator ? [] : one.run?.different_mix ?? []))[0];
   if (told) return told;
-  return mixDifference(cases) > MIX_DIFFERENCE_MAX ? `per operation of different mixes: ${mixWords(cases.filter((one) => !one.engine.harness))}` : null;
+  return mixDifference(cases) > MIX_DIFFERENCE_MAX ? `per operation of different mixes: ${mixWords(cases.filter((one) => !one.engine.loadGenerator))}` : null;
 }
 
 /** `LMDB 44 % update, 56 % get; RocksDB 84 % update, 16 % get`; empty: the plan decides it. */

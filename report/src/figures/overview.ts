@@ -54,7 +54,7 @@ function shownOf(view: View): Shown[] {
 
 function draw(view: View): Drawing | null {
   const counts = threadsOf(view);
-  const cases = view.cases.filter((one) => !one.engine.harness);
+  const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const shown = shownOf(view).filter((one) => cases.some((each) => one.read(each)?.value != null));
   if (shown.length === 0 || view.work.drive) return null;
   const several = counts.length > 1;

@@ -35,7 +35,7 @@ function draw(view: View): Drawing | null {
       .filter((curve) => curve.group === one.index && curve.phase === view.work.phase && curve.kind === kind && (curve.op ?? "") === op)
       .map((curve) => ({ engine: one.engine, curve })));
   const all = curvesOf("service", "");
-  if (all.every((drawn) => drawn.engine.harness || drawn.curve.points.length === 0)) return null;
+  if (all.every((drawn) => drawn.engine.loadGenerator || drawn.curve.points.length === 0)) return null;
   const ops = [...new Set(view.model.data.curves.filter((curve) => curve.phase === view.work.phase).flatMap((curve) => curve.op ?? []))];
   const op = control(view, "percentiles.op", "operation",
     [{ value: "", label: "all" }, ...ops.map((name) => ({ value: name, label: name }))], "");
@@ -45,7 +45,7 @@ function draw(view: View): Drawing | null {
     clocks.map(([kind, drawn]) => ({
       title: several(role) ? `${role}, ${TIMES[kind]}` : `${role}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
       drawn: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
-    }))).filter((panel) => panel.drawn.some((one) => !one.engine.harness));
+    }))).filter((panel) => panel.drawn.some((one) => !one.engine.loadGenerator));
   if (list.length === 0) return null;
   // A time that one engine alone has is in the table: a panel with one line compares nothing.
   const most = Math.max(...list.map((panel) => panel.drawn.length));
@@ -62,9 +62,9 @@ function draw(view: View): Drawing | null {
   };
 }
 
-/** The harness's own latencies, in grey where they come near. */
+/** The load generator's own latencies, in grey where they come near. */
 function floorNote(drawn: Drawn[]): string {
-  const floor = drawn.find((one) => one.engine.harness)?.curve.points;
+  const floor = drawn.find((one) => one.engine.loadGenerator)?.curve.points;
   const at = (nines: number) => floor?.find(([other]) => Math.abs(other - nines) < 1e-3)?.[1];
   const said = NAMED.slice(0, 4).flatMap(([name, nines]) => { const ns = at(nines); return ns == null ? [] : [`${name} ${duration(ns)}`]; });
   return said.length > 0 ? `Grey, where it comes near: the load generator alone (${said.join(", ")}).` : "";
@@ -88,8 +88,8 @@ function chart(list: { title: string; drawn: Drawn[] }[], width: number, theme: 
   const names = list.flatMap((panel) => panel.drawn.map((one) => one.engine.name));
   const space = { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };
   const place = panels(list.length, width, space);
-  // The harness's line is far below and far longer: it is drawn as far as it comes near the engines.
-  const points = list.flatMap((panel) => panel.drawn.filter((one) => !one.engine.harness).flatMap((one) => one.curve.points));
+  // The load generator's line is far below and far longer: it is drawn as far as it comes near the engines.
+  const points = list.flatMap((panel) => panel.drawn.filter((one) => !one.engine.loadGenerator).flatMap((one) => one.curve.points));
   const most = Math.ceil(Math.max(1, ...points.map(([nines]) => nines)) - 0.05);
   const least = 10 ** (Math.floor(Math.log10(Math.max(1, Math.min(...points.filter(([nines]) => nines > 0.2).map(([, ns]) => ns))))) - 1);
   const option: Option = {
@@ -118,11 +118,11 @@ function series({ engine, curve }: Drawn, at: number, theme: Theme, most: number
   const marked = (nines: number) => NAMED.some(([, named]) => Math.abs(nines - named) < 1e-3);
   return [{
     type: "line", name: engine.name, xAxisIndex: at, yAxisIndex: at,
-    data: seen.map(([nines, ns]) => ({ value: [nines, Math.max(1, ns)], symbolSize: marked(nines) && !engine.harness ? 7 : 0.01 })),
-    symbol: engine.harness ? "none" : markerOf(engine), showAllSymbol: true,
+    data: seen.map(([nines, ns]) => ({ value: [nines, Math.max(1, ns)], symbolSize: marked(nines) && !engine.loadGenerator ? 7 : 0.01 })),
+    symbol: engine.loadGenerator ? "none" : markerOf(engine), showAllSymbol: true,
     step: false, itemStyle: { color: colour }, emphasis: { disabled: true },
-    lineStyle: { color: colour, width: engine.harness ? 1.5 : 2, type: dashOf(engine, theme) },
+    lineStyle: { color: colour, width: engine.loadGenerator ? 1.5 : 2, type: dashOf(engine, theme) },
     endLabel: { show: true, formatter: () => cut(engine.name), color: colour, fontFamily: FONT, fontSize: 12, fontWeight: 600, distance: 6 },
-    z: engine.harness ? 1 : 3,
+    z: engine.loadGenerator ? 1 : 3,
   }];
 }

@@ -20,7 +20,7 @@ interface Drawn {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "tails"), role = roleControl(view, "tails");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const heats = view.model.data.heats.filter((heat) => heat.phase === view.work.phase && heat.role === role.value && heat.columns > 2);
   // From the scheduled start where there is one.
   const kind = heats.some((heat) => heat.kind === "response") ? "response" : "service";

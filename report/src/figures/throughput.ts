@@ -19,8 +19,8 @@ function draw(view: View): Drawing | null {
   const scale = control(view, "throughput.scale", "scale", [{ value: "value", label: "linear" }, { value: "log", label: "logarithmic" }], far ? "log" : "value");
   const drive = list.some((panel) => panel.lines.some((line) => line.engine.drive))
     ? " Dotted grey: raw-device baseline, reads a second of the bare drive with as many requests in flight as the run has threads in all; an operation that needs one read of the device cannot go above it." : "";
-  const harness = view.model.data.summary.harness;
-  const floor = harness ? ` Overhead of the load generator: ${harness.ns_per_op.toFixed(1)} ns an operation.` : "";
+  const loadGenerator = view.model.data.summary.load_generator;
+  const floor = loadGenerator ? ` Overhead of the load generator: ${loadGenerator.ns_per_op.toFixed(1)} ns an operation.` : "";
   return {
     title: "Throughput against threads",
     note: `Operations a second, ${better("higher")}; median of ${trialsNote(view)}, ${RANGES}.${drive}${floor}`,
@@ -75,7 +75,7 @@ function panel(view: View, role: string): LinePanel {
 export const readsOnly = (view: View, role: string): boolean =>
   view.cases.every((one) => (one.run?.roles ?? []).every((row) => row.role !== role || row.mix === "get"));
 
-const DRIVE: Engine = { id: "bare drive", name: "bare drive", durability: "", harness: true, drive: true, place: -1 };
+const DRIVE: Engine = { id: "bare drive", name: "bare drive", durability: "", loadGenerator: true, drive: true, place: -1 };
 
 /** What engines are held against at each number of threads: the bare drive with as many requests in
  * flight as they have threads in all (a role that is not swept has threads, too). */

@@ -57,7 +57,7 @@ interface Panel {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "time");
-  const all = rowsOf(view, view.cases.filter((one) => !one.engine.harness));
+  const all = rowsOf(view, view.cases.filter((one) => !one.engine.loadGenerator));
   const chosen = new Set(atThreads(view, threads));
   const list = panelsOf(all.filter((row) => chosen.has(row.one)));
   if (list.length === 0) return null;

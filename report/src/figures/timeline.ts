@@ -39,7 +39,7 @@ const LANES: Record<EventKind, string> = {
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "timeline");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
   const lines = cases.flatMap((one) => view.model.data.time_lines
     .filter((line) => line.group === one.index && phases.includes(line.phase))

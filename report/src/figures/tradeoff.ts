@@ -62,7 +62,7 @@ export function pricesOf(cases: Case[]): { prices: Price[]; why: string } {
 function draw(view: View): Drawing | null {
   if (view.work.load) return null;
   const role = roleControl(view, "tradeoff");
-  const cases = view.cases.filter((one) => !one.engine.harness);
+  const cases = view.cases.filter((one) => !one.engine.loadGenerator);
   const { prices, why } = pricesOf(cases);
   const list = prices.map((price) => ({ price, spots: cases.flatMap((one): Spot[] => {
     const x = rateOf(one, role.value)?.value, y = price.read(one, role.value);

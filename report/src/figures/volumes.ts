@@ -30,7 +30,7 @@ function draw(view: View): Drawing | null {
   const family = view.model.works.filter(sibling);
   const named = unique(family.flatMap((work) => work.volume ?? []));
   if (view.work.drive || named.length < 2 || family[0]?.id !== view.work.id) return null;
-  const names = new Set(view.engines.filter((engine) => !engine.harness).map((engine) => engine.id));
+  const names = new Set(view.engines.filter((engine) => !engine.loadGenerator).map((engine) => engine.id));
   const cases = view.model.cases.filter((one) => sibling(one.work) && names.has(one.engine.id));
   const counts = unique(cases.flatMap((one) => one.threads ?? [])).sort((a, b) => a - b);
   const role = control(view, "volumes.role", "role", view.work.roles.map((name) => ({ value: name, label: name })), view.work.roles[0] ?? "");

@@ -44,7 +44,7 @@ function told(list: Written[], phases: string[]): { cause: Cause; value: number 
 
 function draw(view: View): Drawing | null {
   const threads = threadsControl(view, "written");
-  const cases = atThreads(view, threads).filter((one) => !one.engine.harness);
+  const cases = atThreads(view, threads).filter((one) => !one.engine.loadGenerator);
   const phases = view.work.load ? [view.work.phase, "settle"] : [view.work.phase];
   const all = (view.model.data.written ?? []).filter((one) => phases.includes(one.phase) && cases.some((each) => each.index === one.group));
   const rows = cases.flatMap((one): Row[] => {
@@ -64,7 +64,7 @@ function draw(view: View): Drawing | null {
     chart: (width, theme) => chart(rows, width, theme),
     table: () => ({
       head: ["engine", "threads", ...CAUSES.map(([, title]) => title), "device, all causes", "keys and values"],
-      rows: view.cases.filter((one) => !one.engine.harness).map((one) => {
+      rows: view.cases.filter((one) => !one.engine.loadGenerator).map((one) => {
         const own = (view.model.data.written ?? []).filter((each) => each.group === one.index && phases.includes(each.phase));
         const causes = told(own, phases), device = costOf(one, "device_write_bytes")?.value;
         const given = own.filter((each) => each.phase === view.work.phase).map((each) => each.user_bytes);

@@ -1,7 +1,8 @@
 //! One comparison in words.
 
-use super::words::{Words, list};
+use super::words::Words;
 use crate::group::Group;
+use crate::lists::list;
 use crate::metric::Metric;
 use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;
@@ -11,19 +12,19 @@ const ONE_TRIAL: &str = "one trial: no spread known";
 /// An engine's figure, or why it has none.
 pub(super) struct Standing<'s> {
     label: &'s str,
-    figure: Result<Figure, String>,
+    figure: Result<Median, String>,
     /// What became of trials without a figure.
     fate: Option<String>,
 }
 
 #[derive(Clone, Copy)]
-struct Figure {
+struct Median {
     value: f64,
     range: (f64, f64),
     n: usize,
 }
 
-impl Figure {
+impl Median {
     /// `12.3 k (11.9 k to 12.6 k)`.
     fn spread(&self) -> String {
         let (low, high) = self.range;
@@ -39,7 +40,7 @@ impl<'s> Standing<'s> {
     pub(super) fn new(label: &'s str, group: &Group, metric: Option<&Metric>) -> Self {
         let figure = metric.and_then(|metric| {
             let value = metric.value?;
-            Some(Figure { value, range: metric.range().unwrap_or((value, value)), n: metric.n })
+            Some(Median { value, range: metric.range().unwrap_or((value, value)), n: metric.n })
         });
         let why = || {
             let missing = metric.and_then(|metric| metric.missing.clone());
@@ -108,7 +109,7 @@ pub(super) fn responses(
     if ranked.is_empty() {
         return None;
     }
-    let time = |figure: &Figure| units::duration(figure.value as u64);
+    let time = |figure: &Median| units::duration(figure.value as u64);
     let each: Vec<String> =
         ranked.iter().map(|(label, figure)| format!("{} by {label}", time(figure))).collect();
     let (each, rate) =
@@ -121,7 +122,7 @@ pub(super) fn responses(
 fn ranked(
     standings: Vec<Standing<'_>>,
     order: impl Fn(f64, f64) -> std::cmp::Ordering,
-) -> (Vec<(&str, Figure)>, String) {
+) -> (Vec<(&str, Median)>, String) {
     let (mut ranked, mut without) = (Vec::new(), String::new());
     for standing in standings {
         match standing.figure {
@@ -149,7 +150,7 @@ enum Compared {
     Unsure(String, String),
 }
 
-fn compared(best: &Figure, other: &Figure) -> Compared {
+fn compared(best: &Median, other: &Median) -> Compared {
     if other.value <= 0.0 {
         return Compared::None;
     }
@@ -170,12 +171,12 @@ fn compared(best: &Figure, other: &Figure) -> Compared {
     Compared::Times(format!("{middle} ({low} to {high})"))
 }
 
-fn is_same(best: &Figure, other: &Figure) -> bool {
+fn is_same(best: &Median, other: &Median) -> bool {
     matches!(compared(best, other), Compared::Same)
 }
 
 /// `1.9 (1.7 to 2.1) times A and 3 (2 to 4) times B; no significant difference from C and D`.
-fn beside(best: &Figure, others: &[(&str, Figure)]) -> String {
+fn beside(best: &Median, others: &[(&str, Median)]) -> String {
     let (mut times, mut same, mut unsure, mut idle) = (vec![], vec![], vec![], vec![]);
     let mut reasons: Vec<String> = Vec::new();
     for (label, other) in others {

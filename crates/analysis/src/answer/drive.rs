@@ -3,24 +3,23 @@
 use crate::catalogue as c;
 use crate::efficiency::{ABOVE_PERCENT, Against, Efficiency};
 use crate::group::RunRow;
+use crate::lists::together;
 use crate::stats::MIN_TRIALS;
 use kvdyno_record::units;
 
 /// ` Of the raw-device baseline (4 threads at queue depth 1, psync: 21.3 k I/Os a second), LMDB
 /// reaches 78 % (75 to 81 %), limited by the drive.` Empty where no engine has a share.
 pub(super) fn sentence(engines: Vec<(&str, &RunRow)>) -> String {
-    let mut of: Vec<(String, Vec<String>)> = Vec::new();
-    for (name, run) in engines {
-        let Some(standing) = run.efficiency.as_ref() else { continue };
-        let Some(ceiling) = standing.ceiling.as_ref() else { continue };
-        let Some(reached) = reached(name, run, standing, ceiling) else { continue };
-        let whole = whole(ceiling, standing.reads_alone);
-        match of.iter_mut().find(|(known, _)| *known == whole) {
-            Some((_, engines)) => engines.push(reached),
-            None => of.push((whole, vec![reached])),
-        }
-    }
-    let each = of.iter().map(|(whole, engines)| format!(" Of {whole}, {}.", engines.join("; ")));
+    let told = engines.into_iter().filter_map(|(name, run)| {
+        let standing = run.efficiency.as_ref()?;
+        let ceiling = standing.ceiling.as_ref()?;
+        let reached = reached(name, run, standing, ceiling)?;
+        Some((whole(ceiling, standing.reads_alone), reached))
+    });
+    let each = together(told, |(a, _), (b, _)| a == b).into_iter().map(|same| {
+        let (whole, engines): (Vec<_>, Vec<_>) = same.into_iter().unzip();
+        format!(" Of {}, {}.", whole[0], engines.join("; "))
+    });
     each.collect()
 }
 

@@ -2,9 +2,11 @@
 
 use super::clause::{self, Standing};
 use super::words::{self, Words};
-use super::{Answer, apart, metric, title};
+use super::workload::{Answer, apart, metric, rate};
 use crate::catalogue as c;
-use crate::group::{Group, together};
+use crate::engines::title;
+use crate::group::Group;
+use crate::lists::together;
 use crate::metric::Metric;
 use crate::summary::Summary;
 
@@ -15,7 +17,9 @@ pub(super) fn answers(summary: &Summary) -> (Vec<Answer>, Vec<Answer>) {
         let competing = summary.groups.iter().filter(|group| group.competes());
         competing.filter(|group| group.volume.is_some())
     };
-    let of = |group: &Group| format!("{}{}", title(summary, group), apart(summary, group, false));
+    let of = |group: &Group| {
+        format!("{}{}", title(&summary.engines, group), apart(summary, group, false))
+    };
     // A load may be a case of its own on one volume, and the beginning of one on another.
     let with_loads = on_volumes().filter(|group| group.load.is_some());
     let loads = together(with_loads, |a, b| a.load_on_volumes == b.load_on_volumes);
@@ -43,7 +47,7 @@ fn each_volume<'s>(groups: impl Iterator<Item = &'s Group>) -> Option<Vec<&'s Gr
 
 fn load(summary: &Summary, groups: Vec<&Group>) -> Option<String> {
     let groups = each_volume(groups.into_iter())?;
-    let name = title(summary, groups[0]);
+    let name = title(&summary.engines, groups[0]);
     let rate = |group: &'_ Group| -> Option<Metric> {
         group.load.as_ref()?.metrics.get(&c::RECORDS_PER_S).cloned()
     };
@@ -54,12 +58,11 @@ fn load(summary: &Summary, groups: Vec<&Group>) -> Option<String> {
 /// out, for that is what they got.
 fn run(summary: &Summary, groups: &[&Group], at: usize) -> Option<(String, String)> {
     let sets = together(groups.iter().copied(), |a, b| a.run_on_volumes == b.run_on_volumes);
-    let figures =
-        |set: &[&Group]| set.iter().filter(|group| super::rate(group, at, 0).is_some()).count();
+    let figures = |set: &[&Group]| set.iter().filter(|group| rate(group, at, 0).is_some()).count();
     let set = sets.into_iter().max_by_key(|set| (figures(set), set[0].threads))?;
     let groups = each_volume(set.into_iter())?;
     let first = groups[0].runs.get(at)?;
-    let name = title(summary, groups[0]);
+    let name = title(&summary.engines, groups[0]);
     let clauses = first.roles.iter().enumerate().filter(|(_, role)| !role.open_loop);
     let clauses: Vec<String> = clauses
         .filter_map(|(role, row)| {

@@ -1,6 +1,7 @@
 //! What an operation is called in a sentence.
 
 use crate::group::RoleRow;
+use crate::lists::list;
 
 /// "LMDB *reads* ... times as many *keys* a second".
 pub(super) struct Words {
@@ -39,13 +40,4 @@ pub(super) fn threads(roles: &[RoleRow]) -> String {
         format!("{} {name}", role.threads)
     };
     list(&roles.iter().map(one).collect::<Vec<_>>())
-}
-
-/// `1, 2 and 4`.
-pub(crate) fn list(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [one] => one.clone(),
-        [most @ .., last] => format!("{} and {last}", most.join(", ")),
-    }
 }

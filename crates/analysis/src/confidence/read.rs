@@ -2,9 +2,9 @@
 
 use super::super::catalogue as c;
 use super::super::comparable;
+use super::super::engines::{EngineInfo, title};
 use super::super::group::Group;
 use super::super::metric::Metric;
-use super::super::summary::{EngineInfo, title};
 use crate::findings::{Finding, Id};
 
 /// A group whose trials all ended so does not lower the confidence: that is an answer.

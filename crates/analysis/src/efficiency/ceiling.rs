@@ -2,11 +2,10 @@
 
 use super::super::catalogue as c;
 use super::super::group::{Group, RoleRow, RunRow};
-use super::super::job::Job;
+use super::super::job::DriveJob;
 use super::super::metric::{Definition, Metric, Reading};
+use super::standing::{Against, ONE_IO_BYTES};
 use kvdyno_record::units;
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Kinds of I/O whose shares of reads lie this close are the same kind: a few writes among reads.
@@ -14,42 +13,6 @@ const SAME_MIX: f64 = 0.1;
 
 /// Mean sizes further apart than this are other I/Os: past a few KiB a drive is bound by bytes.
 const SAME_SIZE: f64 = 2.0;
-
-/// I/Os of at most this size are one each on any device; larger ones may be cut up.
-pub const ONE_IO_BYTES: u64 = 64 << 10;
-
-/// A case of the bare drive, as a limit.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Against {
-    /// Its label: the job.
-    pub job: String,
-    /// The suite's name of the volume that it was taken on; null: it names none.
-    pub volume: Option<String>,
-    /// The calls it was made by: `psync`, `mmap`, `io_uring`.
-    pub method: String,
-    /// Each of its threads waited for its I/O.
-    pub blocking: bool,
-    /// I/Os in flight.
-    pub in_flight: u32,
-    /// Share of reads among its I/Os.
-    pub reads_share: f64,
-    /// Device I/Os a second; reads, where shares are of reads alone.
-    pub ios_per_s: f64,
-    /// The range of that over its trials.
-    pub ios_per_s_low: f64,
-    /// The range of that over its trials.
-    pub ios_per_s_high: f64,
-    /// Trials behind that.
-    pub n: usize,
-}
-
-impl Against {
-    /// `psync x 4`.
-    pub fn name(&self) -> String {
-        let method = if self.method.is_empty() { &self.job } else { &self.method };
-        format!("{method} x {}", self.in_flight)
-    }
-}
 
 /// What a phase did at the device: medians.
 #[derive(Clone, Debug)]
@@ -121,7 +84,7 @@ fn rate(run: &RunRow, reads_alone: bool) -> Metric {
 pub(super) struct Ceiling {
     label: String,
     volume: Option<String>,
-    job: Job,
+    job: DriveJob,
     in_flight: u32,
     traffic: Traffic,
     /// Share of reads among its own I/Os.
@@ -149,14 +112,10 @@ fn own_rate(run: &RunRow, share: f64, device: &Metric) -> Metric {
 /// Share of reads among a job's own operations.
 fn reads_share(run: &RunRow) -> f64 {
     let (mut reads, mut all) = (0.0, 0.0);
-    for role in &run.roles {
-        let parts = role.ops.iter().map(|op| (op.op.as_str(), &op.metrics));
-        let whole = role.ops.is_empty().then_some((role.mix.as_str(), &role.metrics));
-        for (op, metrics) in parts.chain(whole) {
-            let per_s = metrics.value(&c::OPS_PER_S).unwrap_or(0.0);
-            all += per_s;
-            reads += if op == "get" { per_s } else { 0.0 };
-        }
+    for (op, metrics) in run.roles.iter().flat_map(RoleRow::by_operation) {
+        let per_s = metrics.value(&c::OPS_PER_S).unwrap_or(0.0);
+        all += per_s;
+        reads += if op == "get" { per_s } else { 0.0 };
     }
     if all > 0.0 { reads / all } else { 1.0 }
 }

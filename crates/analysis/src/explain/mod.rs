@@ -1,11 +1,12 @@
 //! Where the time of each phase went: on a CPU, waiting for one, for the device, for the engine's
 //! stalls, for other threads, idle; and what it comes to, in a sentence with its evidence.
 //!
-//! `time` divides one trial's time, `cause` judges what the trials say together. What each part
+//! `time` divides one trial's time, `judge` says what the trials say together. What each part
 //! means, and what it leaves out, is in docs/method.md ("Where the time went").
 
-mod cause;
+pub(crate) mod cause;
 mod facts;
+mod judge;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -16,8 +17,10 @@ use super::evidence::{CaseEvidence, Evidence};
 use super::group::Group;
 use super::metric::{Definition, Metrics, Reading, Why};
 use super::stalls;
+use super::trials;
 pub use cause::Cause;
 use facts::Facts;
+use judge::{RoleTime, judge};
 use kvdyno_record::case::{PhaseRecord, RoleResult};
 use kvdyno_record::files::RecordError;
 use kvdyno_record::usage::{Snapshot, WaitSamples};
@@ -52,10 +55,10 @@ pub struct Explained {
 }
 
 /// A phase, and what goes with it.
-struct Place<'g> {
+struct GroupPhase<'g> {
     at: usize,
     group: &'g Group,
-    phase: &'g str,
+    name: &'g str,
     load: bool,
     /// Names and threads.
     roles: Vec<(&'g str, u32)>,
@@ -66,7 +69,7 @@ struct Place<'g> {
 }
 
 /// A trial of a phase.
-struct Trial<'e> {
+struct TrialPhase<'e> {
     phase: &'e PhaseRecord,
     /// How long each writing thread was held up.
     stalled_ns: f64,
@@ -81,22 +84,22 @@ pub(super) fn read(
     block_io: &[PhaseIo],
 ) -> Result<Vec<Explained>, RecordError> {
     let mut all = Vec::new();
-    for place in places(groups, evidence.run.host_before.machine.cpus) {
-        let same = |case: &&CaseEvidence| case.case.key == place.group.key;
+    for phase in group_phases(groups, evidence.run.host_before.machine.cpus) {
+        let same = |case: &&CaseEvidence| case.case.key == phase.group.key;
         let mut trials = Vec::new();
         for case in evidence.cases.iter().filter(same) {
-            trials.push(trial(case, place.phase)?);
+            trials.push(trial(case, phase.name)?);
         }
-        let here = |io: &&PhaseIo| io.group == place.at && io.phase == place.phase;
-        let phases: Vec<&PhaseRecord> = trials.iter().flatten().map(|trial| trial.phase).collect();
-        if phases.is_empty() {
+        let here = |io: &&PhaseIo| io.group == phase.at && io.phase == phase.name;
+        let records: Vec<&PhaseRecord> = trials.iter().flatten().map(|trial| trial.phase).collect();
+        if records.is_empty() {
             continue;
         }
         let server = evidence.cases.iter().filter(same).any(is_server);
         let stalls_counted = trials.iter().flatten().all(|trial| trial.counted);
-        let facts = Facts::of(&phases, block_io.iter().find(here));
+        let facts = Facts::of(&records, block_io.iter().find(here));
         let facts = Facts { server, stalls_counted, ..facts };
-        all.extend(of_place(&place, &trials, &phases, &facts));
+        all.extend(of_phase(&phase, &trials, &records, &facts));
     }
     Ok(all)
 }
@@ -106,33 +109,36 @@ fn is_server(case: &CaseEvidence) -> bool {
     case.capabilities().is_some_and(|able| able.external_processes)
 }
 
-/// Loads and measured phases of engines and of the harness.
-fn places(groups: &[Group], cpus: u32) -> Vec<Place<'_>> {
-    let mut places = Vec::new();
+/// Loads and measured phases of engines and of the load generator.
+fn group_phases(groups: &[Group], cpus: u32) -> Vec<GroupPhase<'_>> {
+    let mut phases = Vec::new();
     for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.bare_drive) {
-        places.extend(group.load.as_ref().map(|load| Place {
+        phases.extend(group.load.as_ref().map(|load| GroupPhase {
             at,
             group,
-            phase: &load.phase,
+            name: &load.phase,
             load: true,
             roles: vec![("load", load.threads)],
             of_drive_percent: None,
             cpus,
         }));
-        places.extend(group.runs.iter().map(|run| Place {
+        phases.extend(group.runs.iter().map(|run| GroupPhase {
             at,
             group,
-            phase: &run.phase,
+            name: &run.phase,
             load: false,
             roles: run.roles.iter().map(|role| (role.role.as_str(), role.threads)).collect(),
             of_drive_percent: run.metrics.value(&c::DRIVE_SHARE),
             cpus,
         }));
     }
-    places
+    phases
 }
 
-fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Why>, RecordError> {
+fn trial<'e>(
+    case: &'e CaseEvidence,
+    phase: &str,
+) -> Result<Result<TrialPhase<'e>, Why>, RecordError> {
     let record = match case.phase(phase) {
         Ok(record) => record,
         Err(why) => return Ok(Err(why)),
@@ -151,7 +157,7 @@ fn trial<'e>(case: &'e CaseEvidence, phase: &str) -> Result<Result<Trial<'e>, Wh
         Some((_, ns)) => ns as f64 / f64::from(threads),
         None => lasted as f64,
     };
-    Ok(Ok(Trial { phase: record, stalled_ns, counted: counted.is_some() }))
+    Ok(Ok(TrialPhase { phase: record, stalled_ns, counted: counted.is_some() }))
 }
 
 fn writers(phase: &PhaseRecord) -> u32 {
@@ -162,25 +168,25 @@ fn writes(role: &RoleResult) -> bool {
     role.ops.keys().any(|op| !reads(op))
 }
 
-fn of_place(
-    place: &Place<'_>,
-    trials: &[Result<Trial<'_>, Why>],
-    phases: &[&PhaseRecord],
+fn of_phase(
+    phase: &GroupPhase<'_>,
+    trials: &[Result<TrialPhase<'_>, Why>],
+    records: &[&PhaseRecord],
     facts: &Facts,
 ) -> Vec<Explained> {
     let one = |&(role, threads): &(&str, u32)| {
         let pooled = trials.iter().flatten().filter_map(|trial| wait_samples(trial.phase, role));
         let pooled = pooled.reduce(|a, b| time::samples_together(&a, &b));
         let times = of_trials(trials, |trial| of_role(trial, role, pooled));
-        let facts = facts.of_role(phases, role);
-        explained(place, (role, threads), &times, &facts)
+        let facts = facts.of_role(records, role);
+        explained(phase, (role, threads), &times, &facts)
     };
-    place.roles.iter().map(one).collect()
+    phase.roles.iter().map(one).collect()
 }
 
 fn of_trials(
-    trials: &[Result<Trial<'_>, Why>],
-    read: impl Fn(&Trial<'_>) -> Result<Time, Why>,
+    trials: &[Result<TrialPhase<'_>, Why>],
+    read: impl Fn(&TrialPhase<'_>) -> Result<Time, Why>,
 ) -> Vec<Result<Time, Why>> {
     trials.iter().map(|trial| trial.as_ref().map_err(Why::clone).and_then(&read)).collect()
 }
@@ -193,9 +199,8 @@ fn wait_samples(phase: &PhaseRecord, role: &str) -> Option<WaitSamples> {
 
 /// A role's time in one trial. Where its samples are too few, those of all trials together say
 /// what it waited for.
-fn of_role(trial: &Trial<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
-    let found = trial.phase.roles.iter().find(|role| role.role == name);
-    let role = found.ok_or_else(|| Why::from(format!("role {name} left no result")))?;
+fn of_role(trial: &TrialPhase<'_>, name: &str, pooled: Option<WaitSamples>) -> Result<Time, Why> {
+    let role = trials::role(trial.phase, name)?;
     let usage = role.usage.ok_or_else(|| Why::from("its threads' usage was not recorded"))?;
     let own = wait_samples(trial.phase, name);
     let mut time = Time::of_threads(&OfThreads {
@@ -214,7 +219,7 @@ fn service_ns(role: &RoleResult) -> f64 {
 }
 
 fn explained(
-    place: &Place<'_>,
+    phase: &GroupPhase<'_>,
     (role, threads): (&str, u32),
     times: &[Result<Time, Why>],
     facts: &Facts,
@@ -234,14 +239,14 @@ fn explained(
     for time in times.iter().flatten() {
         all.add(time);
     }
-    let subject = if place.load { "the load" } else { role };
-    let told = cause::judge(&cause::Case {
+    let subject = if phase.load { "the load" } else { role };
+    let told = judge(&RoleTime {
         subject,
         threads,
         time: &all,
         facts,
-        of_drive_percent: place.of_drive_percent,
-        cpus: place.cpus,
+        of_drive_percent: phase.of_drive_percent,
+        cpus: phase.cpus,
     });
     let mut unknown: Vec<String> =
         all.unknown.iter().map(|unknown| unknown.why.to_string()).collect();
@@ -249,10 +254,10 @@ fn explained(
     unknown.extend(failed.map(|why| why.clone().into_owned()));
     unknown.dedup();
     Explained {
-        group: place.at,
-        phase: place.phase.to_owned(),
-        load: place.load,
-        role: (!place.load).then(|| role.to_owned()),
+        group: phase.at,
+        phase: phase.name.to_owned(),
+        load: phase.load,
+        role: (!phase.load).then(|| role.to_owned()),
         threads,
         wait_samples: all.wait_samples,
         metrics,

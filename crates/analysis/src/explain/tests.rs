@@ -3,7 +3,6 @@
 mod records;
 
 use super::super::fixture::{Fixture, SECOND};
-use super::cause::{Case, judge};
 use super::facts::DeviceSums;
 use super::time::Part::{
     Idle, Lock, Network, Other, Read, RunQueue, Stall, Sync, System, User, Write,
@@ -151,7 +150,7 @@ fn said_of(
         time.parts[*part as usize] = seconds * S;
     }
     let subject = "writer";
-    judge(&Case { subject, threads, time: &time, facts, of_drive_percent, cpus: 2 })
+    judge(&RoleTime { subject, threads, time: &time, facts, of_drive_percent, cpus: 2 })
 }
 
 fn facts() -> Facts {

@@ -11,7 +11,7 @@ use kvdyno_record::usage::{ThreadsUsage, WaitSamples};
 
 /// Fewer wait-state samples say nothing of what threads were blocked by: of 20 a share is
 /// known within some 10 points.
-pub(super) const LOOKS_MIN: u64 = 20;
+pub(super) const SAMPLES_MIN: u64 = 20;
 
 /// Blocked for less than this share of the time: whatever it was by, it explains nothing.
 pub(super) const BLOCKED_MIN: f64 = 0.05;
@@ -104,14 +104,14 @@ impl Time {
     fn divide(&mut self, blocked: f64, idle: f64, total: f64, wait_samples: Option<&WaitSamples>) {
         let seen = wait_samples.map_or(0, blocked_samples);
         self.wait_samples = seen;
-        let Some(wait_samples) = wait_samples.filter(|_| seen >= LOOKS_MIN) else {
+        let Some(wait_samples) = wait_samples.filter(|_| seen >= SAMPLES_MIN) else {
             self.parts[Part::Other as usize] = blocked;
             if blocked > BLOCKED_MIN * total {
                 let why: Why = match wait_samples {
                     None => "cannot read /proc/PID/task/TID/syscall: no wait-state samples".into(),
                     Some(_) => {
                         let words = "wait-state samples of blocked threads, at least";
-                        format!("{seen} {words} {LOOKS_MIN} are needed").into()
+                        format!("{seen} {words} {SAMPLES_MIN} are needed").into()
                     }
                 };
                 self.unknown.push(Unknown { why, parts: &BY_LOOKS });
@@ -208,7 +208,7 @@ pub(super) fn blocked_samples(wait_samples: &WaitSamples) -> u64 {
 
 /// Whether so many samples say what threads were blocked by.
 pub(super) fn is_enough(wait_samples: &WaitSamples) -> bool {
-    blocked_samples(wait_samples) >= LOOKS_MIN
+    blocked_samples(wait_samples) >= SAMPLES_MIN
 }
 
 /// What was seen between two readings.

@@ -1,8 +1,10 @@
 //! What lay under the databases: each volume that the suite names, else the place. What is said of
 //! a drive or a filesystem is said of the cases on it.
 
-use super::{Finding, Id};
+use super::finding::Finding;
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence};
+use crate::lists::together;
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::{Drive, Filesystem};
 
@@ -24,19 +26,27 @@ pub(super) struct Below<'e> {
 
 /// Everything that a run's databases lay on, each with the cases that came to work on it.
 pub(super) fn all(evidence: &Evidence) -> Vec<Below<'_>> {
-    let mut all: Vec<Below<'_>> = Vec::new();
     if evidence.plan.cases.iter().all(|case| case.volume.is_none()) {
         let below = place(evidence);
         return vec![Below { cases: evidence.recorded().collect(), ..below }];
     }
-    for (case, record) in evidence.recorded() {
-        let Some(below) = of(evidence, record) else { continue };
-        match all.iter_mut().find(|known| known.volume == below.volume) {
-            Some(known) => known.cases.push((case, record)),
-            None => all.push(Below { cases: vec![(case, record)], ..below }),
-        }
-    }
-    all
+    let lay = evidence.recorded().filter_map(|(case, record)| {
+        Some(Below { cases: vec![(case, record)], ..of(evidence, record)? })
+    });
+    merged(lay, |below| below.volume)
+}
+
+/// Those alike with the cases of all.
+pub(super) fn merged<'e, K: PartialEq>(
+    all: impl Iterator<Item = Below<'e>>,
+    key: impl Fn(&Below<'e>) -> K,
+) -> Vec<Below<'e>> {
+    let alike = together(all, |a, b| key(a) == key(b)).into_iter();
+    let merge = |same: Vec<Below<'e>>| Below {
+        cases: same.iter().flat_map(|below| below.cases.iter().copied()).collect(),
+        ..same[0].clone()
+    };
+    alike.map(merge).collect()
 }
 
 /// What one case's database lay on; none: it never came to lie anywhere.

@@ -1,6 +1,7 @@
 //! Whether the bare drive really is the limit of the engines above it.
 
-use super::{Finding, Id};
+use super::finding::Finding;
+use super::kinds::Id;
 use crate::catalogue as c;
 use crate::efficiency::{ABOVE_PERCENT, ONE_IO_BYTES};
 use crate::group::Group;

@@ -1,6 +1,8 @@
 //! What the databases had been through before they were measured: other cases, or a reflink.
 
-use super::{Finding, Id, Measured, below};
+use super::below;
+use super::finding::{Finding, Measured};
+use super::kinds::Id;
 use crate::evidence::Evidence;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::units::bytes;

@@ -2,7 +2,8 @@
 //! figures.
 
 use super::below::{self, Below};
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::engine::Value;
 use kvdyno_record::host::Drive;
@@ -25,9 +26,9 @@ pub(super) fn findings(evidence: &Evidence) -> Vec<Finding> {
     let each = all.iter().flat_map(|below| rules.iter().map(move |rule| rule(evidence, below)));
     let mut findings = together(each.flatten());
     // Several volumes lie on one drive, of which these are said once.
-    findings.extend(
-        by_drive(&all).iter().flat_map(|on| [virtual_drive(evidence, on), small(on)]).flatten(),
-    );
+    let drives = below::merged(all.into_iter(), |below| below.keeps.map(|drive| &drive.name));
+    findings
+        .extend(drives.iter().flat_map(|on| [virtual_drive(evidence, on), small(on)]).flatten());
     findings.extend(inside(evidence));
     findings
 }
@@ -50,19 +51,6 @@ fn together(each: impl Iterator<Item = Finding>) -> Vec<Finding> {
         }
     }
     all
-}
-
-/// Volumes by the drive that keeps their bytes.
-fn by_drive<'e>(all: &[Below<'e>]) -> Vec<Below<'e>> {
-    let mut drives: Vec<Below<'e>> = Vec::new();
-    for below in all {
-        let name = |below: &Below<'_>| below.keeps.map(|drive| drive.name.clone());
-        match drives.iter_mut().find(|known| name(known) == name(below)) {
-            Some(known) => known.cases.extend(below.cases.iter().copied()),
-            None => drives.push(below.clone()),
-        }
-    }
-    drives
 }
 
 fn in_memory(_: &Evidence, below: &Below<'_>) -> Option<Finding> {
@@ -144,7 +132,7 @@ fn throttled(evidence: &Evidence, below: &Below<'_>) -> Option<Finding> {
     let drive = below.drive?;
     let us = drive.queue.get("wbt_lat_usec").filter(|us| *us != "0")?;
     let writers = measured(evidence)
-        .filter(|at| below.has(&at.case.case.id) && !at.of_harness() && at.mix.writes());
+        .filter(|at| below.has(&at.case.case.id) && !at.of_load_generator() && at.mix.writes());
     let words =
         format!("writes in the background wait while reads of {} take over {us} us", drive.name);
     let or = below.switch("0", "wbt_lat_usec").map_or(String::new(), |by| format!(", or {by}"));

@@ -1,7 +1,9 @@
 //! What the drive was asked for, by whom: whether what an engine calls committed was flushed (the
 //! class is checked, not believed), and whether others used the drive, too.
 
-use super::{Finding, Id, Measured, below, measured};
+use super::below;
+use super::finding::{Finding, Measured};
+use super::kinds::Id;
 use crate::block_io::{flushes_and_fua, writes};
 use crate::evidence::Evidence;
 use kvdyno_record::blockio::{BlockIo, Cell, IoOwner, Watch};
@@ -22,17 +24,12 @@ pub(super) fn findings(evidence: &Evidence) -> Result<Vec<Finding>, RecordError>
 }
 
 fn unflushed(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    let mut cases = Vec::new();
-    for one in measured(evidence) {
+    Finding::of_files(Id::CommitNotFlushed, evidence, |one| {
         let drive = below::of(evidence, one.record).and_then(|below| below.drive);
         // What is in a drive without a cache, or with one that outlives the power, is durable.
         let cached = |drive: &&Drive| drive.write_cache.as_deref() == Some("write back");
-        let Some(drive) = drive.filter(cached) else { continue };
-        if let Some(words) = not_flushed(evidence, &one, drive)? {
-            cases.push((one.id(), words));
-        }
-    }
-    Ok(Finding::of_cases(Id::CommitNotFlushed, cases))
+        drive.filter(cached).map_or(Ok(None), |drive| not_flushed(evidence, one, drive))
+    })
 }
 
 /// What shows that a phase committed without flushing, if it did.
@@ -45,7 +42,7 @@ fn not_flushed(
     let class = one.case.case.options.durability;
     // A server on another machine keeps nothing here, and the null engine nothing anywhere.
     let stored = one.phase.database.is_some_and(|size| size.allocated_bytes > 0);
-    if class != Durability::Commit || commits < COMMITS_MIN || one.of_harness() || !stored {
+    if class != Durability::Commit || commits < COMMITS_MIN || one.of_load_generator() || !stored {
         return Ok(None);
     }
     let Some((flushes, words)) = flushed(evidence, one, drive)? else { return Ok(None) };
@@ -109,18 +106,21 @@ const FOREIGN_SHARE: f64 = 0.01;
 const FOREIGN_MIN: u64 = 100;
 
 fn foreign(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    let mut cases = Vec::new();
-    for one in measured(evidence).filter(|one| !one.of_harness()) {
-        let Some(io) = watched(evidence, &one)? else { continue };
-        let sum = |of: &dyn Fn(&&Cell) -> bool| -> u64 {
-            io.cells.iter().filter(of).map(|cell| cell.count).sum()
-        };
-        let (all, foreign) = (sum(&|_| true), sum(&|cell| cell.owner == IoOwner::Foreign));
-        let share = foreign as f64 / all.max(1) as f64;
-        if foreign >= FOREIGN_MIN && share >= FOREIGN_SHARE {
-            let words = "of the requests at the drive were of other processes";
-            cases.push((one.id(), format!("{} ({}) {words}", grouped(foreign), percent(share))));
+    Finding::of_files(Id::ForeignIo, evidence, |one| {
+        if one.of_load_generator() {
+            return Ok(None);
         }
-    }
-    Ok(Finding::of_cases(Id::ForeignIo, cases))
+        Ok(watched(evidence, one)?.and_then(|io| of_others(&io)))
+    })
+}
+
+fn of_others(io: &BlockIo) -> Option<String> {
+    let sum = |of: &dyn Fn(&&Cell) -> bool| -> u64 {
+        io.cells.iter().filter(of).map(|cell| cell.count).sum()
+    };
+    let (all, foreign) = (sum(&|_| true), sum(&|cell| cell.owner == IoOwner::Foreign));
+    let share = foreign as f64 / all.max(1) as f64;
+    let words = "of the requests at the drive were of other processes";
+    (foreign >= FOREIGN_MIN && share >= FOREIGN_SHARE)
+        .then(|| format!("{} ({}) {words}", grouped(foreign), percent(share)))
 }

@@ -1,10 +1,12 @@
 //! Where the time went, of the cases in which one thing took most of it. Like cases of an engine
 //! are one finding: the first is quoted.
 
-use super::{Finding, Id};
+use super::finding::Finding;
+use super::kinds::Id;
 use crate::catalogue as c;
 use crate::explain::{Cause, Explained};
-use crate::group::{Group, together};
+use crate::group::Group;
+use crate::lists::together;
 
 /// Threads that wait a tenth of their time for a CPU have rates that are too low by as much.
 const RUNQUEUE_PERCENT: f64 = 10.0;

@@ -1,6 +1,7 @@
 //! Whether the engines gave back what they were given, and whether the cases came to their end.
 
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence, outcome_words};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::engine::ErrorClass;

@@ -163,8 +163,8 @@ kinds! {
     ClockDrifted = Warning,
         "times and rates of these cases are wrong by as much: a machine that was suspended or \
          moved during the run, or a processor without a steady clock";
-    /// The harness is a large part of what was measured.
-    HarnessShare = Warning,
+    /// The load generator is a large part of what was measured.
+    LoadGeneratorShare = Warning,
         "it is the same for every engine and is not subtracted: ratios between engines are larger \
          than they look";
     /// Others were at the drive while it was measured by itself.
@@ -221,7 +221,7 @@ kinds! {
         "each operation costs some 15 ns more than with the processor's own clock; the load \
          generator's line includes it";
     /// Tails that the machine alone would explain.
-    TailBelowHarness = Info;
+    TailBelowLoadGenerator = Info;
     /// Threads were ready to run and had no CPU.
     CpuWanting = Warning,
         "rates are too low and tails too long by as much: fewer threads, more CPUs, or nothing \

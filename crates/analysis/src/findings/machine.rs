@@ -1,6 +1,7 @@
 //! What the machine did to the figures: stolen time, load, others' limits, slow builds and clocks.
 
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::evidence::Evidence;
 use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, NO_LIMIT};
 use kvdyno_record::units::{duration, percent};

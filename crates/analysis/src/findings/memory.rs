@@ -1,6 +1,7 @@
 //! Whether the RAM limit was held, and whether it was real.
 
-use super::{Finding, Id, Measured, measured};
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
 use crate::evidence::{CaseEvidence, Evidence};
 use kvdyno_record::case::CaseRecord;
 use kvdyno_record::host::settings::MEMORY_ABOVE;
@@ -42,7 +43,7 @@ fn not_held(evidence: &Evidence) -> Option<Finding> {
 
 /// A limit is void for pages that somebody else brought in: they are charged to him.
 fn not_real(evidence: &Evidence) -> Option<Finding> {
-    let void = measured(evidence).filter(|at| !at.of_harness());
+    let void = measured(evidence).filter(|at| !at.of_load_generator());
     let void: Vec<_> = void.filter_map(|at| Some((at, outside_limit(&at)?))).collect();
     let evicted = void
         .iter()

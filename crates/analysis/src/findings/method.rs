@@ -1,10 +1,12 @@
-//! Whether it was measured long enough, often enough, and far enough above the harness's own cost.
+//! Whether it was measured long enough, often enough, and far enough above the load generator's
+//! own cost.
 
-use super::{Finding, Id, measured};
+use super::finding::{Finding, measured};
+use super::kinds::Id;
 use crate::catalogue as c;
 use crate::evidence::Evidence;
 use crate::group::Group;
-use crate::summary::Harness;
+use crate::load_generator::LoadGenerator;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::units::{duration, percent};
 use std::collections::BTreeMap;
@@ -18,21 +20,21 @@ const SLICES_MIN: u64 = 10;
 /// Below this many trials there is no 95 % interval of the median.
 const TRIALS_MIN: usize = 6;
 
-/// Above this share of an operation's time, the harness is a part of the figure.
-const HARNESS_SHARE_MAX: f64 = 0.1;
+/// Above this share of an operation's time, the load generator is a part of the figure.
+const LOAD_GENERATOR_SHARE_MAX: f64 = 0.1;
 
 pub(super) fn findings(
     evidence: &Evidence,
     groups: &[Group],
-    harness: Option<&Harness>,
+    load_generator: Option<&LoadGenerator>,
 ) -> Result<Vec<Finding>, RecordError> {
     let all = [
         short(evidence),
         few_slices(evidence)?,
         few_trials(evidence, groups),
         not_settled(evidence),
-        harness_share(evidence, groups, harness),
-        alone(evidence, harness).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
+        load_generator_share(evidence, groups, load_generator),
+        alone(evidence, load_generator).and_then(|(ns, who)| tail_below_machine(groups, ns, who)),
     ];
     Ok(all.into_iter().flatten().collect())
 }
@@ -47,7 +49,7 @@ fn short(evidence: &Evidence) -> Option<Finding> {
 fn few_slices(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut few = Vec::new();
     let mut slices_of: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
-    for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
+    for at in measured(evidence).filter(|at| !at.of_load_generator() && !at.phase.stopped) {
         let id = at.id();
         if !slices_of.contains_key(&id) {
             slices_of.insert(id.clone(), at.case.slices()?);
@@ -88,17 +90,17 @@ fn not_settled(evidence: &Evidence) -> Option<Finding> {
     })
 }
 
-/// The time of a call against the harness's per operation, and an open loop's calls against what
-/// the harness itself took while operations were due.
-fn harness_share(
+/// The time of a call against the load generator's per operation, and an open loop's calls against
+/// what the load generator itself took while operations were due.
+fn load_generator_share(
     evidence: &Evidence,
     groups: &[Group],
-    harness: Option<&Harness>,
+    load_generator: Option<&LoadGenerator>,
 ) -> Option<Finding> {
     let large = each_role(groups).filter_map(|(group, role)| {
         let mean = role.metrics.value(&c::SERVICE_MEAN).filter(|mean| *mean > 0.0)?;
-        let share = harness?.ns_per_op / mean;
-        (share > HARNESS_SHARE_MAX).then(|| {
+        let share = load_generator?.ns_per_op / mean;
+        (share > LOAD_GENERATOR_SHARE_MAX).then(|| {
             let words = format!(
                 "{} take {mean:.0} ns on average, of which the load generator is at most {}",
                 role.role,
@@ -107,10 +109,10 @@ fn harness_share(
             (group.trials[0].case.clone(), words)
         })
     });
-    let while_due = measured(evidence).filter(|at| !at.of_harness()).flat_map(|at| {
+    let while_due = measured(evidence).filter(|at| !at.of_load_generator()).flat_map(|at| {
         let roles = at.phase.roles.iter().filter_map(move |role| {
             let calls_ns: u64 = role.ops.values().map(|op| op.service_ns).sum();
-            (role.own_ns as f64 > calls_ns as f64 * HARNESS_SHARE_MAX).then(|| {
+            (role.own_ns as f64 > calls_ns as f64 * LOAD_GENERATOR_SHARE_MAX).then(|| {
                 let (own, calls) = (duration(role.own_ns), duration(calls_ns));
                 let words = format!(
                     "role {}: the load generator took {own} while operations were due, the calls \
@@ -122,13 +124,16 @@ fn harness_share(
         });
         roles.collect::<Vec<_>>()
     });
-    Finding::of_cases(Id::HarnessShare, large.chain(while_due))
+    Finding::of_cases(Id::LoadGeneratorShare, large.chain(while_due))
 }
 
 /// The longest that the machine alone took, and from whom: the null engine's cases, which last as
 /// long as the others; else the idle thread that was listened to before the run.
-fn alone(evidence: &Evidence, harness: Option<&Harness>) -> Option<(f64, &'static str)> {
-    let null = harness.and_then(|harness| harness.max_ns);
+fn alone(
+    evidence: &Evidence,
+    load_generator: Option<&LoadGenerator>,
+) -> Option<(f64, &'static str)> {
+    let null = load_generator.and_then(|load_generator| load_generator.max_ns);
     let idle = || evidence.run.hiccups.as_ref().map(|hiccups| hiccups.max_ns as f64);
     null.map(|ns| (ns, "the longest operation of the null engine"))
         .or_else(|| Some((idle()?, "the longest gap in an idle thread's readings of the clock")))
@@ -149,7 +154,7 @@ fn tail_below_machine(groups: &[Group], alone_ns: f64, who: &str) -> Option<Find
         "{who} is what this machine does to anybody: rarer tails below it, and each maximum, \
              may be the machine's"
     );
-    Some(Finding::of_cases(Id::TailBelowHarness, below)?.with_advice(advice))
+    Some(Finding::of_cases(Id::TailBelowLoadGenerator, below)?.with_advice(advice))
 }
 
 /// Every role of every engine that stores something.

@@ -10,6 +10,7 @@ mod database;
 mod drive;
 mod durability;
 mod explain;
+mod finding;
 mod integrity;
 mod kinds;
 mod machine;
@@ -18,85 +19,19 @@ mod method;
 mod portable;
 mod steady;
 
-use crate::evidence::{CaseEvidence, Evidence};
+use crate::evidence::Evidence;
 use crate::explain::Explained;
 use crate::group::Group;
-use crate::summary::Harness;
+use crate::load_generator::LoadGenerator;
+pub use finding::Finding;
 pub use kinds::{Id, Severity};
-use kvdyno_record::case::{CaseRecord, PhaseRecord};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::workload::{Activity, Mix};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-/// A typed warning.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Finding {
-    /// What was found.
-    pub id: Id,
-    /// How much it weighs.
-    pub severity: Severity,
-    /// What shows it, with figures.
-    pub evidence: String,
-    /// What would help.
-    pub advice: String,
-    /// The cases it is about; empty: all of the run.
-    pub cases: Vec<String>,
-}
-
-impl Finding {
-    /// About the whole run.
-    fn of_run(id: Id, evidence: impl Into<String>) -> Self {
-        let (evidence, advice) = (evidence.into(), id.advice().to_owned());
-        Self { id, severity: id.severity(), evidence, advice, cases: Vec::new() }
-    }
-
-    /// About cases: each with its evidence, of which the first is quoted. None where there is none.
-    fn of_cases(id: Id, evidence: impl IntoIterator<Item = (String, String)>) -> Option<Self> {
-        let mut quoted = None;
-        let mut cases: Vec<String> = Vec::new();
-        for (case, words) in evidence {
-            quoted.get_or_insert_with(|| format!("{case}: {words}"));
-            if cases.last() != Some(&case) {
-                cases.push(case);
-            }
-        }
-        Some(Self { cases, ..Self::of_run(id, quoted?) })
-    }
-
-    /// About cases, by what their records show.
-    fn of_records<'e>(
-        id: Id,
-        evidence: &'e Evidence,
-        shown: impl Fn(&'e CaseEvidence, &'e CaseRecord) -> Option<String>,
-    ) -> Option<Self> {
-        let of = |(case, record): (&'e CaseEvidence, &'e CaseRecord)| {
-            Some((case.case.id.clone(), shown(case, record)?))
-        };
-        Self::of_cases(id, evidence.recorded().filter_map(of))
-    }
-
-    /// About cases, by what their measured phases show; those of the harness are left out.
-    fn of_phases<'e>(
-        id: Id,
-        evidence: &'e Evidence,
-        shown: impl Fn(&Measured<'e>) -> Option<String>,
-    ) -> Option<Self> {
-        let of = |at: Measured<'e>| Some((at.id(), shown(&at)?));
-        Self::of_cases(id, measured(evidence).filter(|at| !at.of_harness()).filter_map(of))
-    }
-
-    /// With advice that depends on what was found.
-    fn with_advice(self, advice: impl Into<String>) -> Self {
-        Self { advice: advice.into(), ..self }
-    }
-}
 
 /// Everything that is to be said about a run, the worst first.
 pub fn judge(
     evidence: &Evidence,
     groups: &[Group],
-    harness: Option<&Harness>,
+    load_generator: Option<&LoadGenerator>,
     explained: &[Explained],
 ) -> Result<Vec<Finding>, RecordError> {
     let mut findings = Vec::new();
@@ -110,55 +45,13 @@ pub fn judge(
     }
     findings.extend(ceiling::findings(groups));
     findings.extend(durability::findings(evidence)?);
-    findings.extend(method::findings(evidence, groups, harness)?);
+    findings.extend(method::findings(evidence, groups, load_generator)?);
     findings.extend(steady::findings(evidence, groups)?);
     findings.extend(explain::findings(groups, explained));
     findings.extend(portable::findings(evidence, groups, explained));
     findings.extend(database::RULES.iter().filter_map(|rule| rule(evidence)));
     findings.sort_by_key(|finding| (finding.severity, finding.id));
     Ok(findings)
-}
-
-/// Every phase that was measured, with its plan.
-fn measured(evidence: &Evidence) -> impl Iterator<Item = Measured<'_>> {
-    evidence.recorded().flat_map(|(case, record)| {
-        record.phases.iter().filter_map(move |phase| {
-            let planned = case.case.phases.iter().find(|planned| planned.name == phase.name)?;
-            let Activity::Measure(mix) = &planned.work else { return None };
-            Some(Measured { case, record, phase, mix })
-        })
-    })
-}
-
-/// A measured phase, and what it belongs to.
-#[derive(Clone, Copy)]
-struct Measured<'e> {
-    case: &'e CaseEvidence,
-    record: &'e CaseRecord,
-    phase: &'e PhaseRecord,
-    mix: &'e Mix,
-}
-
-impl Measured<'_> {
-    fn id(&self) -> String {
-        self.case.case.id.clone()
-    }
-
-    /// Bytes and I/Os read at the device.
-    fn device_reads(&self) -> Option<u64> {
-        let (before, after) = (&self.phase.before.device, &self.phase.after.device);
-        after.as_ref()?.reads.checked_sub(before.as_ref()?.reads)
-    }
-
-    fn lookups(&self) -> u64 {
-        let ops = self.phase.roles.iter().flat_map(|role| role.ops.values());
-        ops.map(|op| op.found + op.missing).sum()
-    }
-
-    /// Its engine stores nothing.
-    fn of_harness(&self) -> bool {
-        self.case.measures_the_harness()
-    }
 }
 
 #[cfg(test)]

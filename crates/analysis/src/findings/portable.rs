@@ -1,7 +1,8 @@
 //! Whether an engine that anybody can run is compared with one that was built for this processor,
 //! where the processor decides.
 
-use super::{Finding, Id};
+use super::finding::Finding;
+use super::kinds::Id;
 use crate::evidence::Evidence;
 use crate::explain::{Cause, Explained};
 use crate::group::Group;

@@ -1,7 +1,8 @@
 //! Whether what was measured lasted, and whether it was the same for every engine: writers of equal
 //! speed, no stalls, a rate that stays.
 
-use super::{Finding, Id, Measured, measured};
+use super::finding::{Finding, Measured, measured};
+use super::kinds::Id;
 use crate::comparable;
 use crate::evidence::Evidence;
 use crate::group::Group;
@@ -20,7 +21,11 @@ const STALLED_MIN: f64 = 0.01;
 const SLICES_MIN: usize = 6;
 
 pub(super) fn findings(evidence: &Evidence, groups: &[Group]) -> Result<Vec<Finding>, RecordError> {
-    let all = [writers_unequal(groups), stalled(evidence)?, not_steady(evidence)?];
+    let all = [
+        writers_unequal(groups),
+        Finding::of_files(Id::WritesStalled, evidence, held_up)?,
+        not_steady(evidence)?,
+    ];
     Ok(all.into_iter().flatten().collect())
 }
 
@@ -37,16 +42,6 @@ fn writers_unequal(groups: &[Group]) -> Option<Finding> {
         (found.first.trials[0].case.clone(), words)
     });
     Finding::of_cases(Id::WritersUnequal, words)
-}
-
-fn stalled(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
-    let mut cases = Vec::new();
-    for at in measured(evidence) {
-        if let Some(words) = held_up(&at)? {
-            cases.push((at.id(), words));
-        }
-    }
-    Ok(Finding::of_cases(Id::WritesStalled, cases))
 }
 
 /// What the engine told of stalls while a phase was measured, or what its counters say.
@@ -107,7 +102,7 @@ impl Stalls {
 
 fn not_steady(evidence: &Evidence) -> Result<Option<Finding>, RecordError> {
     let mut cases = Vec::new();
-    for at in measured(evidence).filter(|at| !at.of_harness() && !at.phase.stopped) {
+    for at in measured(evidence).filter(|at| !at.of_load_generator() && !at.phase.stopped) {
         let roles: Vec<&str> = at.mix.roles.iter().map(|role| role.name.as_str()).collect();
         let series = Series::of(&at, &roles)?;
         for (index, role) in at.mix.roles.iter().enumerate() {

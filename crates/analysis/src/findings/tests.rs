@@ -339,7 +339,7 @@ fn an_idle_thread_speaks_where_no_null_engine_ran() {
         let gaps = kvdyno_record::hlog::to_text(&kvdyno_record::hlog::histogram()).unwrap();
         fixture.run.hiccups = Some(Hiccups { length_ns: 1, max_ns: 60 * SECOND, histogram: gaps });
     };
-    let below = found(Id::TailBelowHarness, without_null);
+    let below = found(Id::TailBelowLoadGenerator, without_null);
     assert!(below.evidence.contains("the machine alone took 1m once"), "{below:?}");
     assert!(below.advice.contains("an idle thread's readings"), "{below:?}");
 }
@@ -356,7 +356,7 @@ fn unsettled_overloaded_and_erring_runs_are_named() {
     };
     let behind = found(Id::OpenLoopBehind, overloaded);
     assert!(behind.evidence.contains("was to do 15000/s and did 11096/s"), "{behind:?}");
-    found(Id::HarnessShare, overloaded);
+    found(Id::LoadGeneratorShare, overloaded);
     found(Id::OperationsFailed, |fixture| {
         let op = fixture.case("lmdb_t1_r1").op("measure", "writer", "update");
         op.errors.insert(ErrorClass::Conflict, 3);

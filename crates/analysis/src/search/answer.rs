@@ -2,158 +2,29 @@
 //! `size` said, and `resume` knows where to go on.
 
 use super::edge::{Edge, Votes, Wanted, round};
-use super::judge::{self, Trial, Verdict};
-use super::target::{Clause, Figure, Target};
+use super::judge::{self, JudgedTrial, TargetVerdict};
+use super::result::{Condition, Next, Outcome, Point, SearchResult};
+use super::target::{Clause, Quantity, Target};
 use super::words;
 use crate::evidence::{CaseEvidence, Evidence};
-use crate::group::unique;
+use crate::lists::unique;
 use crate::stats;
 use kvdyno_record::files::RecordError;
 use kvdyno_record::plan::Case;
 use kvdyno_record::search::{Axis, Between, Search};
 use kvdyno_record::workload::{Activity, Mix};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Without bounds, rates are searched from the most over this up to the most.
 const LOWEST_PART: u64 = 64;
 
-/// What a search found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Answer {
-    /// The engine's label.
-    pub engine: String,
-    /// What must hold, as typed.
-    pub target: String,
-    /// What was varied.
-    pub axis: Axis,
-    /// The measured phase that was held against the target.
-    pub phase: String,
-    /// The target's conditions, in order.
-    pub conditions: Vec<Condition>,
-    /// The values searched; null: not known yet.
-    pub between: Option<Between>,
-    /// As close as this share was asked for.
-    pub within: f64,
-    /// Bytes of keys and values of the data.
-    pub user_bytes: u64,
-    /// Where the edge is.
-    pub result: Outcome,
-    /// Values that met the target in all trials although an easier one did not.
-    pub contradictions: Vec<u64>,
-    /// What was found and how sure that is, each a sentence; the first is the answer.
-    pub sentences: Vec<String>,
-    /// The curve: every point measured, by value.
-    pub points: Vec<Point>,
-    /// Of a rate: the role as fast as it goes, where that was measured for the bounds.
-    pub fastest: Option<Point>,
-    /// What to measure next.
-    #[serde(skip)]
-    pub next: Option<Next>,
-    /// How many points are left, at most, where trials agree.
-    #[serde(skip)]
-    pub left: u32,
-    /// The run was brought to its end.
-    #[serde(skip)]
-    pub(super) sealed: bool,
-}
-
-/// Where the edge is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "is")]
-pub enum Outcome {
-    /// The search is not over.
-    Open,
-    /// A point has no figures, so the search cannot go on: the point says why.
-    Stopped,
-    /// Not even the easiest value meets the target in every trial.
-    Never {
-        /// It.
-        easiest: u64,
-    },
-    /// The hardest value meets it in every trial.
-    Always {
-        /// It.
-        hardest: u64,
-    },
-    /// The edge lies between two values.
-    Between {
-        /// The hardest value at which every trial met the target, as at all easier ones.
-        met: u64,
-        /// The next harder one tried: some trial missed.
-        missed: u64,
-        /// From here on, at all harder ones tried, every trial missed: the edge lies between `met`
-        /// and this. Null: some trial met it even at the hardest.
-        surely_missed: Option<u64>,
-        /// It is as close as asked for, on both sides.
-        close: bool,
-    },
-}
-
-/// A condition of the target.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Condition {
-    /// What it is about, as typed: `p99`.
-    pub about: String,
-    /// A time in nanoseconds that must stay below the bound; else a number each second that must
-    /// stay above.
-    pub latency: bool,
-    /// Meeting the bound exactly is enough.
-    pub inclusive: bool,
-    /// The bound.
-    pub bound: f64,
-    /// The roles that it is about.
-    pub roles: Vec<String>,
-    /// Of a latency: `service` (of the calls) or `response` (from the schedule); by role.
-    pub clocks: BTreeMap<String, &'static str>,
-}
-
-/// A point of the curve.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Point {
-    /// Bytes, or operations each second; null: as fast as it goes.
-    pub value: Option<u64>,
-    /// Trials that met the target.
-    pub met: u32,
-    /// Trials.
-    pub trials: u32,
-    /// What was measured, by condition and trial; null: no figure.
-    pub figures: Vec<Vec<Option<f64>>>,
-    /// Of a rate: operations each second that the role did, by trial.
-    pub done_per_s: Vec<Option<f64>>,
-    /// By how much of the database the page cache grew while it was measured, in the trial where it
-    /// grew most; null: not known.
-    pub cached_more: Option<f64>,
-    /// Why trials missed, where figures do not show it: `does not fit`.
-    pub whys: Vec<String>,
-    /// Why nothing can be said of it; null: it can.
-    pub void: Option<String>,
-    /// Why it is not complete, where the host stopped it: a full disk. Null: it is complete, or was
-    /// cut off.
-    pub stopped: Option<String>,
-    /// All its trials have come to an end.
-    pub complete: bool,
-    /// Its cases.
-    pub cases: Vec<String>,
-}
-
-/// What to measure next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// The role as fast as it goes.
-    Fastest,
-    /// This value.
-    At(u64),
-}
-
 /// What the search of a run has found; nothing where the run is none, or cannot be understood.
-pub fn answer(evidence: &Evidence) -> Result<Option<Answer>, RecordError> {
+pub fn answer(evidence: &Evidence) -> Result<Option<SearchResult>, RecordError> {
     let Some(search) = &evidence.plan.search else { return Ok(None) };
     let Ok(target) = Target::parse(&search.target) else { return Ok(None) };
     let (points, fastest) = points(evidence, search, &target)?;
     // The newest point's: its role has a rate, where the first may have none.
-    let work = evidence.cases.iter().rev().find_map(|case| drive(&case.case, search));
+    let work = evidence.cases.iter().rev().find_map(|case| judged_mix(&case.case, search));
     let between = search.between.or_else(|| bounds(search, &target, work, fastest.as_ref()));
     let edge = between.map(|between| edge(search, between, &points));
     let stopped = points.iter().chain(&fastest).any(|point| point.void.is_some());
@@ -165,7 +36,7 @@ pub fn answer(evidence: &Evidence) -> Result<Option<Answer>, RecordError> {
     };
     let unknown = if stopped { Outcome::Stopped } else { Outcome::Open };
     let user_bytes = evidence.cases.iter().map(|case| case.case.shape.user_bytes()).max();
-    let mut answer = Answer {
+    let mut answer = SearchResult {
         engine: search.making.engine.clone(),
         target: target.text.clone(),
         axis: search.axis.clone(),
@@ -185,28 +56,6 @@ pub fn answer(evidence: &Evidence) -> Result<Option<Answer>, RecordError> {
     };
     answer.sentences = words::sentences(&answer);
     Ok(Some(answer))
-}
-
-impl Answer {
-    /// The point of a value.
-    pub fn point(&self, value: u64) -> Option<&Point> {
-        self.points.iter().find(|point| point.value == Some(value))
-    }
-
-    /// The point at which the search could not go on: nothing can be said of it.
-    pub fn void(&self) -> Option<&Point> {
-        self.points.iter().chain(&self.fastest).find(|point| point.void.is_some())
-    }
-
-    /// What a point came to, in words.
-    pub fn told(&self, point: &Point) -> String {
-        words::point(self, point)
-    }
-
-    /// A value of the axis in words.
-    pub fn words(&self, value: u64) -> String {
-        words::value(&self.axis, value)
-    }
 }
 
 /// What the points that are over say.
@@ -239,21 +88,21 @@ fn wanted(axis: &Axis) -> Wanted {
 }
 
 /// The work of a case that is held against the target.
-pub fn drive<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
+pub fn judged_mix<'c>(case: &'c Case, search: &Search) -> Option<&'c Mix> {
     let judged = case.phases.iter().filter(|phase| phase.name == search.phase);
     let mut judged = judged.filter(|_| case.label == search.making.engine);
     judged.find_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some(drive),
+        Activity::Measure(mix) => Some(mix),
         _ => None,
     })
 }
 
 /// Which point a case belongs to: its value, or as fast as it goes.
-fn value(case: &Case, drive: &Mix, axis: &Axis) -> Option<u64> {
+fn value(case: &Case, mix: &Mix, axis: &Axis) -> Option<u64> {
     match axis {
         Axis::Ram => case.ram_limit_bytes,
         Axis::Rate { role } => {
-            let role = drive.roles.iter().find(|known| known.name == *role)?;
+            let role = mix.roles.iter().find(|known| known.name == *role)?;
             Some(role.rate.as_ref()?.operations_per_s.round() as u64)
         }
     }
@@ -265,15 +114,15 @@ fn points(
     search: &Search,
     target: &Target,
 ) -> Result<(Vec<Point>, Option<Point>), RecordError> {
-    let mut by_value: BTreeMap<Option<u64>, Vec<(&CaseEvidence, Trial)>> = BTreeMap::new();
+    let mut by_value: BTreeMap<Option<u64>, Vec<(&CaseEvidence, JudgedTrial)>> = BTreeMap::new();
     for case in &evidence.cases {
-        let Some(drive) = drive(&case.case, search) else { continue };
-        let value = value(&case.case, drive, &search.axis);
-        let mut trial = judge::judge(evidence, case, target, (&search.phase, drive), &search.axis)?;
+        let Some(mix) = judged_mix(&case.case, search) else { continue };
+        let value = value(&case.case, mix, &search.axis);
+        let mut trial = judge::judge(evidence, case, target, (&search.phase, mix), &search.axis)?;
         // What is only measured for the bounds is held against no target.
         let unjudged = value.is_none() && case.is_done();
         if unjudged {
-            trial.verdict = Verdict::Missed(None);
+            trial.verdict = TargetVerdict::Missed(None);
         }
         by_value.entry(value).or_default().push((case, trial));
     }
@@ -293,7 +142,7 @@ fn points(
 
 fn point(
     value: Option<u64>,
-    trials: &[(&CaseEvidence, Trial)],
+    trials: &[(&CaseEvidence, JudgedTrial)],
     search: &Search,
     target: &Target,
 ) -> Point {
@@ -304,7 +153,7 @@ fn point(
     let clauses = 0..target.clauses.len();
     Point {
         value,
-        met: trials.iter().filter(|(_, trial)| trial.verdict == Verdict::Met).count() as u32,
+        met: trials.iter().filter(|(_, trial)| trial.verdict == TargetVerdict::Met).count() as u32,
         trials: trials.len() as u32,
         figures: clauses
             .map(|clause| trials.iter().map(|(_, trial)| trial.values[clause]).collect())
@@ -318,18 +167,18 @@ fn point(
             .filter_map(|(case, _)| judge::cached_more(case.phase(&search.phase).ok()?))
             .reduce(f64::max),
         whys: unique(trials.iter().filter_map(|(_, trial)| match &trial.verdict {
-            Verdict::Missed(why) => why.clone(),
+            TargetVerdict::Missed(why) => why.clone(),
             _ => None,
         })),
         void: trials.iter().find_map(|(_, trial)| match &trial.verdict {
-            Verdict::Void(why) => Some(why.clone()),
+            TargetVerdict::Void(why) => Some(why.clone()),
             _ => None,
         }),
         stopped: trials.iter().find_map(|(_, trial)| match &trial.verdict {
-            Verdict::Open(why) => why.clone(),
+            TargetVerdict::Open(why) => why.clone(),
             _ => None,
         }),
-        complete: !trials.iter().any(|(_, trial)| matches!(trial.verdict, Verdict::Open(_))),
+        complete: !trials.iter().any(|(_, trial)| matches!(trial.verdict, TargetVerdict::Open(_))),
         cases: trials.iter().map(|(case, _)| case.case.id.clone()).collect(),
     }
 }
@@ -339,32 +188,32 @@ fn point(
 fn bounds(
     search: &Search,
     target: &Target,
-    drive: Option<&Mix>,
+    mix: Option<&Mix>,
     fastest: Option<&Point>,
 ) -> Option<Between> {
     // Memory has its bounds from the beginning.
     let Axis::Rate { role } = &search.axis else { return None };
-    let offered = drive.and_then(|drive| drive.roles.iter().find(|known| known.name == *role));
+    let offered = mix.and_then(|mix| mix.roles.iter().find(|known| known.name == *role));
     let most = fastest?.done_per_s.iter().flatten().copied().reduce(f64::max)?;
     let high = round(Wanted::Largest, most.ceil() as u64, 0.01).max(2);
     let of_it = |clause: &&Clause| offered.is_some_and(|role| clause.concerns(role));
     let clauses = target.clauses.iter().filter(of_it);
     let samples = clauses.filter_map(|clause| match clause.figure {
-        Figure::Percentile(thousandths) => {
+        Quantity::Percentile(thousandths) => {
             Some(stats::samples_needed(f64::from(thousandths) / 1e5))
         }
         _ => None,
     });
     let samples = samples.max().unwrap_or(0);
-    let duration_s = drive.and_then(|drive| drive.ends.duration_ns).map(|ns| ns as f64 / 1e9);
+    let duration_s = mix.and_then(|mix| mix.ends.duration_ns).map(|ns| ns as f64 / 1e9);
     // Arrivals are drawn: a fifth more, so that hardly any trial has too few.
     let enough = duration_s.map_or(0.0, |seconds| 1.2 * samples as f64 / seconds) as u64;
     let low = (high / LOWEST_PART).max(enough).clamp(1, high);
     Some(Between { low: round(Wanted::Largest, low, 0.1).clamp(1, high), high })
 }
 
-fn conditions(target: &Target, drive: Option<&Mix>) -> Vec<Condition> {
-    let roles = drive.map_or(&[][..], |drive| drive.roles.as_slice());
+fn conditions(target: &Target, mix: Option<&Mix>) -> Vec<Condition> {
+    let roles = mix.map_or(&[][..], |mix| mix.roles.as_slice());
     let clock = |open: bool| if open { "response" } else { "service" };
     target
         .clauses

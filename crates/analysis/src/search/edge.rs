@@ -4,7 +4,7 @@
 //! believe it: [`Edge::found`] gives an interval that holds every point at which trials disagree
 //! with each other or with that.
 
-use super::answer::Outcome;
+use super::result::Outcome;
 use std::collections::BTreeMap;
 
 /// Which end of the values is wanted.

@@ -1,19 +1,21 @@
 //! A target held against one trial of one point.
 
-use super::target::{Clause, Figure, Target};
+use super::target::{Clause, Quantity, Target};
 use crate::evidence::{CaseEvidence, Evidence, Latencies};
+use crate::metric::Why;
 use crate::stats;
+use crate::trials::{role as role_result, samples_of};
 use hdrhistogram::Histogram;
 use kvdyno_record::case::{Outcome, PhaseRecord, RoleResult};
 use kvdyno_record::files::RecordError;
-use kvdyno_record::hlog::{self, Kind};
+use kvdyno_record::hlog::Kind;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
 use kvdyno_record::workload::{Mix, Role};
 
 /// What a trial says of its point.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum TargetVerdict {
     /// Every clause holds.
     Met,
     /// Some clause does not hold, or the engine does not fit; why, where figures do not show it.
@@ -26,85 +28,85 @@ pub(super) enum Verdict {
 
 /// One trial.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Trial {
-    pub(super) verdict: Verdict,
+pub(super) struct JudgedTrial {
+    pub(super) verdict: TargetVerdict,
     /// By clause.
     pub(super) values: Vec<Option<f64>>,
 }
 
-impl Trial {
-    fn without(target: &Target, verdict: Verdict) -> Self {
+impl JudgedTrial {
+    fn without(target: &Target, verdict: TargetVerdict) -> Self {
         Self { verdict, values: vec![None; target.clauses.len()] }
     }
 }
 
-/// Judges the phase `name` of a case, which does what `drive` says.
+/// Judges the phase `name` of a case, which does what `mix` says.
 pub(super) fn judge(
     evidence: &Evidence,
     case: &CaseEvidence,
     target: &Target,
-    (name, drive): (&str, &Mix),
+    (name, mix): (&str, &Mix),
     axis: &Axis,
-) -> Result<Trial, RecordError> {
+) -> Result<JudgedTrial, RecordError> {
     if let Some(verdict) = without_figures(evidence, case, axis) {
-        return Ok(Trial::without(target, verdict));
+        return Ok(JudgedTrial::without(target, verdict));
     }
     let phase = match case.phase(name) {
         Ok(phase) => phase,
-        Err(why) => return Ok(Trial::without(target, Verdict::Void(why.to_string()))),
+        Err(why) => return Ok(JudgedTrial::without(target, TargetVerdict::Void(why.to_string()))),
     };
     let latencies = case.latencies()?;
     let figures: Vec<Result<f64, String>> =
-        target.clauses.iter().map(|clause| figure(clause, phase, drive, &latencies)).collect();
+        target.clauses.iter().map(|clause| figure(clause, phase, mix, &latencies)).collect();
     let missed = |(clause, figure): (&Clause, &Result<f64, String>)| {
         figure.as_ref().is_ok_and(|value| !clause.holds(*value))
     };
-    let verdict = if let Some(why) = behind(phase, drive) {
-        Verdict::Missed(Some(why))
+    let verdict = if let Some(why) = behind(phase, mix) {
+        TargetVerdict::Missed(Some(why))
     } else if target.clauses.iter().zip(&figures).any(missed) {
-        Verdict::Missed(None)
+        TargetVerdict::Missed(None)
     } else if let Some(why) = figures.iter().find_map(|figure| figure.as_ref().err()) {
-        Verdict::Void(why.clone())
+        TargetVerdict::Void(why.clone())
     } else {
-        Verdict::Met
+        TargetVerdict::Met
     };
-    Ok(Trial { verdict, values: figures.into_iter().map(Result::ok).collect() })
+    Ok(JudgedTrial { verdict, values: figures.into_iter().map(Result::ok).collect() })
 }
 
 /// What a case comes to that has no figures, or none of its point.
-fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<Verdict> {
+fn without_figures(evidence: &Evidence, case: &CaseEvidence, axis: &Axis) -> Option<TargetVerdict> {
     let Some(record) = &case.record else {
-        return Some(case.damaged.clone().map_or(Verdict::Open(None), Verdict::Void));
+        return Some(case.damaged.clone().map_or(TargetVerdict::Open(None), TargetVerdict::Void));
     };
     match &record.outcome {
         Outcome::Done if *axis == Axis::Ram && record.ram_limit.enforced_by.is_none() => {
             let why = record.ram_limit.reason.as_deref().unwrap_or("for an unknown reason");
-            Some(Verdict::Void(format!("the RAM limit was not held: {why}")))
+            Some(TargetVerdict::Void(format!("the RAM limit was not held: {why}")))
         }
         Outcome::Done => None,
         outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. }) => {
-            Some(Verdict::Missed(Some(outcome.word().to_owned())))
+            Some(TargetVerdict::Missed(Some(outcome.word().to_owned())))
         }
         Outcome::NotRun { message } => {
             let made_by = &case.case.database.made_by;
             let load = evidence.recorded().find(|(load, _)| load.case.id == *made_by);
             Some(match load.map(|(_, record)| &record.outcome) {
                 Some(outcome @ (Outcome::DoesNotFit { .. } | Outcome::OutOfTime { .. })) => {
-                    Verdict::Missed(Some(format!("its load: {}", outcome.word())))
+                    TargetVerdict::Missed(Some(format!("its load: {}", outcome.word())))
                 }
                 Some(outcome) if outcome.is_final() && *outcome != Outcome::Done => {
-                    Verdict::Void(format!("its load: {}", ended(outcome)))
+                    TargetVerdict::Void(format!("its load: {}", ended(outcome)))
                 }
                 Some(outcome @ Outcome::DiskFull { .. }) => {
-                    Verdict::Open(Some(format!("its load: {}", ended(outcome))))
+                    TargetVerdict::Open(Some(format!("its load: {}", ended(outcome))))
                 }
                 // What is missing may be there the next time.
-                _ => Verdict::Void(message.clone()),
+                _ => TargetVerdict::Void(message.clone()),
             })
         }
-        outcome if outcome.is_final() => Some(Verdict::Void(ended(outcome))),
-        Outcome::DiskFull { .. } => Some(Verdict::Open(Some(ended(&record.outcome)))),
-        _ => Some(Verdict::Open(None)),
+        outcome if outcome.is_final() => Some(TargetVerdict::Void(ended(outcome))),
+        Outcome::DiskFull { .. } => Some(TargetVerdict::Open(Some(ended(&record.outcome)))),
+        _ => Some(TargetVerdict::Open(None)),
     }
 }
 
@@ -115,22 +117,18 @@ fn ended(outcome: &Outcome) -> String {
 
 /// Roles of a phase that have fallen behind their schedule: response times of what was begun tell
 /// too little of it.
-fn behind(phase: &PhaseRecord, drive: &Mix) -> Option<String> {
-    let roles = drive.roles.iter().filter(|role| role.rate.is_some());
+fn behind(phase: &PhaseRecord, mix: &Mix) -> Option<String> {
+    let roles = mix.roles.iter().filter(|role| role.rate.is_some());
     let behind = roles.filter_map(|role| {
-        let result = result(phase, &role.name)?;
+        let result = role_result(phase, &role.name).ok()?;
         result.is_behind().then(|| format!("{} fell behind the rate", role.name))
     });
     behind.reduce(|all, one| format!("{all}; {one}"))
 }
 
-fn result<'p>(phase: &'p PhaseRecord, role: &str) -> Option<&'p RoleResult> {
-    phase.roles.iter().find(|result| result.role == role)
-}
-
 /// Operations each second of a role.
 pub(super) fn operations_per_s(phase: &PhaseRecord, role: &str) -> Option<f64> {
-    let result = result(phase, role)?;
+    let result = role_result(phase, role).ok()?;
     let count: u64 = result.ops.values().map(|op| op.count).sum();
     result.per_second(count)
 }
@@ -147,23 +145,22 @@ pub(super) fn cached_more(phase: &PhaseRecord) -> Option<f64> {
 fn figure(
     clause: &Clause,
     phase: &PhaseRecord,
-    drive: &Mix,
+    mix: &Mix,
     latencies: &Latencies,
 ) -> Result<f64, String> {
-    let roles = drive.roles.iter().filter(|role| clause.concerns(role));
+    let roles = mix.roles.iter().filter(|role| clause.concerns(role));
     let mut values = Vec::new();
     for role in roles {
-        let result = result(phase, &role.name)
-            .ok_or_else(|| format!("role {} left no result", role.name))?;
+        let result = role_result(phase, &role.name).map_err(Why::into_owned)?;
         let samples = samples(clause, &phase.name, role, latencies);
         values.push(match clause.figure {
-            Figure::Percentile(thousandths) => percentile(clause, thousandths, &samples),
-            Figure::Mean | Figure::Longest if samples.is_empty() => {
+            Quantity::Percentile(thousandths) => percentile(clause, thousandths, &samples),
+            Quantity::Mean | Quantity::Longest if samples.is_empty() => {
                 Err(format!("{} did nothing", role.name))
             }
-            Figure::Mean => Ok(samples.mean()),
-            Figure::Longest => Ok(longest(clause, role, result, &samples)),
-            Figure::Reads | Figure::Writes | Figure::Operations => Ok(rate(clause, result)),
+            Quantity::Mean => Ok(samples.mean()),
+            Quantity::Longest => Ok(longest(clause, role, result, &samples)),
+            Quantity::Reads | Quantity::Writes | Quantity::Operations => Ok(rate(clause, result)),
         });
     }
     if !clause.figure.is_latency() {
@@ -183,7 +180,7 @@ fn rate(clause: &Clause, result: &RoleResult) -> f64 {
     let counted = result.ops.iter().filter(|(op, _)| clause.counts(op));
     let number: u64 = counted
         .map(|(_, op)| match clause.figure {
-            Figure::Operations => op.count,
+            Quantity::Operations => op.count,
             _ => op.items,
         })
         .sum();
@@ -193,15 +190,7 @@ fn rate(clause: &Clause, result: &RoleResult) -> f64 {
 /// Times from the schedule where there is one, of the calls where there is none.
 fn samples(clause: &Clause, phase: &str, role: &Role, latencies: &Latencies) -> Histogram<u64> {
     let kind = if role.rate.is_some() { Kind::Response } else { Kind::Service };
-    let mut all = hlog::histogram();
-    for ((of_phase, of_role, op, of_kind), samples) in latencies {
-        if (of_phase.as_str(), of_role.as_str(), *of_kind) == (phase, role.name.as_str(), kind)
-            && clause.counts(op)
-        {
-            samples.add_to(&mut all);
-        }
-    }
-    all
+    samples_of(latencies, (phase, &role.name, kind), |op| clause.counts(op))
 }
 
 /// A bucket's upper end can lie above the longest call there was, which is known exactly.
@@ -237,6 +226,7 @@ fn percentile(clause: &Clause, thousandths: u32, samples: &Histogram<u64>) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::hlog;
 
     #[test]
     fn few_samples_may_show_a_miss_and_never_that_it_is_met() {

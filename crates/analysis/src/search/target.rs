@@ -26,7 +26,7 @@ pub struct Clause {
     /// Of this operation; none: of every one.
     pub op: Option<&'static str>,
     /// What must keep a bound.
-    pub figure: Figure,
+    pub figure: Quantity,
     /// The bound itself keeps it: `<=`, `>=`.
     pub inclusive: bool,
     /// Nanoseconds, or a number each second.
@@ -37,7 +37,7 @@ pub struct Clause {
 
 /// What a clause can be about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
+pub enum Quantity {
     /// A percentile of the latency in thousandths of a percent: 99900 is p99.9. Response times of
     /// an open loop, service times of a closed one.
     Percentile(u32),
@@ -53,7 +53,7 @@ pub enum Figure {
     Operations,
 }
 
-impl Figure {
+impl Quantity {
     /// A time, which must stay below a bound; rates must stay above.
     pub fn is_latency(self) -> bool {
         matches!(self, Self::Percentile(_) | Self::Mean | Self::Longest)
@@ -98,19 +98,18 @@ impl Target {
     }
 
     /// Whether a measured phase has what the target is about.
-    pub fn check(&self, drive: &Mix) -> Result<(), TargetError> {
-        let about_nothing =
-            |clause: &&Clause| !drive.roles.iter().any(|role| clause.concerns(role));
+    pub fn check(&self, mix: &Mix) -> Result<(), TargetError> {
+        let about_nothing = |clause: &&Clause| !mix.roles.iter().any(|role| clause.concerns(role));
         let Some(clause) = self.clauses.iter().find(about_nothing) else { return Ok(()) };
-        let has: Vec<String> = drive.roles.iter().map(role_words).collect();
+        let has: Vec<String> = mix.roles.iter().map(role_words).collect();
         let problem = format!("`{}`: the phase measures nothing of the kind", clause.about);
         Err(self.wrong(clause, problem, format!("its roles: {}", has.join("; "))))
     }
 
     /// Whether the rate of a role can be searched: what it does is then what is offered, and no
     /// condition.
-    pub fn check_offered(&self, drive: &Mix, role: &str) -> Result<(), TargetError> {
-        let offered = drive.roles.iter().find(|known| known.name == role);
+    pub fn check_offered(&self, mix: &Mix, role: &str) -> Result<(), TargetError> {
+        let offered = mix.roles.iter().find(|known| known.name == role);
         let about_it = |clause: &&Clause| {
             !clause.figure.is_latency() && offered.is_some_and(|role| clause.concerns(role))
         };
@@ -150,8 +149,8 @@ impl Clause {
     /// Whether it is about an operation.
     pub fn counts(&self, op: &str) -> bool {
         let kind = match self.figure {
-            Figure::Reads => reads(op),
-            Figure::Writes => !reads(op),
+            Quantity::Reads => reads(op),
+            Quantity::Writes => !reads(op),
             _ => true,
         };
         kind && self.op.is_none_or(|wanted| wanted == op)
@@ -238,7 +237,7 @@ fn shifted(text: &str, span: &Range<usize>) -> Range<usize> {
     at(span.start)..at(span.end)
 }
 
-fn bound(figure: Figure, text: &str) -> Result<f64, (String, &'static str)> {
+fn bound(figure: Quantity, text: &str) -> Result<f64, (String, &'static str)> {
     const TIMES: &str = "a time has a unit: 800us, 1ms, 1.5ms, 2s";
     const RATES: &str = "a rate is a number, each second: 50k/s, 1.5M/s, 800/s";
     let (parsed, hint) = if figure.is_latency() {
@@ -254,33 +253,33 @@ fn bound(figure: Figure, text: &str) -> Result<f64, (String, &'static str)> {
 }
 
 /// `p99`, `readers.p99.9`, `readers.get.max`, `readers.get`: role, operation and figure.
-fn figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Figure)> {
+fn figure(text: &str) -> Option<(Option<String>, Option<&'static str>, Quantity)> {
     let op = |name: &str| OpInfo::named(name).map(|op| op.name);
     let role = |name: &str| (!name.is_empty()).then(|| name.to_owned());
     if let Some(figure) = plain_figure(text) {
         return Some((None, None, figure));
     }
     if let Some(op) = op(text) {
-        return Some((None, Some(op), Figure::Operations));
+        return Some((None, Some(op), Quantity::Operations));
     }
     let (first, rest) = text.split_once('.')?;
     match (plain_figure(rest), op(first), op(rest)) {
         (Some(figure), Some(op), _) => return Some((None, Some(op), figure)),
         (Some(figure), None, _) => return Some((Some(role(first)?), None, figure)),
-        (None, _, Some(op)) => return Some((Some(role(first)?), Some(op), Figure::Operations)),
+        (None, _, Some(op)) => return Some((Some(role(first)?), Some(op), Quantity::Operations)),
         (None, _, None) => {}
     }
     let (second, rest) = rest.split_once('.')?;
     Some((Some(role(first)?), Some(op(second)?), plain_figure(rest)?))
 }
 
-fn plain_figure(word: &str) -> Option<Figure> {
+fn plain_figure(word: &str) -> Option<Quantity> {
     match word {
-        "mean" => Some(Figure::Mean),
-        "max" => Some(Figure::Longest),
-        "reads" => Some(Figure::Reads),
-        "writes" => Some(Figure::Writes),
-        "ops" => Some(Figure::Operations),
+        "mean" => Some(Quantity::Mean),
+        "max" => Some(Quantity::Longest),
+        "reads" => Some(Quantity::Reads),
+        "writes" => Some(Quantity::Writes),
+        "ops" => Some(Quantity::Operations),
         _ => {
             let (whole, part) = word.strip_prefix('p')?.split_once('.').unwrap_or((&word[1..], ""));
             let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
@@ -289,7 +288,7 @@ fn plain_figure(word: &str) -> Option<Figure> {
             }
             let dangling = word.ends_with('.');
             let thousandths = format!("{whole}{part:0<3}").parse().ok()?;
-            (!dangling && thousandths >= 50_000).then_some(Figure::Percentile(thousandths))
+            (!dangling && thousandths >= 50_000).then_some(Quantity::Percentile(thousandths))
         }
     }
 }
@@ -313,14 +312,14 @@ mod tests {
         assert_eq!(
             is,
             [
-                (None, None, Figure::Percentile(99_000), false, 1e6),
-                (None, None, Figure::Reads, false, 50_000.0),
-                (readers, None, Figure::Percentile(99_900), true, 5e6),
-                (None, Some("get"), Figure::Mean, false, 20_000.0),
-                (readers, Some("get"), Figure::Operations, true, 1.5e6),
-                (readers, Some("scan"), Figure::Longest, false, 1e9),
-                (None, None, Figure::Operations, false, 10.0),
-                (None, None, Figure::Percentile(95_000), false, 2e6),
+                (None, None, Quantity::Percentile(99_000), false, 1e6),
+                (None, None, Quantity::Reads, false, 50_000.0),
+                (readers, None, Quantity::Percentile(99_900), true, 5e6),
+                (None, Some("get"), Quantity::Mean, false, 20_000.0),
+                (readers, Some("get"), Quantity::Operations, true, 1.5e6),
+                (readers, Some("scan"), Quantity::Longest, false, 1e9),
+                (None, None, Quantity::Operations, false, 10.0),
+                (None, None, Quantity::Percentile(95_000), false, 2e6),
             ]
         );
         assert!(target.clauses[0].holds(999_999.0) && !target.clauses[0].holds(1e6));
@@ -366,8 +365,8 @@ mod tests {
         };
         let ends = Ends { duration_ns: Some(1), operations: None };
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];
-        let drive = Mix { roles, ends };
-        let check = |text: &str| Target::parse(text).unwrap().check(&drive);
+        let mix = Mix { roles, ends };
+        let check = |text: &str| Target::parse(text).unwrap().check(&mix);
         check("p99 < 1ms and reads > 1/s and writes > 1/s and writer.update > 1/s").unwrap();
         let error = check("p99 < 1ms and reader.p99 < 1ms").unwrap_err();
         assert_eq!(
@@ -378,7 +377,7 @@ mod tests {
         );
         assert_eq!(error.hint, "its roles: readers (get); writer (update)");
         assert!(check("readers.writes > 1/s").is_err());
-        let offered = |text: &str| Target::parse(text).unwrap().check_offered(&drive, "readers");
+        let offered = |text: &str| Target::parse(text).unwrap().check_offered(&mix, "readers");
         offered("p99 < 1ms and writes > 1k/s and writer.ops > 5/s").unwrap();
         let error = offered("p99 < 1ms and reads > 5k/s").unwrap_err();
         assert!(error.to_string().ends_with("              ^^^^^^^^^^^^"), "{error}");

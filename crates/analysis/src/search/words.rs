@@ -1,8 +1,8 @@
 //! An answer in sentences: where the edge is, what fails beyond it, and how sure that is.
 
-use super::answer::{Answer, Condition, Outcome, Point};
+use super::result::{Condition, Outcome, Point, SearchResult};
 use super::target::keeps;
-use crate::answer::list;
+use crate::lists::list;
 use crate::stats::median;
 use kvdyno_record::search::Axis;
 use kvdyno_record::units;
@@ -13,11 +13,38 @@ const FILLING: f64 = 0.05;
 /// Data fits where the limit is so many times its keys and values.
 const FITS: f64 = 1.3;
 
-/// A value of an axis: `512 MiB`, `43.2 k/s`.
-pub(super) fn value(axis: &Axis, value: u64) -> String {
-    match axis {
-        Axis::Ram => units::bytes_in_words(value),
-        Axis::Rate { .. } => units::rate(value as f64),
+impl SearchResult {
+    /// What a point came to: `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
+    pub fn told(&self, point: &Point) -> String {
+        let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| self.words(v));
+        if let Some(why) = &point.void {
+            return format!("{at} cannot be judged: {why}");
+        }
+        if let Some(why) = &point.stopped {
+            return format!("{at} is to be measured again: {why}");
+        }
+        let how = if point.met == point.trials { "meets" } else { "does not meet" };
+        let (number, of) = match point.met {
+            met if met == point.trials => (met, point.trials),
+            met => (point.trials - met, point.trials),
+        };
+        let mut what: Vec<String> = Vec::new();
+        for (condition, values) in self.conditions.iter().zip(&point.figures) {
+            let middle = median(&values.iter().flatten().copied().collect::<Vec<_>>());
+            what.extend(
+                middle.map(|value| format!("{} {}", condition.about, condition.words(value))),
+            );
+        }
+        what.extend(point.whys.iter().cloned());
+        format!("{at} {how} it in {number} of {of} trials: {}", what.join(", "))
+    }
+
+    /// A value of the axis in words: `512 MiB`, `43.2 k/s`.
+    pub fn words(&self, value: u64) -> String {
+        match self.axis {
+            Axis::Ram => units::bytes_in_words(value),
+            Axis::Rate { .. } => units::rate(value as f64),
+        }
     }
 }
 
@@ -30,7 +57,7 @@ fn typed(axis: &Axis, value: u64) -> String {
 }
 
 /// All that is to be said, the answer first.
-pub(super) fn sentences(answer: &Answer) -> Vec<String> {
+pub(super) fn sentences(answer: &SearchResult) -> Vec<String> {
     let mut all = vec![first(answer)];
     let goes_on = !answer.sealed;
     match answer.result {
@@ -85,8 +112,8 @@ pub(super) fn sentences(answer: &Answer) -> Vec<String> {
     all
 }
 
-fn first(answer: &Answer) -> String {
-    let Answer { engine, target, .. } = answer;
+fn first(answer: &SearchResult) -> String {
+    let SearchResult { engine, target, .. } = answer;
     let words = |value: u64| answer.words(value);
     let (with, of) = around(answer);
     match answer.result {
@@ -120,7 +147,7 @@ fn first(answer: &Answer) -> String {
 }
 
 /// The words before and behind a value of the axis.
-fn around(answer: &Answer) -> (&'static str, String) {
+fn around(answer: &SearchResult) -> (&'static str, String) {
     match &answer.axis {
         Axis::Ram => ("with", "of RAM".to_owned()),
         Axis::Rate { role } => ("at", format!("offered to {role}")),
@@ -128,7 +155,7 @@ fn around(answer: &Answer) -> (&'static str, String) {
 }
 
 /// Where the search could not go on, and why.
-fn stopped(answer: &Answer) -> Option<(String, &str)> {
+fn stopped(answer: &SearchResult) -> Option<(String, &str)> {
     let mut points = answer.points.iter().chain(&answer.fastest);
     let (point, why) = points
         .find_map(|point| Some((point, point.void.as_deref().or(point.stopped.as_deref())?)))?;
@@ -141,7 +168,7 @@ fn stopped(answer: &Answer) -> Option<(String, &str)> {
 }
 
 /// ` (0.48 x its data)`.
-fn share_of_data(answer: &Answer, bytes: u64) -> String {
+fn share_of_data(answer: &SearchResult, bytes: u64) -> String {
     match answer.axis {
         Axis::Ram if answer.user_bytes > 0 => {
             format!(" ({:.2} x its data)", bytes as f64 / answer.user_bytes as f64)
@@ -151,7 +178,7 @@ fn share_of_data(answer: &Answer, bytes: u64) -> String {
 }
 
 /// ` in 2 of 3 trials: p99 1.31 ms (1.20 ms to 1.44 ms)`.
-fn failing(answer: &Answer, value: u64) -> String {
+fn failing(answer: &SearchResult, value: u64) -> String {
     let Some(point) = answer.point(value) else { return String::new() };
     let mut what: Vec<String> = answer
         .conditions
@@ -173,29 +200,6 @@ fn failing(answer: &Answer, value: u64) -> String {
     if what.is_empty() { votes } else { format!("{votes}: {}", what.join(", ")) }
 }
 
-/// `512 MiB meets it in 3 of 3 trials: p99 880 us, reads 61 k/s`.
-pub(super) fn point(answer: &Answer, point: &Point) -> String {
-    let at = point.value.map_or_else(|| "as fast as it goes".to_owned(), |v| answer.words(v));
-    if let Some(why) = &point.void {
-        return format!("{at} cannot be judged: {why}");
-    }
-    if let Some(why) = &point.stopped {
-        return format!("{at} is to be measured again: {why}");
-    }
-    let how = if point.met == point.trials { "meets" } else { "does not meet" };
-    let (number, of) = match point.met {
-        met if met == point.trials => (met, point.trials),
-        met => (point.trials - met, point.trials),
-    };
-    let mut what: Vec<String> = Vec::new();
-    for (condition, values) in answer.conditions.iter().zip(&point.figures) {
-        let middle = median(&values.iter().flatten().copied().collect::<Vec<_>>());
-        what.extend(middle.map(|value| format!("{} {}", condition.about, condition.words(value))));
-    }
-    what.extend(point.whys.iter().cloned());
-    format!("{at} {how} it in {number} of {of} trials: {}", what.join(", "))
-}
-
 /// `1.31 ms (1.20 ms to 1.44 ms)`: the median of the trials that have a figure, and their range.
 pub fn spread(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
     let values: Vec<f64> = values.iter().flatten().copied().collect();
@@ -206,7 +210,7 @@ pub fn spread(condition: &Condition, values: &[Option<f64>]) -> Option<String> {
     Some(if low == high { middle } else { format!("{middle} ({low} to {high})") })
 }
 
-fn interval(answer: &Answer, met: u64, missed: u64, surely_missed: Option<u64>) -> String {
+fn interval(answer: &SearchResult, met: u64, missed: u64, surely_missed: Option<u64>) -> String {
     let words = |value: u64| answer.words(value);
     let what = match answer.axis {
         Axis::Ram => "The least RAM",
@@ -246,7 +250,7 @@ fn interval(answer: &Answer, met: u64, missed: u64, surely_missed: Option<u64>) 
 }
 
 /// Where some trials met the target and some did not, or more points did than should.
-fn disagreeing(answer: &Answer) -> String {
+fn disagreeing(answer: &SearchResult) -> String {
     let mixed = answer.points.iter().filter(|point| point.met > 0 && point.met < point.trials);
     let values: Vec<String> = mixed.filter_map(|point| Some(answer.words(point.value?))).collect();
     if values.is_empty() {
@@ -256,7 +260,7 @@ fn disagreeing(answer: &Answer) -> String {
     }
 }
 
-fn after_never(answer: &Answer, easiest: u64) -> String {
+fn after_never(answer: &SearchResult, easiest: u64) -> String {
     let doubled = typed(&answer.axis, easiest.saturating_mul(4));
     let from = typed(&answer.axis, easiest);
     let measured = |point: &Point| point.figures.iter().flatten().any(Option::is_some);
@@ -276,7 +280,7 @@ fn after_never(answer: &Answer, easiest: u64) -> String {
     }
 }
 
-fn after_always(answer: &Answer, hardest: u64) -> String {
+fn after_always(answer: &SearchResult, hardest: u64) -> String {
     let here = typed(&answer.axis, hardest);
     match answer.axis {
         Axis::Ram => {
@@ -305,7 +309,7 @@ fn confidence(point: &Point) -> String {
 }
 
 /// Points that were measured before memory held what it was going to hold.
-fn filling(answer: &Answer) -> Option<String> {
+fn filling(answer: &SearchResult) -> Option<String> {
     let grew = |point: &&Point| point.cached_more.is_some_and(|share| share > FILLING);
     let mut values = answer.points.iter().filter(grew).filter_map(|point| point.value).peekable();
     values.peek()?;

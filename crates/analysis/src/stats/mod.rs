@@ -11,6 +11,6 @@ mod steady;
 
 pub use bootstrap::{CONFIDENCE, RESAMPLES, RatioInterval, chance_ratio, ratio_of_medians};
 pub use median::{Interval, median, median_interval};
-pub use quantile::{SAMPLES_BEYOND, quantile, samples_needed};
+pub use quantile::{SAMPLES_BEYOND, quantile, quantile_of_counts, samples_needed};
 pub use rank::{MIN_TRIALS, RankTest, mann_whitney, signed_rank};
 pub use steady::{ROUNDS_MAX, Steadiness, WINDOW, first_steady, steadiness};

@@ -17,6 +17,22 @@ pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
     (histogram.len() >= samples_needed(q)).then(|| histogram.value_at_quantile(q))
 }
 
+/// The same of values that rise, each with how many there are; `all` in sum.
+pub fn quantile_of_counts(
+    counts: impl IntoIterator<Item = (u64, u64)>,
+    all: u64,
+    q: f64,
+) -> Option<u64> {
+    let rank = (all as f64 * q).ceil() as u64;
+    let mut before = 0_u64;
+    let reaches = |(_, count): &(u64, u64)| {
+        before = before.saturating_add(*count);
+        before >= rank
+    };
+    let found = || counts.into_iter().find(reaches).map(|(value, _)| value);
+    (all >= samples_needed(q)).then(found).flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -30,5 +46,13 @@ mod tests {
         histogram.record(10_000).unwrap();
         let p999 = quantile(&histogram, 0.999).unwrap();
         assert!((9_990..10_000).contains(&p999), "{p999}");
+    }
+
+    #[test]
+    fn counts_say_the_same() {
+        let counts = [(1000, 980), (2000, 20)];
+        let of = |q| quantile_of_counts(counts, 1000, q);
+        assert_eq!([0.5, 0.99, 0.999].map(of), [Some(1000), Some(2000), None]);
+        assert_eq!(quantile_of_counts([], 0, 0.5), None);
     }
 }

@@ -10,6 +10,7 @@ pub mod gate;
 pub mod judge;
 pub mod noise;
 mod pairing;
+mod refusal;
 pub mod sides;
 mod work;
 
@@ -17,7 +18,8 @@ pub use figures::{Figures, UnknownFigure};
 pub use gate::{Gate, GateResult, NotJudged};
 pub use judge::{Row, Sample, Verdict};
 pub use noise::{Calibration, DEFAULT_NOISE, LEAST_NOISE, Noise, twins};
-pub use pairing::{Pair, Refusal, Unpaired};
+pub use pairing::{Pair, Unpaired};
+pub use refusal::Refusal;
 pub use sides::{Record, Side, Sides};
 pub use work::Difference;
 
@@ -86,7 +88,7 @@ pub struct Question {
 impl Versus {
     /// Compares, or says why that would mean nothing.
     pub fn of(sides: &Sides<'_>, question: &Question) -> Result<Self, Refusal> {
-        let paired = pairing::pair(sides, question)?;
+        let paired = pairing::pair(sides, &question.figures, &question.noise)?;
         let rows = || paired.pairs.iter().flat_map(|pair| &pair.rows);
         let counts = Counts::of(rows());
         let gate = question.gate.map(|allowed| Gate::of(allowed, &paired.pairs, &paired.unpaired));

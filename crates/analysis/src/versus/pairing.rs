@@ -3,24 +3,20 @@
 use super::super::comparable;
 use super::super::group::{Group, LoadRow, OpRow, RoleRow, RunRow};
 use super::super::metric::{Metric, Metrics};
-use super::Question;
 use super::figures::{Figures, Seat};
 use super::judge::{Bout, Row, Spot, Trials};
+use super::noise::Noise;
+use super::refusal::Refusal;
 use super::sides::{Chosen, Sides};
-use super::work::{self, Difference};
-use crate::group::{data, several};
+use super::work;
+use crate::group::data;
+use crate::lists::several;
 use kvdyno_record::engine::Durability;
 use kvdyno_record::work::{Purpose, Work};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// Fields of a workload that are named when they differ; more are only counted.
-const NAMED_MAX: usize = 3;
-
-/// Characters of a value in a refusal.
-const VALUE_MAX: usize = 60;
 
 /// Two cases that do equal work, with their figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -56,69 +52,6 @@ pub struct Unpaired {
     pub why: String,
 }
 
-/// Why a comparison would mean nothing.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// They did different work.
-    #[error("the workloads differ ({case}): {}", fields(.differences))]
-    Work {
-        /// The case in which that was seen.
-        case: String,
-        /// What differs.
-        differences: Vec<Difference>,
-    },
-    /// They were measured or computed by different methods.
-    #[error("the methods differ: {}", .0.words())]
-    Method(Difference),
-    /// No engine is in both.
-    #[error("no engine is in both: BASE has {base}, NEW has {new}")]
-    NoCommonEngine {
-        /// Labels of the base.
-        base: String,
-        /// Labels of the new side.
-        new: String,
-    },
-    /// Both sides are the same.
-    #[error("both sides are {0}")]
-    Same(String),
-    /// An engine that the run does not have.
-    #[error("there is no engine `{label}` in run {run}")]
-    NoEngine {
-        /// As typed.
-        label: String,
-        /// The run.
-        run: String,
-        /// Those that it has.
-        known: Vec<String>,
-    },
-    /// A figure was asked for that no case has on either side.
-    #[error("no case has the figure `{name}`")]
-    NoFigure {
-        /// The figure.
-        name: &'static str,
-        /// Those that cases have.
-        known: Vec<&'static str>,
-    },
-}
-
-fn fields(differences: &[Difference]) -> String {
-    let short = |difference: &Difference| {
-        let Difference { what, base, new } = difference;
-        Difference { what: what.clone(), base: cut(base), new: cut(new) }.words()
-    };
-    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
-    let more = differences.len().saturating_sub(NAMED_MAX);
-    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    format!("{}{more}", named.join("; "))
-}
-
-/// The beginning of a value, in whole words: all of a phase is no help on a terminal.
-fn cut(value: &str) -> String {
-    let Some((end, _)) = value.char_indices().nth(VALUE_MAX) else { return value.to_owned() };
-    let words = value[..end].rsplit_once(' ').map_or(&value[..end], |(words, _)| words);
-    format!("{} ...", words.trim_end_matches(','))
-}
-
 /// What came of the pairing.
 #[derive(Default)]
 pub(super) struct Paired {
@@ -149,7 +82,8 @@ struct Unit<'r> {
     name: String,
 }
 
-pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Refusal> {
+/// Pairs the cases of both sides, with the figures that are wanted.
+pub(super) fn pair(sides: &Sides<'_>, wanted: &Figures, noise: &Noise) -> Result<Paired, Refusal> {
     sides.check()?;
     let [base, new] = sides.chosen().map(|chosen| units(&chosen));
     let mut free: Vec<&Unit<'_>> = new.iter().collect();
@@ -162,7 +96,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         let other = free.remove(at);
         paired.labels.push((unit.group.label.clone(), other.group.label.clone()));
-        let pair = compared(unit, other, sides, question, &mut paired.figures);
+        let pair = compared(unit, other, sides, (wanted, noise), &mut paired.figures);
         if let ([], Some(trouble)) = (pair.rows.as_slice(), unit.group.trouble()) {
             let why = format!("neither side has its figures: {trouble}");
             paired.unpaired.push(Unpaired { in_base: false, name: pair.name.clone(), why });
@@ -189,7 +123,7 @@ pub(super) fn pair(sides: &Sides<'_>, question: &Question) -> Result<Paired, Ref
         };
         return Err(Refusal::NoCommonEngine { base: labels(&base), new: labels(&new) });
     }
-    paired.check(&question.figures)?;
+    paired.check(wanted)?;
     // A load has none of the figures of reads.
     paired.pairs.retain(|pair| !pair.rows.is_empty());
     paired.unpaired.extend(free.iter().map(|unit| unit.alone(false)));
@@ -245,12 +179,13 @@ fn compared(
     base: &Unit<'_>,
     new: &Unit<'_>,
     sides: &Sides<'_>,
-    question: &Question,
+    (wanted, noise): (&Figures, &Noise),
     figures: &mut BTreeSet<&'static str>,
 ) -> Pair {
     let group = base.group;
     let mut rows = Rows {
-        question,
+        wanted,
+        noise,
         paired: sides.side_by_side(),
         labels: sides.names(base.group, new.group),
         numbers: [base, new].map(|unit| unit.group.trials.iter().map(|t| t.trial).collect()),
@@ -285,7 +220,8 @@ fn compared(
 
 /// The rows of two cases in the making.
 struct Rows<'q> {
-    question: &'q Question,
+    wanted: &'q Figures,
+    noise: &'q Noise,
     paired: bool,
     /// What the sides are called where their mixes differ.
     labels: [String; 2],
@@ -337,38 +273,16 @@ impl Rows<'_> {
             let found = base.0.iter().chain(&new.0).filter(has_any);
             self.figures.extend(found.map(|metric| metric.name));
         }
-        let figures: &Figures = &self.question.figures;
-        for metric in base.0.iter().filter(|metric| figures.wants(metric, seat)) {
+        for metric in base.0.iter().filter(|metric| self.wanted.wants(metric, seat)) {
             let other = new.0.iter().find(|other| other.name == metric.name);
             let bout = Bout {
                 spot,
                 base: Trials { metric: Some(metric), numbers: &self.numbers[0] },
                 new: Trials { metric: other, numbers: &self.numbers[1] },
                 paired: self.paired,
-                noise: self.question.noise.of(metric.name),
+                noise: self.noise.of(metric.name),
             };
             self.made.extend(bout.row());
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_refusal_is_short() {
-        let differs = |at: usize| Difference {
-            what: format!("phases.{at}"),
-            base: "none".to_owned(),
-            new: "ä".repeat(500),
-        };
-        let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
-        assert!(
-            said.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
-        );
-        assert!(said.ends_with("; and 2 more") && said.chars().count() < 320, "{said}");
-        let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
-        assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
     }
 }

@@ -2,14 +2,15 @@
 
 use super::super::confidence::Confidence;
 use super::super::efficiency::{self, Against};
+use super::super::engines::EngineInfo;
 use super::super::evidence::Evidence;
-use super::super::group::{Group, unique};
-use super::super::summary::{EngineInfo, Summary};
-use super::pairing::Refusal;
+use super::super::group::Group;
+use super::super::lists::unique;
+use super::super::summary::Summary;
+use super::refusal::Refusal;
 use super::work::Difference;
 use crate::findings::Severity;
 use kvdyno_record::case::{CaseRecord, WorkerIdentity};
-use kvdyno_record::files::{RecordError, RunFolder};
 use kvdyno_record::host::{Drive, Filesystem, Host};
 use kvdyno_record::tier::TierRecord;
 use kvdyno_record::units;
@@ -28,17 +29,6 @@ pub struct Record {
 }
 
 impl Record {
-    /// Reads a run and computes its figures.
-    pub fn read(folder: &RunFolder) -> Result<Self, RecordError> {
-        Self::of(Evidence::read(folder)?)
-    }
-
-    /// Computes a record's figures.
-    pub fn of(evidence: Evidence) -> Result<Self, RecordError> {
-        let summary = Summary::of(&evidence)?;
-        Ok(Self { evidence, summary })
-    }
-
     fn labels(&self) -> Vec<String> {
         unique(self.summary.groups.iter().map(|group| group.label.clone()))
     }
@@ -191,8 +181,7 @@ impl<'r> Sides<'r> {
         let (base, new) = self.records();
         let mut found = Vec::new();
         if let Self::Runs { .. } = self {
-            let facts = facts(&base.summary.host).into_iter().zip(facts(&new.summary.host));
-            found.extend(facts.filter_map(|((what, b), (_, n))| Difference::between(what, b, n)));
+            found.extend(differing("", facts(&base.summary.host), &facts(&new.summary.host)));
             found.extend(volumes(base, new));
             found.extend(tiers(base, new));
             found.extend(ceilings(base, new));
@@ -220,7 +209,7 @@ impl Side {
             started_unix_ns: summary.run.started_unix_ns,
             host: summary.host.hostname.clone(),
             program: summary.run.program.clone(),
-            trials: summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0),
+            trials: summary.trials(),
             confidence: summary.confidence.clone(),
             invalid: invalid.map(|finding| finding.id.as_str()).collect(),
         }
@@ -228,7 +217,7 @@ impl Side {
 }
 
 /// The groups that take part: of an engine, or of all that store anything. An engine that measures
-/// the harness only counts where there is no other.
+/// the load generator only counts where there is no other.
 fn chosen<'r>(record: &'r Record, label: Option<&str>) -> Chosen<'r> {
     let groups = &record.summary.groups;
     let stores = groups.iter().any(|group| !group.measures_the_harness);
@@ -284,13 +273,25 @@ fn protocol(record: &Record) -> u32 {
     protocols.max().unwrap_or(kvdyno_record::PROTOCOL)
 }
 
+/// A fact and its name.
+type Fact = (&'static str, String);
+
+/// The facts of one name that differ.
+fn differing(whose: &str, base: Vec<Fact>, new: &[Fact]) -> Vec<Difference> {
+    let differs = |(what, base): Fact| {
+        let (_, new) = new.iter().find(|(other, _)| *other == what)?;
+        Difference::between(format!("{whose}{what}"), base, new.clone())
+    };
+    base.into_iter().filter_map(differs).collect()
+}
+
 /// Facts by which hosts differ, by name: of the machine, and of what lies under the place.
-pub fn facts(host: &Host) -> Vec<(&'static str, String)> {
+pub fn facts(host: &Host) -> Vec<Fact> {
     [machine(host), volume(host.filesystem.as_ref(), host.drive.as_ref())].concat()
 }
 
 /// Facts of a machine, by name.
-fn machine(host: &Host) -> Vec<(&'static str, String)> {
+fn machine(host: &Host) -> Vec<Fact> {
     let machine = &host.machine;
     let said = |fact: &Option<String>| fact.clone().unwrap_or_else(|| "not known".to_owned());
     vec![
@@ -323,11 +324,7 @@ fn volumes(base: &Record, new: &Record) -> Vec<Difference> {
             }
             facts
         };
-        let (base_facts, new_facts) = (facts(base), facts(new));
-        found.extend(base_facts.into_iter().filter_map(|(what, b)| {
-            let (_, n) = new_facts.iter().find(|(other, _)| *other == what)?;
-            Difference::between(format!("volume {}: {what}", base.name), b, n.clone())
-        }));
+        found.extend(differing(&format!("volume {}: ", base.name), facts(base), &facts(new)));
     }
     found
 }
@@ -344,21 +341,19 @@ fn tiers(base: &Record, new: &Record) -> Vec<Difference> {
         };
         let missing = had.not_enforced.join("; ");
         let missing = if missing.is_empty() { "nothing".to_owned() } else { missing };
-        [("swap on", on), ("not in force", missing)]
+        vec![("swap on", on), ("not in force", missing)]
     };
     let pairs = base.summary.tiers.iter().filter_map(|base| {
         Some((base, new.summary.tiers.iter().find(|new| new.name == base.name)?))
     });
     let told = pairs.flat_map(|(base, new)| {
-        facts(base).into_iter().zip(facts(new)).filter_map(|((what, b), (_, n))| {
-            Difference::between(format!("memory tier {}: {what}", base.name), b, n)
-        })
+        differing(&format!("memory tier {}: ", base.name), facts(base), &facts(new))
     });
     told.collect()
 }
 
 /// Facts of what databases lay on, by name.
-fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<(&'static str, String)> {
+fn volume(filesystem: Option<&Filesystem>, drive: Option<&Drive>) -> Vec<Fact> {
     let none = || "none".to_owned();
     let said = |fact: Option<&String>| fact.cloned().unwrap_or_else(none);
     let model = |drive: &Drive| {

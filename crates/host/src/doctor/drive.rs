@@ -1,7 +1,7 @@
 //! Checks on the drive: its queue, its health, and the way to it.
 
-use super::{Rule, rule, seen, setting};
-use crate::drive::chosen;
+use super::rule::{Rule, rule, seen, setting};
+use crate::root::chosen;
 use kvdyno_record::host::{Drive, Host};
 use kvdyno_record::units;
 
@@ -140,7 +140,7 @@ fn nvme(host: &Host) -> Option<&Drive> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Level, apply, of, one};
     use super::*;
     use kvdyno_record::host::DriveHealth;
 
@@ -169,13 +169,13 @@ mod tests {
         };
         let checks = apply(RULES, &Host { drive: Some(drive.clone()), ..Host::default() });
         let readahead = of(&checks, "readahead").unwrap();
-        assert_eq!(readahead.severity, Severity::Warning);
+        assert_eq!(readahead.severity, Level::Warning);
         assert_eq!(readahead.value, "8.00 MiB");
         assert_eq!(
             readahead.remedy.as_deref(),
             Some("echo 128 > /sys/block/vda/queue/read_ahead_kb")
         );
-        assert_eq!(of(&checks, "iostats").unwrap().severity, Severity::Warning);
+        assert_eq!(of(&checks, "iostats").unwrap().severity, Level::Warning);
         let value = |id| of(&checks, id).unwrap().value.as_str();
         assert_eq!(value("write_throttling"), "75000 us");
         assert_eq!(value("request_queue"), "256 requests of at most 1280 KiB");
@@ -188,7 +188,7 @@ mod tests {
             one(RULES, "readahead", &Host { drive: Some(drive), ..Host::default() })
                 .unwrap()
                 .severity,
-            Severity::Ok
+            Level::Ok
         );
     }
 
@@ -211,11 +211,11 @@ mod tests {
         let checks = apply(RULES, &host);
         for id in ["io_poll", "nvme_power", "pcie_power", "drive_health"] {
             let check = of(&checks, id).unwrap();
-            assert_eq!((check.severity, check.remedy.is_some()), (Severity::Info, true), "{id}");
+            assert_eq!((check.severity, check.remedy.is_some()), (Level::Info, true), "{id}");
         }
         let link = of(&checks, "pcie_link").unwrap();
         assert_eq!(link.value, "16.0 GT/s PCIe x2, of 16.0 GT/s PCIe x4");
-        assert_eq!(link.severity, Severity::Warning);
+        assert_eq!(link.severity, Level::Warning);
     }
 
     #[test]
@@ -234,13 +234,13 @@ mod tests {
         };
         let check = told(well.clone());
         assert_eq!(check.value, "healthy, 3 % of its life used, 41 C (NVMe log 2)");
-        assert_eq!(check.severity, Severity::Ok);
+        assert_eq!(check.severity, Level::Ok);
         for unwell in [
             DriveHealth { healthy: Some(false), ..well.clone() },
             DriveHealth { percentage_used: Some(80), ..well.clone() },
             DriveHealth { temperature_c: Some(70), ..well.clone() },
         ] {
-            assert_eq!(told(unwell).severity, Severity::Warning);
+            assert_eq!(told(unwell).severity, Level::Warning);
         }
     }
 }

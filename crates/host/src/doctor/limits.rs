@@ -1,7 +1,7 @@
 //! Checks on limits that others have set on us: control groups above our own, and the kernel's
 //! limits of a process and of the machine.
 
-use super::{Rule, rule, seen, setting};
+use super::rule::{Rule, rule, seen, setting};
 use kvdyno_record::host::settings::{CPUS_ABOVE, IO_ABOVE, MEMORY_ABOVE, NO_LIMIT};
 use kvdyno_record::units;
 
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of};
+    use super::super::rule::{Level, apply, of};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -89,8 +89,8 @@ mod tests {
         );
         assert_eq!(value("io_limit_above"), "254:0 rbps=1048576 on /sys/fs/cgroup/docker");
         assert_eq!(value("address_space"), "1.00 GiB");
-        assert_eq!(of(&checks, "aio_requests").unwrap().severity, Severity::Info);
-        let warnings = checks.iter().filter(|check| check.severity == Severity::Warning);
+        assert_eq!(of(&checks, "aio_requests").unwrap().severity, Level::Info);
+        let warnings = checks.iter().filter(|check| check.severity == Level::Warning);
         assert_eq!(warnings.count(), 4);
     }
 
@@ -107,7 +107,7 @@ mod tests {
             ]),
         );
         assert_eq!(checks.len(), 5);
-        assert!(checks.iter().all(|check| check.severity == Severity::Ok), "{checks:#?}");
+        assert!(checks.iter().all(|check| check.severity == Level::Ok), "{checks:#?}");
         assert!(apply(RULES, &Host::default()).is_empty());
     }
 }

@@ -1,6 +1,6 @@
 //! Checks on clocks, neighbours and the kernel.
 
-use super::{Check, Rule, Severity, rule, seen};
+use super::rule::{Diagnostic, Level, Rule, rule, seen};
 use kvdyno_record::units;
 
 /// A waiting share of the last 10 s, in percent, that is not idle.
@@ -57,19 +57,19 @@ pub(super) const RULES: &[Rule] = &[
 
 /// Not of the recorded host: taken now, by [`crate::hiccups`], and told in words by whoever
 /// read them.
-pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Check {
+pub(super) fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     let why = "an idle thread was stopped for so long: latencies below this are noise";
-    let check = Check { id: "scheduling jitter", ..seen(gaps, why) };
+    let check = Diagnostic { id: "scheduling jitter", ..seen(gaps, why) };
     if max_ns < HICCUP_NS {
         return check;
     }
     let remedy = "a machine of one's own, its interrupts and services kept off some processors";
-    Check { severity: Severity::Info, remedy: Some(remedy.to_owned()), ..check }
+    Diagnostic { severity: Level::Info, remedy: Some(remedy.to_owned()), ..check }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Level, apply, of, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -79,10 +79,10 @@ mod tests {
             let host = Host { kernel: kernel.to_owned(), ..Host::default() };
             one(RULES, "kernel", &host).unwrap().severity
         };
-        assert_eq!(severity("6.18.44-fc"), Severity::Ok);
-        assert_eq!(severity("6.1.0-13-amd64"), Severity::Info);
-        assert_eq!(severity("10.0"), Severity::Ok);
-        assert_eq!(severity(""), Severity::Info);
+        assert_eq!(severity("6.18.44-fc"), Level::Ok);
+        assert_eq!(severity("6.1.0-13-amd64"), Level::Info);
+        assert_eq!(severity("10.0"), Level::Ok);
+        assert_eq!(severity(""), Level::Info);
     }
 
     #[test]
@@ -100,22 +100,22 @@ mod tests {
         };
         let checks = apply(RULES, &host);
         for id in ["clocksource", "load", "pressure"] {
-            assert_eq!(of(&checks, id).unwrap().severity, Severity::Warning, "{id}");
+            assert_eq!(of(&checks, id).unwrap().severity, Level::Warning, "{id}");
         }
         assert_eq!(of(&checks, "pressure").unwrap().value, "cpu 12 %, io 0 %");
-        assert_eq!(of(&checks, "virtual_machine").unwrap().severity, Severity::Ok);
+        assert_eq!(of(&checks, "virtual_machine").unwrap().severity, Level::Ok);
         assert_eq!(of(&checks, "steal"), None);
     }
 
     #[test]
     fn a_kernel_without_pressure_says_so() {
         let check = one(RULES, "pressure", &Host::default()).unwrap();
-        assert_eq!((check.severity, check.value.as_str()), (Severity::Info, "not told here"));
+        assert_eq!((check.severity, check.value.as_str()), (Level::Info, "not told here"));
     }
 
     #[test]
     fn short_hiccups_are_as_it_should_be() {
-        assert_eq!(hiccups("max 80.0 us", 80_000).severity, Severity::Ok);
-        assert_eq!(hiccups("max 13.4 ms", 13_400_000).severity, Severity::Info);
+        assert_eq!(hiccups("max 80.0 us", 80_000).severity, Level::Ok);
+        assert_eq!(hiccups("max 13.4 ms", 13_400_000).severity, Level::Info);
     }
 }

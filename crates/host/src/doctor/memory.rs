@@ -1,7 +1,7 @@
 //! Checks on how the host manages memory.
 
-use super::{Rule, on_off, rule, seen, setting};
-use crate::drive::chosen;
+use super::rule::{Rule, on_off, rule, seen, setting};
+use crate::root::chosen;
 use kvdyno_record::host::settings;
 use kvdyno_record::units;
 
@@ -108,7 +108,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Level, apply, of, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -125,9 +125,9 @@ mod tests {
     fn damon_on_is_a_warning_that_names_its_switch() {
         let path = "/sys/kernel/mm/damon/admin/kdamonds/0/state";
         let check = one(RULES, "damon", &host(&[(path, "on")])).unwrap();
-        assert_eq!(check.severity, Severity::Warning);
+        assert_eq!(check.severity, Level::Warning);
         assert_eq!(check.remedy.unwrap(), format!("echo off > {path}"));
-        assert_eq!(one(RULES, "damon", &host(&[(path, "off")])).unwrap().severity, Severity::Ok);
+        assert_eq!(one(RULES, "damon", &host(&[(path, "off")])).unwrap().severity, Level::Ok);
         assert_eq!(one(RULES, "damon", &host(&[])), None);
     }
 
@@ -154,9 +154,9 @@ mod tests {
         host.machine.swap_bytes = 1 << 30;
         host.machine.transparent_hugepage = Some("always".to_owned());
         let checks = apply(RULES, &host);
-        assert_eq!(of(&checks, "swap").unwrap().severity, Severity::Warning);
-        assert_eq!(of(&checks, "transparent_hugepage").unwrap().severity, Severity::Warning);
-        assert_eq!(of(&checks, "max_map_count").unwrap().severity, Severity::Info);
+        assert_eq!(of(&checks, "swap").unwrap().severity, Level::Warning);
+        assert_eq!(of(&checks, "transparent_hugepage").unwrap().severity, Level::Warning);
+        assert_eq!(of(&checks, "max_map_count").unwrap().severity, Level::Info);
         assert_eq!(of(&checks, "numa_balancing"), None);
     }
 
@@ -173,7 +173,7 @@ mod tests {
         ]);
         let told = apply(RULES, &off);
         assert_eq!(told.len(), 8);
-        assert!(told.iter().all(|check| check.severity == Severity::Ok), "{told:#?}");
+        assert!(told.iter().all(|check| check.severity == Level::Ok), "{told:#?}");
         assert_eq!(of(&told, "lru_gen").unwrap().value, "two lists, 0x0000");
         let mut on = host(&[
             ("/sys/kernel/mm/ksm/run", "1"),
@@ -187,9 +187,9 @@ mod tests {
         (on.machine.swap_bytes, on.machine.numa_nodes) = (1 << 30, 2);
         let told = apply(RULES, &on);
         for id in ["ksm", "zswap", "overcommit", "numa_balancing", "zone_reclaim"] {
-            assert_eq!(of(&told, id).unwrap().severity, Severity::Warning, "{id}");
+            assert_eq!(of(&told, id).unwrap().severity, Level::Warning, "{id}");
         }
-        assert_eq!(of(&told, "swappiness").unwrap().severity, Severity::Info);
+        assert_eq!(of(&told, "swappiness").unwrap().severity, Level::Info);
         assert_eq!(of(&told, "lru_gen").unwrap().value, "generations (MGLRU), 0x0007");
     }
 }

@@ -10,85 +10,14 @@ mod machine;
 mod memory;
 mod processor;
 mod rights;
+mod rule;
 mod volume;
 
 use super::extents;
 use kvdyno_record::host::{Filesystem, Host, settings};
-use schemars::JsonSchema;
-use serde::Serialize;
+pub use rule::{Diagnostic, Level};
+use rule::{Rule, apply};
 use std::path::Path;
-
-/// How much a check matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// As it should be.
-    Ok,
-    /// Worth knowing when figures are read or compared.
-    Info,
-    /// Figures will be distorted, or something cannot be measured.
-    Warning,
-}
-
-/// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Check {
-    /// Stable: `readahead`, `damon`.
-    pub id: &'static str,
-    /// How much it matters.
-    pub severity: Severity,
-    /// What was read.
-    pub value: String,
-    /// Why it matters, in one sentence.
-    pub why: &'static str,
-    /// The command, or the act, that would change it; null where nothing needs to be changed.
-    pub remedy: Option<String>,
-}
-
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "a rule ends with one of these, or has nothing to say"
-)]
-impl Check {
-    /// As it should be, or not to be judged.
-    fn ok(self) -> Option<Self> {
-        Some(self)
-    }
-
-    /// Worth knowing.
-    fn info(self) -> Option<Self> {
-        Some(Self { severity: Severity::Info, ..self })
-    }
-
-    /// Worth knowing where it is so, with what would change it.
-    fn info_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.judged(Severity::Info, so, remedy.into())
-    }
-
-    /// Distorts where it is so, with what would change it.
-    fn warn_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
-        self.judged(Severity::Warning, so, remedy.into())
-    }
-
-    fn judged(self, severity: Severity, so: bool, remedy: String) -> Option<Self> {
-        Some(if so { Self { severity, remedy: Some(remedy), ..self } } else { self })
-    }
-}
-
-/// What was read, and why it matters; the rule that says it gives it its identifier.
-fn seen(value: impl Into<String>, why: &'static str) -> Check {
-    Check { id: "", severity: Severity::Ok, value: value.into(), why, remedy: None }
-}
-
-/// A check by its identifier; none on a host of which that is not told.
-struct Rule {
-    id: &'static str,
-    check: fn(&Host) -> Option<Check>,
-}
-
-const fn rule(id: &'static str, check: fn(&Host) -> Option<Check>) -> Rule {
-    Rule { id, check }
-}
 
 /// Every check, in the order that they are shown in.
 const RULES: [&[Rule]; 7] = [
@@ -101,16 +30,8 @@ const RULES: [&[Rule]; 7] = [
     rights::RULES,
 ];
 
-fn apply(rules: &[Rule], host: &Host) -> Vec<Check> {
-    let checks = rules.iter().filter_map(|rule| {
-        let check = (rule.check)(host)?;
-        Some(Check { id: rule.id, ..check })
-    });
-    checks.collect()
-}
-
 /// Examines this host, read with the volume under `place`, which need not exist yet.
-pub fn examine(mut host: Host, place: &Path) -> Vec<Check> {
+pub fn examine(mut host: Host, place: &Path) -> Vec<Diagnostic> {
     // Only here: a run's own files are not yet there when its host is read.
     if let Some(pieces) = extents::of_largest(place) {
         let text = format!("{} in {}: {}", pieces.bytes, pieces.extents, pieces.name);
@@ -121,38 +42,19 @@ pub fn examine(mut host: Host, place: &Path) -> Vec<Check> {
 
 /// What the machine does to an idle thread, in words, and the worst of it: the one check that takes
 /// time, so that whoever wants it listens first.
-pub fn hiccups(gaps: &str, max_ns: u64) -> Check {
+pub fn hiccups(gaps: &str, max_ns: u64) -> Diagnostic {
     machine::hiccups(gaps, max_ns)
 }
 
 /// Examines a host as it was recorded.
-pub fn judge(host: &Host) -> Vec<Check> {
+pub fn judge(host: &Host) -> Vec<Diagnostic> {
     RULES.iter().flat_map(|rules| apply(rules, host)).collect()
 }
 
 /// What is wrong with the kind of filesystem under a place, if anything is.
-pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Check> {
+pub(super) fn warn_of_filesystem(filesystem: Filesystem) -> Option<Diagnostic> {
     let host = Host { filesystem: Some(filesystem), ..Host::default() };
-    apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Severity::Warning)
-}
-
-/// A setting by path or name.
-fn setting<'a>(host: &'a Host, name: &str) -> Option<&'a str> {
-    host.settings.get(name).map(String::as_str)
-}
-
-fn on_off(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
-}
-
-#[cfg(test)]
-fn one(rules: &[Rule], id: &str, host: &Host) -> Option<Check> {
-    of(&apply(rules, host), id).cloned()
-}
-
-#[cfg(test)]
-fn of<'a>(checks: &'a [Check], id: &str) -> Option<&'a Check> {
-    checks.iter().find(|check| check.id == id)
+    apply(&[volume::KIND], &host).pop().filter(|check| check.severity == Level::Warning)
 }
 
 #[cfg(test)]
@@ -169,7 +71,7 @@ mod tests {
         for id in ["filesystem", "free_space", "swap", "ram_limit", "drop_caches", "kernel"] {
             assert!(ids.contains(id), "{id}");
         }
-        for check in checks.iter().filter(|check| check.severity == Severity::Warning) {
+        for check in checks.iter().filter(|check| check.severity == Level::Warning) {
             assert!(check.remedy.is_some(), "a warning says what helps: {check:?}");
         }
         let json = serde_json::to_value(&checks).unwrap();

@@ -1,6 +1,6 @@
 //! Checks on the processors: how fast they run, how deep they sleep, what they share.
 
-use super::{Rule, on_off, rule, seen, setting};
+use super::rule::{Rule, on_off, rule, seen, setting};
 use kvdyno_record::host::settings::FLAWS;
 
 const CPU: &str = "/sys/devices/system/cpu";
@@ -93,7 +93,7 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Level, apply, of, one};
     use super::*;
     use kvdyno_record::host::{Host, Machine};
 
@@ -121,10 +121,10 @@ mod tests {
         host.machine.governor = Some("powersave".to_owned());
         host.machine.numa_nodes = 2;
         let checks = apply(RULES, &host);
-        assert_eq!(of(&checks, "governor").unwrap().severity, Severity::Warning);
+        assert_eq!(of(&checks, "governor").unwrap().severity, Level::Warning);
         for id in ["turbo", "smt", "isolated_cpus", "energy_preference", "cpu_idle", "numa_nodes"] {
             let check = of(&checks, id).unwrap();
-            assert_eq!(check.severity, Severity::Info, "{id}");
+            assert_eq!(check.severity, Level::Info, "{id}");
             assert!(check.remedy.is_some(), "{id}");
         }
         assert_eq!(of(&checks, "cpu_idle").unwrap().value, "intel_idle, down to C6: 133 us");
@@ -144,7 +144,7 @@ mod tests {
         host.machine.governor = Some("performance".to_owned());
         host.machine.numa_nodes = 1;
         let checks = apply(RULES, &host);
-        assert!(checks.iter().all(|check| check.severity == Severity::Ok), "{checks:#?}");
+        assert!(checks.iter().all(|check| check.severity == Level::Ok), "{checks:#?}");
         assert_eq!(checks.len(), 6);
     }
 
@@ -169,8 +169,8 @@ mod tests {
         let mut host = host(&flaws);
         let check = one(RULES, "mitigations", &host).unwrap();
         assert_eq!(check.value, "1 flaws guarded against, 1 left open");
-        assert_eq!(check.severity, Severity::Ok);
+        assert_eq!(check.severity, Level::Ok);
         host.settings.insert("/proc/cmdline".to_owned(), "quiet mitigations=off".to_owned());
-        assert_eq!(one(RULES, "mitigations", &host).unwrap().severity, Severity::Info);
+        assert_eq!(one(RULES, "mitigations", &host).unwrap().severity, Level::Info);
     }
 }

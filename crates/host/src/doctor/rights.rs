@@ -1,6 +1,6 @@
 //! Checks on what we are allowed to do here.
 
-use super::{Rule, rule, seen, setting};
+use super::rule::{Rule, rule, seen, setting};
 use kvdyno_record::host::settings::CACHESTAT;
 use kvdyno_record::units;
 
@@ -67,9 +67,9 @@ pub(super) const RULES: &[Rule] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of};
+    use super::super::rule::{Level, apply, of};
     use super::*;
-    use crate::group::Unavailable;
+    use crate::unavailable::Unavailable;
     use kvdyno_record::host::{Availability, Host};
 
     #[test]
@@ -88,14 +88,14 @@ mod tests {
         };
         let checks = apply(RULES, &host);
         let limit = of(&checks, "ram_limit").unwrap();
-        assert_eq!(limit.severity, Severity::Warning);
+        assert_eq!(limit.severity, Level::Warning);
         assert_eq!(limit.value, "/sys/fs/cgroup/x belongs to another user");
         assert_eq!(limit.remedy.as_deref(), Some("run as root"));
-        assert_eq!(of(&checks, "open_files").unwrap().severity, Severity::Info);
+        assert_eq!(of(&checks, "open_files").unwrap().severity, Level::Info);
         let block_io = of(&checks, "block_io").unwrap();
         assert_eq!(block_io.value, "bpf(2) is not permitted");
         assert_eq!(block_io.remedy.as_deref(), Some("run as root"));
-        assert_eq!(of(&checks, "cachestat").unwrap().severity, Severity::Info);
+        assert_eq!(of(&checks, "cachestat").unwrap().severity, Level::Info);
     }
 
     #[test]
@@ -108,6 +108,6 @@ mod tests {
             settings: [("Max open files".to_owned(), "1024 / 1048576".to_owned())].into(),
             ..Host::default()
         };
-        assert!(apply(RULES, &host).iter().all(|check| check.severity == Severity::Ok));
+        assert!(apply(RULES, &host).iter().all(|check| check.severity == Level::Ok));
     }
 }

@@ -1,7 +1,7 @@
 //! Checks on the filesystem: what kind, how full, how old, how mounted.
 
-use super::{Rule, rule, seen, setting};
-use crate::volume::Medium;
+use super::rule::{Rule, rule, seen, setting};
+use crate::storage::FilesystemClass;
 use kvdyno_record::host::settings::{JOURNAL, LARGEST_FILE, NO_DEVICE, VOLUME_USED};
 use kvdyno_record::host::{Filesystem, Host};
 use kvdyno_record::units;
@@ -13,16 +13,18 @@ const PIECE_BYTES_MIN: u64 = 1 << 20;
 
 pub(super) const KIND: Rule = rule("filesystem", |host| {
     let Filesystem { kind, mount_point, .. } = host.filesystem.as_ref()?;
-    let medium = Medium::of(kind);
-    let why = match medium {
-        Medium::Device => "a filesystem on a device of this machine",
-        Medium::Memory => "it lies in memory: no drive is measured, and it fills the RAM limit",
-        Medium::Layers => "layers copy files up and hide the drive: use a mounted volume",
-        Medium::Network => "a network or a host's own cache is measured, not a drive",
-        Medium::Unknown => "nothing is known of this filesystem: it may cache by itself",
+    let class = FilesystemClass::of(kind);
+    let why = match class {
+        FilesystemClass::Device => "a filesystem on a device of this machine",
+        FilesystemClass::Memory => {
+            "it lies in memory: no drive is measured, and it fills the RAM limit"
+        }
+        FilesystemClass::Layers => "layers copy files up and hide the drive: use a mounted volume",
+        FilesystemClass::Network => "a network or a host's own cache is measured, not a drive",
+        FilesystemClass::Unknown => "nothing is known of this filesystem: it may cache by itself",
     };
     let remedy = "choose a directory on a local ext4, xfs or btrfs";
-    seen(format!("{kind} at {mount_point}"), why).warn_if(medium != Medium::Device, remedy)
+    seen(format!("{kind} at {mount_point}"), why).warn_if(class != FilesystemClass::Device, remedy)
 });
 
 pub(super) const RULES: &[Rule] = &[
@@ -98,7 +100,9 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn on_device(host: &Host) -> Option<&Filesystem> {
-    host.filesystem.as_ref().filter(|filesystem| Medium::of(&filesystem.kind) == Medium::Device)
+    host.filesystem
+        .as_ref()
+        .filter(|filesystem| FilesystemClass::of(&filesystem.kind) == FilesystemClass::Device)
 }
 
 fn has(host: &Host, option: &str) -> bool {
@@ -108,7 +112,7 @@ fn has(host: &Host, option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Severity, apply, of, one};
+    use super::super::rule::{Level, apply, of, one};
     use super::*;
     use kvdyno_record::host::Drive;
 
@@ -123,7 +127,7 @@ mod tests {
         }
     }
 
-    fn severities(host: &Host) -> Vec<(&'static str, Severity)> {
+    fn severities(host: &Host) -> Vec<(&'static str, Level)> {
         apply(RULES, host).iter().map(|check| (check.id, check.severity)).collect()
     }
 
@@ -133,7 +137,7 @@ mod tests {
             filesystem: Some(filesystem("ext4", "rw,noatime", 50 << 30)),
             ..Host::default()
         };
-        let ok = ["filesystem", "free_space", "discard", "atime"].map(|id| (id, Severity::Ok));
+        let ok = ["filesystem", "free_space", "discard", "atime"].map(|id| (id, Level::Ok));
         assert_eq!(severities(&host), ok);
     }
 
@@ -144,7 +148,7 @@ mod tests {
         let host = Host { filesystem, settings, ..Host::default() };
         let check = one(RULES, "free_space", &host).unwrap();
         assert_eq!(check.value, "40.0 GiB free, 20.0 % in use");
-        assert_eq!(check.severity, Severity::Ok);
+        assert_eq!(check.severity, Level::Ok);
     }
 
     #[test]
@@ -154,10 +158,10 @@ mod tests {
         assert_eq!(
             severities(&host),
             [
-                ("filesystem", Severity::Ok),
-                ("free_space", Severity::Warning),
-                ("discard", Severity::Warning),
-                ("atime", Severity::Info),
+                ("filesystem", Level::Ok),
+                ("free_space", Level::Warning),
+                ("discard", Level::Warning),
+                ("atime", Level::Info),
             ]
         );
     }
@@ -166,7 +170,7 @@ mod tests {
     fn filesystems_that_are_no_drive() {
         for kind in ["tmpfs", "overlay", "9p", "nfs4", "fuse.something"] {
             let host = Host { filesystem: Some(filesystem(kind, "rw", 1)), ..Host::default() };
-            assert_eq!(one(RULES, "filesystem", &host).unwrap().severity, Severity::Warning);
+            assert_eq!(one(RULES, "filesystem", &host).unwrap().severity, Level::Warning);
         }
     }
 
@@ -178,10 +182,10 @@ mod tests {
             ..Host::default()
         };
         let severity = |text| one(RULES, "journal", &host(text)).unwrap().severity;
-        assert_eq!(severity("data=ordered"), Severity::Ok);
-        assert_eq!(severity("data=writeback"), Severity::Info);
-        assert_eq!(severity("no journal"), Severity::Info);
-        assert_eq!(severity("data=ordered, nobarrier"), Severity::Warning);
+        assert_eq!(severity("data=ordered"), Level::Ok);
+        assert_eq!(severity("data=writeback"), Level::Info);
+        assert_eq!(severity("no journal"), Level::Info);
+        assert_eq!(severity("data=ordered, nobarrier"), Level::Warning);
         let unknown = Host { settings: [].into(), ..host("") };
         assert_eq!(one(RULES, "journal", &unknown), None);
     }
@@ -194,8 +198,8 @@ mod tests {
         };
         let young = told("1073741824 in 8: db/data.mdb");
         assert_eq!(young.value, "db/data.mdb: 1.00 GiB in 8 pieces");
-        assert_eq!(young.severity, Severity::Ok);
-        assert_eq!(told("1073741824 in 20000: data.mdb").severity, Severity::Info);
+        assert_eq!(young.severity, Level::Ok);
+        assert_eq!(told("1073741824 in 20000: data.mdb").severity, Level::Info);
     }
 
     #[test]
@@ -209,6 +213,6 @@ mod tests {
         };
         let remedy = told("2147450880").remedy;
         assert_eq!(remedy.as_deref(), Some("fstrim -v /data, before a run"));
-        assert_eq!(told("0").severity, Severity::Ok);
+        assert_eq!(told("0").severity, Level::Ok);
     }
 }

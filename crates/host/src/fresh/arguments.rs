@@ -1,7 +1,7 @@
 //! What of mkfs and of mount a suite may say: how a filesystem is laid out, and never where. A word
 //! too many would be taken for the name of another device.
 
-use super::FreshError;
+use super::error::FreshError;
 use kvdyno_record::volume::{FilesystemKind, Format};
 
 /// Options that take a value, by the filesystem's mkfs.

@@ -1,7 +1,7 @@
 //! Makes a filesystem on a device of ours, and mounts it: by the tools that everybody uses, with
 //! what would go on in the background after them done or left out at once.
 
-use super::FreshError;
+use super::error::FreshError;
 use crate::child;
 use crate::patience::retry;
 use kvdyno_record::volume::FilesystemKind;

@@ -2,7 +2,8 @@
 //! (`host/raw.rs`): discarded where that is asked for, and given back without anything of ours that
 //! would be taken for somebody's data.
 
-use super::{FreshError, ioctl};
+use super::error::FreshError;
+use super::ioctl;
 use crate::raw;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -16,12 +17,12 @@ const SIGNATURES_BYTES: u64 = 1 << 20;
 /// The device. It is open only while it is written to here, and then exclusively: what has come to
 /// be in use is not touched.
 #[derive(Debug)]
-pub(super) struct Given {
+pub(super) struct GivenDevice {
     pub(super) path: PathBuf,
     left: bool,
 }
 
-impl Given {
+impl GivenDevice {
     /// Takes off what is left of a run of ours that was killed: the next engine would find its
     /// database. Where that is asked for the drive is told that nothing on it is needed any more.
     pub(super) fn take(path: &Path, discard: bool) -> Result<Self, FreshError> {
@@ -48,7 +49,7 @@ impl Given {
     }
 }
 
-impl Drop for Given {
+impl Drop for GivenDevice {
     /// What could not be made, or mounted, is taken off as well.
     fn drop(&mut self) {
         if !self.left {

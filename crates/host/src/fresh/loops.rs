@@ -3,7 +3,7 @@
 
 use super::ioctl;
 use crate::Root;
-use crate::group::Unavailable;
+use crate::unavailable::Unavailable;
 use linux_raw_sys::loop_device;
 use rustix::fs::{major, minor};
 use std::fs::{File, OpenOptions};

@@ -8,6 +8,7 @@
 //! ([`Raw`](super::raw::Raw)).
 
 mod arguments;
+mod error;
 mod filesystem;
 mod given;
 pub(super) mod image;
@@ -17,59 +18,16 @@ pub mod namespace;
 #[cfg(test)]
 mod tests;
 
-use super::{Root, Volume};
+use super::{Root, Storage};
+pub use error::FreshError;
 use filesystem::Mounted;
-use given::Given;
+use given::GivenDevice;
 use kvdyno_record::engine::Place;
 use kvdyno_record::volume::{Format, ImageRecord, Medium, VolumeRecord};
 use loops::LoopDevice;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Why a volume cannot be made or taken down, and what would help.
-#[expect(missing_docs, reason = "the texts say what their fields are")]
-#[derive(Debug, thiserror::Error)]
-pub enum FreshError {
-    /// A tool is missing.
-    #[error("{name} is not installed: apt install {package}")]
-    NoTool { name: &'static str, package: &'static str },
-    /// Not this user.
-    #[error("making volumes needs root: run as root, or name directories that are there")]
-    NotRoot,
-    /// A suite says more than a layout.
-    #[error("`{word}` is not taken: expected {expected}")]
-    Word { word: String, expected: String },
-    /// The tool refused.
-    #[error("`{command}` failed: {said}")]
-    Mkfs { command: String, said: String },
-    /// The kernel refused to mount.
-    #[error("failed to mount {what} on {}: {source}; the kernel's log may say why (dmesg)",
-        point.display())]
-    Mount {
-        /// Device, filesystem and options.
-        what: String,
-        point: PathBuf,
-        source: io::Error,
-    },
-    /// Somebody still uses it.
-    #[error("failed to unmount {}: {source}; it goes when its last user does", point.display())]
-    Unmount { point: PathBuf, source: io::Error },
-    /// Anything else.
-    #[error("failed to {act}: {source}")]
-    Io {
-        /// A verb and its object.
-        act: String,
-        source: io::Error,
-    },
-}
-
-impl FreshError {
-    fn io(act: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
-        let act = act.into();
-        move |source| Self::Io { act, source }
-    }
-}
 
 /// The database's folder on a volume: a filesystem's root is not empty.
 const FOLDER: &str = "data";
@@ -82,14 +40,14 @@ const COPY: &str = "copy";
 pub struct Fresh {
     // Dropped in this order: a device that is mounted stays.
     mounted: Option<Mounted>,
-    device: Bare,
+    device: BlockDevice,
     place: Place,
     record: VolumeRecord,
 }
 
 /// A volume to be made.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct VolumeSpec<'a> {
     /// The suite's name of it.
     pub name: &'a str,
     /// What is made on its device.
@@ -100,12 +58,12 @@ pub struct Wanted<'a> {
 
 /// The device below.
 #[derive(Debug)]
-enum Bare {
+enum BlockDevice {
     Loop(LoopDevice),
-    Given(Given),
+    Given(GivenDevice),
 }
 
-impl Bare {
+impl BlockDevice {
     fn path(&self) -> PathBuf {
         match self {
             Self::Loop(device) => device.path(),
@@ -134,8 +92,8 @@ impl Fresh {
     /// Makes a volume on a loop device. The image lies on the folder's filesystem, and the volume
     /// is mounted on the folder, in this thread's mount namespace: [`namespace::enter`] comes
     /// before.
-    pub fn on_loop(root: &Root, wanted: Wanted<'_>, bytes: u64) -> Result<Self, FreshError> {
-        let Wanted { name, folder, .. } = wanted;
+    pub fn on_loop(root: &Root, wanted: VolumeSpec<'_>, bytes: u64) -> Result<Self, FreshError> {
+        let VolumeSpec { name, folder, .. } = wanted;
         let lies_on = lies_on(root, folder).map_err(FreshError::io("look at the place"))?;
         let making = format!("set {bytes} bytes aside in {}", folder.display());
         let image = image::make(folder, bytes).map_err(FreshError::io(making))?;
@@ -148,7 +106,7 @@ impl Fresh {
             ..VolumeRecord::default()
         };
         let place = Place::Device(device.path());
-        let fresh = Self { mounted: None, device: Bare::Loop(device), place, record };
+        let fresh = Self { mounted: None, device: BlockDevice::Loop(device), place, record };
         fresh.format(root, wanted, None)
     }
 
@@ -156,21 +114,21 @@ impl Fresh {
     /// ([`super::raw::Raw::take`]) and whose data may be lost.
     pub fn on_device(
         root: &Root,
-        wanted: Wanted<'_>,
+        wanted: VolumeSpec<'_>,
         device: &Path,
         discard: bool,
         label: &str,
     ) -> Result<Self, FreshError> {
         let name = wanted.name;
-        let given = Given::take(device, discard)?;
+        let given = GivenDevice::take(device, discard)?;
         let mut record = VolumeRecord { name: name.to_owned(), ..VolumeRecord::default() };
-        let seen = Volume::at(root, device).map_err(FreshError::io("look at the device"))?;
+        let seen = Storage::at(root, device).map_err(FreshError::io("look at the device"))?;
         record.device = seen.device.ok().map(|device| device.name);
         if discard {
             record.commands.push(format!("blkdiscard {}", device.display()));
         }
         let place = Place::Device(device.to_owned());
-        let fresh = Self { mounted: None, device: Bare::Given(given), place, record };
+        let fresh = Self { mounted: None, device: BlockDevice::Given(given), place, record };
         fresh.format(root, wanted, Some(label))
     }
 
@@ -178,13 +136,13 @@ impl Fresh {
     fn format(
         mut self,
         root: &Root,
-        wanted: Wanted<'_>,
+        wanted: VolumeSpec<'_>,
         label: Option<&str>,
     ) -> Result<Self, FreshError> {
-        let Wanted { format, folder, .. } = wanted;
+        let VolumeSpec { format, folder, .. } = wanted;
         arguments::check(format)?;
         let device = self.device.path();
-        let seen = Volume::at(root, &device).map_err(FreshError::io("look at the device"))?;
+        let seen = Storage::at(root, &device).map_err(FreshError::io("look at the device"))?;
         self.record.drive = seen.drive(root);
         let Format::Filesystem { filesystem, mkfs, mount } = format else { return Ok(self) };
         let command = filesystem::make(*filesystem, mkfs, label, &device)?;
@@ -193,7 +151,7 @@ impl Fresh {
         let data = folder.join(FOLDER);
         let making = format!("make {}", data.display());
         fs::create_dir(&data).map_err(FreshError::io(making))?;
-        let seen = Volume::at(root, &data).map_err(FreshError::io("look at the volume"))?;
+        let seen = Storage::at(root, &data).map_err(FreshError::io("look at the volume"))?;
         self.record.commands.push(command);
         self.record.filesystem = Some(seen.filesystem());
         self.place = Place::Directory(data);
@@ -222,15 +180,15 @@ impl Fresh {
     pub fn remove(mut self) -> Result<(), FreshError> {
         self.mounted.take().map_or(Ok(()), Mounted::unmount)?;
         match self.device {
-            Bare::Loop(_) => Ok(()),
-            Bare::Given(given) => given.leave_blank(),
+            BlockDevice::Loop(_) => Ok(()),
+            BlockDevice::Given(given) => given.leave_blank(),
         }
     }
 }
 
 /// `ext4 on vda`.
 pub(super) fn lies_on(root: &Root, folder: &Path) -> io::Result<String> {
-    let volume = Volume::at(root, folder)?;
+    let volume = Storage::at(root, folder)?;
     let device = match &volume.device {
         Ok(device) => device.name.as_str(),
         Err(reason) => reason,

@@ -16,8 +16,8 @@ fn filesystem(filesystem: FilesystemKind, mkfs: &[&str], mount: &[&str]) -> Form
     Format::Filesystem { filesystem, mkfs: words(mkfs), mount: words(mount) }
 }
 
-fn wanted<'a>(format: &'a Format, folder: &'a Path) -> Wanted<'a> {
-    Wanted { name: "it", format, folder }
+fn wanted<'a>(format: &'a Format, folder: &'a Path) -> VolumeSpec<'a> {
+    VolumeSpec { name: "it", format, folder }
 }
 
 /// Where a machine has what a test of volumes needs; the thread is in a namespace of its own.
@@ -56,7 +56,7 @@ fn round_trip(test: &str, kind: FilesystemKind, mkfs: &[&str], mount: &[&str]) -
     assert!(image.direct_io && image.bytes == 320 * MIB, "{image:?}");
     let Place::Directory(data) = fresh.place().clone() else { panic!("{:?}", fresh.place()) };
     assert_eq!(fs::read_dir(&data).unwrap().count(), 0);
-    let volume = Volume::at(&root, &data).unwrap();
+    let volume = Storage::at(&root, &data).unwrap();
     let device: Device = volume.device.unwrap();
     assert_eq!(Some(&device.name), record.device.as_ref());
     let before = device.usage(&root).unwrap();

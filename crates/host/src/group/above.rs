@@ -2,7 +2,7 @@
 //! service managers do.
 
 use super::control::{number, read};
-use super::{Version, hierarchy, memory};
+use super::hierarchy::{self, Version};
 use crate::Root;
 use crate::root::keyed;
 use std::path::{Path, PathBuf};
@@ -74,30 +74,6 @@ pub fn io_above(root: &Root) -> Vec<(PathBuf, String)> {
 /// Our own group can be seen, and those above it as far up as they are shown.
 pub fn is_seen(root: &Root, controller: &str) -> bool {
     hierarchy::find(root, controller).is_ok()
-}
-
-/// Whether a group above allows less swap than `bytes` below a group that may have `limit_bytes` of
-/// memory: as a sentence, with what would help.
-pub(super) fn less_swap(
-    root: &Root,
-    version: Version,
-    group: &Path,
-    (limit_bytes, bytes): (u64, u64),
-) -> Option<String> {
-    let allowed = group.ancestors().skip(1).filter_map(|above| {
-        let swap = match version {
-            // Of memory and swap together.
-            Version::V1 => number(above, memory::BOTH).ok()?.saturating_sub(limit_bytes),
-            Version::V2 => number(above, "memory.swap.max").ok()?,
-        };
-        Some((above, swap))
-    });
-    let (above, least) = allowed.min_by_key(|(_, swap)| *swap).filter(|(_, swap)| *swap < bytes)?;
-    Some(format!(
-        "{} allows us {least} bytes of swap, less than the {bytes} asked for: raise that limit \
-         (docker: --memory-swap, systemd: MemorySwapMax)",
-        root.shown(above).display()
-    ))
 }
 
 /// The lowest limit among these groups, and whose it is.

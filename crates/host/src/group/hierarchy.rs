@@ -4,12 +4,29 @@
 //! bound to v1, the one mounted with it. Containers show a part of the tree, or give it another
 //! root.
 
-use super::{Unavailable, Version};
 use crate::Root;
 use crate::mount::{self, Mount};
 use crate::root::text;
+use crate::unavailable::Unavailable;
 use procfs_core::{CGroupControllers, ProcessCGroup, ProcessCGroups};
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
+
+/// The two interfaces of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    V1,
+    V2,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::V1 => "cgroup v1",
+            Self::V2 => "cgroup v2",
+        })
+    }
+}
 
 /// A controller's hierarchy as this process sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]

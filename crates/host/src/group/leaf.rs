@@ -2,9 +2,10 @@
 //! the group may have limited children. Only where it has no other members.
 
 use super::control::write;
-use super::hierarchy::{self, members};
-use super::{Version, naming};
+use super::hierarchy::{self, Version, members};
+use super::naming;
 use crate::Root;
+use crate::owner::Owner;
 use procfs_core::process::Stat;
 use std::fs;
 use std::io;
@@ -26,7 +27,7 @@ pub(super) fn is_leaf(group: &Path) -> bool {
 }
 
 /// Who made this leaf; `None`: it is none.
-fn leaf_of(group: &Path) -> Option<u32> {
+fn leaf_of(group: &Path) -> Option<Owner> {
     let name = group.file_name()?.to_str()?;
     naming::owner(name).filter(|owner| naming::group(*owner, LEAF) == name)
 }
@@ -41,7 +42,7 @@ pub(super) fn is_ours_alone(root: &Root, group: &Path) -> bool {
 /// Moves this process, all threads of it, and its children from `own` into a leaf and lets `own`
 /// limit its children.
 pub(super) fn enter(root: &Root, own: &Path) -> io::Result<()> {
-    let leaf = own.join(naming::group(root.pid(), LEAF));
+    let leaf = own.join(naming::group(Owner::of(root, root.pid()), LEAF));
     root.make_group(&leaf)?;
     let all = members(own).unwrap_or_default();
     let moved = all.iter().try_for_each(|pid| write(&leaf, "cgroup.procs", pid));
@@ -75,7 +76,7 @@ pub(super) fn go_back(root: &Root) {
     let _ = root.remove_group(&found.own);
 }
 
-fn has_groups_of(owner: u32, own: &Path) -> bool {
+fn has_groups_of(owner: Owner, own: &Path) -> bool {
     let leaf = naming::group(owner, LEAF);
     let entries = fs::read_dir(own).into_iter().flatten().flatten();
     let mut names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -94,7 +95,7 @@ mod tests {
         let fake = testing::v2_session().file(&format!("{SCOPE}/cgroup.procs"), "4242\n");
         let own = fake.root.path(SCOPE);
         enter(&fake.root, &own).unwrap();
-        let leaf = format!("{SCOPE}/kvdyno-4242-main");
+        let leaf = format!("{SCOPE}/{}", testing::named(4242, LEAF));
         assert_eq!(fake.read(&format!("{leaf}/cgroup.procs")), "4242");
         assert_eq!(fake.read(&format!("{SCOPE}/cgroup.subtree_control")), "+memory");
 
@@ -110,7 +111,7 @@ mod tests {
     /// The undertaker of a dead process sits in the leaf that this had made.
     #[test]
     fn the_undertaker_finds_the_way_back_too() {
-        let leaf = format!("{SCOPE}/kvdyno-900-main");
+        let leaf = format!("{SCOPE}/{}", testing::named(900, LEAF));
         let inside = format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]);
         let fake = testing::v2_session()
             .file("/proc/self/cgroup", &inside)
@@ -122,7 +123,7 @@ mod tests {
 
     #[test]
     fn children_of_ours_are_no_strangers() {
-        let stat = |name, parent| format!("4243 ({name}) S {parent} 4243{}\n", " 0".repeat(32));
+        let stat = |name, parent| testing::stat(4243, name, parent, 78);
         let fake = testing::v2_session()
             .file(&format!("{SCOPE}/cgroup.procs"), "4242\n4243\n")
             .file("/proc/4243/stat", &stat("exe", 4242));

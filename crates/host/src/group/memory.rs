@@ -1,8 +1,7 @@
 //! The memory controller's files, as cgroup v1 and v2 name them.
 
-use super::above::less_swap;
 use super::control::{number, read, write};
-use super::{Allowed, Version, in_front};
+use super::hierarchy::Version;
 use crate::Root;
 use crate::root::keyed;
 use kvdyno_record::usage::GroupUsage;
@@ -15,7 +14,16 @@ use std::path::Path;
 const SWAP_SLACK_BYTES: u64 = 4 << 20;
 
 /// On v1, of memory and swap together.
-pub(super) const BOTH: &str = "memory.memsw.limit_in_bytes";
+const BOTH: &str = "memory.memsw.limit_in_bytes";
+
+/// What of swap a group was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Allowed {
+    /// How rather memory of processes goes than files; `None` where that cannot be read.
+    pub swappiness: Option<u32>,
+    /// What was asked for and is not in force, each as a sentence with its remedy.
+    pub not_enforced: Vec<String>,
+}
 
 impl Version {
     fn either<T>(self, v1: T, v2: T) -> T {
@@ -140,4 +148,36 @@ impl Version {
 pub(super) fn is_listed(directory: &Path, list: &str) -> bool {
     let list = read(directory, list).unwrap_or_default();
     list.split_whitespace().any(|controller| controller == "memory")
+}
+
+/// What is in the way of swap: memory that keeps swapped pages compressed, before they come to any
+/// device.
+fn in_front(root: &Root) -> Option<String> {
+    const SWITCH: &str = "/sys/module/zswap/parameters/enabled";
+    let on = root.text(SWITCH).is_some_and(|text| text == "Y");
+    on.then(|| format!("zswap keeps in memory, compressed, what is swapped: echo N > {SWITCH}"))
+}
+
+/// Whether a group above allows less swap than `bytes` below a group that may have `limit_bytes` of
+/// memory: as a sentence, with what would help.
+fn less_swap(
+    root: &Root,
+    version: Version,
+    group: &Path,
+    (limit_bytes, bytes): (u64, u64),
+) -> Option<String> {
+    let allowed = group.ancestors().skip(1).filter_map(|above| {
+        let swap = match version {
+            // Of memory and swap together.
+            Version::V1 => number(above, BOTH).ok()?.saturating_sub(limit_bytes),
+            Version::V2 => number(above, "memory.swap.max").ok()?,
+        };
+        Some((above, swap))
+    });
+    let (above, least) = allowed.min_by_key(|(_, swap)| *swap).filter(|(_, swap)| *swap < bytes)?;
+    Some(format!(
+        "{} allows us {least} bytes of swap, less than the {bytes} asked for: raise that limit \
+         (docker: --memory-swap, systemd: MemorySwapMax)",
+        root.shown(above).display()
+    ))
 }

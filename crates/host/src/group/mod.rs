@@ -1,7 +1,7 @@
 //! The RAM limit: a memory control group for one case's processes, page cache included.
 //!
-//! It makes groups named `kvdyno-<pid>-...`, below our own group or (v2, see [`site`]) beside it,
-//! and removes those only. It does not decide how much RAM a case gets.
+//! It makes groups named after their maker ([`naming`]), below our own group or beside it
+//! ([`parent`]), and removes those only. It does not decide how much RAM a case gets.
 
 mod above;
 mod control;
@@ -9,25 +9,24 @@ mod hierarchy;
 mod leaf;
 mod memory;
 mod naming;
-mod site;
-mod sweep;
+mod parent;
+mod removal;
 #[cfg(test)]
 pub(super) mod testing;
 #[cfg(test)]
 mod tests;
-mod unavailable;
 
 pub use above::{cpus_above, io_above, is_seen, memory_above, throttled_ns};
-pub(super) use sweep::{bury, sweep};
-pub use unavailable::Unavailable;
+pub use memory::Allowed;
+pub(super) use removal::{bury, sweep};
 
 use super::Root;
-use super::patience::retry;
+use super::owner::Owner;
+use super::unavailable::Unavailable;
+use hierarchy::Version;
 use kvdyno_record::host::Availability;
 use kvdyno_record::usage::GroupUsage;
-use rustix::process::{Pid, Signal, kill_process};
-use site::Way;
-use std::fmt;
+use parent::Preparation;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -36,31 +35,6 @@ use std::time::Duration;
 
 /// How long a group is given to lose its last process.
 const REMOVE_LIMIT: Duration = Duration::from_secs(3);
-
-/// The two interfaces of the kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Version {
-    V1,
-    V2,
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::V1 => "cgroup v1",
-            Self::V2 => "cgroup v2",
-        })
-    }
-}
-
-/// What of swap a group was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Allowed {
-    /// How rather memory of processes goes than files; `None` where that cannot be read.
-    pub swappiness: Option<u32>,
-    /// What was asked for and is not in force, each as a sentence with its remedy.
-    pub not_enforced: Vec<String>,
-}
 
 /// A memory control group of ours. Dropped, it is removed with the processes in it.
 #[derive(Debug)]
@@ -77,20 +51,22 @@ impl Group {
     /// Makes a group with a limit on memory and none of it in swap. A process gets into it by
     /// [`join`], before it touches a file that shall be held inside the limit.
     pub fn create(root: &Root, name: &str, limit_bytes: u64) -> Result<Self, Unavailable> {
-        let site = site::choose(root)?;
-        site.check_room(root, limit_bytes)?;
+        let parent = parent::choose(root)?;
+        parent.check_room(root, limit_bytes)?;
         let failed = |error: io::Error| {
             Unavailable::new(format!("no group could be made: {error}"), "see `kvdyno doctor`")
         };
-        match site.way {
-            Way::Below | Way::Beside => Ok(()),
-            Way::BelowRoot => control::write(&site.directory, "cgroup.subtree_control", "+memory"),
-            Way::BelowAlone => leaf::enter(root, &site.directory),
+        match parent.preparation {
+            Preparation::Below | Preparation::Beside => Ok(()),
+            Preparation::BelowRoot => {
+                control::write(&parent.directory, "cgroup.subtree_control", "+memory")
+            }
+            Preparation::BelowAlone => leaf::enter(root, &parent.directory),
         }
         .map_err(failed)?;
-        let directory = site.directory.join(naming::group(root.pid(), name));
+        let directory = parent.directory.join(naming::group(Owner::of(root, root.pid()), name));
         let made = root.make_group(&directory).and_then(|()| {
-            Self::open(root, site.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
+            Self::open(root, parent.hierarchy.version, &directory, limit_bytes).inspect_err(|_| {
                 let _ = root.remove_group(&directory);
             })
         });
@@ -174,7 +150,7 @@ impl Group {
         if std::mem::replace(&mut self.removed, true) {
             return Ok(());
         }
-        remove(&self.root, self.version, &self.directory, REMOVE_LIMIT)?;
+        removal::remove(&self.root, self.version, &self.directory, REMOVE_LIMIT)?;
         leaf::go_back(&self.root);
         Ok(())
     }
@@ -186,43 +162,6 @@ impl Drop for Group {
     }
 }
 
-/// What is in the way of swap: memory that keeps swapped pages compressed, before they come to any
-/// device.
-fn in_front(root: &Root) -> Option<String> {
-    const SWITCH: &str = "/sys/module/zswap/parameters/enabled";
-    let on = root.text(SWITCH).is_some_and(|text| text == "Y");
-    on.then(|| format!("zswap keeps in memory, compressed, what is swapped: echo N > {SWITCH}"))
-}
-
-/// Removes a group of ours, with the processes in it and its page cache.
-fn remove(root: &Root, version: Version, directory: &Path, patience: Duration) -> io::Result<()> {
-    kill_members(root, directory);
-    let _ = version.reclaim(directory);
-    let has_members = |error: &io::Error| error.kind() == io::ErrorKind::ResourceBusy;
-    let removed = retry(patience, Duration::from_millis(5), has_members, || {
-        kill_members(root, directory);
-        root.remove_group(directory)
-    });
-    removed.or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound => Ok(()),
-        _ => Err(error),
-    })
-}
-
-/// Kills what is in this group, and nothing else: the list is the group's own. Numbers in a tree
-/// of copies are nobody's.
-fn kill_members(root: &Root, directory: &Path) {
-    if !root.is_system() {
-        return;
-    }
-    let members = hierarchy::members(directory).unwrap_or_default();
-    for pid in members.into_iter().filter(|&pid| pid != root.pid()) {
-        if let Some(pid) = Pid::from_raw(pid as i32) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
-    }
-}
-
 /// Puts the calling process into the group. Async-signal-safe: for a child between fork and exec.
 pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
     rustix::io::write(procs, b"0")?;
@@ -231,8 +170,8 @@ pub fn join(procs: BorrowedFd<'_>) -> io::Result<()> {
 
 /// Whether and where a group can be made; looks only.
 pub fn availability(root: &Root) -> Availability {
-    match site::choose(root) {
-        Ok(site) => Availability { available: true, detail: site.words(root) },
+    match parent::choose(root) {
+        Ok(parent) => Availability { available: true, detail: parent.words(root) },
         Err(unavailable) => unavailable.into(),
     }
 }

@@ -1,20 +1,25 @@
-//! Names of our groups: `kvdyno-<pid>-<name>`, so that the owner of a leftover is known.
+//! Names of our groups: `kvdyno-<pid>-<namespace>-<began>-<name>`, so that the owner of a leftover
+//! is known.
+
+use crate::owner::Owner;
 
 const PREFIX: &str = "kvdyno-";
 const NAME_BYTES_MAX: usize = 100;
 
-/// The directory's name of a group of process `pid`. What a cgroup's name may not hold is
-/// replaced.
-pub(super) fn group(pid: u32, name: &str) -> String {
+/// The directory's name of a group of this owner. What a cgroup's name may not hold is replaced.
+pub(super) fn group(owner: Owner, name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "_.-".contains(c) { c } else { '_' };
     let name: String = name.chars().map(plain).take(NAME_BYTES_MAX).collect();
-    format!("{PREFIX}{pid}-{name}")
+    let Owner { pid, namespace, began } = owner;
+    format!("{PREFIX}{pid}-{namespace}-{began}-{name}")
 }
 
-/// The process that made a group of this name; `None`: it is not one of ours.
-pub(super) fn owner(name: &str) -> Option<u32> {
-    let (pid, _) = name.strip_prefix(PREFIX)?.split_once('-')?;
-    pid.parse().ok()
+/// Who made a group of this name; `None`: it is not one of ours.
+pub(super) fn owner(name: &str) -> Option<Owner> {
+    let mut parts = name.strip_prefix(PREFIX)?.splitn(4, '-');
+    let pid = parts.next()?.parse().ok()?;
+    let (namespace, began) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    parts.next().map(|_| Owner { pid, namespace, began })
 }
 
 #[cfg(test)]
@@ -23,9 +28,12 @@ mod tests {
 
     #[test]
     fn names_tell_their_owner() {
-        assert_eq!(group(7, "0005_rocksdb/t4 r2"), "kvdyno-7-0005_rocksdb_t4_r2");
-        assert_eq!(owner("kvdyno-7-0005_rocksdb_t4_r2"), Some(7));
-        assert_eq!(owner("kvdyno-x-y"), None);
-        assert_eq!(owner("docker-7-y"), None);
+        let who = Owner { pid: 7, namespace: 4_026_531_836, began: u64::MAX };
+        let name = format!("kvdyno-7-4026531836-{}-0005_rocksdb_t4_r-2", u64::MAX);
+        assert_eq!(group(who, "0005_rocksdb/t4 r-2"), name);
+        assert_eq!(owner(&name), Some(who));
+        for other in ["kvdyno-x-1-1-y", "docker-7-1-1-y", "kvdyno-7-a", "kvdyno-7-1-1"] {
+            assert_eq!(owner(other), None, "{other}");
+        }
     }
 }

@@ -2,6 +2,26 @@
 
 use crate::testing::Fake;
 
+/// The PID namespace of the container that the trees show.
+pub(crate) const NAMESPACE: u64 = 4_026_532_111;
+
+/// What a group of this process is called where it began at tick 77, as ours did.
+pub(crate) fn named(pid: u32, name: &str) -> String {
+    format!("kvdyno-{pid}-{NAMESPACE}-77-{name}")
+}
+
+/// `/proc/PID/stat`.
+pub(crate) fn stat(pid: u32, name: &str, parent: u32, began: u64) -> String {
+    format!("{pid} ({name}) S {parent}{} {began}{}\n", " 0".repeat(17), " 0".repeat(30))
+}
+
+/// A process that sees itself, and is in a container.
+fn contained() -> Fake {
+    Fake::new()
+        .link("/proc/self/ns/pid", &format!("pid:[{NAMESPACE}]"))
+        .file("/proc/4242/stat", &stat(4242, "kvdyno", 1, 77))
+}
+
 /// A v2 host's only cgroup mount (Debian 12).
 pub(super) const V2_MOUNT: &str = "30 23 0:26 / /sys/fs/cgroup rw,nosuid,nodev,noexec,relatime \
      shared:9 - cgroup2 cgroup2 rw,nsdelegate,memory_recursiveprot\n";
@@ -16,7 +36,7 @@ const V2_STAT: &str = "anon 4096\nfile 131072\nkernel 8192\nfile_mapped 0\nfile_
 /// A hybrid host (kernel 6.18): memory on v1, the unified hierarchy beside it without controllers.
 pub(crate) fn hybrid() -> Fake {
     let own = "/sys/fs/cgroup/memory/process_api/d5aec408";
-    with_new_v1_group(Fake::new())
+    with_new_v1_group(contained())
         .file(
             "/proc/self/cgroup",
             "9:name=systemd:/\n8:pids:/\n7:blkio:/\n4:memory:/process_api/d5aec408\n\
@@ -41,7 +61,7 @@ pub(crate) fn hybrid() -> Fake {
 pub(crate) fn v2_session() -> Fake {
     let slice = "/sys/fs/cgroup/user.slice/user-1000.slice";
     let own = format!("{slice}/session-3.scope");
-    with_new_v2_group(Fake::new())
+    with_new_v2_group(contained())
         .file("/proc/self/cgroup", "0::/user.slice/user-1000.slice/session-3.scope\n")
         .file("/proc/self/mountinfo", V2_MOUNT)
         .file("/sys/fs/cgroup/cgroup.procs", "2\n3\n")
@@ -60,7 +80,7 @@ pub(crate) fn v2_session() -> Fake {
 
 /// A v2 container with a namespace of its own and this process alone in it.
 pub(crate) fn v2_alone() -> Fake {
-    with_new_v2_group(Fake::new())
+    with_new_v2_group(contained())
         .file("/proc/self/cgroup", "0::/\n")
         .file("/proc/self/mountinfo", V2_MOUNT)
         .file("/sys/fs/cgroup/cgroup.type", "domain\n")

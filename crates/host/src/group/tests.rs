@@ -1,11 +1,11 @@
 //! Groups of each kind: on trees of copies everywhere, and for real where this machine allows it.
 
-use super::testing::{hybrid, v2_alone, v2_session};
+use super::testing::{hybrid, named, v2_alone, v2_session};
 use super::*;
 use crate::cache::{self, Reach, residency};
 use crate::child::Child;
 use crate::testing::{again_as_nobody, disk_folder, is_nobody, skipped, write_file};
-use crate::{Root, Volume};
+use crate::{Root, Storage};
 use std::process::Command;
 use std::thread;
 use std::time::Instant;
@@ -16,7 +16,8 @@ const MIB: u64 = 1 << 20;
 fn a_v1_group_is_made_limited_read_and_removed() {
     let fake = hybrid();
     let group = Group::create(&fake.root, "0001_lmdb", 64 * MIB).unwrap();
-    let directory = "/sys/fs/cgroup/memory/process_api/d5aec408/kvdyno-4242-0001_lmdb";
+    let own = "/sys/fs/cgroup/memory/process_api/d5aec408";
+    let directory = &format!("{own}/{}", named(4242, "0001_lmdb"));
     assert_eq!(fake.root.shown(group.directory()), Path::new(directory));
     assert_eq!(group.enforced_by(), "cgroup v1");
     assert_eq!(fake.read(&format!("{directory}/memory.limit_in_bytes")), "67108864");
@@ -51,7 +52,7 @@ fn a_v1_group_without_swap_accounting_is_made_all_the_same() {
 fn a_v2_group_is_made_limited_read_and_removed() {
     let fake = v2_session();
     let group = Group::create(&fake.root, "a", 64 * MIB).unwrap();
-    let directory = "/sys/fs/cgroup/user.slice/user-1000.slice/kvdyno-4242-a";
+    let directory = &format!("/sys/fs/cgroup/user.slice/user-1000.slice/{}", named(4242, "a"));
     assert_eq!(fake.root.shown(group.directory()), Path::new(directory));
     assert_eq!(group.enforced_by(), "cgroup v2");
     assert_eq!(fake.read(&format!("{directory}/memory.max")), "67108864");
@@ -154,9 +155,10 @@ fn a_v2_kernel_without_peak_and_swap_is_read_all_the_same() {
 fn alone_in_a_v2_group_we_move_into_a_leaf_first() {
     let fake = v2_alone();
     let group = Group::create(&fake.root, "a", MIB).unwrap();
-    assert_eq!(fake.read("/sys/fs/cgroup/kvdyno-4242-main/cgroup.procs"), "4242");
+    let path = |name| format!("/sys/fs/cgroup/{}", named(4242, name));
+    assert_eq!(fake.read(&format!("{}/cgroup.procs", path("main"))), "4242");
     assert_eq!(fake.read("/sys/fs/cgroup/cgroup.subtree_control"), "+memory");
-    assert_eq!(fake.root.shown(group.directory()), Path::new("/sys/fs/cgroup/kvdyno-4242-a"));
+    assert_eq!(fake.root.shown(group.directory()), Path::new(&path("a")));
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn a_group_that_cannot_be_limited_is_not_left_behind() {
     let unavailable = Group::create(&fake.root, "a", MIB).unwrap_err();
     assert!(unavailable.reason.contains("memory.limit_in_bytes"), "{unavailable}");
     let own = fake.root.path("/sys/fs/cgroup/memory/process_api/d5aec408");
-    assert!(!own.join("kvdyno-4242-a").exists());
+    assert!(!own.join(named(4242, "a")).exists());
 }
 
 #[test]
@@ -204,7 +206,7 @@ fn real_group(test: &str, limit_bytes: u64) -> Option<Group> {
     }
 }
 
-fn run(program: &str, arguments: &[&str], group: &Group) -> crate::child::Exit {
+fn run(program: &str, arguments: &[&str], group: &Group) -> crate::child::ExitStatus {
     let mut command = Command::new(program);
     command.args(arguments);
     Child::spawn(command, Some(group)).unwrap().wait().unwrap()
@@ -219,7 +221,7 @@ fn a_file_four_times_the_limit_is_read_from_the_device() {
     };
     let path = folder.path().join("file");
     write_file(&path, 256 << 20);
-    let device = Volume::at(&root, folder.path()).unwrap().device;
+    let device = Storage::at(&root, folder.path()).unwrap().device;
     assert!(cache::evict(&root, &path, Reach::Files).unwrap().is_cold());
     let before = device.as_ref().ok().and_then(|device| device.usage(&root));
     let path_text = path.to_str().unwrap();

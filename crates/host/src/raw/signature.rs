@@ -1,5 +1,5 @@
-//! Marks that filesystems, volume managers and partition tables leave on a device: an own table of
-//! their places, and `blkid` as a second opinion where it is installed.
+//! Signatures that filesystems, volume managers and partition tables leave on a device: an own
+//! table of their places, and `blkid` as a second opinion where it is installed.
 //!
 //! The places are those of libblkid's probes (util-linux, libblkid/src/superblocks and partitions).
 
@@ -10,55 +10,55 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// Bytes that stand at a place.
-struct Mark {
+struct Signature {
     what: &'static str,
     /// From the beginning.
     offset: u64,
     magic: &'static [u8],
 }
 
-const fn mark(what: &'static str, offset: u64, magic: &'static [u8]) -> Mark {
-    Mark { what, offset, magic }
+const fn signature(what: &'static str, offset: u64, magic: &'static [u8]) -> Signature {
+    Signature { what, offset, magic }
 }
 
-const MARKS: [Mark; 34] = [
-    mark("an ext2, ext3 or ext4 filesystem", 0x438, b"\x53\xef"),
-    mark("an XFS filesystem", 0, b"XFSB"),
-    mark("a Btrfs filesystem", 0x1_0040, b"_BHRfS_M"),
-    mark("an F2FS filesystem", 0x400, b"\x10\x20\xf5\xf2"),
-    mark("a bcachefs filesystem", 0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
-    mark("a bcache device", 0x1018, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),
-    mark("an NTFS filesystem", 3, b"NTFS    "),
-    mark("an exFAT filesystem", 3, b"EXFAT   "),
-    mark("a FAT filesystem", 0x36, b"FAT1"),
-    mark("a FAT filesystem", 0x52, b"FAT32"),
-    mark("an ISO 9660 filesystem", 0x8001, b"CD001"),
-    mark("a UDF filesystem", 0x8001, b"BEA01"),
-    mark("a SquashFS image", 0, b"hsqs"),
-    mark("a JFS filesystem", 0x8000, b"JFS1"),
-    mark("a ReiserFS filesystem", 0x1_0034, b"ReIsEr"),
-    mark("a NILFS2 filesystem", 0x406, b"\x34\x34"),
-    mark("an OCFS2 filesystem", 0x2000, b"OCFSV2"),
-    mark("a GFS2 filesystem", 0x1_0000, b"\x01\x16\x19\x70"),
-    mark("swap space", 4086, b"SWAPSPACE2"),
-    mark("swap space", 4086, b"SWAP-SPACE"),
-    mark("a hibernated system", 4086, b"S1SUSPEND"),
-    mark("swap space", 0xfff6, b"SWAPSPACE2"),
-    mark("an LVM physical volume", 0x018, b"LVM2 001"),
-    mark("an LVM physical volume", 0x218, b"LVM2 001"),
-    mark("an LVM physical volume", 0x418, b"LVM2 001"),
-    mark("an LVM physical volume", 0x618, b"LVM2 001"),
-    mark("a LUKS volume", 0, b"LUKS\xba\xbe"),
-    mark("a LUKS volume", 0x4000, b"SKUL\xba\xbe"),
-    mark("a Linux RAID member", 0, b"\xfc\x4e\x2b\xa9"),
-    mark("a Linux RAID member", 0x1000, b"\xfc\x4e\x2b\xa9"),
-    mark("a BlueStore device of Ceph", 0, b"bluestore block device"),
-    mark("a GPT partition table", 512, b"EFI PART"),
-    mark("a GPT partition table", 4096, b"EFI PART"),
-    mark("a partition table or a boot sector", 0x1fe, b"\x55\xaa"),
+const SIGNATURES: [Signature; 34] = [
+    signature("an ext2, ext3 or ext4 filesystem", 0x438, b"\x53\xef"),
+    signature("an XFS filesystem", 0, b"XFSB"),
+    signature("a Btrfs filesystem", 0x1_0040, b"_BHRfS_M"),
+    signature("an F2FS filesystem", 0x400, b"\x10\x20\xf5\xf2"),
+    signature("a bcachefs filesystem", 0x1018, b"\xc6\x85\x73\xf6\x4e\x1a\x45\xca"),
+    signature("a bcache device", 0x1018, b"\xc6\x85\x73\xf6\x66\xce\x90\xa9"),
+    signature("an NTFS filesystem", 3, b"NTFS    "),
+    signature("an exFAT filesystem", 3, b"EXFAT   "),
+    signature("a FAT filesystem", 0x36, b"FAT1"),
+    signature("a FAT filesystem", 0x52, b"FAT32"),
+    signature("an ISO 9660 filesystem", 0x8001, b"CD001"),
+    signature("a UDF filesystem", 0x8001, b"BEA01"),
+    signature("a SquashFS image", 0, b"hsqs"),
+    signature("a JFS filesystem", 0x8000, b"JFS1"),
+    signature("a ReiserFS filesystem", 0x1_0034, b"ReIsEr"),
+    signature("a NILFS2 filesystem", 0x406, b"\x34\x34"),
+    signature("an OCFS2 filesystem", 0x2000, b"OCFSV2"),
+    signature("a GFS2 filesystem", 0x1_0000, b"\x01\x16\x19\x70"),
+    signature("swap space", 4086, b"SWAPSPACE2"),
+    signature("swap space", 4086, b"SWAP-SPACE"),
+    signature("a hibernated system", 4086, b"S1SUSPEND"),
+    signature("swap space", 0xfff6, b"SWAPSPACE2"),
+    signature("an LVM physical volume", 0x018, b"LVM2 001"),
+    signature("an LVM physical volume", 0x218, b"LVM2 001"),
+    signature("an LVM physical volume", 0x418, b"LVM2 001"),
+    signature("an LVM physical volume", 0x618, b"LVM2 001"),
+    signature("a LUKS volume", 0, b"LUKS\xba\xbe"),
+    signature("a LUKS volume", 0x4000, b"SKUL\xba\xbe"),
+    signature("a Linux RAID member", 0, b"\xfc\x4e\x2b\xa9"),
+    signature("a Linux RAID member", 0x1000, b"\xfc\x4e\x2b\xa9"),
+    signature("a BlueStore device of Ceph", 0, b"bluestore block device"),
+    signature("a GPT partition table", 512, b"EFI PART"),
+    signature("a GPT partition table", 4096, b"EFI PART"),
+    signature("a partition table or a boot sector", 0x1fe, b"\x55\xaa"),
 ];
 
-/// As much of the beginning as any mark needs: a ZFS label has its marks past 128 KiB.
+/// As much of the beginning as any signature needs: a ZFS label has its own past 128 KiB.
 const HEAD_BYTES: u64 = 1 << 20;
 
 /// What lies on a device; none: nothing that is known.
@@ -74,10 +74,10 @@ pub(super) fn find_in_noise(file: &File, bytes: u64) -> io::Result<Option<String
 fn find_of_length(file: &File, bytes: u64, shortest: usize) -> io::Result<Option<String>> {
     let mut head = vec![0; HEAD_BYTES.min(bytes) as usize];
     file.read_exact_at(&mut head, 0)?;
-    let mut marks = MARKS.iter().filter(|mark| mark.magic.len() >= shortest);
-    let found = marks.find(|mark| is_at(&head, mark.offset, mark.magic));
-    if let Some(mark) = found {
-        return Ok(Some(format!("{} (at byte {})", mark.what, mark.offset)));
+    let mut signatures = SIGNATURES.iter().filter(|signature| signature.magic.len() >= shortest);
+    let found = signatures.find(|signature| is_at(&head, signature.offset, signature.magic));
+    if let Some(signature) = found {
+        return Ok(Some(format!("{} (at byte {})", signature.what, signature.offset)));
     }
     if is_zfs(&head) {
         return Ok(Some("a ZFS pool member".to_owned()));
@@ -98,7 +98,7 @@ fn is_zfs(head: &[u8]) -> bool {
         .any(|slot| [u64::from_le_bytes(*slot), u64::from_be_bytes(*slot)].contains(&MAGIC))
 }
 
-/// What keeps its mark, or a second one, at the end.
+/// What keeps its signature, or a second one, at the end.
 fn at_the_end(file: &File, bytes: u64) -> io::Result<Option<String>> {
     const RAID: &[u8] = b"\xfc\x4e\x2b\xa9";
     let raid_090 = (bytes & !0xffff).checked_sub(0x1_0000);
@@ -150,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_is_found_where_it_is() {
-        for mark in &MARKS {
-            let found = with(mark.offset, mark.magic);
-            let expected = format!("{} (at byte {})", mark.what, mark.offset);
+    fn every_signature_is_found_where_it_is() {
+        for signature in &SIGNATURES {
+            let found = with(signature.offset, signature.magic);
+            let expected = format!("{} (at byte {})", signature.what, signature.offset);
             assert_eq!(found, Some(expected));
         }
         for (offset, magic) in [
@@ -167,13 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn in_noise_two_bytes_are_no_mark() {
-        for (mark, is_found) in [(&MARKS[0], false), (&MARKS[33], false), (&MARKS[1], true)] {
+    fn in_noise_two_bytes_are_no_signature() {
+        for (signature, is_found) in
+            [(&SIGNATURES[0], false), (&SIGNATURES[33], false), (&SIGNATURES[1], true)]
+        {
             let file = tempfile::tempfile().unwrap();
             file.set_len(BYTES).unwrap();
-            file.write_all_at(mark.magic, mark.offset).unwrap();
+            file.write_all_at(signature.magic, signature.offset).unwrap();
             let found = find_in_noise(&file, BYTES).unwrap();
-            assert_eq!(found.is_some(), is_found, "{}", mark.what);
+            assert_eq!(found.is_some(), is_found, "{}", signature.what);
         }
     }
 

@@ -1,11 +1,10 @@
 //! What mkswap(8) writes: the first page of a swap area. Its label and its number say whose it is,
 //! so that one who finds it knows.
 
-use crate::Root;
-use procfs_core::process::Stat;
-use std::fs::{self, File};
+use crate::owner::Owner;
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::FileExt as _;
 
 /// linux/swap.h, `union swap_header`: behind the boot block.
 const VERSION_AT: u64 = 1024;
@@ -16,54 +15,6 @@ const LABEL_BYTES: usize = 16;
 const MAGIC: &[u8] = b"SWAPSPACE2";
 
 const PREFIX: &str = "kvdyno-";
-
-/// `linux/proc_ns.h`, `PROC_PID_INIT_INO`: all others are below it.
-const FIRST_NAMESPACE: u64 = 0xefff_fffc;
-
-/// Whose an area is. Swap is the whole machine's, and a process's number is not: it means another
-/// one in another container, and later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub(super) pid: u32,
-    /// The PID namespace of that number; 0: not known.
-    namespace: u64,
-    /// When it began, in ticks since boot; 0: it was gone.
-    began: u64,
-}
-
-impl Owner {
-    /// A process of our own namespace.
-    pub(crate) fn of(root: &Root, pid: u32) -> Self {
-        let namespace = fs::metadata(root.path("/proc/self/ns/pid")).map_or(0, |stat| stat.ino());
-        let stat = root.parsed::<Stat>(format!("/proc/{pid}/stat"));
-        Self { pid, namespace, began: stat.map_or(0, |stat| stat.starttime) }
-    }
-
-    /// It is known to be no more: of our own namespace, or of one that nobody is in, which only the
-    /// machine's first namespace can tell.
-    pub(crate) fn is_gone(&self, root: &Root) -> bool {
-        let now = Self::of(root, self.pid);
-        if [self.namespace, now.namespace].contains(&0) {
-            return false;
-        }
-        if now.namespace != self.namespace {
-            return now.namespace == FIRST_NAMESPACE && !is_inhabited(root, self.namespace);
-        }
-        let is_there = root.path(format!("/proc/{}", self.pid)).exists();
-        !(is_there && [0, self.began].contains(&now.began))
-    }
-}
-
-/// Whether a process that we see is in this other PID namespace, or may be. The first is in ours.
-fn is_inhabited(root: &Root, namespace: u64) -> bool {
-    let names = root.names("/proc").into_iter();
-    let is_number = |name: &String| name.bytes().all(|byte| byte.is_ascii_digit());
-    let mut pids = names.filter(|name| is_number(name) && name != "1");
-    pids.any(|pid| match fs::metadata(root.path(format!("/proc/{pid}/ns/pid"))) {
-        Ok(stat) => stat.ino() == namespace,
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    })
-}
 
 fn page_bytes() -> u64 {
     rustix::param::page_size() as u64
@@ -123,22 +74,6 @@ mod tests {
         assert_eq!(owner(&file), Some(who));
         blank(&file).unwrap();
         assert_eq!(owner(&file), None);
-    }
-
-    #[test]
-    fn a_number_in_another_namespace_or_of_before_is_somebody_else() {
-        let root = Root::system();
-        let (alive, dead) = (Owner::of(&root, std::process::id()), Owner::of(&root, 9_999_999));
-        assert!(alive.namespace > 0 && alive.began > 0 && !alive.is_gone(&root), "{alive:?}");
-        assert!(dead.is_gone(&root));
-        assert!(
-            Owner { began: alive.began - 1, ..alive }.is_gone(&root),
-            "the number is another's"
-        );
-        assert!(!Owner { namespace: 0, ..dead }.is_gone(&root), "nobody can tell");
-        let elsewhere = Owner { namespace: 1, ..dead };
-        assert_eq!(elsewhere.is_gone(&root), dead.namespace == FIRST_NAMESPACE);
-        assert!(is_inhabited(&root, alive.namespace) && !is_inhabited(&root, 1));
     }
 
     /// The system's own tool takes it for what it is.

@@ -12,16 +12,16 @@ mod tests;
 mod zram;
 
 use super::fresh::{image, lies_on, loops};
-use super::group::{Unavailable, availability};
+use super::group::availability;
+use super::owner::Owner;
 use super::patience::retry;
-use super::volume::Medium;
-use super::{Root, Volume, raw};
-pub(crate) use area::Owner;
+use super::storage::FilesystemClass;
+use super::unavailable::Unavailable;
+use super::{Root, Storage, mount, raw};
 use kvdyno_record::tier::{Memory, SwapRecord};
 use kvdyno_record::volume::ImageRecord;
 use loops::LoopDevice;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Swap that is to be made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct SwapSpec {
     /// What it is made of.
     pub memory: Memory,
     /// Where an image of ours would lie.
@@ -110,8 +110,10 @@ fn check_device(root: &Root, path: &Path, bytes: u64) -> Result<(), Unavailable>
 /// another machine that answers for a file may have to wait for memory itself: the whole machine
 /// would stand still.
 pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), Unavailable> {
-    let volume = Volume::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
-    match volume.filter(|volume| !matches!(volume.medium(), Medium::Device | Medium::Layers)) {
+    let volume = Storage::at(root, folder).ok().filter(|_| memory.image_bytes() > 0);
+    match volume.filter(|volume| {
+        !matches!(volume.class(), FilesystemClass::Device | FilesystemClass::Layers)
+    }) {
         Some(volume) => {
             let (kind, folder) = (volume.kind(), folder.display());
             let reason = format!("no swap on an image in {folder}, which is {kind}");
@@ -123,7 +125,7 @@ pub fn check_folder(root: &Root, memory: &Memory, folder: &Path) -> Result<(), U
 
 impl Swap {
     /// Makes swap and switches it on, before all other swap of this machine.
-    pub fn on(root: &Root, wanted: &Wanted) -> io::Result<Option<Self>> {
+    pub fn on(root: &Root, wanted: &SwapSpec) -> io::Result<Option<Self>> {
         let (backing, bytes) = match &wanted.memory {
             Memory::Dram | Memory::Node { .. } => return Ok(None),
             Memory::Zram { bytes, .. } => {
@@ -236,7 +238,7 @@ fn off(area: &Path) -> io::Result<()> {
 /// Takes away swap of these owners: ours by its label, and unused. Swap of other containers that
 /// live is left to them.
 pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf> {
-    let areas = in_use(root).into_keys().filter(|path| {
+    let areas = mount::swaps(root).into_keys().filter(|path| {
         let owner = File::open(path).ok().and_then(|device| area::owner(&device));
         owner.is_some_and(&of)
     });
@@ -254,21 +256,9 @@ pub(super) fn take_away(root: &Root, of: impl Fn(Owner) -> bool) -> Vec<PathBuf>
 
 /// A process that has just died takes a moment to let go of its memory.
 fn becomes_unused(root: &Root, area: &Path) -> bool {
-    let look = || match in_use(root).get(area) {
+    let look = || match mount::swaps(root).get(area) {
         Some(1..) => Err(()),
         _ => Ok(()),
     };
     retry(LETTING_GO, PAUSE, |()| true, look).is_ok()
-}
-
-/// Every device that this machine swaps to, with the kilobytes on it. Files are never ours.
-pub(super) fn in_use(root: &Root) -> BTreeMap<PathBuf, u64> {
-    let text = root.text("/proc/swaps").unwrap_or_default();
-    let areas = text.lines().skip(1).filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let (path, kind) = (words.next()?, words.next()?);
-        let used = words.nth(1)?.parse().ok()?;
-        (kind == "partition").then(|| (PathBuf::from(path), used))
-    });
-    areas.collect()
 }

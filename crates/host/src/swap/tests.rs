@@ -13,11 +13,19 @@ use std::process::Command;
 const MIB: u64 = 1 << 20;
 
 /// The turn of one test on this machine, whichever program it is of (`program/tiers.rs` waits for
-/// the same): of two areas at once each would have pages of the other's group.
-fn alone() -> File {
+/// the same): of two areas at once each would have pages of the other's group. None where such
+/// swap is not asked for, or not to be had.
+fn turn(test: &str, root: &Root, memory: &Memory) -> Option<File> {
+    if !is_asked_for("swap", test) {
+        return None;
+    }
+    if let Err(unavailable) = check(root, memory) {
+        skipped("swap", test, &unavailable.to_string());
+        return None;
+    }
     let file = File::create(std::env::temp_dir().join("kvdyno-swap-tests.lock")).unwrap();
     file.lock().unwrap();
-    file
+    Some(file)
 }
 
 fn swaps() -> String {
@@ -27,15 +35,9 @@ fn swaps() -> String {
 /// 60 MiB in a group of 32 and 64 of swap, on what is wanted.
 fn assert_holds(test: &str, memory: Memory, folder: &Path) {
     let root = Root::system();
-    if !is_asked_for("swap", test) {
-        return;
-    }
-    if let Err(unavailable) = check(&root, &memory) {
-        return skipped("swap", test, &unavailable.to_string());
-    }
-    let _alone = alone();
+    let Some(_alone) = turn(test, &root, &memory) else { return };
     let owner = std::process::id();
-    let wanted = Wanted { memory, folder: folder.to_owned(), owner };
+    let wanted = SwapSpec { memory, folder: folder.to_owned(), owner };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     let name = path.display().to_string();
@@ -108,11 +110,11 @@ fn a_given_device_is_left_blank() {
 #[test]
 fn an_image_in_memory_is_refused() {
     let shared = Path::new("/dev/shm");
-    if !shared.exists() || Volume::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
+    if !shared.exists() || Storage::at(&Root::system(), shared).unwrap().kind() != "tmpfs" {
         return skipped("shm", "an_image_in_memory_is_refused", "/dev/shm is no tmpfs here");
     }
     let memory = Memory::Swap { path: None, bytes: MIB, swappiness: 60 };
-    let wanted = Wanted { memory, folder: shared.to_owned(), owner: std::process::id() };
+    let wanted = SwapSpec { memory, folder: shared.to_owned(), owner: std::process::id() };
     let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
     assert!(error.starts_with("no swap on an image in /dev/shm, which is tmpfs"), "{error}");
 }
@@ -125,7 +127,7 @@ fn files_that_are_swapped_to_are_not_looked_at() {
          /swap.img                               file\t\t8388604\t\t52\t\t-2\n\
          /dev/zram1                              partition\t65532\t\t7\t\t32767\n",
     );
-    assert_eq!(in_use(&fake.root), [(PathBuf::from("/dev/zram1"), 7)].into());
+    assert_eq!(mount::swaps(&fake.root), [(PathBuf::from("/dev/zram1"), 7)].into());
 }
 
 /// It was looked at and was free; then somebody was faster.
@@ -143,7 +145,7 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
     let theirs = raw::open_to_write(&device.path()).unwrap();
     theirs.write_all_at(b"precious", 0).unwrap();
     let memory = Memory::Swap { path: Some(device.path()), bytes: MIB, swappiness: 60 };
-    let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
     let error = Swap::on(&Root::system(), &wanted).unwrap_err().to_string();
     assert!(error.starts_with("failed to make swap of /dev/loop"), "{error}");
     let mut there = [0; 8];
@@ -156,15 +158,9 @@ fn a_device_that_others_have_come_to_hold_is_left_as_it_is() {
 fn what_the_dead_left_is_swept() {
     let test = "what_the_dead_left_is_swept";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
-    if !is_asked_for("swap", test) {
-        return;
-    }
-    if let Err(unavailable) = check(&root, &memory) {
-        return skipped("swap", test, &unavailable.to_string());
-    }
-    let _alone = alone();
+    let Some(_alone) = turn(test, &root, &memory) else { return };
     // No process has a number so high.
-    let wanted = Wanted { memory, folder: PathBuf::new(), owner: 9_999_999 };
+    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: 9_999_999 };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);
@@ -178,14 +174,8 @@ fn what_the_dead_left_is_swept() {
 fn what_our_undertaker_left_is_taken_away() {
     let test = "what_our_undertaker_left_is_taken_away";
     let (root, memory) = (Root::system(), Memory::Zram { bytes: 4 * MIB, swappiness: 60 });
-    if !is_asked_for("swap", test) {
-        return;
-    }
-    if let Err(unavailable) = check(&root, &memory) {
-        return skipped("swap", test, &unavailable.to_string());
-    }
-    let _alone = alone();
-    let wanted = Wanted { memory, folder: PathBuf::new(), owner: std::process::id() };
+    let Some(_alone) = turn(test, &root, &memory) else { return };
+    let wanted = SwapSpec { memory, folder: PathBuf::new(), owner: std::process::id() };
     let swap = Swap::on(&root, &wanted).unwrap().unwrap();
     let path = swap.backing.path();
     std::mem::forget(swap);

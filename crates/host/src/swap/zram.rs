@@ -1,9 +1,9 @@
 //! A block device of compressed memory, made for one use (Linux 4.2).
 
 use crate::Root;
-use crate::drive::chosen;
-use crate::group::Unavailable;
 use crate::patience::retry;
+use crate::root::chosen;
+use crate::unavailable::Unavailable;
 use std::fs;
 use std::io;
 use std::path::PathBuf;

@@ -8,7 +8,7 @@
 use super::tools::{identity, median, scratch};
 use super::{Bench, REPEATS, SECOND};
 use anyhow::{Context as _, ensure};
-use kvdyno::runner::harness::random_reads;
+use kvdyno::runner::load_generator::random_reads;
 use kvdyno::runner::solo::{Outcome, Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place, Value};
@@ -201,16 +201,16 @@ fn fixed(bytes: u64) -> ValueShape {
 }
 
 fn reads(depth: u32, seconds: u64) -> Mix {
-    let mut drive = random_reads(1, seconds * SECOND);
-    drive.roles[0].depth = Some(depth);
-    drive
+    let mut mix = random_reads(1, seconds * SECOND);
+    mix.roles[0].depth = Some(depth);
+    mix
 }
 
 fn half(depth: u32, seconds: u64) -> Mix {
-    let mut drive = reads(depth, seconds);
+    let mut mix = reads(depth, seconds);
     let update = MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Uniform };
-    drive.roles[0].mix.push(update);
-    drive
+    mix.roles[0].mix.push(update);
+    mix
 }
 
 fn timed(work: impl Fn(u64) -> Mix) -> Vec<Phase> {

@@ -1,6 +1,6 @@
-//! `make bench`: what the harness costs, and whether it slows an engine down. One line a figure;
-//! against a peer that is on PATH, the median of the ratios of interleaved repeats. Never a test:
-//! the machine decides, not the code alone.
+//! `make bench`: the overhead of the load generator, and whether it slows an engine down. One line
+//! a figure; against a peer that is on PATH, the median of the ratios of interleaved repeats. Never
+//! a test: the machine decides, not the code alone.
 //!
 //! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `drive`, `direct`,
 //! `plan`. Each part's file says what its peer is, and how both are set.
@@ -9,7 +9,7 @@
 
 mod drive;
 mod engines;
-mod harness;
+mod load_generator;
 mod tools;
 
 const PARTS: [&str; 6] = ["null", "lmdb", "rocksdb", "drive", "direct", "plan"];
@@ -24,7 +24,7 @@ fn main() -> anyhow::Result<()> {
         PARTS.iter().filter(|part| chosen.is_empty() || chosen.iter().any(|word| word == *part))
     {
         match *part {
-            "null" => bench.harness()?,
+            "null" => bench.load_generator()?,
             "lmdb" => bench.engine("lmdb", engines::lmdb_peer)?,
             "rocksdb" => bench.engine("rocksdb", engines::rocksdb_peer)?,
             "drive" => bench.drive()?,

@@ -1,6 +1,6 @@
 //! Bundles made here, and archives that no kvdyno made.
 
-use super::unpack::Refused;
+use super::unpack::BundleRefused;
 use super::{Limits, pack, unpack};
 use kvdyno_analysis::fixture::Fixture;
 use kvdyno_record::files::RunFolder;
@@ -36,7 +36,7 @@ impl Scratch {
         path
     }
 
-    fn unpack(&self, bundle: &Path) -> Result<RunFolder, Refused> {
+    fn unpack(&self, bundle: &Path) -> Result<RunFolder, BundleRefused> {
         unpack(bundle, &self.path("into"), Limits::default())
     }
 

@@ -16,9 +16,9 @@ use tar::{Archive, Entry, EntryType};
 
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refused(String);
+pub(crate) struct BundleRefused(String);
 
-impl Refused {
+impl BundleRefused {
     fn no_record() -> Self {
         Self("there is no run in it: a bundle is what `kvdyno bundle` makes".to_owned())
     }
@@ -26,7 +26,11 @@ impl Refused {
 
 /// Unpacks a bundle into the folder `into`, which is there and empty, and says where the run lies
 /// in it. Nothing is written anywhere else; what was written before a refusal stays in `into`.
-pub(crate) fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFolder, Refused> {
+pub(crate) fn unpack(
+    bundle: &Path,
+    into: &Path,
+    limits: Limits,
+) -> Result<RunFolder, BundleRefused> {
     let packed = Rc::new(Cell::new(0));
     let file = File::open(bundle).map_err(at(bundle))?;
     let counted = Counted { inner: BufReader::new(file), bytes: Rc::clone(&packed) };
@@ -40,7 +44,7 @@ pub(crate) fn unpack(bundle: &Path, into: &Path, limits: Limits) -> Result<RunFo
     }
     let top = taken.top()?;
     check_sums(&top, &taken)?;
-    RunFolder::open(top.join(RECORD)).map_err(|_| Refused::no_record())
+    RunFolder::open(top.join(RECORD)).map_err(|_| BundleRefused::no_record())
 }
 
 struct Taken<'i> {
@@ -52,15 +56,15 @@ struct Taken<'i> {
 }
 
 impl Taken<'_> {
-    fn take(&mut self, entry: Entry<'_, impl Read>) -> Result<(), Refused> {
+    fn take(&mut self, entry: Entry<'_, impl Read>) -> Result<(), BundleRefused> {
         let bytes = entry.path_bytes().into_owned();
         let refused = |why: String| {
             let name: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
-            Refused(format!("`{name}` in it is refused: {why}"))
+            BundleRefused(format!("`{name}` in it is refused: {why}"))
         };
         let most = self.limits.entries;
         if self.names.len() as u64 >= most {
-            return Err(Refused(format!("it holds more than {most} files and folders")));
+            return Err(BundleRefused(format!("it holds more than {most} files and folders")));
         }
         let kind = entry.header().entry_type();
         if let Some(why) = not_ours(kind) {
@@ -83,13 +87,13 @@ impl Taken<'_> {
     }
 
     /// The one folder that everything lies in.
-    fn top(&self) -> Result<PathBuf, Refused> {
+    fn top(&self) -> Result<PathBuf, BundleRefused> {
         let first =
             |name: &PathBuf| name.components().next().map(|part| part.as_os_str().to_owned());
         let tops: BTreeSet<_> = self.names.iter().filter_map(first).collect();
         match tops.into_iter().collect::<Vec<_>>().as_slice() {
             [top] => Ok(self.into.join(top)),
-            _ => Err(Refused::no_record()),
+            _ => Err(BundleRefused::no_record()),
         }
     }
 }
@@ -106,7 +110,7 @@ fn not_ours(kind: EntryType) -> Option<&'static str> {
     }
 }
 
-fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), Refused> {
+fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), BundleRefused> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(target).map_err(at(target))?;
     let size = entry.size();
@@ -115,9 +119,9 @@ fn write(mut entry: Entry<'_, impl Read>, target: &Path) -> Result<(), Refused> 
 }
 
 /// Each file is listed, and each that is listed is there, and as it was.
-fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), Refused> {
+fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), BundleRefused> {
     let list = top.join(SUMS);
-    let text = fs::read_to_string(&list).map_err(|_| Refused::no_record())?;
+    let text = fs::read_to_string(&list).map_err(|_| BundleRefused::no_record())?;
     let mut listed = BTreeSet::new();
     for line in text.lines() {
         let (sum, name) = line.split_once("  ").unwrap_or((line, ""));
@@ -143,14 +147,14 @@ fn check_sums(top: &Path, taken: &Taken<'_>) -> Result<(), Refused> {
     }
 }
 
-fn at(path: &Path) -> impl Fn(io::Error) -> Refused + '_ {
-    move |error| Refused(format!("{}: {error}", path.display()))
+fn at(path: &Path) -> impl Fn(io::Error) -> BundleRefused + '_ {
+    move |error| BundleRefused(format!("{}: {error}", path.display()))
 }
 
-fn unreadable(error: &dyn std::fmt::Display) -> Refused {
-    Refused(format!("it cannot be unpacked: {error}"))
+fn unreadable(error: &dyn std::fmt::Display) -> BundleRefused {
+    BundleRefused(format!("it cannot be unpacked: {error}"))
 }
 
-fn not_as_listed(name: &str, why: &str) -> Refused {
-    Refused(format!("`{name}` in it is not what its {SUMS} says: {why}"))
+fn not_as_listed(name: &str, why: &str) -> BundleRefused {
+    BundleRefused(format!("`{name}` in it is not what its {SUMS} says: {why}"))
 }

@@ -15,9 +15,9 @@ Examples:
   kvdyno quick lmdb rocksdb --read 95 --save-suite mine.toml --plan
 
 Every engine loads the data in key order; clients then read and update it at the same time, each
-number of threads on a fresh copy of the database. The bare drive and the harness are measured
-beside them. What is asked becomes a suite: --save-suite keeps it, `kvdyno run FILE` does the same
-work again, and docs/suites.md says what else can be asked there.
+number of threads on a fresh copy of the database. The bare drive and the load generator are
+measured beside them. What is asked becomes a suite: --save-suite keeps it, `kvdyno run FILE` does
+the same work again, and docs/suites.md says what else can be asked there.
 
 `kvdyno run quick` is another thing: the built-in suite called quick, whose readers and one writer
 are its own.")]

@@ -1,7 +1,10 @@
 //! `versus` and `calibrate`: what can be typed. Both have two stand beside each other in a suite.
 
 use super::{BendArgs, ComparisonArgs, KeepArgs, SuiteName};
+use crate::exit::Complaint;
 use clap::{Args, ValueHint};
+use kvdyno_analysis::stats::MIN_TRIALS;
+use kvdyno_suite::Overrides;
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -50,7 +53,7 @@ pub(crate) struct VersusArgs {
 Examples:
   kvdyno calibrate                             a minute or two: LMDB against itself
   kvdyno calibrate --place /mnt/nvme           on the drive that is going to be compared on
-  kvdyno calibrate --engine null               the machine and the harness alone, no drive
+  kvdyno calibrate --engine null               the machine and the load generator alone, no drive
   kvdyno calibrate --suite mine.toml --engine rocksdb --trials 20
 
 One engine runs under two labels, interleaved in a random order like any two engines. What the two
@@ -82,8 +85,29 @@ pub(crate) struct PairArgs {
         value_hint = ValueHint::FilePath
     )]
     pub(crate) suite: Option<String>,
+    /// How often to repeat each case: four tell differences, six or more tell small ones
+    #[arg(long, value_name = "N", value_parser = trials)]
+    pub(crate) trials: Option<u32>,
     #[command(flatten)]
     pub(crate) bend: BendArgs,
     #[command(flatten)]
     pub(crate) keep: KeepArgs,
+}
+
+impl PairArgs {
+    pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
+        Ok(Overrides { trials: self.trials, ..self.bend.overrides()? })
+    }
+}
+
+/// Refuses fewer than can tell two apart, before any engine is looked for.
+fn trials(typed: &str) -> Result<u32, String> {
+    let trials: u32 = typed.parse().map_err(|error| format!("{error}"))?;
+    if (trials as usize) < MIN_TRIALS {
+        return Err(format!(
+            "two are compared by at least {MIN_TRIALS} trials of each, and {trials} came: with \
+             fewer no rank test can tell a difference from chance"
+        ));
+    }
+    Ok(trials)
 }

@@ -4,7 +4,7 @@
 use crate::cli::DoctorArgs;
 use crate::printer::Printer;
 use kvdyno_analysis::hiccups::HiccupRow;
-use kvdyno_host::doctor::{self, Check, Severity};
+use kvdyno_host::doctor::{self, Diagnostic, Level};
 use kvdyno_host::{Root, hiccups};
 use kvdyno_record::exit::Exit;
 use kvdyno_render::tone::Tone;
@@ -23,12 +23,12 @@ pub(crate) fn run(args: &DoctorArgs, printer: &Printer) -> anyhow::Result<Exit> 
         printer.data("");
         printer.data(&in_one_line(&checks));
     }
-    let distorts = checks.iter().any(|check| check.severity == Severity::Warning);
+    let distorts = checks.iter().any(|check| check.severity == Level::Warning);
     Ok(if args.strict && distorts { Exit::Invalid } else { Exit::Ok })
 }
 
 /// Whether the machine leaves an idle thread alone.
-fn listen(printer: &Printer) -> anyhow::Result<Check> {
+fn listen(printer: &Printer) -> anyhow::Result<Diagnostic> {
     let seconds = hiccups::LENGTH.as_secs();
     printer.note(&format!("listening to the idle machine for {seconds} s"));
     let heard = hiccups::listen(hiccups::LENGTH).map_err(anyhow::Error::msg)?;
@@ -36,12 +36,12 @@ fn listen(printer: &Printer) -> anyhow::Result<Check> {
     Ok(doctor::hiccups(&gaps, heard.max_ns))
 }
 
-fn in_one_line(checks: &[Check]) -> String {
+fn in_one_line(checks: &[Diagnostic]) -> String {
     let count = |severity| checks.iter().filter(|check| check.severity == severity).count();
     let things = |n: usize| if n == 1 { "1 thing".to_owned() } else { format!("{n} things") };
-    let not_held = checks.iter().any(|c| c.id == "ram_limit" && c.severity == Severity::Warning);
+    let not_held = checks.iter().any(|c| c.id == "ram_limit" && c.severity == Level::Warning);
     let held = if not_held { "; a RAM limit is NOT HELD here" } else { "; a RAM limit is held" };
-    match (count(Severity::Warning), count(Severity::Info)) {
+    match (count(Level::Warning), count(Level::Info)) {
         (0, 0) => format!("nothing found that distorts figures{held}"),
         (0, info) => format!("nothing distorts figures, {} worth knowing{held}", things(info)),
         (bad, info) => {
@@ -50,14 +50,14 @@ fn in_one_line(checks: &[Check]) -> String {
     }
 }
 
-fn show(check: &Check, printer: &Printer) {
+fn show(check: &Diagnostic, printer: &Printer) {
     let (tone, word) = match check.severity {
-        Severity::Ok => (Tone::Good, "ok     "),
-        Severity::Info => (Tone::Strong, "info   "),
-        Severity::Warning => (Tone::Warning, "warning"),
+        Level::Ok => (Tone::Good, "ok     "),
+        Level::Info => (Tone::Strong, "info   "),
+        Level::Warning => (Tone::Warning, "warning"),
     };
     printer.marked(tone, word, &format!(" {:20} {}", check.id, check.value));
-    if check.severity != Severity::Ok {
+    if check.severity != Level::Ok {
         printer.data(&format!("{:28} {}", "", check.why));
     }
     if let Some(remedy) = &check.remedy {
@@ -72,13 +72,13 @@ mod tests {
     #[test]
     fn the_last_line_says_what_it_comes_to() {
         let check =
-            |id, severity| Check { id, severity, value: String::new(), why: "", remedy: None };
-        let fine = [check("ram_limit", Severity::Ok)];
+            |id, severity| Diagnostic { id, severity, value: String::new(), why: "", remedy: None };
+        let fine = [check("ram_limit", Level::Ok)];
         assert_eq!(in_one_line(&fine), "nothing found that distorts figures; a RAM limit is held");
         let bad = [
-            check("ram_limit", Severity::Warning),
-            check("swap", Severity::Warning),
-            check("kernel", Severity::Info),
+            check("ram_limit", Level::Warning),
+            check("swap", Level::Warning),
+            check("kernel", Level::Info),
         ];
         assert_eq!(
             in_one_line(&bad),

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Serialize)]
-struct Found {
+struct FoundEngine {
     name: String,
     path: PathBuf,
     description: Option<WorkerDescription>,
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
     if let Some(name) = &args.name {
         return one(name, args.json, printer);
     }
-    let found: Vec<Found> = workers::find_all().into_iter().map(ask).collect();
+    let found: Vec<FoundEngine> = workers::find_all().into_iter().map(ask).collect();
     if args.json {
         printer.json(&found)?;
         return Ok(Exit::Ok);
@@ -60,15 +60,15 @@ pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit>
     Ok(Exit::Ok)
 }
 
-fn ask((name, path): (String, PathBuf)) -> Found {
+fn ask((name, path): (String, PathBuf)) -> FoundEngine {
     let (description, problem) = match workers::describe(&path, None) {
         Ok(description) => (Some(description), None),
         Err(error) => (None, Some(format!("{error:#}"))),
     };
-    Found { name, path, description, problem }
+    FoundEngine { name, path, description, problem }
 }
 
-fn table(found: &[Found]) -> String {
+fn table(found: &[FoundEngine]) -> String {
     let columns = ["engine", "version", "durability", "abilities", "program"];
     let mut table = Table::new(columns.map(|title| (title, Side::Left)));
     for engine in found {

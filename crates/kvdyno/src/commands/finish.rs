@@ -8,7 +8,7 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use crate::steps::passed;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_host::{Beside, Root, Volume, evidence, meter};
+use kvdyno_host::{ConcurrentRuns, Root, Storage, evidence, meter};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
 use kvdyno_record::plan::Plan;
@@ -31,7 +31,7 @@ pub(crate) fn run(
 
 /// Looks who else is at work here.
 pub(crate) fn begin(printer: &Printer) {
-    for pid in Beside::look().others() {
+    for pid in ConcurrentRuns::look().others() {
         printer.warning(&format!(
             "another run is at work on this machine (process {pid}): each is measured beside the \
              other"
@@ -75,7 +75,7 @@ pub(crate) fn show(
 
 /// The machine after, and, where nothing is left to do, the seal.
 fn end(folder: &RunFolder, root: &Root, place: &Path, ended: Ended) -> anyhow::Result<()> {
-    let volume = Volume::at(root, place).ok();
+    let volume = Storage::at(root, place).ok();
     let after = folder.host().join(format!("after_{}", meter::unix_ns() / 1_000_000_000));
     evidence::save(root, volume.as_ref(), &after)?;
     let mut run = folder.run()?;

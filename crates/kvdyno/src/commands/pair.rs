@@ -22,7 +22,7 @@ pub(super) fn prepared(
 ) -> anyhow::Result<Prepared> {
     let (file, text) = prepare::read(args.suite.as_deref().unwrap_or(command))?;
     let text = with_two(&file, &text, command, what, two)?;
-    let (file, overrides) = (format!("{file} ({what})"), args.bend.overrides()?);
+    let (file, overrides) = (format!("{file} ({what})"), args.overrides()?);
     let prepared = prepare_text(&file, text, overrides, &args.bend.at, &args.keep.runs.runs)?;
     let trials = prepared.plan.cases.iter().map(|case| case.trial).max().unwrap_or(0) as usize;
     if trials < MIN_TRIALS {

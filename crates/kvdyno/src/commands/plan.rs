@@ -4,7 +4,7 @@ use super::prepare::{Prepared, prepare, tell};
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
 use crate::printer::Printer;
-use kvdyno_host::{Place, Root};
+use kvdyno_host::{DataDirectory, Root};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::plan::{Case, Copying, Plan};
 use kvdyno_record::units;
@@ -21,7 +21,7 @@ pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
 pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(place) = &prepared.place {
         // As a run would; whether there is room is said last.
-        Place::examine(&Root::system(), place, 0, None)?;
+        DataDirectory::examine(&Root::system(), place, 0, None)?;
     }
     if json {
         printer.json(&prepared.plan)?;

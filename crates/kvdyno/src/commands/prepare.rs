@@ -9,13 +9,14 @@ use crate::runner::{check_tiers, check_volumes};
 use crate::workers::{self, Workers};
 use anyhow::Context as _;
 use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Root, Volume, place};
+use kvdyno_host::{Root, Storage, place};
 use kvdyno_record::host::Host;
 use kvdyno_record::plan::Plan;
 use kvdyno_record::units;
 use kvdyno_render::wrap::wrap;
-use kvdyno_suite::{self, Engines, Found, Overrides, Pick, SizingHost, Suite, Wanted};
+use kvdyno_suite::{self, Engines, FoundWorker, Overrides, Pick, SizingHost, Suite, WantedWorker};
 use std::io::ErrorKind;
+use std::ops::Deref;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub(crate) struct Prepared {
     /// For each engine and library, and the null engine's where it was found.
     pub(crate) workers: Workers,
     /// What the databases are to lie on.
-    pub(crate) volume: Volume,
+    pub(crate) volume: Storage,
     /// Where, in words: path, filesystem, device.
     pub(crate) lies_on: String,
     /// This machine, with what lies under the place.
@@ -79,11 +80,11 @@ pub(crate) fn prepared(
     mut workers: Workers,
     PlaceArgs { place, create_place }: PlaceArgs,
     default_place: &Path,
-    plan: impl FnOnce(&Volume, &Host, &Path) -> anyhow::Result<Plan>,
+    plan: impl FnOnce(&Storage, &Host, &Path) -> anyhow::Result<Plan>,
 ) -> anyhow::Result<Prepared> {
     let root = Root::system();
     let at = place.as_deref().unwrap_or(default_place);
-    let volume = Volume::at(&root, at)
+    let volume = Storage::at(&root, at)
         .with_context(|| format!("failed to look at the place {}", at.display()))?;
     place::check_keeps_files(at, &volume)?;
     let host = machine::read(&root, at);
@@ -97,16 +98,30 @@ pub(crate) fn prepared(
     Ok(Prepared { text, plan, place, workers, volume, lies_on, host, consent, destroy_allowed })
 }
 
+/// What this machine can do, and cannot change any more. Only [`Prepared::check`] makes it, and
+/// nothing is begun without.
+#[derive(Clone, Copy)]
+pub(crate) struct Checked<'a>(&'a Prepared);
+
+impl Deref for Checked<'_> {
+    type Target = Prepared;
+
+    fn deref(&self) -> &Prepared {
+        self.0
+    }
+}
+
 impl Prepared {
     /// Refuses what cannot be done here, before anything is touched.
-    pub(crate) fn check(&self) -> Result<(), Complaint> {
+    pub(crate) fn check(&self) -> Result<Checked<'_>, Complaint> {
         // On a device there is no filesystem to leave room on; the plan is sized by it.
         if !self.place.as_deref().is_some_and(raw::is_device) {
             kvdyno_suite::check_space(&self.plan, self.volume.free_bytes).map_err(|error| {
                 Complaint::usage(error.to_string()).hint(error.hints().join("; "))
             })?;
         }
-        check_machine(&Root::system(), &self.plan)
+        check_machine(&Root::system(), &self.plan)?;
+        Ok(Checked(self))
     }
 }
 
@@ -119,7 +134,7 @@ pub(crate) fn check_machine(root: &Root, plan: &Plan) -> Result<(), Complaint> {
 
 /// A place that is not there is a slip of the keyboard, or a drive that is not mounted: made
 /// without being asked for, it would lie on another drive than the one that is meant.
-fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Complaint> {
+fn check_exists(place: &Path, create: bool, volume: &Storage) -> Result<(), Complaint> {
     // What is there and no directory is refused when it is looked at.
     let not_there = || place.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
     if create || !not_there() {
@@ -138,10 +153,10 @@ fn check_exists(place: &Path, create: bool, volume: &Volume) -> Result<(), Compl
     ))
 }
 
-/// The null engine measures what the harness costs, whether or not it is tested.
+/// The null engine measures the overhead of the load generator, whether or not it is tested.
 pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
     if workers.plain("null").is_none() {
-        let wanted = Wanted { engine: "null".to_owned(), pick: Pick::Newest };
+        let wanted = WantedWorker { engine: "null".to_owned(), pick: Pick::Newest };
         let (_, found) = look_for(vec![wanted])?;
         workers.extend(found);
     }
@@ -149,7 +164,7 @@ pub(super) fn add_null(workers: &mut Workers) -> anyhow::Result<()> {
 }
 
 /// Looks for what a suite wants. What is missing is reported under the line that asks for it.
-fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
+fn look_for(wanted: Vec<WantedWorker>) -> anyhow::Result<(Engines, Workers)> {
     let (mut engines, mut workers) = (Engines::default(), Workers::default());
     for wanted in wanted {
         // No worker of this name: the report names those that could have been meant.
@@ -157,7 +172,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
         let found = libraries::choose(path, &wanted)?.map(|identity| {
             let (description, library) = (identity.description.clone(), identity.library.clone());
             workers.add(&wanted.engine, identity);
-            Found { description, library }
+            FoundWorker { description, library }
         });
         engines.asked.insert(wanted, found);
     }
@@ -166,7 +181,7 @@ fn look_for(wanted: Vec<Wanted>) -> anyhow::Result<(Engines, Workers)> {
 }
 
 /// `/mnt/data on ext4, vda1, 90.0 GiB free`.
-fn lies_on(place: &Path, volume: &Volume) -> String {
+fn lies_on(place: &Path, volume: &Storage) -> String {
     let device = volume.device.as_ref().map_or_else(String::as_str, |device| &device.name);
     let place = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     let free = units::bytes(volume.free_bytes);

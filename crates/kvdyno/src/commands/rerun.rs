@@ -149,8 +149,8 @@ impl Recorded {
 fn check_sizes(plan: &Plan) -> anyhow::Result<()> {
     let threads = |phase: &Phase| match &phase.work {
         Activity::Load(load) => load.threads,
-        Activity::Warmup(drive) | Activity::Measure(drive) => {
-            drive.roles.iter().map(|role| role.threads).max().unwrap_or(0)
+        Activity::Warmup(mix) | Activity::Measure(mix) => {
+            mix.roles.iter().map(|role| role.threads).max().unwrap_or(0)
         }
         _ => 0,
     };

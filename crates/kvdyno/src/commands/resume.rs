@@ -12,7 +12,7 @@ use crate::runner::{Interrupt, RunEnvironment, Tiers, Volumes, images};
 use crate::workers::{self, Workers};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_host::place::left_by;
-use kvdyno_host::{Place, Root, meter};
+use kvdyno_host::{Claim, Root, meter};
 use kvdyno_record::engine::Value;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ResumeArgs, printer: &Printer) -> anyhow::Result<Exit> 
     let interrupt = Interrupt::listen()?;
     let place = Path::new(&run.place);
     let left_behind = left_by(place, &run.id);
-    let claim = Place::examine(&root, place, 0, Some(&run.id))?.claim(&run.id)?;
+    let claim = Claim::new(&root, place, &run.id)?;
     let lock = runs::take(&folder)?;
     let destroy_allowed = &args.destroy_data_on;
     let tiers = Tiers::take(&root, &plan, images(place, &folder.path), destroy_allowed)?;

@@ -2,15 +2,17 @@
 //! run, finish, show. The other commands that measure join this line where they differ no more.
 
 use super::finish;
-use super::prepare::{Prepared, prepare, tell};
+use super::prepare::{Checked, Prepared, prepare, tell};
 use super::{plan, runs};
 use crate::cli::{KeepArgs, NamedArgs, RunArgs, ViewArgs};
 use crate::machine;
 use crate::printer::Printer;
-use crate::runner::{Ended, Interrupt, RunEnvironment, Tiers, Volumes, harness_ns_per_op, images};
+use crate::runner::{
+    Ended, Interrupt, RunEnvironment, Tiers, Volumes, images, load_generator_ns_per_op,
+};
 use crate::steps::passed;
 use anyhow::Context as _;
-use kvdyno_host::{Claim, Place, Root, Volume, evidence, hiccups, meter, raw};
+use kvdyno_host::{Claim, DataDirectory, Root, Storage, evidence, hiccups, meter, raw};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::{RunFolder, write_atomic};
@@ -47,19 +49,19 @@ pub(super) fn kept(
     keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<(RunFolder, Ended)> {
-    prepared.check()?;
+    let checked = prepared.check()?;
     tell(prepared, |text| printer.note(text), |text| printer.warning(text));
     // The plan as it is: the filed one has its secrets struck out.
-    finish::run(start(prepared, keep, printer)?, &prepared.plan, printer)
+    finish::run(start(checked, keep, printer)?, &prepared.plan, printer)
 }
 
 /// Takes the place, makes the run's folder, and files what is known beforehand.
 pub(super) fn start(
-    prepared: &Prepared,
+    prepared: Checked<'_>,
     keep: &KeepArgs,
     printer: &Printer,
 ) -> anyhow::Result<RunEnvironment> {
-    let Prepared { plan, destroy_allowed, .. } = prepared;
+    let Prepared { plan, destroy_allowed, .. } = &*prepared;
     let (root, runs) = (Root::system(), &keep.runs.runs);
     let id = run_id(&plan.suite);
     let path = runs.join(&id);
@@ -71,12 +73,12 @@ pub(super) fn start(
     // A place that cannot be had is refused before a run is begun.
     let (folder, lock, claim) = if raw::is_device(&place) {
         let claim = Claim::device(&root, &place, &prepared.consent, None)?;
-        let (folder, lock) = create(&path, runs, prepared, &run)?;
+        let (folder, lock) = create(&path, runs, &prepared, &run)?;
         (folder, lock, claim)
     } else {
-        let place = Place::examine(&root, &place, plan.estimate.space_bytes, None)?;
-        let (folder, lock) = create(&path, runs, prepared, &run)?;
-        let claim = place.claim(&id).inspect_err(|_| remove(&folder))?;
+        let place = DataDirectory::examine(&root, &place, plan.estimate.space_bytes, None)?;
+        let (folder, lock) = create(&path, runs, &prepared, &run)?;
+        let claim = Claim::take(&place, &id).inspect_err(|_| remove(&folder))?;
         (folder, lock, claim)
     };
     let volumes = Volumes::take(&root, claim, plan, &folder.path, &id, destroy_allowed)
@@ -169,13 +171,13 @@ pub(super) fn record(
         place: place.display().to_string(),
         host_before,
         host_after: None,
-        harness_ns_per_op: None,
+        load_generator_ns_per_op: None,
         block_io: kvdyno_record::blockio::Watch::Off,
         hiccups: None,
     }
 }
 
-/// Files what the idle machine is like: host, harness, hiccups. Once, before the first case.
+/// Files what the idle machine is like: host, load generator, hiccups. Once, before the first case.
 pub(super) fn look_first(
     folder: &RunFolder,
     run: &mut RunRecord,
@@ -184,20 +186,21 @@ pub(super) fn look_first(
     root: &Root,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let (before, harness) = (folder.host().join("before"), folder.host().join("harness"));
+    let (before, alone) = (folder.host().join("before"), folder.host().join("load_generator"));
     // What a program that was killed here had begun.
-    for begun in [&before, &harness] {
+    for begun in [&before, &alone] {
         let _ = std::fs::remove_dir_all(begun);
     }
-    let volume = Volume::at(root, Path::new(&run.place)).ok();
+    let volume = Storage::at(root, Path::new(&run.place)).ok();
     evidence::save(root, volume.as_ref(), &before)?;
     passed("evidence");
-    let measured = null.map(|null| harness_ns_per_op(null, &harness)).transpose();
-    run.harness_ns_per_op = measured.unwrap_or_else(|error| {
-        printer.warning(&format!("failed to measure what the harness itself costs: {error:#}"));
+    let measured = null.map(|null| load_generator_ns_per_op(null, &alone)).transpose();
+    run.load_generator_ns_per_op = measured.unwrap_or_else(|error| {
+        printer
+            .warning(&format!("failed to measure the overhead of the load generator: {error:#}"));
         None
     });
-    passed("harness");
+    passed("load generator");
     let length = hiccups::length(plan.estimate.wall_ns);
     let hiccups = hiccups::listen(length).map_err(|error| {
         printer.warning(&format!("failed to keep what an idle thread saw: {error}"));

@@ -17,12 +17,12 @@ use tempfile::TempDir;
 
 /// A run that was found; of a bundle, what it was unpacked into is removed with this.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundRun {
     folder: RunFolder,
     bundle: Option<(PathBuf, TempDir)>,
 }
 
-impl Deref for Found {
+impl Deref for FoundRun {
     type Target = RunFolder;
 
     fn deref(&self) -> &RunFolder {
@@ -30,13 +30,13 @@ impl Deref for Found {
     }
 }
 
-impl From<RunFolder> for Found {
+impl From<RunFolder> for FoundRun {
     fn from(folder: RunFolder) -> Self {
         Self { folder, bundle: None }
     }
 }
 
-impl Found {
+impl FoundRun {
     /// It came out of a bundle: what is written into its folder is lost.
     pub(crate) fn is_bundle(&self) -> bool {
         self.bundle.is_some()
@@ -58,13 +58,13 @@ impl Found {
 }
 
 /// The run a user means.
-pub(crate) fn find(name: &RunName) -> anyhow::Result<Found> {
+pub(crate) fn find(name: &RunName) -> anyhow::Result<FoundRun> {
     let path = PathBuf::from(&name.run);
     if path.join("run.json").is_file() {
         return Ok(RunFolder::open(path)?.into());
     }
     if name.run.ends_with(ENDING) {
-        return Found::unpack(path);
+        return FoundRun::unpack(path);
     }
     let folders = folders(&name.runs.runs);
     let newest = |matches: &dyn Fn(&Path) -> bool| folders.iter().rev().find(|path| matches(path));

@@ -16,7 +16,7 @@ use crate::printer::Printer;
 use crate::runner::{Ended, RunEnvironment};
 use anyhow::Context as _;
 use kvdyno_analysis::evidence::Evidence;
-use kvdyno_analysis::search::{self, Answer, Next, Target, drive, points_most};
+use kvdyno_analysis::search::{self, Next, SearchResult, Target, judged_mix, points_most};
 use kvdyno_analysis::summary::{Summary, verdict};
 use kvdyno_record::exit::Exit;
 use kvdyno_record::files::RunFolder;
@@ -70,8 +70,8 @@ impl<'a> Query<'a> {
             runs: args.keep.runs.runs.clone(),
         };
         let plan = maker.settle()?;
-        let (phase, drive) = last_measured(&plan)?;
-        target.check(drive).map_err(|error| wrong_target(&error))?;
+        let (phase, mix) = last_measured(&plan)?;
+        target.check(mix).map_err(|error| wrong_target(&error))?;
         let phase = phase.to_owned();
         let budget = budget.map(Duration::from_nanos);
         Ok(Self { args, target, within, budget, maker, plan, phase })
@@ -97,14 +97,14 @@ impl<'a> Query<'a> {
     /// The role whose rate is searched: the one of this name, or the first of the phase that is
     /// judged. Refuses a target that says how much it does.
     pub(super) fn role(&self, typed: Option<&str>) -> Result<String, Complaint> {
-        let (phase, drive) = last_measured(&self.plan)?;
-        let names: Vec<&str> = drive.roles.iter().map(|role| role.name.as_str()).collect();
+        let (phase, mix) = last_measured(&self.plan)?;
+        let names: Vec<&str> = mix.roles.iter().map(|role| role.name.as_str()).collect();
         let role = names.iter().find(|name| typed.is_none_or(|typed| typed == **name));
         let role = role.ok_or_else(|| {
             let what = format!("--role {}: no such role", typed.unwrap_or_default());
             Complaint::usage(what).hint(format!("roles of `{phase}`: {}", names.join(", ")))
         })?;
-        self.target.check_offered(drive, role).map_err(|error| wrong_target(&error))?;
+        self.target.check_offered(mix, role).map_err(|error| wrong_target(&error))?;
         Ok((*role).to_owned())
     }
 
@@ -132,11 +132,11 @@ impl<'a> Query<'a> {
         renumber_first(&mut prepared.plan, first);
         prepared.plan.estimate = points::estimate(&prepared.plan, &prepared.workers);
         tell(&prepared, &search, printer);
-        prepared.check()?;
+        let checked = prepared.check()?;
         if args.plan {
             return Ok(Exit::Ok);
         }
-        let env = run::start(&prepared, &args.keep, printer)?;
+        let env = run::start(checked, &args.keep, printer)?;
         Searching { env, plan: prepared.plan, maker, budget }.finish(args.json, printer)
     }
 }
@@ -174,7 +174,7 @@ fn wrong_target(error: &search::TargetError) -> Complaint {
 fn last_measured(plan: &Plan) -> Result<(&str, &Mix), Complaint> {
     let phases = plan.cases.iter().flat_map(|case| &case.phases);
     let mut measured = phases.filter_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some((phase.name.as_str(), drive)),
+        Activity::Measure(mix) => Some((phase.name.as_str(), mix)),
         _ => None,
     });
     measured.next_back().ok_or_else(|| Complaint::usage("the suite measures nothing"))
@@ -191,7 +191,7 @@ fn first(search: &Search) -> Next {
 
 /// A point is one setting: several cannot be held against a target together.
 fn check_one(plan: &Plan, search: &Search) -> Result<(), Complaint> {
-    let judged = plan.cases.iter().filter(|case| drive(case, search).is_some());
+    let judged = plan.cases.iter().filter(|case| judged_mix(case, search).is_some());
     let mut settings: Vec<(&str, String)> = Vec::new();
     for case in judged {
         if settings.iter().all(|(key, _)| *key != case.key) {
@@ -245,7 +245,7 @@ fn tell(prepared: &Prepared, search: &Search, printer: &Printer) {
         (Axis::Ram, None) => String::new(),
     };
     let points = points_most(search);
-    let loads = plan.cases.iter().filter(|case| drive(case, search).is_none()).count();
+    let loads = plan.cases.iter().filter(|case| judged_mix(case, search).is_none()).count();
     let least = suite::write_bytes_least(plan);
     printer.note(&wrap(&format!("{}: {what}", plan.suite), 2));
     let lines = [
@@ -350,7 +350,7 @@ impl Searching {
 }
 
 /// What the newest point came to.
-fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
+fn say_newest(answer: &SearchResult, plan: &Plan, printer: &Printer) {
     let Some(last) = plan.cases.last() else { return };
     let mut points = answer.points.iter().chain(&answer.fastest);
     let newest = points.find(|point| point.cases.contains(&last.id) && point.complete);
@@ -364,7 +364,7 @@ fn say_newest(answer: &Answer, plan: &Plan, printer: &Printer) {
 struct Output<'a> {
     run: String,
     #[serde(flatten)]
-    answer: &'a Answer,
+    answer: &'a SearchResult,
 }
 
 /// What was found, as `size` and `capacity` end, and how the program does.

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Exit> {
 
 /// Prints a run that is at hand, and says how the program ends.
 pub(super) fn show(
-    folder: &runs::Found,
+    folder: &runs::FoundRun,
     view: &ViewArgs,
     printer: &Printer,
 ) -> anyhow::Result<Exit> {
@@ -42,7 +42,7 @@ pub(super) fn show(
 }
 
 /// How the run is called in commands, and where its report lies or would.
-fn ending(folder: &runs::Found) -> Ending {
+fn ending(folder: &runs::FoundRun) -> Ending {
     let named = folder.named();
     let here = std::env::current_dir().unwrap_or_default();
     let short = named.strip_prefix(&here).unwrap_or(named).display().to_string();

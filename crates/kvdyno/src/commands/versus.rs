@@ -16,7 +16,7 @@ const LABELS: [&str; 2] = ["base", "new"];
 
 /// A build that is compared: the key and the value of `[[engine]]` that name it, and its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Build {
+struct ComparedBuild {
     key: &'static str,
     value: String,
     label: String,
@@ -48,23 +48,23 @@ pub(crate) fn run(args: &VersusArgs, printer: &Printer) -> anyhow::Result<Exit> 
 }
 
 /// The two builds, the base first.
-fn builds(args: &VersusArgs) -> Result<[Build; 2], Complaint> {
-    let versions = args.versions.iter().map(|version| Build {
+fn builds(args: &VersusArgs) -> Result<[ComparedBuild; 2], Complaint> {
+    let versions = args.versions.iter().map(|version| ComparedBuild {
         key: "version",
         value: version.clone(),
         label: format!("{}-{version}", args.engine),
     });
-    let mut builds: Vec<Build> = versions.collect();
+    let mut builds: Vec<ComparedBuild> = versions.collect();
     for file in &args.libraries {
         let Some(value) = file.to_str() else {
             let what = format!("--library {}: its name is not UTF-8", file.display());
             return Err(Complaint::usage(what));
         };
         let label = LABELS.get(builds.len()).copied().unwrap_or_default().to_owned();
-        builds.push(Build { key: "library", value: value.to_owned(), label });
+        builds.push(ComparedBuild { key: "library", value: value.to_owned(), label });
     }
     let given = builds.len();
-    let [base, new] = <[Build; 2]>::try_from(builds).map_err(|_| {
+    let [base, new] = <[ComparedBuild; 2]>::try_from(builds).map_err(|_| {
         Complaint::usage(format!("two builds are compared, and {given} came")).hint(
             "`--library BASE.so --library NEW.so`, `--version 9.10.0 --version 11.8.1`, or one of \
              each; of more than two write a suite with `versions = [...]`",
@@ -79,7 +79,7 @@ fn builds(args: &VersusArgs) -> Result<[Build; 2], Complaint> {
 
 /// The two builds, with the options and the durability of the suite's own engine of that name, if
 /// it has one.
-fn with_builds(own: &[Table], engine: &str, builds: &[Build; 2]) -> [Table; 2] {
+fn with_builds(own: &[Table], engine: &str, builds: &[ComparedBuild; 2]) -> [Table; 2] {
     let same = |table: &&Table| table.get("name").and_then(Value::as_str) == Some(engine);
     let mut plain = own.iter().find(same).cloned().unwrap_or_default();
     for which in ["label", "version", "versions", "library"] {

@@ -1,8 +1,8 @@
 //! Block I/O watched around the phases of a case, where the run asks for it: readings on the case's
 //! time line, and what each phase did. What cannot be had is said, and costs the case nothing.
 
-use super::append;
-use super::case::Setting;
+use super::environment::CaseEnvironment;
+use super::readings::append;
 use kvdyno_blockio::BlockWatch;
 use kvdyno_host::{Unavailable, meter, process};
 use kvdyno_record::blockio::{BlockIo, BlockIoFile, BlockIoReading, PhaseBlockIo, Watch};
@@ -28,13 +28,13 @@ pub(super) struct BlockIoOfCase {
 
 impl BlockIoOfCase {
     /// Begins it; what stands in the way is added to `not_measured`.
-    pub(super) fn start(setting: &Setting<'_>, not_measured: &mut Vec<String>) -> Self {
+    pub(super) fn start(environment: &CaseEnvironment<'_>, not_measured: &mut Vec<String>) -> Self {
         let mut started = Self::default();
-        let asked = setting.env.block_io;
+        let asked = environment.run.block_io;
         if asked == Watch::Off {
             return started;
         }
-        match open(setting, asked == Watch::Log) {
+        match open(environment, asked == Watch::Log) {
             Ok((watch, lines)) => {
                 started.file.devices = watch.devices().to_vec();
                 (started.watch, started.lines) = (Some(watch), Some(lines));
@@ -45,10 +45,10 @@ impl BlockIoOfCase {
     }
 
     /// These processes, and what they have started, are the case's.
-    pub(super) fn of_processes(&mut self, setting: &Setting<'_>, pids: &[u32]) {
+    pub(super) fn of_processes(&mut self, environment: &CaseEnvironment<'_>, pids: &[u32]) {
         if let Some(watch) = &mut self.watch {
             for pid in pids {
-                watch.add_ours(&process::with_descendants(&setting.env.root, *pid));
+                watch.add_ours(&process::with_descendants(&environment.run.root, *pid));
             }
         }
     }
@@ -108,13 +108,13 @@ impl BlockIoOfCase {
     }
 }
 
-fn open(setting: &Setting<'_>, log: bool) -> Result<(BlockWatch, File), Unavailable> {
-    let device = setting.site.device.as_ref().ok_or_else(|| {
+fn open(environment: &CaseEnvironment<'_>, log: bool) -> Result<(BlockWatch, File), Unavailable> {
+    let device = environment.site.device.as_ref().ok_or_else(|| {
         Unavailable::new("the volume has no device", "use a place on a device of this machine")
     })?;
-    let folder = &setting.folder.path;
+    let folder = &environment.folder.path;
     let log = log.then(|| folder.join("blockio.csv"));
-    let watch = BlockWatch::start(&setting.env.root, device, log.as_deref())?;
+    let watch = BlockWatch::start(&environment.run.root, device, log.as_deref())?;
     let lines = File::create_new(folder.join("blockio.ndjson"))
         .map_err(|error| Unavailable::new(format!("blockio.ndjson: {error}"), "see the folder"))?;
     Ok((watch, lines))

@@ -1,15 +1,13 @@
 //! One case from nothing to its record: the worker is started inside its limit, told phase by
 //! phase to go, accounted for around each, and judged at the end.
 
-use super::RunEnvironment;
-use super::memory::Memory;
+use super::environment::CaseEnvironment;
+use super::memory::CaseMemory;
 use super::outcome;
 use super::talk::Talk;
-use super::volumes::Site;
 use super::worker::Worker;
 use crate::libraries;
-use crate::printer::Progress;
-use kvdyno_host::{Beside, meter, raw};
+use kvdyno_host::{ConcurrentRuns, meter, raw};
 use kvdyno_record::case::{CaseRecord, Outcome, RamLimit, WorkerIdentity};
 use kvdyno_record::engine::Place;
 use kvdyno_record::files::{CaseFolder, write_json};
@@ -19,78 +17,68 @@ use kvdyno_record::redact::without_secrets;
 use std::fs::File;
 use std::time::Instant;
 
-/// What a case is run with.
-pub(super) struct Setting<'r> {
-    pub(super) env: &'r RunEnvironment,
-    pub(super) case: &'r Case,
-    pub(super) folder: &'r CaseFolder,
-    pub(super) site: Site,
-    pub(super) database_used_by: Vec<String>,
-    pub(super) progress: &'r Progress<'r>,
-}
-
 /// Runs a case, of which `record` says nothing yet. What goes wrong with the engine is in the
 /// record; `Err` is for what keeps the record itself from being written.
 pub(super) fn run(
-    setting: &Setting<'_>,
+    environment: &CaseEnvironment<'_>,
     mut record: CaseRecord,
-    beside: &mut Beside,
+    beside: &mut ConcurrentRuns,
 ) -> anyhow::Result<CaseRecord> {
     // Those that have ended since the last case did this one no harm.
     beside.others();
     let started = Instant::now();
     record.started_unix_ns = meter::unix_ns();
-    let log = File::create_new(setting.folder.path.join("log.txt"))?;
-    let (memory, mut worker) = match begin(setting, record.worker.as_ref(), log) {
+    let log = File::create_new(environment.folder.path.join("log.txt"))?;
+    let (memory, mut worker) = match begin(environment, record.worker.as_ref(), log) {
         Ok(begun) => begun,
         Err(message) => {
             return file(
-                setting.folder,
+                environment.folder,
                 &CaseRecord { outcome: Outcome::NotRun { message }, ..record },
             );
         }
     };
     // A worker that dies before it has read its job is seen at its end.
-    let _ = worker.say(&job(setting));
-    let mut talk = Talk::new(setting, &memory, record, started)?;
+    let _ = worker.say(&job(environment));
+    let mut talk = Talk::new(environment, &memory, record, started)?;
     talk.run(&mut worker);
     let exit = worker.wait()?;
     let wall_ns = started.elapsed().as_nanos() as u64;
     let Talk { mut record, counters, ending, .. } = talk;
     record.ram_limit = memory.end(&mut record.not_measured);
     let (phases, ram_limit) = (&record.phases, &record.ram_limit);
-    record.outcome = outcome::judge(setting.case, phases, &ending, &exit, ram_limit);
+    record.outcome = outcome::judge(environment.case, phases, &ending, &exit, ram_limit);
     let record = CaseRecord {
-        volume: setting.site.volume.clone(),
+        volume: environment.site.volume.clone(),
         beside: beside.others(),
         wall_ns,
         process: Some(exit.usage),
-        database_used_by: setting.database_used_by.clone(),
-        database_copy: setting.site.copy.clone(),
+        database_used_by: environment.database_used_by.clone(),
+        database_copy: environment.site.copy.clone(),
         ..record
     };
-    write_json(&setting.folder.path.join("counters.json"), &counters)?;
-    file(setting.folder, &record)
+    write_json(&environment.folder.path.join("counters.json"), &counters)?;
+    file(environment.folder, &record)
 }
 
 /// Its memory, and its worker in it; or why there is none.
 fn begin<'r>(
-    setting: &Setting<'r>,
+    environment: &CaseEnvironment<'r>,
     worker: Option<&WorkerIdentity>,
     log: File,
-) -> Result<(Memory<'r>, Worker), String> {
+) -> Result<(CaseMemory<'r>, Worker), String> {
     let worker = worker.ok_or("it has no worker")?;
     if let Some(library) = &worker.library {
         libraries::check_unchanged(library).map_err(|changed| changed.message)?;
     }
-    let memory = Memory::of(setting)?;
+    let memory = CaseMemory::of(environment)?;
     let failed = |error| format!("failed to start {}: {error}", worker.path.display());
     let worker = memory.start(worker, log).map_err(failed)?;
     Ok((memory, worker))
 }
 
-fn job(setting: &Setting<'_>) -> Job {
-    let (case, path) = (setting.case, setting.site.path.clone());
+fn job(environment: &CaseEnvironment<'_>) -> Job {
+    let (case, path) = (environment.case, environment.site.path.clone());
     Job {
         protocol: kvdyno_record::PROTOCOL,
         case: case.id.clone(),
@@ -101,7 +89,7 @@ fn job(setting: &Setting<'_>) -> Job {
         phases: case.phases.clone(),
         slice_ns: case.slice_ns,
         errors_max: case.errors_max,
-        folder: setting.folder.path.clone(),
+        folder: environment.folder.path.clone(),
         trial: case.trial,
     }
 }

@@ -1,7 +1,7 @@
 //! The memory of one case: the group that its RAM limit is, what lies below that, and a worker
 //! started in it.
 
-use super::case::Setting;
+use super::environment::CaseEnvironment;
 use super::tiers::Swapped;
 use super::worker::Worker;
 use kvdyno_host::device::Device;
@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io;
 
 /// What a case has of memory. Dropped, all of it is given back.
-pub(super) struct Memory<'r> {
+pub(super) struct CaseMemory<'r> {
     // Dropped in this order: what is nobody's any more need not come back out of swap.
     group: Option<Group>,
     swap: Option<Swapped<'r>>,
@@ -21,21 +21,25 @@ pub(super) struct Memory<'r> {
     limit: RamLimit,
 }
 
-impl<'r> Memory<'r> {
+impl<'r> CaseMemory<'r> {
     /// Makes it. That a limit cannot be held is in the record; that a tier cannot be had, which
     /// was there when the run began, ends the case.
-    pub(super) fn of(setting: &Setting<'r>) -> Result<Self, String> {
-        let (group, mut limit) = limited(setting);
+    pub(super) fn of(environment: &CaseEnvironment<'r>) -> Result<Self, String> {
+        let (group, mut limit) = limited(environment);
         let mut made = Self { group, swap: None, node: None, limit: RamLimit::default() };
-        if let Some(tier) = &setting.case.tier {
-            let record = made.below(setting, tier);
+        if let Some(tier) = &environment.case.tier {
+            let record = made.below(environment, tier);
             limit.tier = Some(record.map_err(|why| format!("memory tier `{}`: {why}", tier.name))?);
         }
         Ok(Self { limit, ..made })
     }
 
     /// What is below the limit.
-    fn below(&mut self, setting: &Setting<'r>, tier: &tier::Tier) -> Result<TierRecord, String> {
+    fn below(
+        &mut self,
+        environment: &CaseEnvironment<'r>,
+        tier: &tier::Tier,
+    ) -> Result<TierRecord, String> {
         let mut record = TierRecord { name: tier.name.clone(), ..TierRecord::default() };
         if let tier::Memory::Node { node } = tier.memory {
             self.node = Some(node);
@@ -46,8 +50,11 @@ impl<'r> Memory<'r> {
             record.not_enforced.push("no swap: the RAM limit that it is below is not held".into());
             return Ok(record);
         };
-        self.swap =
-            setting.env.tiers.swap(&setting.env.root, &tier.memory, setting.env.images())?;
+        self.swap = environment.run.tiers.swap(
+            &environment.run.root,
+            &tier.memory,
+            environment.run.images(),
+        )?;
         let allowed = group.allow_swap(bytes, swappiness).map_err(|error| error.to_string())?;
         record.swap = self.swap.as_ref().map(|swap| swap.record.clone());
         record.swappiness = allowed.swappiness;
@@ -104,12 +111,12 @@ fn cached_twice(swap: &SwapRecord) -> Option<String> {
 }
 
 /// The RAM limit, or why there is none.
-fn limited(setting: &Setting<'_>) -> (Option<Group>, RamLimit) {
-    let Some(bytes) = setting.case.ram_limit_bytes else {
+fn limited(environment: &CaseEnvironment<'_>) -> (Option<Group>, RamLimit) {
+    let Some(bytes) = environment.case.ram_limit_bytes else {
         return (None, RamLimit::default());
     };
     let limit = RamLimit { requested_bytes: Some(bytes), ..RamLimit::default() };
-    match Group::create(&setting.env.root, &setting.case.id, bytes) {
+    match Group::create(&environment.run.root, &environment.case.id, bytes) {
         Ok(group) => {
             let enforced_by = Some(group.enforced_by());
             (Some(group), RamLimit { enforced_by, ..limit })

@@ -5,57 +5,38 @@
 
 mod blockio;
 pub(crate) mod case;
-pub mod harness;
+mod consent;
+mod environment;
 mod interrupt;
+pub mod load_generator;
 mod memory;
 mod outcome;
+mod readings;
 pub mod solo;
 mod talk;
 mod tiers;
 mod volumes;
 mod worker;
 
-pub(crate) use harness::harness_ns_per_op;
+pub(crate) use environment::{RunEnvironment, images};
 pub(crate) use interrupt::Interrupt;
+pub(crate) use load_generator::load_generator_ns_per_op;
 pub(crate) use tiers::{Tiers, check as check_tiers};
 pub(crate) use volumes::{Volumes, check as check_volumes};
 
 use crate::exit::Complaint;
 use crate::printer::Progress;
 use crate::steps::passed;
-use crate::workers::Workers;
 use anyhow::Context as _;
-use kvdyno_host::raw::{self, Consent};
-use kvdyno_host::{Beside, Root, size};
-use kvdyno_record::blockio::Watch;
+use environment::CaseEnvironment;
+use kvdyno_host::{ConcurrentRuns, size};
 use kvdyno_record::case::{CaseRecord, Outcome};
-use kvdyno_record::files::{CaseFolder, RunFolder};
+use kvdyno_record::files::CaseFolder;
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
 use kvdyno_record::workload::{Activity, Phase};
-use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use volumes::Site;
-
-/// All that a run holds of its machine, until it is closed.
-pub(crate) struct RunEnvironment {
-    pub(crate) root: Root,
-    pub(crate) folder: RunFolder,
-    pub(crate) block_io: Watch,
-    // Dropped in this order: what was taken goes back before the run is anybody's again.
-    /// What there is of memory beside the RAM limits.
-    pub(crate) tiers: Tiers,
-    pub(crate) volumes: Volumes,
-    /// That of the folder.
-    pub(crate) lock: File,
-    /// What is loaded there and not spoiled, by id: the cases that have worked on it, in order.
-    pub(crate) databases: BTreeMap<String, Vec<String>>,
-    pub(crate) workers: Workers,
-    pub(crate) interrupt: Interrupt,
-}
+use volumes::DatabaseSite;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,26 +49,13 @@ pub(crate) enum Ended {
 }
 
 impl RunEnvironment {
-    /// Of a run that has taken what it needs, before its first case.
-    pub(crate) fn new(
-        folder: RunFolder,
-        lock: File,
-        block_io: Watch,
-        (tiers, volumes): (Tiers, Volumes),
-        workers: Workers,
-        interrupt: Interrupt,
-    ) -> Self {
-        let (root, databases) = (Root::system(), BTreeMap::new());
-        Self { root, folder, block_io, tiers, volumes, lock, databases, workers, interrupt }
-    }
-
     /// Runs every case of a plan that has no final outcome yet, in its order. The plan may be given
     /// more of them afterwards.
     pub(crate) fn cases(&mut self, plan: &Plan, progress: &Progress<'_>) -> anyhow::Result<Ended> {
         let mut done = self.outcomes()?;
         // There may be room by now; one that finds none again is left alone from there on.
         done.retain(|_, outcome| !matches!(outcome, Outcome::DiskFull { .. }));
-        let mut pass = Pass { env: self, plan, progress, beside: Beside::look(), done };
+        let mut pass = Pass { env: self, plan, progress, beside: ConcurrentRuns::look(), done };
         for (number, case) in plan.cases.iter().enumerate() {
             let pending = !case.is_settled(&pass.done);
             if pending && !pass.env.interrupt.asked() {
@@ -120,30 +88,6 @@ impl RunEnvironment {
         records.sort_by_key(|(_, record)| record.attempt);
         Ok(records.into_iter().map(|(_, record)| (record.case.id, record.outcome)).collect())
     }
-
-    /// Where images of swap lie: in the place, or beside the records where that is a device.
-    fn images(&self) -> &Path {
-        images(self.volumes.place(), &self.folder.path)
-    }
-}
-
-/// Where images of swap lie: in the place of a run, or where that is a device in another folder.
-pub(crate) fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
-    if raw::is_device(place) { otherwise } else { place }
-}
-
-/// One line of a file of readings. That one is lost must not end a case.
-fn append(mut file: &File, reading: &impl Serialize) {
-    if let Ok(mut line) = serde_json::to_vec(reading) {
-        line.push(b'\n');
-        let _ = file.write_all(&line);
-    }
-}
-
-/// What may be done to a block device that a suite names.
-fn consent(destroy_allowed: &[PathBuf], device: &Path) -> Consent {
-    let allowed = destroy_allowed.iter().find(|allowed| *allowed == device).cloned();
-    allowed.map_or(Consent::None, Consent::Destroy)
 }
 
 /// One way through the cases of a plan.
@@ -151,7 +95,7 @@ struct Pass<'r> {
     env: &'r mut RunEnvironment,
     plan: &'r Plan,
     progress: &'r Progress<'r>,
-    beside: Beside,
+    beside: ConcurrentRuns,
     /// The outcome of each case's last try.
     done: BTreeMap<String, Outcome>,
 }
@@ -200,20 +144,20 @@ impl Pass<'_> {
         &mut self,
         case: &Case,
         folder: &CaseFolder,
-        site: Site,
+        site: DatabaseSite,
         record: CaseRecord,
     ) -> anyhow::Result<CaseRecord> {
         let copies = case.database.copy.is_some();
         let used_by = self.env.databases.get(&case.database.id).cloned().unwrap_or_default();
-        let setting = case::Setting {
-            env: self.env,
+        let environment = CaseEnvironment {
+            run: self.env,
             case,
             folder,
             site,
             database_used_by: if copies { Vec::new() } else { used_by },
             progress: self.progress,
         };
-        let record = case::run(&setting, record, &mut self.beside)?;
+        let record = case::run(&environment, record, &mut self.beside)?;
         if copies {
             // What cannot be removed now is tried again before the next copy.
             let _ = self.env.volumes.remove_copy(case);
@@ -227,7 +171,7 @@ impl Pass<'_> {
     }
 
     /// Where a case's database lies, or its copy of one. A load begins with an empty one.
-    fn site(&mut self, case: &Case) -> Result<Site, Complaint> {
+    fn site(&mut self, case: &Case) -> Result<DatabaseSite, Complaint> {
         if self.env.workers.of(case).is_none() {
             let message = format!("no worker `kvdyno-{}` was found", case.engine);
             return Err(Complaint::usage(message));
@@ -284,8 +228,8 @@ impl Pass<'_> {
 fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
     let writes = |phase: &Phase| match &phase.work {
         Activity::Load(_) => true,
-        Activity::Warmup(drive) | Activity::Measure(drive) => {
-            drive.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
+        Activity::Warmup(mix) | Activity::Measure(mix) => {
+            mix.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
         }
         Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => false,
     };

@@ -1,6 +1,6 @@
 //! What a case came to: the one place where a worker's end is judged.
 
-use kvdyno_host::child::Exit;
+use kvdyno_host::child::ExitStatus;
 use kvdyno_record::case::{Outcome, PhaseRecord, RamLimit};
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::found;
@@ -31,7 +31,7 @@ pub(super) fn judge(
     case: &Case,
     phases: &[PhaseRecord],
     ending: &Ending,
-    exit: &Exit,
+    exit: &ExitStatus,
     ram: &RamLimit,
 ) -> Outcome {
     let phase = &ending.phase;
@@ -73,7 +73,7 @@ pub(super) fn judge(
 }
 
 /// How a worker process ended, in words.
-fn exit_words(exit: &Exit) -> String {
+fn exit_words(exit: &ExitStatus) -> String {
     match (exit.code, exit.signal) {
         (_, Some(signal)) => format!("died of signal {signal}"),
         (Some(code), None) => format!("ended with code {code}"),

@@ -1,5 +1,5 @@
-//! A worker run by itself: no limit, no volume, no record; its phases let go at once. For what the
-//! harness costs on this machine, and for benchmarks.
+//! A worker run by itself: no limit, no volume, no record; its phases let go at once. For the
+//! overhead of the load generator, and for benchmarks.
 
 use super::worker::{Heard, Worker};
 use kvdyno_record::case::WorkerIdentity;

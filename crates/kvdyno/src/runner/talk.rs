@@ -1,14 +1,14 @@
 //! The conversation with a worker: phase by phase it is told to go, accounted for, and watched by
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
-use super::append;
 use super::blockio::BlockIoOfCase;
-use super::case::Setting;
-use super::memory::Memory;
+use super::environment::CaseEnvironment;
+use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
+use super::readings::append;
 use super::worker::{Heard, Worker};
 use kvdyno_host::cache::{self, Reach};
-use kvdyno_host::wait_samples::Watch;
+use kvdyno_host::wait_samples::WaitSampler;
 use kvdyno_host::{Meter, process, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
@@ -30,13 +30,13 @@ const SIZE_EVERY: Duration = Duration::from_secs(5);
 
 /// The conversation with a worker, and what is learned in it.
 pub(super) struct Talk<'r> {
-    setting: &'r Setting<'r>,
+    environment: &'r CaseEnvironment<'r>,
     meter: Meter<'r>,
     started: Instant,
     machine: File,
     block_io: BlockIoOfCase,
     /// What the roles' threads are seen doing.
-    wait_samples: Watch,
+    wait_samples: WaitSampler,
     next_look: Instant,
     next_reading: Instant,
     next_size: Instant,
@@ -60,27 +60,27 @@ struct Begun {
 
 impl<'r> Talk<'r> {
     pub(super) fn new(
-        setting: &'r Setting<'r>,
-        memory: &'r Memory<'r>,
+        environment: &'r CaseEnvironment<'r>,
+        memory: &'r CaseMemory<'r>,
         mut record: CaseRecord,
         started: Instant,
     ) -> anyhow::Result<Self> {
         let meter = Meter {
-            root: &setting.env.root,
+            root: &environment.run.root,
             processes: Vec::new(),
-            device: setting.site.device.as_ref(),
+            device: environment.site.device.as_ref(),
             group: memory.group(),
             swap: memory.swap(),
         };
-        record.not_measured.clone_from(&setting.site.not_measured);
-        let block_io = BlockIoOfCase::start(setting, &mut record.not_measured);
+        record.not_measured.clone_from(&environment.site.not_measured);
+        let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         Ok(Self {
-            setting,
+            environment,
             meter,
             started,
-            machine: File::create_new(setting.folder.path.join("machine.ndjson"))?,
+            machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
             block_io,
-            wait_samples: Watch::default(),
+            wait_samples: WaitSampler::default(),
             next_look: started,
             next_reading: started,
             next_size: started,
@@ -111,8 +111,8 @@ impl<'r> Talk<'r> {
                 "what the threads waited for: permission denied for /proc/PID/task/TID/syscall";
             self.record.not_measured.push(sentence.to_owned());
         }
-        self.block_io.end(&self.setting.folder.path, &mut self.record.not_measured);
-        let stopped = self.setting.env.interrupt.asked() && !self.said_done_in_full();
+        self.block_io.end(&self.environment.folder.path, &mut self.record.not_measured);
+        let stopped = self.environment.run.interrupt.asked() && !self.said_done_in_full();
         if stopped && self.ending.cut.is_none() {
             self.ending.cut = Some(Cut::Interrupted);
         }
@@ -138,12 +138,12 @@ impl<'r> Talk<'r> {
     }
 
     fn said_done_in_full(&self) -> bool {
-        let all = self.record.phases.len() == self.setting.case.phases.len();
+        let all = self.record.phases.len() == self.environment.case.phases.len();
         self.ending.said_done && all && self.record.phases.iter().all(|phase| !phase.stopped)
     }
 
     fn phase_name(&self) -> String {
-        let phases = &self.setting.case.phases;
+        let phases = &self.environment.case.phases;
         match &self.current {
             Some(begun) => phases.get(begun.index).map(|phase| phase.name.clone()),
             None if self.record.phases.is_empty() => Some("opening".to_owned()),
@@ -160,16 +160,16 @@ impl<'r> Talk<'r> {
             self.look_at_threads(worker.pid());
         }
         if self.current.is_some() && now >= self.next_reading {
-            self.next_reading = now + Duration::from_nanos(self.setting.case.slice_ns);
+            self.next_reading = now + Duration::from_nanos(self.environment.case.slice_ns);
             self.watch_processes(worker.pid());
             self.read_machine(worker.pid(), now);
         }
-        let budget = Duration::from_nanos(self.setting.case.budget_ns);
+        let budget = Duration::from_nanos(self.environment.case.budget_ns);
         if self.ending.cut.is_none() && self.started.elapsed() > budget {
             self.ending.cut = Some(Cut::Overrun);
             self.kill(worker);
         }
-        let interrupt = &self.setting.env.interrupt;
+        let interrupt = &self.environment.run.interrupt;
         if interrupt.asked() && self.stopping.is_none() {
             self.stop(worker);
         }
@@ -194,7 +194,7 @@ impl<'r> Talk<'r> {
     }
 
     fn event(&mut self, event: Event, worker: &mut Worker) {
-        let phases = self.setting.case.phases.len();
+        let phases = self.environment.case.phases.len();
         if let Some(phase) = phase_of(&event).filter(|phase| *phase as usize >= phases) {
             let what = format!("protocol error: phase index {phase} out of range 0..{phases}");
             self.refuse(what, worker);
@@ -242,9 +242,9 @@ impl<'r> Talk<'r> {
         counters: Counters,
         worker: &mut Worker,
     ) {
-        let Some(phase) = self.setting.case.phases.get(index) else { return };
+        let Some(phase) = self.environment.case.phases.get(index) else { return };
         self.counters.phases.entry(phase.name.clone()).or_default().before = counters;
-        if outcome::is_void(self.setting.case, &self.record.phases) {
+        if outcome::is_void(self.environment.case, &self.record.phases) {
             self.stop(worker);
             return;
         }
@@ -256,7 +256,7 @@ impl<'r> Talk<'r> {
         let (last_progress, evicted) = ((0, 0), None);
         self.current = Some(Begun { index, before, resident_before, evicted, last_progress });
         self.next_reading = Instant::now();
-        self.setting.progress.phase(&phase.name, 0, None, None);
+        self.environment.progress.phase(&phase.name, 0, None, None);
         worker.control(Control::Go);
     }
 
@@ -272,8 +272,8 @@ impl<'r> Talk<'r> {
     }
 
     fn evict(&mut self) -> String {
-        let Setting { env, site, .. } = self.setting;
-        let eviction = cache::evict(&env.root, &site.path, Reach::Files);
+        let CaseEnvironment { run, site, .. } = self.environment;
+        let eviction = cache::evict(&run.root, &site.path, Reach::Files);
         let missed = match eviction.as_ref().map(|eviction| (eviction.is_cold(), &eviction.left)) {
             Ok((false, Ok(left))) => {
                 let percent = 100.0 * cache::share(left);
@@ -288,7 +288,9 @@ impl<'r> Talk<'r> {
     }
 
     fn residency(&self) -> Option<Residency> {
-        cache::residency(&self.setting.site.path).ok().filter(|residency| residency.file_bytes > 0)
+        cache::residency(&self.environment.site.path)
+            .ok()
+            .filter(|residency| residency.file_bytes > 0)
     }
 
     /// All counters; a worker's own are finer from itself, a server's are read here.
@@ -300,11 +302,11 @@ impl<'r> Talk<'r> {
 
     /// The threads of a phase that is timed.
     fn look_at_threads(&mut self, pid: u32) {
-        let phases = &self.setting.case.phases;
+        let phases = &self.environment.case.phases;
         let phase = self.current.as_ref().and_then(|begun| phases.get(begun.index));
         let roles: Vec<&str> = match phase.map(|phase| &phase.work) {
             Some(Activity::Load(_)) => vec!["load"],
-            Some(Activity::Measure(drive)) => drive.roles.iter().map(|role| &*role.name).collect(),
+            Some(Activity::Measure(mix)) => mix.roles.iter().map(|role| &*role.name).collect(),
             _ => return,
         };
         self.wait_samples.look(self.meter.root, pid, &roles);
@@ -316,9 +318,9 @@ impl<'r> Talk<'r> {
         begun.last_progress = (done, elapsed_ns);
         let seconds = elapsed_ns.saturating_sub(at_ns) as f64 / 1e9;
         let per_s = (seconds > 0.0).then(|| done.saturating_sub(before) as f64 / seconds);
-        let Some(phase) = self.setting.case.phases.get(phase) else { return };
+        let Some(phase) = self.environment.case.phases.get(phase) else { return };
         let duration = match &phase.work {
-            Activity::Warmup(drive) | Activity::Measure(drive) => drive.ends.duration_ns,
+            Activity::Warmup(mix) | Activity::Measure(mix) => mix.ends.duration_ns,
             _ => None,
         };
         // Where time decides, the share done is the share of the time.
@@ -326,7 +328,7 @@ impl<'r> Talk<'r> {
             (None, Some(duration)) => (elapsed_ns, Some(duration)),
             (total, _) => (done, total),
         };
-        self.setting.progress.phase(&phase.name, done, total, per_s);
+        self.environment.progress.phase(&phase.name, done, total, per_s);
     }
 
     fn finished(&mut self, event: Event) {
@@ -347,11 +349,11 @@ impl<'r> Talk<'r> {
         };
         let Some(begun) = self.current.take() else { return };
         let after = self.snapshot(usage.clone());
-        if let Some(phase) = self.setting.case.phases.get(begun.index) {
+        if let Some(phase) = self.environment.case.phases.get(begun.index) {
             self.block_io.phase_ended(&phase.name);
         }
         let resident_after = self.residency();
-        let Some(phase) = self.setting.case.phases.get(phase as usize) else { return };
+        let Some(phase) = self.environment.case.phases.get(phase as usize) else { return };
         let process =
             if self.meter.processes.is_empty() { Some(usage_before) } else { begun.before.process };
         let before = Snapshot { process, ..begun.before };
@@ -372,7 +374,7 @@ impl<'r> Talk<'r> {
             evicted: begun.evicted,
             resident_before: begun.resident_before,
             resident_after,
-            database: size::measure(&self.setting.site.path).ok(),
+            database: size::measure(&self.environment.site.path).ok(),
         });
         let missed = self.record.phases.last().and_then(|phase| self.block_io.missed(phase));
         self.record.not_measured.extend(missed);
@@ -380,7 +382,7 @@ impl<'r> Talk<'r> {
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.
     fn sync(&mut self, usage: ProcessUsage) -> Option<(Snapshot, u64)> {
-        match cache::sync_volume(&self.setting.site.path) {
+        match cache::sync_volume(&self.environment.site.path) {
             Ok(took) => Some((self.snapshot(usage), took.as_nanos() as u64)),
             Err(error) => {
                 self.record.not_measured.push(format!("what was written after a phase: {error}"));
@@ -397,7 +399,7 @@ impl<'r> Talk<'r> {
         }
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
-            size::measure(&self.setting.site.path).ok()
+            size::measure(&self.environment.site.path).ok()
         });
         let reading = MachineReading {
             phase: self.phase_name(),
@@ -411,8 +413,8 @@ impl<'r> Talk<'r> {
 
     /// The worker and its server ask for block I/O, and what they have started since.
     fn watch_processes(&mut self, worker: u32) {
-        self.block_io.of_processes(self.setting, &[worker]);
-        self.block_io.of_processes(self.setting, &self.meter.processes);
+        self.block_io.of_processes(self.environment, &[worker]);
+        self.block_io.of_processes(self.environment, &self.meter.processes);
     }
 }
 

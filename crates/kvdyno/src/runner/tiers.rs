@@ -1,10 +1,10 @@
 //! What a run has of memory beside its RAM limits: the memory tiers that its suite names, and the
 //! process that takes away what would outlive us. Swap is made for one case at a time.
 
-use super::consent;
+use super::consent::consent;
 use crate::exit::Complaint;
 use kvdyno_host::device::Device;
-use kvdyno_host::swap::{self, Wanted};
+use kvdyno_host::swap::{self, SwapSpec};
 use kvdyno_host::{Claim, Root, Unavailable, Undertaker, leftovers, node};
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::tier::{Memory, SwapRecord};
@@ -85,7 +85,7 @@ impl Tiers {
             // As it was taken: by the kernel's name of it.
             claim.path().clone_into(path);
         }
-        let wanted = Wanted { memory, folder: folder.to_owned(), owner: std::process::id() };
+        let wanted = SwapSpec { memory, folder: folder.to_owned(), owner: std::process::id() };
         let record = undertaker.swap_on(wanted)?;
         Ok(record.map(|record| {
             let device = Device::named(root, &record.device);

@@ -1,13 +1,13 @@
 //! What a run's databases lie on: its place, and the volumes that its suite names. A volume is
 //! made when its database is loaded and is gone after the database's last use.
 
-use super::consent;
+use super::consent::consent;
 use crate::exit::Complaint;
 use kvdyno_host::copy;
 use kvdyno_host::device::Device;
 use kvdyno_host::fresh::{self, namespace};
 use kvdyno_host::raw::label;
-use kvdyno_host::{Claim, Fresh, FreshError, Place, Root, Volume, Wanted};
+use kvdyno_host::{Claim, DataDirectory, Fresh, FreshError, Root, Storage, VolumeSpec};
 use kvdyno_record::case::CopyRecord;
 use kvdyno_record::engine;
 use kvdyno_record::plan::{Case, Copying, Plan};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// Where one database lies.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(super) struct DatabaseSite {
     /// Its folder, or the device that it is.
     pub(super) path: PathBuf,
     /// The device whose counters tell what it did, where there is one.
@@ -73,8 +73,8 @@ impl Volumes {
             let claim = match &volume.medium {
                 Medium::Directory { path } if !named.contains_key(path) => {
                     let needed = plan.estimate.databases.get(&case.database.id).copied();
-                    let place = Place::examine(root, path, needed.unwrap_or(0), Some(run))?;
-                    Some((path.clone(), place.claim(run)?))
+                    let place = DataDirectory::examine(root, path, needed.unwrap_or(0), Some(run))?;
+                    Some((path.clone(), Claim::take(&place, run)?))
                 }
                 Medium::Device { path, .. } if !named.contains_key(path) => {
                     let consent = consent(destroy_allowed, path);
@@ -109,7 +109,7 @@ impl Volumes {
     }
 
     /// Where a case's database lies: made afresh for one that loads, there already for others.
-    pub(super) fn site(&mut self, case: &Case) -> Result<Site, Complaint> {
+    pub(super) fn site(&mut self, case: &Case) -> Result<DatabaseSite, Complaint> {
         if case.makes_database() {
             self.remove(case)?;
             self.make(case)?;
@@ -122,7 +122,7 @@ impl Volumes {
             };
             let (mut site, _) = look(&root, path.clone())?;
             site.not_measured.extend(cached_twice(fresh.record()));
-            return Ok(Site { volume: Some(fresh.record().clone()), ..site });
+            return Ok(DatabaseSite { volume: Some(fresh.record().clone()), ..site });
         }
         let claim = self.claim(case);
         claim.check(&root)?;
@@ -134,7 +134,7 @@ impl Volumes {
             drive: seen.drive(&root),
             ..VolumeRecord::default()
         });
-        Ok(Site { volume, ..site })
+        Ok(DatabaseSite { volume, ..site })
     }
 
     /// Where the copy lies that a case works on: made from its database, of which this is the site.
@@ -143,16 +143,16 @@ impl Volumes {
         &mut self,
         case: &Case,
         by: Copying,
-        original: Site,
+        original: DatabaseSite,
         go_on: &mut dyn FnMut(u64) -> bool,
-    ) -> Result<Site, Complaint> {
+    ) -> Result<DatabaseSite, Complaint> {
         self.remove_copy(case)?;
         let path = self.make_copy_folder(case)?;
         let copied = copy::database(&self.root, &original.path, &path, by, go_on);
         let (record, warm) = copied.inspect_err(|_| {
             let _ = self.remove_copy(case);
         })?;
-        let mut site = Site { path, copy: Some(record), ..original };
+        let mut site = DatabaseSite { path, copy: Some(record), ..original };
         site.not_measured.extend(warm);
         Ok(site)
     }
@@ -199,14 +199,14 @@ impl Volumes {
             Medium::Directory { .. } => return Ok(()),
             Medium::Loop { bytes, format } => {
                 let folder = &self.place.database(id)?;
-                Fresh::on_loop(root, Wanted { name, format, folder }, *bytes)
+                Fresh::on_loop(root, VolumeSpec { name, format, folder }, *bytes)
             }
             Medium::Device { path, discard, format } => {
                 let claim = self.named.get(path).ok_or_else(|| not_taken(path))?;
                 // Somebody may have come to use it since the last case.
                 claim.check(root)?;
                 let folder = &self.place.database(id)?;
-                let wanted = Wanted { name, format, folder };
+                let wanted = VolumeSpec { name, format, folder };
                 // As it was taken: by the kernel's name of it.
                 Fresh::on_device(root, wanted, claim.path(), *discard, &self.label)
             }
@@ -262,13 +262,13 @@ fn is_mounted(medium: &Medium) -> bool {
     }
 }
 
-fn look(root: &Root, path: PathBuf) -> Result<(Site, Volume), Complaint> {
-    let seen = Volume::at(root, &path).map_err(not_looked_at(&path))?;
+fn look(root: &Root, path: PathBuf) -> Result<(DatabaseSite, Storage), Complaint> {
+    let seen = Storage::at(root, &path).map_err(not_looked_at(&path))?;
     let (device, not_measured) = match &seen.device {
         Ok(device) => (Some(device.clone()), Vec::new()),
         Err(reason) => (None, vec![format!("device reads and writes: {reason}")]),
     };
-    Ok((Site { path, device, not_measured, volume: None, copy: None }, seen))
+    Ok((DatabaseSite { path, device, not_measured, volume: None, copy: None }, seen))
 }
 
 /// A loop device that reads its image through the page cache keeps a copy that no limit counts.

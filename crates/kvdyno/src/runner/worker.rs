@@ -1,6 +1,6 @@
 //! A worker process as the runner talks to it: lines out, events in, its log kept.
 
-use kvdyno_host::child::{Child, Exit};
+use kvdyno_host::child::{Child, ExitStatus};
 use kvdyno_host::group::Group;
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::protocol::{Control, Event};
@@ -117,7 +117,7 @@ impl Worker {
     }
 
     /// Waits for its end, and for its last words.
-    pub(super) fn wait(mut self) -> io::Result<Exit> {
+    pub(super) fn wait(mut self) -> io::Result<ExitStatus> {
         let exit = self.child.wait()?;
         let begun = Instant::now();
         while begun.elapsed() < LAST_WORDS && !self.threads.iter().all(JoinHandle::is_finished) {

@@ -11,7 +11,7 @@ const STEPS: [&str; 14] = [
     "named",
     "claimed",
     "evidence",
-    "harness",
+    "load generator",
     "looked",
     "begun 0001_null_load_r1",
     "filed 0001_null_load_r1",

@@ -63,7 +63,7 @@ fn lmdb_on_a_disk_that_fills_up_is_told_and_the_run_goes_on() {
     let mounting = "mount -t tmpfs -o size=64m none volume";
     let arguments = ["run", "s.toml", "--place", "volume/place", "--create-place"];
     let running = scratch.start(scratch.kvdyno_after(mounting, &arguments));
-    // The run's folder is made when the plan has been accepted; measuring the harness comes next.
+    // The plan is accepted when the run has a folder; next the load generator is measured.
     let place = format!("/proc/{}/root{}", running.pid(), scratch.path("volume").display());
     wait_until("the place is claimed", || {
         fs::exists(format!("{place}/place/.kvdyno-lock")).unwrap_or(false)

@@ -114,7 +114,7 @@ fn nanoseconds_are_told_apart() {
     scratch.run(&["run", "s.toml"]).assert_ok();
     let run = scratch.only_run();
     let samples = samples(&run, &record(&run, "t1"), READ, Kind::Service);
-    // 300 ns, less the 5 % that its calibration may be off; the harness comes on top.
+    // 300 ns, less the 5 % that its calibration may be off; the load generator comes on top.
     let median = samples.value_at_quantile(0.5);
     assert!((285..3_000).contains(&median), "{median} ns");
     let below = |ns| samples.iter_recorded().filter(|b| b.value_iterated_to() < ns).count();

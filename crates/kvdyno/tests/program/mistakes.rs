@@ -78,6 +78,21 @@ fn names_that_were_nearly_right_are_told() {
     scratch.run(&["show", "tset"]).assert_code(2).assert_says("did you mean `test`?");
 }
 
+/// By the arguments alone: nothing is said of the engines, of which there are none.
+#[test]
+fn fewer_trials_than_can_be_compared_are_refused_where_they_are_typed() {
+    let scratch = Scratch::new();
+    let versus = ["versus", "--engine", "none", "--version", "1.0", "--version", "2.0"];
+    for command in [&["calibrate", "--engine", "none"][..], &versus] {
+        let done = scratch.run(&[command, &["--trials", "3"]].concat());
+        done.assert_code(2).assert_says("error: invalid value '3' for '--trials <N>': ");
+        done.assert_says("by at least 4 trials of each, and 3 came: with fewer no rank test can");
+        let done = scratch.run(&[command, &["--trials", "4"]].concat());
+        done.assert_code(2).assert_says("kvdyno-none");
+    }
+    scratch.run(&["calibrate", "--trials", "many"]).assert_code(2).assert_says("'many'");
+}
+
 #[test]
 fn an_error_is_told_once_though_it_stands_in_what_it_caused() {
     let scratch = Scratch::new();

@@ -237,10 +237,10 @@ fn the_highest_rate_is_below_what_the_engine_does_as_fast_as_it_goes() {
     assert_eq!((&top["met"], &top["whys"][0]), (&0.into(), &"readers fell behind the rate".into()));
     // Only the role that is searched has another rate at each point.
     for case in run.plan().unwrap().cases {
-        let Some(Activity::Measure(drive)) = case.phases.last().map(|phase| &phase.work) else {
+        let Some(Activity::Measure(mix)) = case.phases.last().map(|phase| &phase.work) else {
             continue;
         };
-        let rate = drive.roles[1].rate.as_ref().unwrap();
+        let rate = mix.roles[1].rate.as_ref().unwrap();
         assert!((rate.operations_per_s - 5.0).abs() < 0.1, "{rate:?}");
     }
     scratch.assert_nothing_left();
@@ -415,9 +415,7 @@ fn of_phases_without_names_the_last_is_searched() {
             .phases
             .iter()
             .filter_map(|phase| match &phase.work {
-                Activity::Warmup(drive) | Activity::Measure(drive) => {
-                    Some(drive.roles[0].rate.is_some())
-                }
+                Activity::Warmup(mix) | Activity::Measure(mix) => Some(mix.roles[0].rate.is_some()),
                 _ => None,
             })
             .collect();

@@ -1,7 +1,8 @@
 //! How far from the drive: each engine's I/Os a second against those of the bare drive.
 
+use super::column::{Column, Kind, figure, main, text};
+use super::line::Line;
 use super::row::engine_phases;
-use super::{Column, Kind, Line, figure, main, text};
 use crate::format::{grouped, ratio};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::efficiency::{Against, Efficiency};

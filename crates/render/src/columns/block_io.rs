@@ -1,6 +1,8 @@
 //! The table of block I/O, where it was watched.
 
-use super::{Column, Kind, Line, Row, text};
+use super::column::{Column, Kind, text};
+use super::line::Line;
+use super::row::Row;
 use crate::format::{microseconds, ratio};
 use kvdyno_analysis::block_io::{IoRow, PhaseIo};
 use kvdyno_analysis::metric::Metrics;

@@ -1,8 +1,10 @@
 //! The cost table: what a phase took, all roles together.
 
-use super::From::Phase;
+use super::column::From::Phase;
+use super::column::{Column, Kind, figure, sheet, text, words};
+use super::line::Line;
 use super::row::engine_phases;
-use super::{Cell, Column, Kind, Line, figure, sheet, text, words};
+use crate::cell::Cell;
 use crate::format::trials;
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::efficiency::Against;

@@ -1,12 +1,15 @@
 //! The bare drive's tables: what each job gave and cost, and how long its I/Os took.
 
-use super::From::{Range, Time};
+use super::column::From::{Range, Time};
+use super::column::{Column, Kind, column, figure, main, sheet, text, words};
 use super::lead::count;
+use super::row::Row;
 use super::row::jobs;
-use super::{Cell, Column, Kind, Row, column, figure, main, sheet, text, words};
+use crate::cell::Cell;
 use crate::format::{ratio, spread, trials};
 use crate::wrap::wrap;
 use kvdyno_analysis::catalogue as c;
+use kvdyno_analysis::lists::{together, unique};
 use kvdyno_record::hlog::Kind as Clock;
 use kvdyno_record::units;
 
@@ -59,19 +62,13 @@ pub(super) static TIMES: Kind = Kind {
 
 /// What really ran: a line for each way, with its jobs.
 fn ran(rows: &[Row<'_>]) -> String {
-    let mut ways: Vec<(&str, Vec<&str>)> = Vec::new();
-    for row in rows {
-        let Some(ran) = row.job().and_then(|job| job.ran.as_deref()) else { continue };
-        match ways.iter_mut().find(|(way, _)| *way == ran) {
-            Some((_, jobs)) if jobs.contains(&row.group.label.as_str()) => {}
-            Some((_, jobs)) => jobs.push(&row.group.label),
-            None => ways.push((ran, vec![&row.group.label])),
-        }
-    }
-    let line = |(way, jobs): &(&str, Vec<&str>)| {
+    let ways = rows.iter().filter_map(|row| Some((row.job()?.ran.as_deref()?, &row.group.label)));
+    let line = |same: Vec<(&str, &String)>| {
+        let jobs = unique(same.iter().map(|(_, label)| label.as_str()));
+        let (way, _) = same[0];
         format!("\n{}", wrap(&format!("ran as {way}: {}", jobs.join(", ")), 0))
     };
-    ways.iter().map(line).collect()
+    together(ways, |(a, _), (b, _)| a == b).into_iter().map(line).collect()
 }
 
 const COLUMNS: &[Column] = &[

@@ -1,6 +1,7 @@
 //! What every row says first.
 
-use super::{Cell, Column, text, words};
+use super::column::{Column, text, words};
+use crate::cell::Cell;
 use kvdyno_analysis::group::data;
 
 /// On a terminal: the engine always, the rest where it differs.
@@ -15,8 +16,7 @@ pub(crate) const AXES: &[Column] = &[
     text("data", |line| data(line.row.group)).when(|shown| shown.data),
     text("RAM", |line| {
         let group = line.row.group;
-        let held = group.ram_limit_held != Some(false) && group.tier_held != Some(false);
-        format!("{}{}", group.ram(), if held { "" } else { " NOT HELD" })
+        format!("{}{}", group.ram(), if group.is_held() { "" } else { " NOT HELD" })
     })
     .when(|shown| shown.ram),
     text("offered", |line| {

@@ -1,13 +1,14 @@
 //! A row on a terminal, and what is known of its table as a whole.
 
-use super::Row;
+use super::row::Row;
 use crate::footnotes::Footnotes;
 use crate::format;
 use crate::wrap::wrap;
 use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::group::{Group, data, several};
+use kvdyno_analysis::group::{Group, data};
+use kvdyno_analysis::lists::several;
 use kvdyno_analysis::metric::Definition;
-use kvdyno_analysis::search::Answer;
+use kvdyno_analysis::search::SearchResult;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::search::Axis;
 use kvdyno_record::text::one_line;
@@ -81,7 +82,7 @@ impl Shown {
 }
 
 /// Points of a search for a rate have nothing else by which they are told apart.
-fn offered(answer: &Answer) -> BTreeMap<String, String> {
+fn offered(answer: &SearchResult) -> BTreeMap<String, String> {
     let mut offered = BTreeMap::new();
     if answer.axis != Axis::Ram {
         for point in answer.points.iter().chain(&answer.fastest) {

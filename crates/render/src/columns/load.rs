@@ -1,8 +1,8 @@
 //! The load table, with the columns of the studies.
 
-use super::From::{OverBase, Phase, Verdict};
+use super::column::From::{OverBase, Phase, Verdict};
+use super::column::{Column, Kind, figure, main, sheet, text};
 use super::row::loads;
-use super::{Column, Kind, figure, main, sheet, text};
 use crate::format::{Show, beside, trials};
 use kvdyno_analysis::catalogue as c;
 

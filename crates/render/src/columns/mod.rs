@@ -4,6 +4,7 @@
 
 mod baseline;
 mod block_io;
+mod column;
 mod cost;
 mod drive;
 mod lead;
@@ -13,41 +14,10 @@ mod row;
 mod run;
 mod time;
 
-use crate::cell::Cell;
-use crate::format::{self, Show};
-use crate::table::Side;
-use kvdyno_analysis::evidence::CaseEvidence;
-use kvdyno_analysis::metric::Definition;
-use kvdyno_analysis::spent::Spent;
-use kvdyno_analysis::summary::Summary;
-use kvdyno_record::case::{OpResult, RoleResult};
+pub(crate) use column::{Column, From, Kind};
 pub(crate) use lead::{ABOUT, AXES};
 pub(crate) use line::{Line, Shown};
-pub(crate) use row::{Row, explained, jobs, loads, phases, times};
-
-/// A table: its rows and columns.
-pub(crate) struct Kind {
-    /// By which it is asked for.
-    pub(crate) name: &'static str,
-    /// What it is.
-    pub(crate) title: &'static str,
-    /// Its sheet in the workbook; empty: it has none.
-    pub(crate) sheet: &'static str,
-    /// It is among the CSV files.
-    pub(crate) csv: bool,
-    /// Rows are engines': what tells those apart stands first, and the sheet is always there.
-    pub(crate) engines: bool,
-    /// The figure without which a row of a case in trouble says nothing.
-    pub(crate) main: Option<&'static Definition>,
-    /// Its columns, in the order of the terminal.
-    pub(crate) columns: &'static [Column],
-    /// Its rows.
-    pub(crate) rows: for<'s> fn(&'s Summary) -> Vec<Row<'s>>,
-    /// Which of them stand on a terminal, as how many lines.
-    pub(crate) lines: for<'s> fn(&Row<'s>, bool) -> Vec<Row<'s>>,
-    /// How it is read.
-    pub(crate) aid: fn(&Summary, &[Row<'_>], &Shown) -> String,
-}
+pub(crate) use row::{Row, explained, jobs, loads, phases};
 
 /// All of them, in their order.
 pub(crate) static KINDS: [&Kind; 8] = [
@@ -60,164 +30,3 @@ pub(crate) static KINDS: [&Kind; 8] = [
     &drive::KIND,
     &drive::TIMES,
 ];
-
-/// Where a column's cells come from.
-#[derive(Clone, Copy)]
-pub(crate) enum From {
-    /// A figure of the catalogue.
-    Figure(&'static Definition),
-    /// The same; a row of a case in trouble says here how that ended.
-    Main(&'static Definition),
-    /// Of the times of the row's clock, the one at this place.
-    Time(usize),
-    /// Words of the row.
-    Words(fn(&Row<'_>) -> Cell),
-    /// Words for a terminal alone.
-    Text(fn(&mut Line<'_, '_>) -> String),
-    /// In the workbook alone: a count of the record that is no figure by itself.
-    Phase(fn(Spent<'_>, &CaseEvidence) -> f64),
-    /// The same of a role.
-    Role(fn(&RoleResult, &OpResult) -> f64),
-    /// In lines of all trials: the column `heading` over the base engine's, times this.
-    OverBase(&'static str, f64),
-    /// In lines of all trials: whether it can be told apart from the base, in words.
-    Verdict,
-    /// In lines of all trials: an end of the range of a figure.
-    Range(&'static Definition, fn((f64, f64)) -> f64),
-}
-
-/// A column: where it is from, what it is called where, and how it is shown.
-#[derive(Clone, Copy)]
-pub(crate) struct Column {
-    pub(crate) from: From,
-    /// On a terminal, in one line or two; empty: it is not there.
-    pub(crate) title: &'static str,
-    pub(crate) side: Side,
-    /// Whether it is on a terminal now.
-    pub(crate) when: fn(&Shown) -> bool,
-    /// In CSV, for words; figures are there by their names.
-    pub(crate) csv: &'static str,
-    /// In the workbook; empty: it is not there.
-    pub(crate) heading: &'static str,
-    /// In characters.
-    pub(crate) width: u16,
-    show: Option<Show>,
-    /// In the workbook: how it follows from other columns, `{by, their}/{headings, s}`.
-    pub(crate) formula: &'static str,
-}
-
-const fn column(from: From, title: &'static str, csv: &'static str, head: &'static str) -> Column {
-    Column {
-        from,
-        title,
-        side: Side::Right,
-        when: |_| true,
-        csv,
-        heading: head,
-        width: 13,
-        show: None,
-        formula: "",
-    }
-}
-
-/// A figure.
-const fn figure(of: &'static Definition, title: &'static str, heading: &'static str) -> Column {
-    column(From::Figure(of), title, "", heading)
-}
-
-/// The figure that says how a case in trouble ended.
-const fn main(of: &'static Definition, title: &'static str, heading: &'static str) -> Column {
-    column(From::Main(of), title, "", heading)
-}
-
-/// Words of a row.
-const fn words(
-    title: &'static str,
-    csv: &'static str,
-    heading: &'static str,
-    cell: fn(&Row<'_>) -> Cell,
-) -> Column {
-    column(From::Words(cell), title, csv, heading)
-}
-
-/// A cell of a terminal.
-const fn text(title: &'static str, cell: fn(&mut Line<'_, '_>) -> String) -> Column {
-    column(From::Text(cell), title, "", "")
-}
-
-/// A column of the workbook alone.
-const fn sheet(heading: &'static str, from: From) -> Column {
-    column(from, "", "", heading)
-}
-
-impl Column {
-    /// Only where this holds.
-    const fn when(self, when: fn(&Shown) -> bool) -> Self {
-        Self { when, ..self }
-    }
-
-    /// Only in wide tables.
-    const fn wide(self) -> Self {
-        self.when(|shown| shown.wide)
-    }
-
-    /// It holds words.
-    const fn left(self) -> Self {
-        Self { side: Side::Left, ..self }
-    }
-
-    const fn width(self, width: u16) -> Self {
-        Self { width, ..self }
-    }
-
-    /// Its words are counts, in groups of three digits.
-    const fn count(self) -> Self {
-        self.show(Show::Count)
-    }
-
-    const fn show(self, show: Show) -> Self {
-        Self { show: Some(show), ..self }
-    }
-
-    /// In the workbook it follows from other columns.
-    const fn formula(self, formula: &'static str) -> Self {
-        Self { formula, ..self }
-    }
-
-    /// Its cell on a terminal.
-    pub(crate) fn text(&self, line: &mut Line<'_, '_>) -> String {
-        match self.from {
-            From::Figure(definition) => line.figure(definition),
-            From::Main(definition) => line.main(definition),
-            From::Time(at) => line.figure(times(line.row.clock)[at]),
-            From::Words(cell) => match cell(&line.row) {
-                Cell::Text(text) => text,
-                Cell::Number(number) => number.to_string(),
-                Cell::Empty | Cell::Formula { .. } => "-".to_owned(),
-            },
-            From::Text(cell) => cell(line),
-            _ => String::new(),
-        }
-    }
-
-    /// The figure that it shows.
-    pub(crate) fn definition(&self) -> Option<&'static Definition> {
-        match self.from {
-            From::Figure(definition) | From::Main(definition) => Some(definition),
-            _ => None,
-        }
-    }
-
-    /// How its numbers are shown in the workbook.
-    pub(crate) fn shown(&self) -> Show {
-        let own = match self.from {
-            From::Figure(definition) | From::Main(definition) | From::Range(definition, _) => {
-                format::of(definition).show
-            }
-            From::OverBase(..) => Show::Ratio,
-            From::Words(_) | From::Text(_) | From::Verdict => Show::Plain,
-            From::Phase(_) | From::Role(_) | From::Time(_) => Show::Count,
-        };
-        self.show.unwrap_or(own)
-    }
-}

@@ -1,12 +1,11 @@
 //! What a row of a table is about.
 
+use kvdyno_analysis::beside::Beside;
 use kvdyno_analysis::block_io::{IoRow, PhaseIo};
-use kvdyno_analysis::catalogue as c;
-use kvdyno_analysis::comparison::Beside;
 use kvdyno_analysis::efficiency::Efficiency;
 use kvdyno_analysis::explain::Explained;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
-use kvdyno_analysis::job::Job;
+use kvdyno_analysis::job::DriveJob;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_analysis::trials::At;
@@ -119,7 +118,7 @@ impl<'s> Row<'s> {
     }
 
     /// The bare drive's job.
-    pub(crate) fn job(&self) -> Option<&'s Job> {
+    pub(crate) fn job(&self) -> Option<&'s DriveJob> {
         self.run?.1.job.as_ref()
     }
 
@@ -175,42 +174,4 @@ pub(crate) fn jobs(summary: &Summary) -> Vec<Row<'_>> {
         (job, row.group.threads, &row.group.label)
     });
     rows
-}
-
-/// p50, p90, p99, p99.9, p99.99 and the longest, by the clock that they run on.
-pub(crate) fn times(clock: Clock) -> [&'static Definition; 6] {
-    match clock {
-        Clock::Service => [
-            &c::SERVICE_P50,
-            &c::SERVICE_P90,
-            &c::SERVICE_P99,
-            &c::SERVICE_P999,
-            &c::SERVICE_P9999,
-            &c::SERVICE_MAX,
-        ],
-        Clock::Response => [
-            &c::RESPONSE_P50,
-            &c::RESPONSE_P90,
-            &c::RESPONSE_P99,
-            &c::RESPONSE_P999,
-            &c::RESPONSE_P9999,
-            &c::RESPONSE_MAX,
-        ],
-        Clock::Submit => [
-            &c::SUBMIT_P50,
-            &c::SUBMIT_P90,
-            &c::SUBMIT_P99,
-            &c::SUBMIT_P999,
-            &c::SUBMIT_P9999,
-            &c::SUBMIT_MAX,
-        ],
-        Clock::Completion => [
-            &c::COMPLETION_P50,
-            &c::COMPLETION_P90,
-            &c::COMPLETION_P99,
-            &c::COMPLETION_P999,
-            &c::COMPLETION_P9999,
-            &c::COMPLETION_MAX,
-        ],
-    }
 }

@@ -1,9 +1,11 @@
 //! The run table: what each role got.
 
-use super::From::{OverBase, Range, Role, Time, Verdict};
+use super::column::From::{OverBase, Range, Role, Time, Verdict};
+use super::column::{Column, Kind, column, figure, main, sheet, text, words};
 use super::lead::count;
+use super::row::Row;
 use super::row::engine_phases;
-use super::{Cell, Column, Kind, Row, column, figure, main, sheet, text, words};
+use crate::cell::Cell;
 use crate::format::{Show, beside, spread, trials};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::findings::Id;

@@ -1,8 +1,9 @@
 //! Where the time went: a row for each load and for each role of each measured phase.
 
+use super::column::{Column, Kind, figure, text, words};
 use super::lead::count;
 use super::row::explained;
-use super::{Cell, Column, Kind, figure, text, words};
+use crate::cell::Cell;
 use crate::format::whole;
 use crate::wrap::wrap;
 use kvdyno_analysis::catalogue as c;

@@ -1,5 +1,6 @@
 //! Block I/O over time: how many requests of a kind took how long in each slice.
 
+use super::heat::{Cells, ROWS_PER_DECADE, row_of, to_two_digits};
 use super::thin::{rounded, stride};
 use kvdyno_analysis::evidence::CaseEvidence;
 use kvdyno_record::blockio::{BlockIoReading, IoKind, IoOwner, slot_begin_ns};
@@ -7,9 +8,6 @@ use kvdyno_record::files::{CaseFolder, RecordError};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
-
-/// Rows of a map for each factor of ten.
-const ROWS_PER_DECADE: f64 = 8.0;
 
 /// How long requests took, over the time of one phase of one trial; all devices together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -45,8 +43,7 @@ pub(super) fn read(
     let slice_ns = case.case.slice_ns.max(1);
     let mut timed: BTreeMap<&str, Maps> = BTreeMap::new();
     for phase in &record.phases {
-        let kind = ["load", "measure"].contains(&phase.kind.as_str());
-        if kind && case.phase(&phase.name).is_ok() {
+        if case.shown(&phase.name).is_some() {
             let stride = stride((phase.wall_ns / slice_ns) as usize + 1, columns);
             let column_ns = slice_ns.saturating_mul(stride as u64);
             let began = phase.started_unix_ns;
@@ -70,16 +67,11 @@ pub(super) fn read(
             column_s: rounded(column_ns as f64 / 1e9, 4),
             columns: cells.keys().map(|(column, _)| column + 1).max().unwrap_or(0),
             rows_per_decade: ROWS_PER_DECADE,
-            cells: cells
-                .into_iter()
-                .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
-                .collect(),
+            cells: to_two_digits(cells),
         })
     });
     Ok(maps.collect())
 }
-
-type Cells = BTreeMap<(usize, u32), u64>;
 
 /// The maps of a phase while they are made.
 #[derive(Debug, Default)]
@@ -100,8 +92,7 @@ impl Maps {
                 let map = self.drawn.entry((cell.kind, cell.owner)).or_default();
                 for (slot, count) in cell.slots {
                     let (begin, end) = (slot_begin_ns(slot), slot_begin_ns(slot + 1));
-                    let ns = f64::midpoint(begin as f64, end as f64).max(1.0);
-                    let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
+                    let row = row_of(f64::midpoint(begin as f64, end as f64));
                     *map.entry((column, row)).or_default() += count;
                 }
             }

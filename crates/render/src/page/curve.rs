@@ -73,8 +73,7 @@ fn merged(trials: &[&CaseEvidence]) -> Result<Merged, RecordError> {
     let mut merged = Merged::new();
     for case in trials {
         for ((phase, role, op, kind), samples) in case.latencies()? {
-            let believed = case.phase(&phase);
-            if believed.is_ok_and(|phase| ["load", "measure"].contains(&phase.kind.as_str())) {
+            if case.shown(&phase).is_some() {
                 let ops = merged.entry((phase, role, kind)).or_default();
                 ops.entry(op).or_default().add_all(samples.iter());
             }

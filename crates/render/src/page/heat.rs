@@ -4,7 +4,7 @@ use super::thin::{rounded, stride};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::evidence::CaseEvidence;
 use kvdyno_analysis::group::Group;
-use kvdyno_analysis::stats::SAMPLES_BEYOND;
+use kvdyno_analysis::stats::quantile_of_counts;
 use kvdyno_record::files::{CaseFolder, RecordError};
 use kvdyno_record::hlog::{Interval, Kind};
 use kvdyno_record::samples::Samples;
@@ -14,7 +14,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Rows of a map for each factor of ten.
-const ROWS_PER_DECADE: f64 = 8.0;
+pub(super) const ROWS_PER_DECADE: f64 = 8.0;
+
+/// How many of a map's column and row.
+pub(super) type Cells = BTreeMap<(usize, u32), u64>;
 
 /// How long a role's operations took, over the time of one phase of one trial.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -70,11 +73,10 @@ pub(super) fn read(
     folder: &CaseFolder,
     columns: usize,
 ) -> Result<Vec<Heat>, RecordError> {
-    let mut maps: BTreeMap<(String, String, Kind), Map> = BTreeMap::new();
+    let mut maps: BTreeMap<(String, String, Kind), HeatMap> = BTreeMap::new();
     for interval in folder.latency()?.without_counts() {
         let interval = interval?;
-        let kind = case.phase(&interval.phase).map(|phase| phase.kind.as_str());
-        if matches!(kind, Ok("load" | "measure")) {
+        if case.shown(&interval.phase).is_some() {
             let Interval { phase, role, kind, start, length, .. } = interval;
             maps.entry((phase, role, kind)).or_default().widen(start, length);
         }
@@ -89,7 +91,7 @@ pub(super) fn read(
             map.add(start, &counts);
         }
     }
-    let heat = |((phase, role, kind), map): ((String, String, Kind), Map)| Heat {
+    let heat = |((phase, role, kind), map): ((String, String, Kind), HeatMap)| Heat {
         group,
         trial: case.case.trial,
         phase,
@@ -99,18 +101,25 @@ pub(super) fn read(
         columns: map.columns(),
         rows_per_decade: ROWS_PER_DECADE,
         tails: (0..map.columns()).map(|column| tails(map.values.get(&column))).collect(),
-        cells: map
-            .cells()
-            .into_iter()
-            .map(|((column, row), count)| (column, row, rounded(count as f64, 2) as u64))
-            .collect(),
+        cells: to_two_digits(map.cells()),
     };
     Ok(maps.into_iter().map(heat).collect())
 }
 
+/// The row of a latency.
+pub(super) fn row_of(ns: f64) -> u32 {
+    (ns.max(1.0).log10() * ROWS_PER_DECADE).floor() as u32
+}
+
+/// Column, row and how many.
+pub(super) fn to_two_digits(cells: Cells) -> Vec<(usize, u32, u64)> {
+    let rounded = |count: u64| rounded(count as f64, 2) as u64;
+    cells.into_iter().map(|((column, row), count)| (column, row, rounded(count))).collect()
+}
+
 /// A map while it is made.
 #[derive(Debug, Default)]
-struct Map {
+struct HeatMap {
     /// The earliest beginning and the latest; the longest slice. The last of a phase may be
     /// shorter.
     span: Option<(Duration, Duration)>,
@@ -121,7 +130,7 @@ struct Map {
     values: BTreeMap<usize, Samples>,
 }
 
-impl Map {
+impl HeatMap {
     fn widen(&mut self, start: Duration, length: Duration) {
         let (first, last) = self.span.unwrap_or((start, start));
         self.span = Some((first.min(start), last.max(start)));
@@ -147,13 +156,11 @@ impl Map {
         self.values.keys().next_back().map_or(0, |column| column + 1)
     }
 
-    fn cells(&self) -> BTreeMap<(usize, u32), u64> {
-        let mut cells = BTreeMap::new();
+    fn cells(&self) -> Cells {
+        let mut cells = Cells::new();
         for (column, values) in &self.values {
             for (value, count) in values.iter() {
-                let ns = value.max(1) as f64;
-                let row = (ns.log10() * ROWS_PER_DECADE).floor() as u32;
-                let cell: &mut u64 = cells.entry((*column, row)).or_insert(0);
+                let cell = cells.entry((*column, row_of(value as f64))).or_insert(0);
                 *cell = cell.saturating_add(count);
             }
         }
@@ -167,20 +174,9 @@ impl Map {
 
 /// What a column's percentiles are; none of a column without samples.
 fn tails(values: Option<&Samples>) -> [Option<u64>; 3] {
-    let Some(values) = values else { return [None; 3] };
-    let all = values.len();
     TAILS.map(|share| {
-        // To the thousandth: 1 - 0.99 is not quite a hundredth.
-        if (all as f64 * (1.0 - share) * 1e3).round() / 1e3 < SAMPLES_BEYOND {
-            return None;
-        }
-        let wanted = (all as f64 * share).ceil() as u64;
-        let mut below = 0_u64;
-        let reached = |(_, count): &(u64, u64)| {
-            below = below.saturating_add(*count);
-            below >= wanted
-        };
-        values.iter().find(reached).map(|(value, _)| rounded(value as f64, 3) as u64)
+        let value = quantile_of_counts(values?.iter(), values?.len(), share)?;
+        Some(rounded(value as f64, 3) as u64)
     })
 }
 
@@ -205,7 +201,7 @@ mod tests {
     #[test]
     fn a_value_is_in_the_row_that_begins_below_it() {
         let second = Duration::from_secs(1);
-        let mut map = Map::default();
+        let mut map = HeatMap::default();
         map.widen(second, second);
         map.divide(10);
         map.add(second, &[(1000, 2), (1001, 3)]);

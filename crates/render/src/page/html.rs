@@ -4,8 +4,21 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io::{self, Write as _};
+
+/// What a page shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// One run.
+    Report,
+    /// The list of runs.
+    Runs,
+    /// Two runs, or two engines of one.
+    Versus,
+}
 
 /// The page as `report/` builds it (`make page`), without data. It is kept in the repository, so
 /// that this program's build needs no Node.js.

@@ -1,6 +1,7 @@
 //! What the page of all runs shows.
 
-use super::{Kind, State};
+use super::html::Kind;
+use super::live::State;
 use kvdyno_analysis::about;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::findings::Severity;
@@ -47,7 +48,7 @@ pub struct RunEntry {
     pub started_unix_ns: Option<u64>,
     /// When it ended; null: it has not.
     pub ended_unix_ns: Option<u64>,
-    /// Labels of the engines under test; bare drives and the harness's are left out.
+    /// Labels of the engines under test; bare drives and the load generator's are left out.
     pub engines: Vec<String>,
     /// Cases in the plan.
     pub cases_planned: usize,

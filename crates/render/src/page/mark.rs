@@ -1,5 +1,6 @@
 //! What engines did behind the operations' back, as marks on a time line.
 
+use kvdyno_analysis::lists::unique;
 use kvdyno_analysis::stalls;
 use kvdyno_record::engine::{Counters, Edge, EngineEvent, EventKind};
 use schemars::JsonSchema;
@@ -122,12 +123,6 @@ impl Span {
 }
 
 fn totals(spans: &[Span]) -> Vec<MarkTotal> {
-    let mut kinds: Vec<EventKind> = Vec::new();
-    for span in spans {
-        if !kinds.contains(&span.kind) {
-            kinds.push(span.kind);
-        }
-    }
     let total = |kind: EventKind| {
         let all = || spans.iter().filter(move |span| span.kind == kind);
         let lengths = || all().filter_map(Span::length_ns);
@@ -139,7 +134,7 @@ fn totals(spans: &[Span]) -> Vec<MarkTotal> {
             longest_s: longest.map(seconds),
         }
     };
-    kinds.into_iter().map(total).collect()
+    unique(spans.iter().map(|span| span.kind)).into_iter().map(total).collect()
 }
 
 /// To the millisecond.

@@ -20,14 +20,14 @@ mod written;
 pub use block_heat::BlockHeat;
 pub use curve::Curve;
 pub use heat::Heat;
-pub use html::{TEMPLATE, html};
+pub use html::{Kind, TEMPLATE, html};
 pub use list::{FindingCounts, RunEntry, RunSize, RunsData};
 pub use live::{InFlight, Live, State};
 pub use mark::{Mark, MarkTotal};
 pub use time_line::{MachineLine, RoleLine, TimeLine};
 pub use versus::{Between, Refused, VersusData};
 pub use workload::Workload;
-pub use written::{Cause, Written};
+pub use written::{WriteReason, Written};
 
 use super::header;
 use kvdyno_analysis::answer::{self, Answer};
@@ -35,23 +35,11 @@ use kvdyno_analysis::catalogue;
 use kvdyno_analysis::efficiency::{self, Against};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
 use kvdyno_analysis::group::Group;
-use kvdyno_analysis::metric::{Combine, Direction, Source};
+use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::files::{RecordError, RunFolder};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// What a page shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// One run.
-    Report,
-    /// The list of runs.
-    Runs,
-    /// Two runs, or two engines of one.
-    Versus,
-}
 
 /// All that the page of a run shows.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -69,7 +57,7 @@ pub struct PageData {
     /// All figures.
     pub summary: Summary,
     /// What each figure is.
-    pub definitions: Vec<DefinitionRow>,
+    pub definitions: Vec<&'static Definition>,
     /// Latencies by percentile, all trials together.
     pub curves: Vec<Curve>,
     /// Latencies over time, of the trial nearest to the median.
@@ -86,23 +74,6 @@ pub struct PageData {
     pub suite: String,
     /// How the run gets on, where a server shows it; null: the page is a file.
     pub live: Option<Live>,
-}
-
-/// What a figure is.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct DefinitionRow {
-    /// Its name.
-    pub name: &'static str,
-    /// Its unit.
-    pub unit: &'static str,
-    /// Which way is better.
-    pub direction: Direction,
-    /// Whom it is from.
-    pub source: Source,
-    /// How trials are combined.
-    pub combine: Combine,
-    /// What it is, in a sentence.
-    pub help: &'static str,
 }
 
 impl PageData {
@@ -142,7 +113,7 @@ impl PageData {
             answers: answer::answers(&summary),
             workloads,
             header: header(&summary),
-            definitions: definitions(),
+            definitions: catalogue::ALL.to_vec(),
             curves,
             heats,
             block_heats,
@@ -165,18 +136,6 @@ fn group_of(groups: &[Group], case: &CaseEvidence) -> Option<usize> {
 fn header(summary: &Summary) -> Vec<(String, String)> {
     let lines = header::lines(summary).into_iter();
     lines.map(|(word, text)| (word.trim().to_owned(), text)).collect()
-}
-
-fn definitions() -> Vec<DefinitionRow> {
-    let row = |definition: &&kvdyno_analysis::metric::Definition| DefinitionRow {
-        name: definition.name,
-        unit: definition.unit,
-        direction: definition.direction,
-        source: definition.source,
-        combine: definition.combine,
-        help: definition.help(),
-    };
-    catalogue::ALL.iter().map(row).collect()
 }
 
 #[cfg(test)]

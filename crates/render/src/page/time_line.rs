@@ -2,20 +2,17 @@
 
 use super::mark::{self, Mark, MarkTotal};
 use super::thin::{rounded, stride};
+use crate::machine_rates::{MEBI, MachineRates, RATE_S_MIN, seconds_between};
 use kvdyno_analysis::evidence::CaseEvidence;
 use kvdyno_record::case::PhaseRecord;
 use kvdyno_record::engine::EngineEvent;
 use kvdyno_record::files::{CaseFolder, Lines, RecordError};
 use kvdyno_record::series::{MachineReading, Slice};
-use kvdyno_record::usage::{DatabaseSize, DeviceUsage, Snapshot};
+use kvdyno_record::usage::{DatabaseSize, Snapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-
-const MEBI: f64 = 1_048_576.0;
-/// Rates over less are noise: the first reading is taken right after the phase's own.
-const RATE_S_MIN: f64 = 0.05;
 
 /// One phase of one trial over time. All times are seconds since the phase began.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -290,25 +287,22 @@ pub(super) fn readings_of<'r>(
     let mut line = MachineLine::default();
     let read = readings.iter().map(|read| (&read.reading, read.rss_bytes, read.database));
     for (now, rss, database) in apart(before, read, last) {
-        let passed = seconds_between(before, now);
         let since = now.at_unix_ns.saturating_sub(began_unix_ns) as f64 / 1e9;
         line.at_s.push((since * 1e3).round() / 1e3);
-        let rate = |read: fn(&Snapshot) -> Option<u64>, unit: f64| {
-            let grown = read(now)?.saturating_sub(read(before)?);
-            Some(rounded(grown as f64 / unit / passed, 4))
-        };
-        line.cpu_percent.push(rate(cpu_ns, 1e7));
-        line.read_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.read_bytes), 1e6));
-        line.write_mb_per_s.push(rate(|s| Some(s.device.as_ref()?.write_bytes), 1e6));
-        line.read_iops.push(rate(|s| Some(s.device.as_ref()?.reads), 1.0));
-        line.write_iops.push(rate(|s| Some(s.device.as_ref()?.writes), 1.0));
-        line.read_us.push(mean_us(before, now, |d| Some((d.read_ns, d.reads))));
-        line.write_us.push(mean_us(before, now, |d| Some((d.write_ns, d.writes))));
-        line.flush_us.push(mean_us(before, now, |d| Some((d.flush_ns?, d.flushes?))));
-        line.queue_depth.push(rate(|s| Some(s.device.as_ref()?.queue_ns), 1e9));
-        line.rss_mib.push(rss.map(|bytes| rounded(bytes as f64 / MEBI, 4)));
-        let allocated = database.map(|size| size.allocated_bytes);
-        line.database_mib.push(allocated.map(|bytes| rounded(bytes as f64 / MEBI, 5)));
+        let rates = MachineRates::between(before, now);
+        let in_unit = |value: Option<f64>, unit: f64| value.map(|value| rounded(value / unit, 4));
+        line.cpu_percent.push(in_unit(rates.cpu_percent, 1.0));
+        line.read_mb_per_s.push(in_unit(rates.read_bytes_per_s, 1e6));
+        line.write_mb_per_s.push(in_unit(rates.write_bytes_per_s, 1e6));
+        line.read_iops.push(in_unit(rates.reads_per_s, 1.0));
+        line.write_iops.push(in_unit(rates.writes_per_s, 1.0));
+        line.read_us.push(in_unit(rates.read_us, 1.0));
+        line.write_us.push(in_unit(rates.write_us, 1.0));
+        line.flush_us.push(in_unit(rates.flush_us, 1.0));
+        line.queue_depth.push(in_unit(rates.queue_depth, 1.0));
+        line.rss_mib.push(in_unit(rss.map(|bytes| bytes as f64), MEBI));
+        let allocated = database.map(|size| size.allocated_bytes as f64);
+        line.database_mib.push(allocated.map(|bytes| rounded(bytes / MEBI, 5)));
         before = now;
     }
     line
@@ -337,31 +331,11 @@ fn apart<'r>(
     kept
 }
 
-fn seconds_between(before: &Snapshot, now: &Snapshot) -> f64 {
-    now.at_unix_ns.saturating_sub(before.at_unix_ns) as f64 / 1e9
-}
-
-/// Microseconds of each of what the device did between two readings; none where it did none.
-fn mean_us(
-    before: &Snapshot,
-    now: &Snapshot,
-    read: fn(&DeviceUsage) -> Option<(u64, u64)>,
-) -> Option<f64> {
-    let of = |snapshot: &Snapshot| snapshot.device.as_ref().and_then(read);
-    let ((ns_before, before), (ns, count)) = (of(before)?, of(now)?);
-    let (ns, count) = (ns.checked_sub(ns_before)?, count.checked_sub(before)?);
-    (count > 0).then(|| rounded(ns as f64 / 1e3 / count as f64, 4))
-}
-
-fn cpu_ns(snapshot: &Snapshot) -> Option<u64> {
-    let process = snapshot.process.as_ref()?;
-    Some(process.user_ns + process.system_ns)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use kvdyno_record::series::SliceCounts;
+    use kvdyno_record::usage::DeviceUsage;
 
     fn slice(at: u64, count: u64, max: u64) -> Slice {
         let counts = SliceCounts { count, service_ns_max: max, ..SliceCounts::default() };

@@ -1,6 +1,8 @@
 //! What the page of a comparison shows.
 
-use super::{DefinitionRow, Kind, definitions};
+use super::html::Kind;
+use kvdyno_analysis::catalogue;
+use kvdyno_analysis::metric::Definition;
 use kvdyno_analysis::versus::Versus;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +21,7 @@ pub struct VersusData {
     /// What the terminal says above and below its table: a word, and what it says.
     pub remarks: Vec<(String, String)>,
     /// What each figure is.
-    pub definitions: Vec<DefinitionRow>,
+    pub definitions: Vec<&'static Definition>,
     /// The runs' names where a server shows them; null: the page is a file.
     pub between: Option<Between>,
 }
@@ -55,12 +57,12 @@ impl VersusData {
         if let Some(versus) = &versus {
             shown = versus.pairs.iter().flat_map(|pair| &pair.rows).map(|row| row.figure).collect();
         }
-        let definitions = definitions().into_iter().filter(|row| shown.contains(&row.name));
+        let definitions = catalogue::ALL.iter().filter(|figure| shown.contains(&figure.name));
         Self {
             kind: Kind::Versus,
             program: kvdyno_record::VERSION.to_owned(),
             remarks: versus.as_ref().map(remarks).unwrap_or_default(),
-            definitions: definitions.collect(),
+            definitions: definitions.copied().collect(),
             versus,
             refused,
             between: None,

@@ -22,7 +22,7 @@ pub(super) fn of(group: usize, case: &CaseEvidence) -> Vec<Workload> {
     let named = |phase: &kvdyno_record::workload::Phase| {
         let title = match &phase.work {
             Activity::Load(load) => loads(load.order).to_owned(),
-            Activity::Measure(drive) => measures(drive, case.case.threads),
+            Activity::Measure(mix) => measures(mix, case.case.threads),
             _ => return None,
         };
         Some(Workload { group, phase: phase.name.clone(), title })
@@ -38,8 +38,8 @@ fn loads(order: LoadOrder) -> &'static str {
     }
 }
 
-fn measures(drive: &Mix, swept: Option<u32>) -> String {
-    let [first, others @ ..] = drive.roles.as_slice() else { return String::new() };
+fn measures(mix: &Mix, swept: Option<u32>) -> String {
+    let [first, others @ ..] = mix.roles.as_slice() else { return String::new() };
     let beside: Vec<String> = others.iter().map(|role| clause(role, swept)).collect();
     let title = capital(&subject(&first.mix));
     if beside.is_empty() { title } else { format!("{title} while {}", beside.join(" and ")) }

@@ -13,7 +13,7 @@ use serde::Serialize;
 /// What an engine wrote for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum WriteReason {
     /// The write-ahead log.
     Wal,
     /// Memory tables written out.
@@ -31,31 +31,35 @@ pub struct Written {
     pub trial: u32,
     /// The phase.
     pub phase: String,
-    /// Bytes for each cause that the engine tells; others are not known.
-    pub bytes: Vec<(Cause, u64)>,
+    /// Bytes for each reason that the engine tells; others are not known.
+    pub bytes: Vec<(WriteReason, u64)>,
     /// Bytes of keys and values that were given to it.
     pub user_bytes: u64,
     /// Where the figures are from, in the engine's words.
     pub sources: Vec<String>,
 }
 
-/// Where a cause is told: a counter of the statistics, else a line of the text of `rocksdb.stats`.
+/// Where a reason is told: a counter of the statistics, else a line of the text of `rocksdb.stats`.
 struct Told {
-    cause: Cause,
+    reason: WriteReason,
     counter: &'static str,
     /// The line begins so, and its figure follows this.
     line: (&'static str, &'static str),
 }
 
 const TOLD: [Told; 3] = [
-    Told { cause: Cause::Wal, counter: "rocksdb.wal.bytes", line: ("Cumulative WAL:", "written:") },
     Told {
-        cause: Cause::Flush,
+        reason: WriteReason::Wal,
+        counter: "rocksdb.wal.bytes",
+        line: ("Cumulative WAL:", "written:"),
+    },
+    Told {
+        reason: WriteReason::Flush,
         counter: "rocksdb.flush.write.bytes",
         line: ("Flush(GB):", "cumulative"),
     },
     Told {
-        cause: Cause::Compaction,
+        reason: WriteReason::Compaction,
         counter: "rocksdb.compact.write.bytes",
         // The table's sum has flushes in it as well; events are read before it.
         line: ("", ""),
@@ -95,7 +99,7 @@ pub(super) fn read(
             let from = phase.started_unix_ns;
             let window = (from, from.saturating_add(phase.wall_ns));
             let ops = phase.roles.iter().flat_map(|role| role.ops.values());
-            let (bytes, sources) = causes(pair, &events, window);
+            let (bytes, sources) = bytes_by_reason(pair, &events, window);
             (!bytes.is_empty()).then(|| Written {
                 group,
                 trial: case.case.trial,
@@ -108,18 +112,18 @@ pub(super) fn read(
         .collect())
 }
 
-fn causes(
+fn bytes_by_reason(
     pair: &CounterPair,
     events: &[EngineEvent],
     window: (u64, u64),
-) -> (Vec<(Cause, u64)>, Vec<String>) {
+) -> (Vec<(WriteReason, u64)>, Vec<String>) {
     let (mut bytes, mut sources) = (Vec::new(), Vec::new());
     for told in &TOLD {
         let counter = || Some((grown(pair, told.counter)?, told.counter.to_owned()));
         let event = || {
-            let kind = match told.cause {
-                Cause::Compaction => EventKind::Compaction,
-                Cause::Flush | Cause::Wal => return None,
+            let kind = match told.reason {
+                WriteReason::Compaction => EventKind::Compaction,
+                WriteReason::Flush | WriteReason::Wal => return None,
             };
             Some((outputs(events, kind, window)?, "events of compactions".to_owned()))
         };
@@ -134,7 +138,7 @@ fn causes(
             (grown >= 1.5 * step).then_some(((grown * GIB) as u64, source))
         };
         if let Some((written, source)) = counter().or_else(event).or_else(line) {
-            bytes.push((told.cause, written));
+            bytes.push((told.reason, written));
             sources.push(source);
         }
     }
@@ -199,15 +203,15 @@ mod tests {
         let before = counters(&[(STATS, stats("1.000", "2.00"))]);
         let after =
             counters(&[(STATS, stats("1.500", "2.25")), ("rocksdb.wal.bytes", Value::Integer(77))]);
-        let (bytes, sources) = causes(&CounterPair { before, after }, &[], (0, 10));
-        assert_eq!(bytes, [(Cause::Wal, 77), (Cause::Flush, 536_870_912)]);
+        let (bytes, sources) = bytes_by_reason(&CounterPair { before, after }, &[], (0, 10));
+        assert_eq!(bytes, [(WriteReason::Wal, 77), (WriteReason::Flush, 536_870_912)]);
         let flushes = "rocksdb.stats, Flush(GB), in steps of 1.02 MiB";
         assert_eq!(sources, ["rocksdb.wal.bytes", flushes]);
         let before = counters(&[(STATS, stats("1.000", "2.00"))]);
         let after = counters(&[(STATS, stats("1.001", "2.01"))]);
-        let (nothing, _) = causes(&CounterPair { before, after }, &[], (0, 10));
+        let (nothing, _) = bytes_by_reason(&CounterPair { before, after }, &[], (0, 10));
         assert_eq!(nothing, [], "one step of a rounded figure is no figure");
-        let (nothing, _) = causes(&CounterPair::default(), &[], (0, 10));
+        let (nothing, _) = bytes_by_reason(&CounterPair::default(), &[], (0, 10));
         assert_eq!(nothing, []);
     }
 
@@ -221,10 +225,10 @@ mod tests {
         };
         let events = [event(1, 10), event(5, 20), event(9, 40), event(30, 80)];
         let pair = CounterPair::default();
-        let (bytes, sources) = causes(&pair, &events, (5, 10));
-        assert_eq!(bytes, [(Cause::Compaction, 60)]);
+        let (bytes, sources) = bytes_by_reason(&pair, &events, (5, 10));
+        assert_eq!(bytes, [(WriteReason::Compaction, 60)]);
         assert_eq!(sources, ["events of compactions"]);
         // None of them in the phase is a zero that is known.
-        assert_eq!(causes(&pair, &events, (10, 20)).0, [(Cause::Compaction, 0)]);
+        assert_eq!(bytes_by_reason(&pair, &events, (10, 20)).0, [(WriteReason::Compaction, 0)]);
     }
 }

@@ -1,6 +1,6 @@
 //! A block of rows under one heading: a label, a cell for each engine, and how they compare.
 
-use super::{COLUMNS_MAX, Line, cut};
+use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
 use kvdyno_analysis::metric::Metric;
 use kvdyno_analysis::stats::MIN_TRIALS;

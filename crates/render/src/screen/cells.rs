@@ -3,7 +3,7 @@
 use super::super::footnotes::Footnotes;
 use super::super::format;
 use super::block::{Row, Than, versus};
-use kvdyno_analysis::comparison::{Beside, Verdict};
+use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::group::Group;
 use kvdyno_analysis::metric::{Definition, Metric, Metrics};
 
@@ -22,6 +22,13 @@ pub(super) struct Figure {
     pub(super) definition: &'static Definition,
     /// The words of a comparison; none: it describes.
     pub(super) than: Option<Than>,
+}
+
+impl Figure {
+    /// One that is compared with nothing.
+    pub(super) fn plain(definition: &'static Definition) -> Self {
+        Self { definition, than: None }
+    }
 }
 
 impl Source<'_> {
@@ -91,10 +98,10 @@ fn missing(group: &Group, metric: Option<&Metric>, notes: &mut Footnotes) -> Str
 /// Beside the first of three engines or more: `0.34x`, `~`, `0.34x?`.
 fn times(beside: &Beside) -> String {
     match beside.verdict {
-        Verdict::Base => String::new(),
-        Verdict::Different => format!("{}x", format::ratio(beside.ratio)),
-        Verdict::NotDistinguishable => "~".to_owned(),
-        Verdict::SpreadUnknown => format!("{}x?", format::ratio(beside.ratio)),
+        Significance::Base => String::new(),
+        Significance::Different => format!("{}x", format::ratio(beside.ratio)),
+        Significance::NotDistinguishable => "~".to_owned(),
+        Significance::SpreadUnknown => format!("{}x?", format::ratio(beside.ratio)),
     }
 }
 

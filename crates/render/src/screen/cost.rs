@@ -2,8 +2,8 @@
 
 use super::super::footnotes::Footnotes;
 use super::block::{Block, Row};
-use super::cells::{Source, row};
-use super::engines::{Detail, Runs, describes};
+use super::cells::{Figure, Source, row};
+use super::runs::{Detail, Runs};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::efficiency::ABOVE_PERCENT;
 use kvdyno_analysis::explain::Explained;
@@ -26,14 +26,14 @@ pub(super) fn block(runs: &Runs<'_>, notes: &mut Footnotes) -> Block {
         .collect();
     let apart = found.iter().flatten().any(|(_, run)| run.different_mix.is_some());
     let mut figures = vec![
-        ("write amp.", describes(&c::WRITE_AMPLIFICATION)),
-        ("space amp.", describes(&c::SPACE_AMPLIFICATION)),
-        ("peak RSS MiB", describes(&c::RSS_PEAK)),
+        ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
+        ("space amp.", Figure::plain(&c::SPACE_AMPLIFICATION)),
+        ("peak RSS MiB", Figure::plain(&c::RSS_PEAK)),
     ];
     if !apart {
         figures.extend([
-            ("CPU us/op", describes(&c::CPU_PER_OP)),
-            ("KB read/op", describes(&c::DEVICE_READ_BYTES_PER_OP)),
+            ("CPU us/op", Figure::plain(&c::CPU_PER_OP)),
+            ("KB read/op", Figure::plain(&c::DEVICE_READ_BYTES_PER_OP)),
         ]);
     }
     if runs.detail < Detail::Few {

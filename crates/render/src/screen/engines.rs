@@ -4,8 +4,10 @@ use super::super::footnotes::Footnotes;
 use super::super::format::grouped;
 use super::block::{self, Block, Names, RATE, Row, TIME};
 use super::cells::{Figure, Source, row};
+use super::contest::Contest;
 use super::cost;
-use super::{COLUMNS_MAX, Contest, Line, Part, cut};
+use super::line::{COLUMNS_MAX, Line, Part, cut};
+use super::runs::{Detail, Runs};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::{Group, RoleRow, RunRow};
 
@@ -15,50 +17,13 @@ pub(super) const ENGINES_MAX: usize = 4;
 /// Footnotes, of which the rest is left to the tables.
 const NOTES_MAX: usize = 3;
 
-/// How much of it is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Detail {
-    /// The rates at the largest number of threads, and their p99.
-    Least,
-    /// Few numbers of threads, p99, the cost in short.
-    Short,
-    /// A few numbers of threads.
-    Few,
-    /// Every number of threads, all percentiles, the cost.
-    All,
-}
-
-impl Detail {
-    /// From the most.
-    pub(super) const ALL: [Self; 4] = [Self::All, Self::Few, Self::Short, Self::Least];
-
-    /// The numbers of threads that are shown, of those there are.
-    fn threads(self, all: &[Option<u32>]) -> Vec<Option<u32>> {
-        let wanted = match self {
-            Self::All => all.len(),
-            Self::Few => 4,
-            Self::Short => 3,
-            Self::Least => 1,
-        };
-        if all.len() <= wanted {
-            return all.to_vec();
-        }
-        // The first and the last, and what lies between them.
-        let step = |at: usize| at * (all.len() - 1) / (wanted - 1).max(1);
-        match wanted {
-            1 => all[all.len() - 1..].to_vec(),
-            _ => (0..wanted).map(|at| all[step(at)]).collect(),
-        }
-    }
-}
-
 /// All blocks.
 pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
     let mut notes = Footnotes::default();
     let mut blocks = vec![load(contest, &mut notes)];
     let mut left_out: Vec<String> = Vec::new();
-    for phase in phases(contest) {
-        let all = threads(contest, &phase);
+    for phase in contest.phases() {
+        let all = threads(contest, phase);
         let shown = detail.threads(&all);
         if shown.len() < all.len() {
             let of = |threads: &&Option<u32>| !shown.contains(threads);
@@ -69,7 +34,7 @@ pub(super) fn blocks(contest: &Contest<'_>, detail: Detail) -> Part {
                 left_out.push(words);
             }
         }
-        let runs = Runs { contest, phase: &phase, shown: &shown, detail };
+        let runs = Runs { contest, phase, shown: &shown, detail };
         blocks.extend(runs.blocks(&mut notes));
     }
     if detail < Detail::Few {
@@ -115,17 +80,6 @@ fn footnotes(notes: &Footnotes, contest: &Contest<'_>) -> Vec<Line> {
     lines.iter().map(|line| Line::plain(cut(line, COLUMNS_MAX))).collect()
 }
 
-/// Measured phases, in the order of the plan.
-fn phases(contest: &Contest<'_>) -> Vec<String> {
-    let mut phases: Vec<String> = Vec::new();
-    for run in contest.groups.iter().flat_map(|group| &group.runs) {
-        if !phases.contains(&run.phase) {
-            phases.push(run.phase.clone());
-        }
-    }
-    phases
-}
-
 fn threads(contest: &Contest<'_>, phase: &str) -> Vec<Option<u32>> {
     let has = |group: &&&Group| group.runs.iter().any(|run| run.phase == phase);
     let mut threads: Vec<Option<u32>> =
@@ -149,8 +103,8 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
         .collect();
     let figures: [(&str, Figure); 3] = [
         ("records/s", Figure { definition: &c::RECORDS_PER_S, than: Some(RATE) }),
-        ("size MiB", describes(&c::DATABASE_ALLOCATED)),
-        ("write amp.", describes(&c::WRITE_AMPLIFICATION)),
+        ("size MiB", Figure::plain(&c::DATABASE_ALLOCATED)),
+        ("write amp.", Figure::plain(&c::WRITE_AMPLIFICATION)),
     ];
     let rows = figures.into_iter().filter_map(|(label, figure)| {
         let mut sources = sources.clone();
@@ -164,19 +118,6 @@ fn load(contest: &Contest<'_>, notes: &mut Footnotes) -> Block {
     Block { title: "Load".to_owned(), rows: rows.collect() }
 }
 
-pub(super) fn describes(definition: &'static kvdyno_analysis::metric::Definition) -> Figure {
-    Figure { definition, than: None }
-}
-
-/// A measured phase of all engines.
-pub(super) struct Runs<'s> {
-    pub(super) contest: &'s Contest<'s>,
-    pub(super) phase: &'s str,
-    /// Numbers of threads that are shown.
-    pub(super) shown: &'s [Option<u32>],
-    pub(super) detail: Detail,
-}
-
 impl<'s> Runs<'s> {
     fn blocks(&self, notes: &mut Footnotes) -> Vec<Block> {
         let Some(first) = self.any() else { return Vec::new() };
@@ -186,35 +127,6 @@ impl<'s> Runs<'s> {
             blocks.push(cost::block(self, notes));
         }
         blocks
-    }
-
-    /// The phase of any engine: all have the same roles.
-    fn any(&self) -> Option<&'s RunRow> {
-        let last = *self.shown.last()?;
-        self.at(last).into_iter().find_map(|found| Some(found?.1))
-    }
-
-    /// The largest number of threads at which the most engines have figures: percentiles and
-    /// costs are of these.
-    pub(super) fn headline(&self) -> Option<u32> {
-        let figures = |threads: &Option<u32>| {
-            let found = self.at(*threads).into_iter().flatten();
-            found.filter(|(_, run)| run.metrics.value(&c::WALL).is_some()).count()
-        };
-        let best = self.shown.iter().max_by_key(|threads| (figures(threads), **threads));
-        best.copied().flatten()
-    }
-
-    /// Each engine's group and phase at a number of threads.
-    pub(super) fn at(&self, threads: Option<u32>) -> Vec<Option<(&'s Group, &'s RunRow)>> {
-        let of = |label: &&str| {
-            let groups = self.contest.groups.iter().copied();
-            let mut own = groups.filter(|g| g.label == **label && g.threads == threads);
-            own.find_map(|group| {
-                Some((group, group.runs.iter().find(|run| run.phase == self.phase)?))
-            })
-        };
-        self.contest.labels.iter().map(of).collect()
     }
 
     fn sources(&self, threads: Option<u32>, role: usize, beside: bool) -> Vec<Source<'s>> {
@@ -246,7 +158,7 @@ impl<'s> Runs<'s> {
             rows.extend(row(label, &sources, figure, notes));
         }
         rows.extend(self.times(at, role, notes));
-        let phase = match phases(self.contest).len() {
+        let phase = match self.contest.phases().len() {
             1 => String::new(),
             _ => format!("{}: ", self.phase),
         };
@@ -259,9 +171,9 @@ impl<'s> Runs<'s> {
         let writes_alone = role.does.writes && !role.does.reads;
         let figures: Vec<(&str, Figure)> = if role.open_loop {
             vec![
-                ("p50 us", describes(&c::RESPONSE_P50)),
-                ("p99.9 us", describes(&c::RESPONSE_P999)),
-                ("done/s", describes(&c::OPS_PER_S)),
+                ("p50 us", Figure::plain(&c::RESPONSE_P50)),
+                ("p99.9 us", Figure::plain(&c::RESPONSE_P999)),
+                ("done/s", Figure::plain(&c::OPS_PER_S)),
             ]
         } else {
             let p99 = Figure {
@@ -269,9 +181,9 @@ impl<'s> Runs<'s> {
                 than: (self.contest.labels.len() == 2).then_some(TIME),
             };
             vec![
-                ("p50 us", describes(&c::SERVICE_P50)),
+                ("p50 us", Figure::plain(&c::SERVICE_P50)),
                 ("p99 us", p99),
-                ("p99.9 us", describes(&c::SERVICE_P999)),
+                ("p99.9 us", Figure::plain(&c::SERVICE_P999)),
             ]
         };
         let wanted = |name: &str| match self.detail {

@@ -1,6 +1,6 @@
 //! The end of the screen: what else there is to see, and how.
 
-use super::{COLUMNS_MAX, Line, cut};
+use super::line::{COLUMNS_MAX, Line, cut};
 use kvdyno_analysis::findings::Severity;
 use kvdyno_analysis::summary::Summary;
 

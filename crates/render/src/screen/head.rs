@@ -2,13 +2,15 @@
 
 use super::super::header;
 use super::super::wrap::wrap;
-use super::{COLUMNS_MAX, Contest, Line, cut, several};
+use super::contest::Contest;
+use super::line::{COLUMNS_MAX, Line, cut};
 use crate::tone::Tone;
 use kvdyno_analysis::confidence::{Confidence, Level};
+use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::Severity;
-use kvdyno_analysis::group::Group;
 use kvdyno_analysis::group::data;
-use kvdyno_analysis::summary::{EngineInfo, Summary};
+use kvdyno_analysis::lists::{several, unique};
+use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::Host;
 use kvdyno_record::units;
 
@@ -44,7 +46,7 @@ fn run(summary: &Summary) -> String {
     let run = &summary.run;
     let took = run.ended_unix_ns.and_then(|ended| ended.checked_sub(run.started_unix_ns));
     let took = took.map_or_else(|| "not ended".to_owned(), units::duration);
-    let trials = summary.groups.iter().map(|group| group.trials.len()).max().unwrap_or(0);
+    let trials = summary.trials();
     let plural = if trials == 1 { "" } else { "s" };
     let (done, planned) = (run.cases_done, run.cases_planned);
     let name = match &run.name {
@@ -63,37 +65,24 @@ fn work(summary: &Summary) -> String {
         return format!("raw device, {jobs} jobs");
     };
     let mut words = Vec::new();
-    if several(groups().map(|group| data(group))) {
-        words.push(format!("{} data sets", count(groups().map(|group| data(group)))));
-    } else {
-        words.push(format!("{} B = {}", data(first), units::bytes(first.user_bytes)));
+    match unique(groups().map(|group| data(group))).as_slice() {
+        [one] => words.push(format!("{one} B = {}", units::bytes(first.user_bytes))),
+        sets => words.push(format!("{} data sets", sets.len())),
     }
-    if several(groups().map(|group| group.ram())) {
-        words.push(format!("{} RAM limits", count(groups().map(|group| group.ram()))));
-    } else if let Some(limit) = first.ram_limit_bytes {
-        words.push(format!("RAM limit {}", units::bytes_in_words(limit)));
-    } else {
-        words.push("no RAM limit".to_owned());
-    }
-    let held =
-        |group: &&&Group| group.ram_limit_held == Some(false) || group.tier_held == Some(false);
-    if groups().any(|group| held(&group)) {
+    let limits = unique(groups().map(|group| group.ram())).len();
+    words.push(match first.ram_limit_bytes {
+        _ if limits > 1 => format!("{limits} RAM limits"),
+        Some(limit) => format!("RAM limit {}", units::bytes_in_words(limit)),
+        None => "no RAM limit".to_owned(),
+    });
+    if groups().any(|group| !group.is_held()) {
         words.push("NOT ENFORCED".to_owned());
     }
-    if several(groups().map(|group| &group.volume)) {
-        words.push(format!("{} volumes", count(groups().map(|group| group.volume.clone()))));
+    let volumes = unique(groups().map(|group| &group.volume)).len();
+    if volumes > 1 {
+        words.push(format!("{volumes} volumes"));
     }
     words.join(", ")
-}
-
-fn count<T: PartialEq>(values: impl Iterator<Item = T>) -> usize {
-    let mut seen: Vec<T> = Vec::new();
-    for value in values {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    seen.len()
 }
 
 /// `vm: 2 x AMD EPYC, 23.5 GiB, ext4 on vda (virtual)`.

@@ -2,7 +2,7 @@
 //! that changed any figure by more than noise.
 
 use super::super::table::{Side, Table};
-use super::{COLUMNS_MAX, Line, Part, cut};
+use super::line::{COLUMNS_MAX, Line, Part, cut};
 use kvdyno_analysis::history::{Course, History, Step};
 use kvdyno_record::units;
 

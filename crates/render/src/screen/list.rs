@@ -1,14 +1,16 @@
 //! Shapes that are a list: many settings or engines, the jobs of a bare drive, the points of a
 //! search. A line for each, as many as fit.
 
-use super::super::columns::{Row as Place, jobs};
+use super::super::columns::{Row as TableRow, jobs};
 use super::super::format::{self, ratio, spread};
 use super::super::table::{Side, Table};
 use super::super::wrap::wrap;
-use super::{COLUMNS_MAX, Contest, Line, Part, cut, several};
+use super::contest::Contest;
+use super::line::{COLUMNS_MAX, Line, Part, cut};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::group::data;
 use kvdyno_analysis::group::{Group, LoadRow, RoleRow, RunRow};
+use kvdyno_analysis::lists::several;
 use kvdyno_analysis::metric::{Definition, Metrics};
 use kvdyno_analysis::search as found;
 use kvdyno_analysis::summary::Summary;
@@ -47,12 +49,8 @@ pub(super) fn settings(contest: &Contest<'_>, room: usize) -> Part {
         part = table(&rows, &columns, room);
     }
     left.extend(part.left_out.take());
-    for line in &mut part.lines {
-        line.text = cut(&line.text, COLUMNS_MAX);
-    }
-    part.left_out =
-        Some(if left.is_empty() { "further figures".to_owned() } else { left.join("; ") });
-    part
+    let left = if left.is_empty() { "further figures".to_owned() } else { left.join("; ") };
+    Part { left_out: Some(left), ..part.within() }
 }
 
 fn widest(part: &Part) -> usize {
@@ -88,11 +86,10 @@ fn fitted(table: &Table, room: usize, what: &str) -> Part {
 
 fn rows<'s>(contest: &Contest<'s>) -> Vec<Row<'s>> {
     let setting = |group: &Group, run: &RunRow| {
-        let data = (group.records, group.key_bytes, group.value_bytes_mean);
         let means = (group.ram(), group.volume.clone(), group.durability);
         let rates: Vec<String> =
             run.roles.iter().map(|role| format!("{:?}", offered(role))).collect();
-        (group.label.clone(), data, means, run.phase.clone(), rates)
+        (group.label.clone(), group.data_sizes(), means, run.phase.clone(), rates)
     };
     let mut rows: Vec<Row<'s>> = Vec::new();
     for group in &contest.groups {
@@ -129,9 +126,9 @@ fn offered(role: &RoleRow) -> Option<u64> {
 /// The load of the same engine and setting.
 fn load_of<'s>(contest: &Contest<'s>, group: &'s Group) -> Option<&'s LoadRow> {
     let alike = |other: &&&Group| {
-        let data = |g: &Group| (g.records, g.key_bytes, g.value_bytes_mean);
         let means = |g: &Group| (g.ram(), g.volume.clone(), g.durability);
-        other.label == group.label && data(other) == data(group) && means(other) == means(group)
+        let same_data = other.data_sizes() == group.data_sizes();
+        other.label == group.label && same_data && means(other) == means(group)
     };
     let own = group.load.as_ref();
     own.or_else(|| contest.groups.iter().filter(alike).find_map(|other| other.load.as_ref()))
@@ -150,11 +147,9 @@ fn axes<'s>(contest: &'s Contest<'s>, rows: &[Row<'s>]) -> Vec<Column<'s>> {
     if several(groups().map(data)) {
         columns.push(column("data", |row| data(row.group)));
     }
-    let held =
-        |group: &Group| group.ram_limit_held != Some(false) && group.tier_held != Some(false);
-    if several(groups().map(Group::ram)) || groups().any(|group| !held(group)) {
+    if several(groups().map(Group::ram)) || groups().any(|group| !group.is_held()) {
         columns.push(column("RAM", move |row| {
-            let not = if held(row.group) { "" } else { " NOT HELD" };
+            let not = if row.group.is_held() { "" } else { " NOT HELD" };
             format!("{}{not}", row.group.ram())
         }));
     }
@@ -263,7 +258,7 @@ pub(super) fn fates(contest: &Contest<'_>, room: usize) -> Part {
     Part { lines, left_out: (more > 0).then(|| format!("{more} more engines")) }
 }
 
-type DriveColumn = (&'static str, Side, fn(&Place<'_>) -> String);
+type DriveColumn = (&'static str, Side, fn(&TableRow<'_>) -> String);
 
 /// What is said of each job.
 const DRIVE: [DriveColumn; 12] = [
@@ -286,7 +281,7 @@ const DRIVE: [DriveColumn; 12] = [
     ("p99.9 us", Side::Right, |row| figure(row.group, Some(row.metrics), &c::SERVICE_P999)),
 ];
 
-fn block(row: &Place<'_>) -> u64 {
+fn block(row: &TableRow<'_>) -> u64 {
     row.job().map_or(0, |job| job.block_bytes)
 }
 
@@ -300,25 +295,18 @@ pub(super) fn drives(summary: &Summary, room: usize) -> Part {
     let columns = || DRIVE.iter().filter(|(title, ..)| volumes || *title != "volume");
     let titles = columns().map(|(title, side, _)| ((*title).to_owned(), *side));
     let mut table = Table::titled(titles.collect());
-    for row in jobs().flat_map(Place::roles).filter(|row| row.op.is_none()) {
+    for row in jobs().flat_map(TableRow::roles).filter(|row| row.op.is_none()) {
         table.row(&columns().map(|(.., cell)| cell(&row)).collect::<Vec<_>>());
     }
-    let mut part = fitted(&table, room, "jobs");
-    for line in &mut part.lines {
-        line.text = cut(&line.text, COLUMNS_MAX);
-    }
-    part
+    fitted(&table, room, "jobs").within()
 }
 
 /// The answer of a search, and its points.
-pub(super) fn search(answer: &found::Answer, room: usize) -> Part {
+pub(super) fn search(answer: &found::SearchResult, room: usize) -> Part {
     let sentences = wrap(&kvdyno_record::text::one_line(&answer.sentences.join(" ")), 0);
     let mut lines: Vec<Line> = sentences.lines().take(SENTENCE_LINES).map(Line::plain).collect();
     lines.push(Line::blank());
     let curve = fitted(&crate::search::curve(answer), room.saturating_sub(lines.len()), "points");
     lines.extend(curve.lines);
-    for line in &mut lines {
-        line.text = cut(&line.text, COLUMNS_MAX);
-    }
-    Part { lines, left_out: curve.left_out }
+    Part { lines, left_out: curve.left_out }.within()
 }

@@ -5,7 +5,7 @@ use super::curve;
 use crate::tables;
 use kvdyno_analysis::evidence::Evidence;
 use kvdyno_analysis::fixture::{Fixture, FixtureCase};
-use kvdyno_analysis::search::{Answer, Next, Outcome, answer};
+use kvdyno_analysis::search::{Next, Outcome, SearchResult, answer};
 use kvdyno_record::case::Outcome as CaseOutcome;
 use kvdyno_record::search::{Axis, Between, Making, Search};
 use kvdyno_record::workload::{Activity, Mix, Rate, Schedule};
@@ -44,7 +44,7 @@ fn drive(case: &mut FixtureCase) -> &mut Mix {
     }
 }
 
-fn answered(mut fixture: Fixture, sealed: bool) -> Answer {
+fn answered(mut fixture: Fixture, sealed: bool) -> SearchResult {
     fixture.plan.cases = fixture.cases.iter().map(|case| case.record.case.clone()).collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run");
@@ -52,7 +52,7 @@ fn answered(mut fixture: Fixture, sealed: bool) -> Answer {
     answer(&Evidence::read(&run).unwrap()).unwrap().unwrap()
 }
 
-fn text(answer: &Answer) -> String {
+fn text(answer: &SearchResult) -> String {
     format!("{}\n\n{}", answer.sentences.join("\n"), curve(answer).text())
 }
 

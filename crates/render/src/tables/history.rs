@@ -1,7 +1,6 @@
 //! Engines over their versions: a row for each figure, a column for each version.
 
-use super::Titled;
-use crate::table::{Side, Table};
+use crate::table::{Side, Table, Titled};
 use crate::versus::figure;
 use crate::wrap::wrap;
 use kvdyno_analysis::history::{Course, History, Step};

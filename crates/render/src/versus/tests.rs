@@ -75,7 +75,7 @@ fn a_slowdown_is_told_and_the_rest_is_not() {
         let slower = row.figure == "ops_per_s" && row.ratio.is_some_and(|ratio| ratio < 0.99);
         assert!(slower || row.verdict == Verdict::WithinNoise, "{row:?}");
     }
-    assert!(versus.pairs.iter().all(|pair| !pair.name.starts_with("null")), "the harness");
+    assert!(versus.pairs.iter().all(|pair| !pair.name.starts_with("null")), "the load generator");
     let [lost] = &versus.unpaired[..] else { panic!("{:?}", versus.unpaired) };
     assert_eq!(lost.why, "neither side has its figures: does not fit");
 }

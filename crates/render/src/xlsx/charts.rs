@@ -3,7 +3,7 @@
 
 use super::latency::P99;
 use super::sheet::{Heading, Sheet, heading};
-use super::trial_table::{Place, Placed};
+use super::trial_table::{Placed, RowKey};
 use crate::cell::Cell;
 use crate::format;
 use crate::format::Show::{Plain, Ratio};
@@ -125,7 +125,7 @@ fn drawn<'p>(
 
 /// Where a group's number stands in a panel.
 struct Point {
-    place: Place,
+    place: RowKey,
     series: usize,
     threads: u32,
     of: String,
@@ -160,7 +160,7 @@ impl Point {
 }
 
 /// For each group the number of its series, and the series' names: the engine, and of the rest what
-/// tells them apart. The harness is not drawn.
+/// tells them apart. The load generator is not drawn.
 fn series(groups: &[Group]) -> (Vec<Option<usize>>, Vec<String>) {
     let drawn = || groups.iter().filter(|group| group.competes());
     let parts: [fn(&Group) -> String; 4] = [

@@ -3,7 +3,7 @@
 use super::sheet::{Heading, Sheet, heading};
 use super::trial_table::Placed;
 use crate::cell::Cell;
-use crate::columns::{ABOUT, Column, From, Row, phases, times};
+use crate::columns::{ABOUT, Column, Row, phases};
 use crate::format::Show::{Count, Plain, Ratio};
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::metric::Metric;
@@ -41,11 +41,7 @@ pub(super) fn sheet(summary: &Summary) -> anyhow::Result<Placed> {
     let mut sheet = Sheet::table("Latency percentiles", &headings, 1)?;
     let mut rows = BTreeMap::new();
     for row in phases(summary).flat_map(Row::roles) {
-        let words = about().map(|column| match column.from {
-            From::Words(cell) => cell(&row),
-            _ => Cell::Empty,
-        });
-        let words: Vec<Cell> = words.collect();
+        let words: Vec<Cell> = about().map(|column| column.words(&row)).collect();
         for (clock, from) in clocks(&row) {
             let line = sheet.row(&[words.clone(), cells(&row, clock, from)].concat())?;
             if row.op.is_none() {
@@ -78,7 +74,7 @@ fn clocks(row: &Row<'_>) -> Vec<(Clock, &'static str)> {
 fn cells(row: &Row<'_>, clock: Clock, from: &str) -> Vec<Cell> {
     // Of the others the mean is not kept.
     let mean = row.metric(&c::SERVICE_MEAN).filter(|_| clock == Clock::Service);
-    let times = times(clock).map(|definition| row.metric(definition));
+    let times = c::times(clock).map(|definition| row.metric(definition));
     let times: Vec<Option<&Metric>> = std::iter::once(mean).chain(times).collect();
     let operations = row.metric(&c::OPERATIONS);
     let mut cells = vec![

@@ -5,8 +5,9 @@ use super::sheet::{Heading, Sheet, address, heading};
 use crate::cell::Cell;
 use crate::columns::{ABOUT, Column, From, Kind, Row};
 use crate::format::{self, Show};
-use kvdyno_analysis::comparison::{Beside, Verdict};
+use kvdyno_analysis::beside::{Beside, Significance};
 use kvdyno_analysis::evidence::{CaseEvidence, Evidence};
+use kvdyno_analysis::lists::unique;
 use kvdyno_analysis::metric::{Combine, Metric, Metrics};
 use kvdyno_analysis::stats::median;
 use kvdyno_analysis::summary::Summary;
@@ -14,20 +15,20 @@ use kvdyno_analysis::trials::Trials;
 use std::collections::BTreeMap;
 
 /// By number: a group, its phase, and its role or 0.
-pub(super) type Place = (usize, usize, usize);
+pub(super) type RowKey = (usize, usize, usize);
 
 /// A table, and where its lines of all trials are.
 pub(super) struct Placed {
     pub(super) sheet: Sheet,
     /// The row of a place.
-    pub(super) rows: BTreeMap<Place, u32>,
+    pub(super) rows: BTreeMap<RowKey, u32>,
     /// The column of a heading.
     pub(super) columns: BTreeMap<&'static str, u16>,
 }
 
 impl Placed {
     /// The cell of a line in a column, as another sheet refers to it.
-    pub(super) fn reference(&self, place: Place, heading: &str) -> Option<String> {
+    pub(super) fn reference(&self, place: RowKey, heading: &str) -> Option<String> {
         let cell = address(*self.rows.get(&place)?, *self.columns.get(heading)?);
         Some(format!("'{}'!{cell}", self.sheet.name()))
     }
@@ -106,11 +107,7 @@ impl Writer<'_, '_> {
         let row = &self.rows[at];
         let readings: Vec<_> =
             self.columns.iter().map(|column| readings(column, row, trials)).collect();
-        let about = self.about.iter().map(|column| match column.from {
-            From::Words(cell) => cell(row),
-            _ => Cell::Empty,
-        });
-        let about: Vec<Cell> = about.collect();
+        let about: Vec<Cell> = self.about.iter().map(|column| column.words(row)).collect();
         let mut cells = about.clone();
         let outcome = row.group.trouble().unwrap_or_else(|| "done".to_owned());
         cells.extend([Cell::text("all"), Cell::text(outcome)]);
@@ -257,20 +254,15 @@ fn readings(column: &Column, row: &Row<'_>, trials: &Trials<'_>) -> Vec<Option<f
 
 fn verdict(beside: &Beside) -> &'static str {
     match beside.verdict {
-        Verdict::Base => "base",
-        Verdict::Different => "different",
-        Verdict::NotDistinguishable => "~ no significant difference",
-        Verdict::SpreadUnknown => "? too few trials",
+        Significance::Base => "base",
+        Significance::Different => "different",
+        Significance::NotDistinguishable => "~ no significant difference",
+        Significance::SpreadUnknown => "? too few trials",
     }
 }
 
 /// Each reason once.
 fn missing(metrics: &Metrics) -> Cell {
-    let mut reasons: Vec<&str> = Vec::new();
-    for reason in metrics.0.iter().filter_map(|metric| metric.missing.as_deref()) {
-        if !reasons.contains(&reason) {
-            reasons.push(reason);
-        }
-    }
+    let reasons = unique(metrics.0.iter().filter_map(|metric| metric.missing.as_deref()));
     if reasons.is_empty() { Cell::Empty } else { Cell::text(reasons.join("; ")) }
 }

@@ -62,7 +62,7 @@ fn a_duration_is_of_every_measured_phase() {
         |time: &str| Overrides { duration: Some(time.to_owned()), ..Overrides::default() };
     let plan = plan_of(&text, &overrides("30s")).unwrap();
     let ends = phases(&plan).find_map(|phase| match &phase.work {
-        Activity::Measure(drive) => Some(drive.ends),
+        Activity::Measure(mix) => Some(mix.ends),
         _ => None,
     });
     let ends = ends.unwrap();
@@ -79,7 +79,7 @@ fn a_rate_is_a_number_or_a_table() {
         let text = format!("{SMALL}rate = {spelling}\n");
         let plan = plan(&text, arguments);
         phases(&plan).find_map(|phase| match &phase.work {
-            Activity::Measure(drive) => drive.roles[0].rate.clone(),
+            Activity::Measure(mix) => mix.roles[0].rate.clone(),
             _ => None,
         })
     };

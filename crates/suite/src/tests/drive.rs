@@ -26,8 +26,8 @@ fn outline(plan: &Plan) -> String {
     let line = |case: &kvdyno_record::plan::Case| {
         let Size::Fixed { bytes } = case.data.value.size else { panic!("{:?}", case.data) };
         let phases = case.phases.iter().map(|phase| match &phase.work {
-            Activity::Warmup(drive) | Activity::Measure(drive) => {
-                let role = &drive.roles[0];
+            Activity::Warmup(mix) | Activity::Measure(mix) => {
+                let role = &mix.roles[0];
                 let mix: Vec<_> =
                     role.mix.iter().map(|e| format!("{} {}", e.op.name(), e.weight)).collect();
                 let (threads, depth) = (role.threads, role.depth);
@@ -152,8 +152,8 @@ fn operations_in_flight_are_for_engines_that_have_them() {
     let text = SMALL.replace("\"null\"", "\"drive\"").replace("= 100", "= 4096\nkey_bytes = 8");
     let case = &plan(&text, &depth).cases[1];
     assert_eq!(case.shape.depth, 16);
-    let Activity::Measure(drive) = &case.phases[0].work else { panic!("{:?}", case.phases) };
-    assert_eq!(drive.roles[0].depth, Some(16));
+    let Activity::Measure(mix) = &case.phases[0].work else { panic!("{:?}", case.phases) };
+    assert_eq!(mix.roles[0].depth, Some(16));
     let scans = [depth[0], "phase.measure.role.readers.mix=[{ op = \"get\" }, { op = \"scan\" }]"];
     let rate = [depth[0], "phase.measure.role.readers.rate={ per_second = 10 }"];
     let refusals = [&scans, &rate].map(|arguments| refusal(&text, &set(arguments)));

@@ -15,7 +15,7 @@ fn with(engine: &str) -> String {
 fn installed() -> Engines {
     let mut engines = engines();
     engine_of(&mut engines, "rocksdb").capabilities.library = true;
-    let plain = Wanted { engine: "rocksdb".to_owned(), pick: Pick::Newest };
+    let plain = WantedWorker { engine: "rocksdb".to_owned(), pick: Pick::Newest };
     let found = engines.asked[&plain].clone().unwrap();
     let of = |pick: Pick, version: &str, build: &str| {
         let mut found = found.clone();
@@ -27,7 +27,7 @@ fn installed() -> Engines {
             source: None,
             path: format!("/libraries/{version}/{build}.so").into(),
         });
-        (Wanted { engine: "rocksdb".to_owned(), pick }, Ok(found))
+        (WantedWorker { engine: "rocksdb".to_owned(), pick }, Ok(found))
     };
     let version = |version: &str| of(Pick::Version(version.to_owned()), version, "official");
     let mut old = version("6.29.5");
@@ -37,7 +37,7 @@ fn installed() -> Engines {
     }
     let missing = |engine: &str, version: &str, why| {
         let pick = Pick::Version(version.to_owned());
-        (Wanted { engine: engine.to_owned(), pick }, Err(why))
+        (WantedWorker { engine: engine.to_owned(), pick }, Err(why))
     };
     let all = ["11.8.1", "6.29.5"].map(str::to_owned).to_vec();
     let none = "no library of RocksDB is installed".to_owned();
@@ -45,7 +45,7 @@ fn installed() -> Engines {
         of(Pick::Newest, "11.8.1", "official"),
         of(Pick::File("/home/me/librocksdb.so".into()), "11.9.0", "yours"),
         (
-            Wanted { engine: "rocksdb".to_owned(), pick: Pick::File("/lib/libz.so".into()) },
+            WantedWorker { engine: "rocksdb".to_owned(), pick: Pick::File("/lib/libz.so".into()) },
             Err(Missing::Unusable("/lib/libz.so has no function `rocksdb_open`".to_owned())),
         ),
         version("11.8.1"),

@@ -167,31 +167,17 @@ const HOST: SizingHost = SizingHost {
 };
 
 fn engine(name: &str) -> Description {
-    let durability = BTreeMap::from([(Durability::Async, "not waited for".to_owned())]);
     Description {
         name: name.to_owned(),
         title: name.to_uppercase(),
         version: "1.0".to_owned(),
         build: BTreeMap::new(),
         capabilities: Capabilities {
-            durability,
-            places: vec![PlaceKind::Directory],
             delete: true,
             scan_forward: true,
             scan_reverse: true,
-            native_multiget: false,
             batch: BatchKind::Atomic,
-            transactions: kvdyno_record::engine::Transactions::None,
-            atomic_read_modify_write: false,
-            concurrent_writers: None,
-            measures_the_harness: false,
-            external_processes: false,
-            numbered_keys_only: false,
-            pipelined: false,
-            bare_drive: false,
-            library: false,
-            key_bytes_max: None,
-            value_bytes_max: None,
+            ..Capabilities::least([(Durability::Async, "not waited for")])
         },
         options: Vec::new(),
         planning: Planning { space_factor: 2.0, write_factor: 3.0, ram_bytes_min: 16 << 20 },
@@ -228,11 +214,7 @@ fn engines() -> Engines {
         option("compression", OptionKind::Text, Value::Text("snappy".to_owned())),
     ];
     let mut drive = engine("drive");
-    drive.capabilities.pipelined = true;
-    drive.capabilities.bare_drive = true;
-    drive.capabilities.numbered_keys_only = true;
-    drive.capabilities.value_bytes_max = Some(64 << 20);
-    drive.capabilities.places.push(PlaceKind::Device);
+    drive.capabilities = Capabilities::of_bare_drive([(Durability::Async, "not waited for")]);
     drive.planning = Planning { space_factor: 1.0, write_factor: 1.0, ram_bytes_min: 1 << 20 };
     let of = ["io_uring", "psync", "mmap"].map(str::to_owned).to_vec();
     drive.options = vec![
@@ -249,8 +231,8 @@ fn engines() -> Engines {
             debug_build: false,
             engine,
         };
-        let wanted = Wanted { engine: described.engine.name.clone(), pick: Pick::Newest };
-        (wanted, Ok(Found { description: described, library: None }))
+        let wanted = WantedWorker { engine: described.engine.name.clone(), pick: Pick::Newest };
+        (wanted, Ok(FoundWorker { description: described, library: None }))
     };
     let asked = BTreeMap::from([null, lmdb, rocksdb, drive, fio].map(worker));
     let known = asked.keys().map(|wanted| wanted.engine.clone()).collect();
@@ -259,7 +241,7 @@ fn engines() -> Engines {
 
 /// What one of them says of itself.
 fn engine_of<'e>(engines: &'e mut Engines, name: &str) -> &'e mut Description {
-    let wanted = Wanted { engine: name.to_owned(), pick: Pick::Newest };
+    let wanted = WantedWorker { engine: name.to_owned(), pick: Pick::Newest };
     let found = engines.asked.get_mut(&wanted).unwrap().as_mut().unwrap();
     &mut found.description.engine
 }

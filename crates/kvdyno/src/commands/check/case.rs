@@ -41,7 +41,7 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
                 checks.push(Check::new(COUNTED, &of, counted(&record, at)));
                 checks.push(Check::new(bytes::NAME, &of, bytes::written(&record, phase)));
             }
-            Some(Activity::Measure(drive) | Activity::Warmup(drive)) => {
+            Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
                 checks.push(Check::new(FOUND, &of, found(&record, phase)));
                 // One role has nothing to be equal to.
                 if phase.roles.len() > 1 {
@@ -50,8 +50,8 @@ pub(super) fn checks(folder: &CaseFolder) -> Vec<Check> {
                 if phase.roles.iter().any(|role| !role.windows.is_empty()) {
                     checks.push(Check::new(THREADS, &of, threads(phase)));
                 }
-                if let Some(asked) = drive.ends.operations {
-                    let answer = counted_out(asked, drive.ends.duration_ns, phase);
+                if let Some(asked) = mix.ends.operations {
+                    let answer = counted_out(asked, mix.ends.duration_ns, phase);
                     checks.push(Check::new(COUNTED_OUT, &of, answer));
                 }
             }
@@ -135,8 +135,8 @@ fn found(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
     let looked_up = missing + sum(|op| op.found);
     let deletes = record.case.phases.iter().any(|planned| match &planned.work {
-        Activity::Measure(drive) | Activity::Warmup(drive) => {
-            drive.roles.iter().any(|role| role.mix.iter().any(|mix| mix.op == Op::Delete))
+        Activity::Measure(mix) | Activity::Warmup(mix) => {
+            mix.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op == Op::Delete))
         }
         _ => false,
     });

@@ -31,11 +31,11 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
         Ok(told) => told,
         Err(error) => {
             let failed = |of| Check::new(COUNTS, of, Answer::Failed(error.to_string()));
-            return places(record, name).map(|place| failed(place.of)).collect();
+            return checked_ops(record, name).map(|place| failed(place.of)).collect();
         }
     };
     let mut checks = Vec::new();
-    for Place { of, tag, role, op } in places(record, name) {
+    for CheckedOp { of, tag, role, op } in checked_ops(record, name) {
         let telling = |of: &Tellings| of.get(&tag).copied().unwrap_or_default();
         let [service, response, submit, completion] = KINDS.map(|kind| telling(&log[&kind]));
         let series = telling(&in_series);
@@ -55,17 +55,17 @@ pub(super) fn checks(folder: &CaseFolder, record: &CaseRecord, name: &str) -> Ve
 }
 
 /// An operation of a role, and where it is told of.
-struct Place<'r> {
+struct CheckedOp<'r> {
     of: String,
     tag: (String, String, String),
     role: &'r RoleResult,
     op: &'r OpResult,
 }
 
-fn places<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item = Place<'r>> {
+fn checked_ops<'r>(record: &'r CaseRecord, name: &'r str) -> impl Iterator<Item = CheckedOp<'r>> {
     record.phases.iter().flat_map(move |phase| {
         phase.roles.iter().flat_map(move |role| {
-            role.ops.iter().map(move |(op_name, op)| Place {
+            role.ops.iter().map(move |(op_name, op)| CheckedOp {
                 of: format!("{name} {}/{}/{op_name}", phase.name, role.role),
                 tag: (phase.name.clone(), role.role.clone(), op_name.clone()),
                 role,
@@ -81,8 +81,8 @@ const KINDS: [Kind; 4] = [Kind::Service, Kind::Response, Kind::Submit, Kind::Com
 fn in_flight(record: &CaseRecord, phase: &str, role: &str) -> bool {
     let planned = record.case.phases.iter().find(|planned| planned.name == phase);
     match planned.map(|planned| &planned.work) {
-        Some(Activity::Measure(drive) | Activity::Warmup(drive)) => {
-            drive.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
+        Some(Activity::Measure(mix) | Activity::Warmup(mix)) => {
+            mix.roles.iter().any(|planned| planned.name == role && planned.depth.is_some())
         }
         _ => false,
     }

@@ -329,8 +329,8 @@ mod tests {
         let records = run.case_records().unwrap();
         let [(_, record)] = records.as_slice() else { panic!("{} cases", records.len()) };
         assert_eq!(record.case.threads, Some(2));
-        let Activity::Measure(drive) = &record.case.phases[0].work else { panic!("no measure") };
-        assert_eq!((drive.roles[0].threads, drive.roles[0].depth), (2, None), "psync, iodepth=8");
+        let Activity::Measure(mix) = &record.case.phases[0].work else { panic!("no measure") };
+        assert_eq!((mix.roles[0].threads, mix.roles[0].depth), (2, None), "psync, iodepth=8");
         // The same jobs as fio reports them when one works after the other.
         let text = std::fs::read_to_string(file).unwrap();
         let again = folder.path().join("again.json");

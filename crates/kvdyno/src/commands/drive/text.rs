@@ -96,7 +96,7 @@ fn duration(args: &DriveArgs) -> &str {
 }
 
 #[derive(Clone)]
-struct Job<'a> {
+struct JobTable<'a> {
     name: String,
     way: DriveWay,
     rw: String,
@@ -106,7 +106,7 @@ struct Job<'a> {
     threads: Option<u32>,
 }
 
-impl Job<'_> {
+impl JobTable<'_> {
     fn text(&self, options: &str) -> String {
         let Self { name, rw, block, .. } = self;
         let io = word(&self.way);
@@ -126,7 +126,7 @@ impl Job<'_> {
     }
 }
 
-fn jobs(args: &DriveArgs) -> Vec<Job<'_>> {
+fn jobs(args: &DriveArgs) -> Vec<JobTable<'_>> {
     match args.preset {
         None => free(args),
         Some(DrivePreset::Ceiling) => Vec::new(),
@@ -158,7 +158,7 @@ fn jobs(args: &DriveArgs) -> Vec<Job<'_>> {
 }
 
 /// A job for each of what was asked for.
-fn free(args: &DriveArgs) -> Vec<Job<'_>> {
+fn free(args: &DriveArgs) -> Vec<JobTable<'_>> {
     let mut jobs = Vec::new();
     for &way in &args.io {
         let depths = if way == DriveWay::IoUring { &args.depth[..] } else { &[1] };
@@ -168,7 +168,7 @@ fn free(args: &DriveArgs) -> Vec<Job<'_>> {
                 for &depth in depths {
                     let (name, rw) = (name(&rw, block, way, depth), rw.clone());
                     let read_share = share.clone();
-                    jobs.push(Job { name, way, rw, read_share, block, depth, threads: None });
+                    jobs.push(JobTable { name, way, rw, read_share, block, depth, threads: None });
                 }
             }
         }
@@ -177,14 +177,20 @@ fn free(args: &DriveArgs) -> Vec<Job<'_>> {
 }
 
 /// Reads and writes at random.
-fn mixed(name: String, reads: u32, block: &'static str, depth: u32, threads: u32) -> Job<'static> {
+fn mixed(
+    name: String,
+    reads: u32,
+    block: &'static str,
+    depth: u32,
+    threads: u32,
+) -> JobTable<'static> {
     let (rw, read_share) = match reads {
         100 => ("randread", None),
         0 => ("randwrite", None),
         share => ("randrw", Some(format!("{share}%"))),
     };
     let (way, rw, threads) = (DriveWay::IoUring, rw.to_owned(), Some(threads));
-    Job { name, way, rw, read_share, block, depth, threads }
+    JobTable { name, way, rw, read_share, block, depth, threads }
 }
 
 fn title(preset: Option<DrivePreset>) -> (&'static str, &'static str) {

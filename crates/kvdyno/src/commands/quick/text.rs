@@ -6,7 +6,7 @@ use toml::Value;
 /// What is measured beside the engines, where it is found here.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside {
-    /// The engine that stores nothing: the cost of the harness.
+    /// The engine that stores nothing: the overhead of the load generator.
     pub(super) null: bool,
     /// The bare drive.
     pub(super) drive: bool,

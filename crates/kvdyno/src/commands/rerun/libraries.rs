@@ -8,7 +8,7 @@ use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::library::{self, Installed};
 use kvdyno_record::library::Library;
 use kvdyno_record::plan::{Case, Plan};
-use kvdyno_suite::{Missing, Pick, Wanted};
+use kvdyno_suite::{Missing, Pick, WantedWorker};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -77,7 +77,7 @@ fn worker(
     let cannot = |missing| not_here(case, missing);
     let Some(recorded) = &case.library else {
         // It was part of its worker, and may still be.
-        let wanted = Wanted { engine: case.engine.clone(), pick: Pick::Newest };
+        let wanted = WantedWorker { engine: case.engine.clone(), pick: Pick::Newest };
         return Ok(Some(choose(path, &wanted)?.map_err(cannot)?));
     };
     if let Some(file) = given.0.get(&case.label) {

@@ -4,7 +4,7 @@ use crate::cli::PlaceArgs;
 use crate::commands::prepare::{Prepared, prepare_text};
 use crate::exit::Complaint;
 use crate::workers::Workers;
-use kvdyno_analysis::search::{Next, drive};
+use kvdyno_analysis::search::{Next, judged_mix};
 use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::search::{Axis, Making, Search};
 use kvdyno_record::units;
@@ -169,7 +169,7 @@ pub(super) fn expected_ns(
     further: u32,
     workers: &Workers,
 ) -> (u64, u64) {
-    let judged = |case: &&Case| drive(case, search).is_some();
+    let judged = |case: &&Case| judged_mix(case, search).is_some();
     let cases: Vec<Case> = plan.cases.iter().filter(judged).cloned().collect();
     let here = (cases.len() as u64 / u64::from(search.trials.max(1))).max(1);
     let one = estimate(&Plan { cases, ..plan.clone() }, workers).wall_ns / here;

@@ -194,11 +194,11 @@ fn hostile_and_missing_things_do_not_break_the_tables() {
 }
 
 #[test]
-fn the_harness_is_taken_from_where_it_was_alone() {
+fn the_overhead_is_taken_from_where_it_was_alone() {
     let mut fixture = Fixture::new();
-    let of_rows = fixture.summary().harness.unwrap();
+    let of_rows = fixture.summary().load_generator.unwrap();
     assert!((of_rows.ns_per_op - 21.6).abs() < 0.1, "{of_rows:?}");
-    fixture.run.harness_ns_per_op = Some(17.8);
+    fixture.run.load_generator_ns_per_op = Some(17.8);
     let summary = fixture.summary();
     let text = flat(&shown(&summary, false));
     assert!(
@@ -210,7 +210,7 @@ fn the_harness_is_taken_from_where_it_was_alone() {
     for case in &mut fixture.cases {
         case.record.worker = None;
     }
-    fixture.run.harness_ns_per_op = None;
+    fixture.run.load_generator_ns_per_op = None;
     assert!(
         shown(&fixture.summary(), false).contains("generator  overhead not measured"),
         "{text}"
@@ -298,8 +298,8 @@ fn figures_of_a_case_that_failed_are_not_shown_and_those_of_a_killed_one_are_as_
 fn an_open_loop_shows_service_and_response_apart() {
     let mut fixture = Fixture::new();
     let open = |work: &mut Activity| {
-        if let Activity::Measure(drive) = work {
-            drive.roles[0].rate =
+        if let Activity::Measure(mix) = work {
+            mix.roles[0].rate =
                 Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
         }
     };

@@ -8,7 +8,7 @@ use std::sync::{PoisonError, RwLock};
 
 /// The first bytes of a file, shared with its page cache, without readahead (`MADV_RANDOM`).
 #[derive(Debug)]
-pub(crate) struct Map {
+pub(crate) struct MappedFile {
     memory: MmapRaw,
     /// Blocks share one by their offsets, so that nobody reads what another is storing.
     locks: Box<[RwLock<()>]>,
@@ -17,7 +17,7 @@ pub(crate) struct Map {
 /// Two threads seldom meet at one lock of so many.
 const LOCKS: usize = 1 << 12;
 
-impl Map {
+impl MappedFile {
     pub(crate) fn new(file: &File, bytes: u64, read_only: bool) -> Result<Self> {
         let failed = |error| Error::from(error).context("mapping the file");
         let mut options = MmapOptions::new();

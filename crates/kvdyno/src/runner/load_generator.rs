@@ -1,4 +1,5 @@
-//! What the harness itself costs on this machine: the null engine, one thread, as fast as it goes.
+//! The overhead of the load generator on this machine: the null engine, one thread, as fast as it
+//! goes.
 
 use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
@@ -14,13 +15,13 @@ const SAMPLE_NS: u64 = 100_000_000;
 
 /// Time per operation of the null engine in nanoseconds, the median of samples. `folder` is made
 /// and keeps the evidence.
-pub fn harness_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
+pub fn load_generator_ns_per_op(null: &WorkerIdentity, folder: &Path) -> anyhow::Result<f64> {
     std::fs::create_dir_all(folder)?;
     let phase = |name: &str, work| Phase { name: name.to_owned(), work };
-    let drive = random_reads(1, SAMPLE_NS);
-    let mut phases = vec![phase("warmup", Activity::Warmup(drive.clone()))];
+    let mix = random_reads(1, SAMPLE_NS);
+    let mut phases = vec![phase("warmup", Activity::Warmup(mix.clone()))];
     phases.extend(
-        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(drive.clone()))),
+        (1..=SAMPLES).map(|n| phase(&format!("measure_{n}"), Activity::Measure(mix.clone()))),
     );
     let solo = Solo {
         worker: null,

@@ -20,7 +20,7 @@ const RAW: &str = "raw";
 
 /// What lies under a path.
 #[derive(Clone, Debug)]
-pub struct Volume {
+pub struct Storage {
     /// The path, or where it does not exist its nearest directory that does.
     pub directory: PathBuf,
     /// The mount it lies on.
@@ -39,7 +39,7 @@ pub struct Volume {
 
 /// What a filesystem is good for in a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Medium {
+pub enum FilesystemClass {
     /// A device of this machine.
     Device,
     /// This machine's memory: no device is measured.
@@ -52,7 +52,7 @@ pub enum Medium {
     Unknown,
 }
 
-impl Medium {
+impl FilesystemClass {
     /// By the kernel's name of the filesystem.
     pub fn of(kind: &str) -> Self {
         match kind {
@@ -69,7 +69,7 @@ impl Medium {
     }
 }
 
-impl Volume {
+impl Storage {
     /// Looks at a path, which need not exist.
     pub fn at(root: &Root, path: &Path) -> io::Result<Self> {
         let directory = nearest(path)?;
@@ -116,8 +116,8 @@ impl Volume {
     }
 
     /// What the filesystem is good for.
-    pub fn medium(&self) -> Medium {
-        Medium::of(self.kind())
+    pub fn class(&self) -> FilesystemClass {
+        FilesystemClass::of(self.kind())
     }
 
     /// What its device says of itself, where there is one.
@@ -152,11 +152,11 @@ fn device(root: &Root, number: (u32, u32), mount: Option<&Mount>) -> Result<Devi
         return Ok(device);
     }
     let kind = mount.map_or("unknown", |mount| mount.kind.as_str());
-    match Medium::of(kind) {
-        Medium::Memory => return Err(format!("{kind} lies in memory: no device is used")),
-        Medium::Layers => return Err(format!("{kind} hides its device")),
-        Medium::Network => return Err(format!("{kind} lies on another machine")),
-        Medium::Device | Medium::Unknown => {}
+    match FilesystemClass::of(kind) {
+        FilesystemClass::Memory => return Err(format!("{kind} lies in memory: no device is used")),
+        FilesystemClass::Layers => return Err(format!("{kind} hides its device")),
+        FilesystemClass::Network => return Err(format!("{kind} lies on another machine")),
+        FilesystemClass::Device | FilesystemClass::Unknown => {}
     }
     let source = mount.map_or("", |mount| mount.source.as_str());
     let found = fs::metadata(root.path(source)).ok().filter(|_| source.starts_with('/'));
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_path_that_is_not_there_yet_lies_on_its_parents_volume() {
         let folder = tempfile::tempdir().unwrap();
-        let volume = Volume::at(&Root::system(), &folder.path().join("a/b/c")).unwrap();
+        let volume = Storage::at(&Root::system(), &folder.path().join("a/b/c")).unwrap();
         assert_eq!(volume.directory, folder.path().canonicalize().unwrap());
         assert!(volume.total_bytes >= volume.free_bytes && volume.total_bytes > 0);
         assert!(!volume.read_only);

@@ -1,9 +1,9 @@
-//! What the harness itself costs: the null engine, and a plan of a billion records.
+//! The overhead of the load generator: the null engine, and a plan of a billion records.
 
 use super::tools::{identity, median, scratch};
 use super::{Bench, REPEATS, SECOND};
 use anyhow::{Context as _, ensure};
-use kvdyno::runner::harness::{random_reads, small_records};
+use kvdyno::runner::load_generator::{random_reads, small_records};
 use kvdyno::runner::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place};
@@ -14,7 +14,7 @@ use std::time::Instant;
 const RECORDS: u64 = 1_000_000;
 
 impl Bench {
-    pub(crate) fn harness(&mut self) -> anyhow::Result<()> {
+    pub(crate) fn load_generator(&mut self) -> anyhow::Result<()> {
         let null = identity("null")?;
         let (mut one, mut ratios, mut floors) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..REPEATS {
@@ -45,14 +45,14 @@ impl Bench {
         for _ in 0..REPEATS {
             let folder = scratch()?;
             let started = Instant::now();
-            let mut drive = random_reads(1, SECOND / 1000);
-            drive.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99 };
+            let mut mix = random_reads(1, SECOND / 1000);
+            mix.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99 };
             let solo = Solo {
                 worker: &null,
                 options: Vec::new(),
                 durability: Durability::None,
                 data: small_records(1_000_000_000),
-                phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(drive) }],
+                phases: vec![Phase { name: "measure".to_owned(), work: Activity::Measure(mix) }],
                 place: Place::Directory(folder.path().to_owned()),
                 folder: folder.path(),
             };

@@ -18,14 +18,14 @@ const NAMES: u32 = 32;
 
 /// How this run knows of others.
 #[derive(Debug)]
-pub struct Beside {
+pub struct ConcurrentRuns {
     /// Where others find us; none where every name is taken.
     listener: Option<UnixListener>,
     /// The others, by a connection that ends when they do.
     others: Vec<(u32, UnixStream)>,
 }
 
-impl Beside {
+impl ConcurrentRuns {
     /// Looks for others, and can be found from now on.
     pub fn look() -> Self {
         Self::named(NAME)
@@ -82,19 +82,19 @@ mod tests {
     fn both_know_of_each_other_for_as_long_as_both_are_there() {
         let name = format!("kvdyno-test-{}", std::process::id());
         let me = std::process::id();
-        let mut first = Beside::named(&name);
+        let mut first = ConcurrentRuns::named(&name);
         assert!(first.others().is_empty());
-        let mut second = Beside::named(&name);
+        let mut second = ConcurrentRuns::named(&name);
         assert_eq!(second.others(), [me]);
         assert_eq!(first.others(), [me]);
         drop(second);
         assert_eq!(first.others(), [me], "it was there since the last look");
         assert!(first.others().is_empty());
-        let mut third = Beside::named(&name);
+        let mut third = ConcurrentRuns::named(&name);
         drop(first);
         assert_eq!(third.others(), [me], "the first was there when it came");
         assert!(third.others().is_empty());
-        let mut fourth = Beside::named(&name);
+        let mut fourth = ConcurrentRuns::named(&name);
         assert_eq!(fourth.others(), [me], "the third can be found");
         assert_eq!(third.others(), [me]);
     }

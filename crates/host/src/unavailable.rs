@@ -1,6 +1,7 @@
-//! Why something cannot be had on this host, and what would help.
+//! Why something cannot be had on this host, and what would help; and whom a remedy names.
 
 use kvdyno_record::host::Availability;
+use rustix::process::{getegid, geteuid};
 
 /// Something cannot be had here.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,4 +24,14 @@ impl From<Unavailable> for Availability {
     fn from(unavailable: Unavailable) -> Self {
         Self { available: false, detail: unavailable.to_string() }
     }
+}
+
+/// Who runs this, in numbers, as chown(1) takes them. `$USER` would be root's in root's shell; who
+/// came by sudo is meant, not root, where root itself is refused (a network filesystem).
+pub(super) fn user() -> String {
+    let effective = (geteuid().as_raw(), getegid().as_raw());
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    let by_sudo = number("SUDO_UID").zip(number("SUDO_GID")).filter(|_| effective.0 == 0);
+    let (uid, gid) = by_sudo.unwrap_or(effective);
+    format!("{uid}:{gid}")
 }

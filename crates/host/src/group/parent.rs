@@ -7,26 +7,27 @@
 //! in the parent that already limits its children, where we may write there (root in a login
 //! session, a desktop terminal). Other processes are never moved.
 
-use super::hierarchy::{self, Hierarchy, members};
+use super::hierarchy::{self, Hierarchy, Version, members};
 use super::memory::is_listed;
-use super::{Unavailable, Version, above, leaf};
+use super::{above, leaf};
 use crate::Root;
+use crate::unavailable::{Unavailable, user};
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// Where the group is made, and what comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Site {
+pub(super) struct ParentGroup {
     pub(super) hierarchy: Hierarchy,
     /// The group's parent.
     pub(super) directory: PathBuf,
-    pub(super) way: Way,
+    pub(super) preparation: Preparation,
 }
 
 /// What has to be done before a group can be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Preparation {
     /// Nothing: below our own group.
     Below,
     /// Give the root's children limits (v2; the root may have members as well).
@@ -37,18 +38,18 @@ pub(super) enum Way {
     Beside,
 }
 
-/// Looks for the best site. Changes nothing.
-pub(super) fn choose(root: &Root) -> Result<Site, Unavailable> {
+/// Looks for the best parent. Changes nothing.
+pub(super) fn choose(root: &Root) -> Result<ParentGroup, Unavailable> {
     let hierarchy = hierarchy::find(root, "memory")?;
-    let (directory, way) = match hierarchy.version {
-        Version::V1 => (hierarchy.own.clone(), Way::Below),
+    let (directory, preparation) = match hierarchy.version {
+        Version::V1 => (hierarchy.own.clone(), Preparation::Below),
         Version::V2 => unified(root, &hierarchy)?,
     };
     check_writable(root, hierarchy.version, &directory)?;
-    Ok(Site { hierarchy, directory, way })
+    Ok(ParentGroup { hierarchy, directory, preparation })
 }
 
-impl Site {
+impl ParentGroup {
     /// Fails where a group above allows less than `limit_bytes`: our limit would not be the one
     /// in force.
     pub(super) fn check_room(&self, root: &Root, limit_bytes: u64) -> Result<(), Unavailable> {
@@ -69,8 +70,8 @@ impl Site {
 
     /// In words, for doctor and record.
     pub(super) fn words(&self, root: &Root) -> String {
-        let place = match self.way {
-            Way::Beside => "beside our own group, in",
+        let place = match self.preparation {
+            Preparation::Beside => "beside our own group, in",
             _ => "below",
         };
         let directory = root.shown(&self.directory);
@@ -78,7 +79,7 @@ impl Site {
     }
 }
 
-fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavailable> {
+fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Preparation), Unavailable> {
     let own = &leaf::without_leaf(&hierarchy.own);
     if !is_listed(own, "cgroup.controllers") {
         let group = root.shown(own);
@@ -87,18 +88,18 @@ fn unified(root: &Root, hierarchy: &Hierarchy) -> Result<(PathBuf, Way), Unavail
         return Err(Unavailable::new(reason, ALONE));
     }
     if is_listed(own, "cgroup.subtree_control") {
-        return Ok((own.clone(), Way::Below));
+        return Ok((own.clone(), Preparation::Below));
     }
     // Only the root of the whole hierarchy has no type.
     if !own.join("cgroup.type").exists() {
-        return Ok((own.clone(), Way::BelowRoot));
+        return Ok((own.clone(), Preparation::BelowRoot));
     }
     if leaf::is_ours_alone(root, own) && writable(own).is_ok() {
-        return Ok((own.clone(), Way::BelowAlone));
+        return Ok((own.clone(), Preparation::BelowAlone));
     }
     let parent = own.parent().filter(|parent| parent.starts_with(&hierarchy.top));
     match parent.filter(|parent| is_listed(parent, "cgroup.subtree_control")) {
-        Some(parent) => Ok((parent.to_owned(), Way::Beside)),
+        Some(parent) => Ok((parent.to_owned(), Preparation::Beside)),
         None => Err(Unavailable::new(
             format!(
                 "our own group {} holds {} processes and can have no limited groups below it",
@@ -136,7 +137,7 @@ fn denied(root: &Root, version: Version, directory: &Path, errno: Errno) -> Unav
         ),
         (Errno::ACCESS | Errno::PERM, Version::V1) => Unavailable::new(
             format!("{group} belongs to another user"),
-            format!("run as root, or let root do: chown -R {} {group}", crate::place::user()),
+            format!("run as root, or let root do: chown -R {} {group}", user()),
         ),
         (Errno::ACCESS | Errno::PERM, Version::V2) => {
             Unavailable::new(format!("{group} belongs to another user"), ALONE)
@@ -151,9 +152,9 @@ mod tests {
     use super::*;
     use crate::testing::Fake;
 
-    fn chosen(fake: &Fake) -> (PathBuf, Way) {
-        let site = choose(&fake.root).unwrap();
-        (fake.root.shown(&site.directory).into_owned(), site.way)
+    fn chosen(fake: &Fake) -> (PathBuf, Preparation) {
+        let parent = choose(&fake.root).unwrap();
+        (fake.root.shown(&parent.directory).into_owned(), parent.preparation)
     }
 
     const SESSION: &str = "/sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope";
@@ -161,19 +162,19 @@ mod tests {
     #[test]
     fn v1_nests_below_our_own_group() {
         let own = PathBuf::from("/sys/fs/cgroup/memory/process_api/d5aec408");
-        assert_eq!(chosen(&testing::hybrid()), (own, Way::Below));
+        assert_eq!(chosen(&testing::hybrid()), (own, Preparation::Below));
     }
 
     #[test]
     fn v2_alone_in_a_scope_nests_below_it() {
         let fake = testing::v2_session().file(&format!("{SESSION}/cgroup.procs"), "4242\n");
-        assert_eq!(chosen(&fake), (PathBuf::from(SESSION), Way::BelowAlone));
+        assert_eq!(chosen(&fake), (PathBuf::from(SESSION), Preparation::BelowAlone));
     }
 
     #[test]
     fn v2_with_others_in_the_session_goes_beside() {
         let parent = PathBuf::from("/sys/fs/cgroup/user.slice/user-1000.slice");
-        assert_eq!(chosen(&testing::v2_session()), (parent, Way::Beside));
+        assert_eq!(chosen(&testing::v2_session()), (parent, Preparation::Beside));
     }
 
     #[test]
@@ -198,17 +199,17 @@ mod tests {
             .file("/sys/fs/cgroup/cgroup.procs", "1\n4242\n")
             .file("/sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n")
             .file("/sys/fs/cgroup/cgroup.subtree_control", "\n");
-        assert_eq!(chosen(&fake), (PathBuf::from("/sys/fs/cgroup"), Way::BelowRoot));
+        assert_eq!(chosen(&fake), (PathBuf::from("/sys/fs/cgroup"), Preparation::BelowRoot));
     }
 
     #[test]
     fn v2_inside_our_own_leaf_goes_on_beside_the_leaf() {
-        let leaf = format!("{SESSION}/kvdyno-4242-main");
+        let leaf = format!("{SESSION}/{}", testing::named(4242, "main"));
         let fake = testing::v2_session()
             .file("/proc/self/cgroup", &format!("0::{}\n", &leaf["/sys/fs/cgroup".len()..]))
             .file(&format!("{leaf}/cgroup.procs"), "4242\n")
             .file(&format!("{SESSION}/cgroup.subtree_control"), "memory\n");
-        assert_eq!(chosen(&fake), (PathBuf::from(SESSION), Way::Below));
+        assert_eq!(chosen(&fake), (PathBuf::from(SESSION), Preparation::Below));
     }
 
     #[test]
@@ -225,10 +226,10 @@ mod tests {
     #[test]
     fn a_tighter_limit_above_is_named() {
         let fake = testing::v2_session().file("/sys/fs/cgroup/user.slice/memory.max", "1048576\n");
-        let site = choose(&fake.root).unwrap();
-        assert_eq!(site.check_room(&fake.root, 1 << 20), Ok(()));
+        let parent = choose(&fake.root).unwrap();
+        assert_eq!(parent.check_room(&fake.root, 1 << 20), Ok(()));
         assert_eq!(
-            site.check_room(&fake.root, 1 << 21).unwrap_err().reason,
+            parent.check_room(&fake.root, 1 << 21).unwrap_err().reason,
             "/sys/fs/cgroup/user.slice allows us 1048576 bytes, less than the 2097152 asked for"
         );
     }

@@ -1,0 +1,59 @@
+//! A workload of a run: its answer, what sets it apart from the others, and its figures.
+
+use crate::catalogue as c;
+use crate::group::Group;
+use crate::metric::{Definition, Metric};
+use crate::summary::Summary;
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a workload's figures come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Answer {
+    /// The phase, and what sets it apart from others of the run.
+    pub workload: String,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// What sets a group's setting apart where a run has several: `, RAM 64GiB, durability commit`.
+pub(super) fn apart(summary: &Summary, group: &Group, by_volume: bool) -> String {
+    let others = || summary.groups.iter().filter(|other| other.competes());
+    let mut text = String::new();
+    if others().any(|other| other.data_sizes() != group.data_sizes()) {
+        let (key, value) = (group.key_bytes, group.value_bytes_mean);
+        text += &format!(", {} x {key}+{value} bytes", units::exact_count(group.records));
+    }
+    if others().any(|other| other.ram() != group.ram()) {
+        text += &match group.ram_limit_bytes {
+            Some(_) if group.ram_limit_held == Some(false) => {
+                format!(", RAM {} not enforced", group.ram())
+            }
+            None if group.tier.is_none() => ", no RAM limit".to_owned(),
+            _ => format!(", RAM {}", group.ram()),
+        };
+    }
+    if let Some(volume) = group.volume.as_ref().filter(|_| by_volume)
+        && others().any(|other| other.volume.as_ref() != Some(volume))
+    {
+        text += &format!(", on {volume}");
+    }
+    if others().any(|other| other.durability != group.durability) {
+        text += &format!(", durability {}", group.durability.as_str());
+    }
+    text
+}
+
+pub(super) fn rate(group: &Group, at: usize, role: usize) -> Option<&Metric> {
+    metric(group, at, role, &c::OPS_PER_S).filter(|metric| metric.value.is_some())
+}
+
+pub(super) fn metric<'g>(
+    group: &'g Group,
+    at: usize,
+    role: usize,
+    definition: &Definition,
+) -> Option<&'g Metric> {
+    group.runs.get(at)?.roles.get(role)?.metrics.get(definition)
+}

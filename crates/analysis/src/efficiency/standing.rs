@@ -1,0 +1,69 @@
+//! Where an engine stands against the bare drive: what tables, findings and answers are told.
+
+use crate::explain::cause::Cause;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// Trials of a drive lie this far apart; past it, more than the drive can do was counted, and the
+/// share says nothing.
+pub const ABOVE_PERCENT: f64 = 110.0;
+
+/// I/Os of at most this size are one each on any device; larger ones may be cut up.
+pub const ONE_IO_BYTES: u64 = 64 << 10;
+
+/// Where an engine stands against its drive.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Efficiency {
+    /// Operations in flight: threads of all roles, times their depth.
+    pub in_flight: u32,
+    /// The bare drive with as many in flight; null: none that could be compared.
+    pub ceiling: Option<Against>,
+    /// The most that the bare drive did in this run; null: none that could be compared.
+    pub drive: Option<Against>,
+    /// Why there is no share; null: there is one, or no ceiling was asked for.
+    pub why_no_share: Option<String>,
+    /// Shares are of reads alone: the ceilings do not cover its writes.
+    pub reads_alone: bool,
+    /// Device I/Os while the phase ran, reads and writes, for each operation of any role.
+    pub ios_per_op: Option<f64>,
+    /// Nearly all operations were served from memory.
+    pub cached: bool,
+    /// What limits it: the role with the most operations in flight, of those without a target rate
+    /// where there are any. Null: not known.
+    pub limit: Option<Cause>,
+    /// Why the limit is not known.
+    pub why_no_limit: Option<String>,
+}
+
+/// A case of the bare drive, as a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Against {
+    /// Its label: the job.
+    pub job: String,
+    /// The suite's name of the volume that it was taken on; null: it names none.
+    pub volume: Option<String>,
+    /// The calls it was made by: `psync`, `mmap`, `io_uring`.
+    pub method: String,
+    /// Each of its threads waited for its I/O.
+    pub blocking: bool,
+    /// I/Os in flight.
+    pub in_flight: u32,
+    /// Share of reads among its I/Os.
+    pub reads_share: f64,
+    /// Device I/Os a second; reads, where shares are of reads alone.
+    pub ios_per_s: f64,
+    /// The range of that over its trials.
+    pub ios_per_s_low: f64,
+    /// The range of that over its trials.
+    pub ios_per_s_high: f64,
+    /// Trials behind that.
+    pub n: usize,
+}
+
+impl Against {
+    /// `psync x 4`.
+    pub fn name(&self) -> String {
+        let method = if self.method.is_empty() { &self.job } else { &self.method };
+        format!("{method} x {}", self.in_flight)
+    }
+}

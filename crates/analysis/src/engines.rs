@@ -1,0 +1,115 @@
+//! What was tested: each engine as its cases had it, and what people call it.
+
+use super::evidence::CaseEvidence;
+use super::group::Group;
+use kvdyno_record::engine::{Durability, OptionKind, Value};
+use kvdyno_record::library::Library;
+use kvdyno_record::units;
+use schemars::JsonSchema;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// An engine under test.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct EngineInfo {
+    /// What tables call it.
+    pub label: String,
+    /// The worker's engine.
+    pub engine: String,
+    /// What "done" meant for a write.
+    pub durability: Durability,
+    /// Options as resolved.
+    pub options: BTreeMap<String, Value>,
+    /// Options that differ from the engine's defaults.
+    pub changed: Vec<String>,
+    /// Who did the work; null where no worker was found.
+    pub worker: Option<WorkerInfo>,
+}
+
+/// The worker of an engine.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct WorkerInfo {
+    /// The engine's name as people use it.
+    pub title: String,
+    /// Its version.
+    pub version: String,
+    /// What else decides its speed.
+    pub build: BTreeMap<String, String>,
+    /// The settings behind the durability class, quoted.
+    pub durability_means: Option<String>,
+    /// The program.
+    pub path: PathBuf,
+    /// Its checksum.
+    pub sha256: String,
+    /// What it loaded the engine from; null: the engine is part of it.
+    pub library: Option<Library>,
+    /// Stores nothing: its figures are the load generator's own.
+    pub measures_the_harness: bool,
+    /// A bare drive: its figures are the drive's.
+    pub bare_drive: bool,
+}
+
+/// As people call a group's engine, where the suite gave it no label of its own.
+pub fn title<'s>(engines: &'s [EngineInfo], group: &'s Group) -> &'s str {
+    let own = |info: &&EngineInfo| info.engine == group.engine && info.worker.is_some();
+    let info = engines.iter().find(own).filter(|_| group.label == group.engine);
+    let title = info.and_then(|info| info.worker.as_ref()).map(|worker| worker.title.as_str());
+    title.unwrap_or(&group.label)
+}
+
+/// One entry for each label and durability class. A case that left a record speaks for the others.
+pub(super) fn of(cases: &[CaseEvidence]) -> Vec<EngineInfo> {
+    let mut engines: Vec<EngineInfo> = Vec::new();
+    let mut cases: Vec<_> = cases.iter().collect();
+    cases.sort_by_key(|case| case.case.listed);
+    for case in cases {
+        let info = engine(case);
+        let same = |known: &&mut EngineInfo| {
+            (&known.label, known.durability) == (&info.label, info.durability)
+        };
+        match engines.iter_mut().find(same) {
+            Some(known) if known.worker.is_none() => *known = info,
+            Some(_) => {}
+            None => engines.push(info),
+        }
+    }
+    engines
+}
+
+fn engine(case: &CaseEvidence) -> EngineInfo {
+    let options = &case.case.options;
+    let worker = case.record.as_ref().and_then(|record| record.worker.as_ref());
+    let described = worker.map(|worker| &worker.description.engine);
+    let spec = |name: &str| described?.options.iter().find(|option| option.name == name);
+    let changed = options.values.iter().filter_map(|(name, value)| {
+        let spec = spec(name).filter(|spec| spec.default != *value)?;
+        Some(match (&spec.kind, value) {
+            (OptionKind::Bytes, Value::Integer(bytes)) => {
+                format!("{name} = {}", units::bytes_in_words(*bytes))
+            }
+            _ => format!("{name} = {value}"),
+        })
+    });
+    EngineInfo {
+        label: case.case.label.clone(),
+        engine: case.case.engine.clone(),
+        durability: options.durability,
+        options: options.values.clone(),
+        changed: changed.collect(),
+        worker: worker.map(|worker| {
+            let engine = &worker.description.engine;
+            WorkerInfo {
+                title: engine.title.clone(),
+                version: engine.version.clone(),
+                build: engine.build.clone(),
+                durability_means: engine.capabilities.durability.get(&options.durability).cloned(),
+                path: worker.path.clone(),
+                sha256: worker.sha256.clone(),
+                library: worker.library.clone(),
+                measures_the_harness: engine.capabilities.measures_the_harness,
+                bare_drive: engine.capabilities.bare_drive,
+            }
+        }),
+    }
+}

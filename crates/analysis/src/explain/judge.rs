@@ -1,0 +1,331 @@
+//! What limits a role: what took most of its time, and how that is known: a cause, and a sentence
+//! that says it with its evidence. Tables, answers and findings have their words from here. Where
+//! nothing took most, the sentence says what took turns; where most is not known, there is none.
+
+use super::super::efficiency::standing::ABOVE_PERCENT;
+use super::super::lists::list;
+use super::cause::Cause;
+use super::facts::{DeviceSums, Facts, mean};
+use super::time::{Part, Time};
+use kvdyno_record::units::{byte_rate, bytes, duration};
+
+/// What takes more than half cannot be made up for by all the rest together.
+const MAIN: f64 = 0.5;
+
+/// Less than a tenth is not worth a clause: it would change no figure by more.
+const WORTH_SAYING: f64 = 0.1;
+
+/// Shares in percent of the most I/Os that the bare drive gave at which it gives no more: its own
+/// trials lie as far apart on a shared machine. Past the end the share says nothing.
+const DRIVE_FULL: std::ops::RangeInclusive<f64> = 80.0..=ABOVE_PERCENT;
+
+/// A flush for every other write: below, writes share them (several writers, or a log that is
+/// synced now and then), and a flush is not the price of a write.
+const FLUSH_EACH: f64 = 0.5;
+
+/// A drive that has a request in flight nearly all of the time.
+const BUSY: f64 = 0.9;
+
+/// Requests of this size are bound by bytes, not by their number: it is where drives come near
+/// their bandwidth at small depth.
+const LARGE_BYTES: f64 = 65_536.0;
+
+/// A drive that serves several requests at a time is busy with one already: only with so many in
+/// flight does it say that there is no more to be had.
+const DEPTH_MIN: f64 = 4.0;
+
+/// Reads, times their latency, over the time waited for them: as far apart as this, they are the
+/// same thing counted twice; beyond, readahead or others are in the count.
+const SAME: std::ops::Range<f64> = 0.5..1.5;
+
+/// A page fault for every tenth operation is a part of what the kernel does for each.
+const FAULTS_EACH: f64 = 0.1;
+
+/// More than a quarter of a CPU in the engine's own threads.
+const BESIDE_CPUS: f64 = 0.25;
+
+/// What is judged: the time of all trials together, and what went with it.
+pub(super) struct RoleTime<'c> {
+    pub(super) subject: &'c str,
+    pub(super) threads: u32,
+    pub(super) time: &'c Time,
+    pub(super) facts: &'c Facts,
+    pub(super) of_drive_percent: Option<f64>,
+    /// Of the machine.
+    pub(super) cpus: u32,
+}
+
+/// The cause and the sentence; none where most of the time is not told.
+pub(super) fn judge(of: &RoleTime<'_>) -> Option<(Cause, String)> {
+    if of.time.total_ns() <= 0.0 {
+        return None;
+    }
+    let share = |parts: &[Part]| of.time.share(parts);
+    let cpu = share(&[Part::User, Part::System]);
+    let (cause, words) = if cpu >= MAIN {
+        of.computing()
+    } else if share(&Part::AT_DEVICE) >= MAIN {
+        of.at_device()
+    } else if share(&[Part::RunQueue]) >= MAIN {
+        (Cause::NoCpu, of.without_cpu())
+    } else if share(&[Part::Stall]) >= MAIN {
+        (Cause::Stalls, of.held_up())
+    } else if share(&[Part::Lock]) >= MAIN {
+        (Cause::Lock, of.locked())
+    } else if share(&[Part::Idle]) >= MAIN {
+        let percent = of.percent(&[Part::Idle]);
+        (Cause::Schedule, format!("had nothing due for {percent} of the time: the rate was set"))
+    } else if share(&[Part::Network]) >= MAIN {
+        let percent = of.percent(&[Part::Network]);
+        (Cause::Server, format!("waited {percent} of the time for another process to answer"))
+    } else if share(&[Part::Other]) >= MAIN {
+        return None;
+    } else {
+        return Some((Cause::Turns, of.turns()));
+    };
+    Some((cause, format!("{} {words}{}", of.subject, of.besides(cause))))
+}
+
+impl RoleTime<'_> {
+    /// `71 %`, or `up to 71 %` of stalls that the engine told of and did not count.
+    fn percent(&self, parts: &[Part]) -> String {
+        let at_most = *parts == [Part::Stall] && !self.facts.stalls_counted;
+        let at_most = if at_most { "up to " } else { "" };
+        format!("{at_most}{:.0} %", 100.0 * self.time.share(parts))
+    }
+
+    /// Its CPU time: where, and of whom.
+    fn computing(&self) -> (Cause, String) {
+        let (user, system) = (self.time.ns(Part::User), self.time.ns(Part::System));
+        let cause = if system > user { Cause::CpuSystem } else { Cause::CpuUser };
+        let mut words = format!(
+            "computed for {} of the time: {} in user mode, {} in the kernel",
+            self.percent(&[Part::User, Part::System]),
+            self.percent(&[Part::User]),
+            self.percent(&[Part::System]),
+        );
+        if cause == Cause::CpuSystem
+            && let Some(faults) = self.facts.faults_per_op
+        {
+            words += &if faults >= FAULTS_EACH {
+                format!(", with {} page faults an operation", number(faults))
+            } else {
+                ", in system calls: there were hardly any page faults".to_owned()
+            };
+        }
+        (cause, words)
+    }
+
+    /// By what kind of request, and how long the device took for each.
+    fn at_device(&self) -> (Cause, String) {
+        let waited =
+            format!("waited {} of the time for the device", self.percent(&Part::AT_DEVICE));
+        let by = |part| self.time.ns(part);
+        let (read, write, sync) = (by(Part::Read), by(Part::Write), by(Part::Sync));
+        let flushes = self.facts.flushes_per_write().filter(|each| *each >= FLUSH_EACH);
+        let reading = read > write + sync;
+        if let Some(each) = flushes.filter(|_| !reading && self.may_be_flushes()) {
+            return (Cause::Flushes, format!("{waited}: {}{}", self.flushes(each), self.seen()));
+        }
+        let full = self.of_drive_percent.filter(|percent| DRIVE_FULL.contains(percent));
+        if let Some(percent) = full {
+            let words = format!("{waited}: it made {percent:.0} % of the most I/Os the drive gave");
+            return (Cause::DriveFull, words);
+        }
+        let Some(device) = self.facts.device else {
+            return (self.kind(read, write, sync), format!("{waited}{}", self.seen()));
+        };
+        if let Some(words) = self.no_more_bytes(&device) {
+            return (Cause::DriveFull, format!("{waited}: {words}"));
+        }
+        let cause = self.kind(read, write, sync);
+        let words = match cause {
+            Cause::Reads => self.reads(&device),
+            _ => self.written(&device),
+        };
+        (cause, format!("{waited}{words}{}", self.seen()))
+    }
+
+    /// A drive that was busy with many large requests, which is as far as that can be told without
+    /// a measured limit.
+    fn no_more_bytes(&self, device: &DeviceSums) -> Option<String> {
+        let busy = self.facts.busy()?;
+        let depth = device.queue_ns / self.facts.wall_ns.max(1.0);
+        let each = device.bytes_each()?;
+        let full = busy >= BUSY && depth >= DEPTH_MIN && each >= LARGE_BYTES;
+        let per_s = (device.read_bytes + device.write_bytes) * 1e9 / self.facts.wall_ns;
+        full.then(|| {
+            format!(
+                "it was busy for {:.0} %, with {} in requests of {}, {} in flight in the mean",
+                100.0 * busy,
+                byte_rate(per_s),
+                bytes(each as u64),
+                number(depth)
+            )
+        })
+    }
+
+    /// Which kind most of the wait was for. Without samples, what the device was busy with says it.
+    fn kind(&self, read: f64, write: f64, sync: f64) -> Cause {
+        let told = read + write + sync;
+        if told < self.time.ns(Part::Device) {
+            let device = self.facts.device.unwrap_or_default();
+            return match (device.read_ns, device.write_ns) {
+                (reads, writes) if reads > 2.0 * writes => Cause::Reads,
+                (reads, writes) if writes > 2.0 * reads => Cause::Writes,
+                _ => Cause::Device,
+            };
+        }
+        match (read, write, sync) {
+            _ if read > write.max(sync) => Cause::Reads,
+            _ if sync > write => Cause::Syncs,
+            _ => Cause::Writes,
+        }
+    }
+
+    /// A role that was seen to write or sync; of all roles together, where all they do is write.
+    fn may_be_flushes(&self) -> bool {
+        let seen = self.time.ns(Part::Sync) + self.time.ns(Part::Write);
+        seen > 0.0 || self.facts.writes >= self.facts.ops
+    }
+
+    fn flushes(&self, each: f64) -> String {
+        let long = self.facts.flush_ns_mean;
+        let long = long.map_or_else(String::new, |ns| format!(" of {} each", duration(ns as u64)));
+        format!("{} flushes a write{long}", number(each))
+    }
+
+    fn reads(&self, device: &DeviceSums) -> String {
+        let (Some(ns), Some(each)) = (device.read_ns_mean(), mean(device.reads, self.facts.ops))
+        else {
+            return String::new();
+        };
+        let long = duration(ns as u64);
+        let waited: f64 = [Part::Read, Part::Device].map(|part| self.time.ns(part)).iter().sum();
+        let depth = device.queue_ns / self.facts.wall_ns.max(1.0);
+        if SAME.contains(&(device.read_ns / waited.max(1.0))) {
+            return format!(
+                ": {} reads an operation, {long} each, {} in flight in the mean: what a read takes \
+                 is what it waited",
+                number(each),
+                number(depth)
+            );
+        }
+        format!(": {} reads an operation, {long} each", number(each))
+    }
+
+    fn written(&self, device: &DeviceSums) -> String {
+        let Some(ns) = device.write_ns_mean() else { return String::new() };
+        let per_s = device.write_bytes * 1e9 / self.facts.wall_ns.max(1.0);
+        format!(": it wrote {}, {} a request", byte_rate(per_s), duration(ns as u64))
+    }
+
+    /// What the samples say of the wait.
+    fn seen(&self) -> String {
+        let device = Part::AT_DEVICE.map(|part| self.time.ns(part)).iter().sum::<f64>();
+        let kinds = [
+            (Part::Sync, "in fsync and its like"),
+            (Part::Write, "in calls that write"),
+            (Part::Read, "in reads and page faults"),
+        ];
+        let of = |part| self.time.ns(part) / device.max(1.0);
+        let most = kinds.into_iter().max_by(|a, b| of(a.0).total_cmp(&of(b.0)));
+        let most = most.filter(|(part, _)| of(*part) >= MAIN);
+        most.map_or_else(String::new, |(part, words)| {
+            format!(", {:.0} % of that {words}", 100.0 * of(part))
+        })
+    }
+
+    fn without_cpu(&self) -> String {
+        let mut words = format!(
+            "was runnable, waiting for CPU, {} of the time",
+            self.percent(&[Part::RunQueue])
+        );
+        if let Some(cpus) = self.facts.cpu_ns.and_then(|ns| mean(ns, self.facts.wall_ns)) {
+            let who = if self.facts.server { "server" } else { "process" };
+            words +=
+                &format!(": the {who} had {} of the machine's {} CPUs", number(cpus), self.cpus);
+        }
+        words
+    }
+
+    /// What the engine's background work had of the drive meanwhile says whether it is the drive
+    /// that it did not keep up with.
+    fn held_up(&self) -> String {
+        let percent = self.percent(&[Part::Stall]);
+        let by = if self.facts.stalls_counted { "counts" } else { "tells of" };
+        let words = format!("lost {percent} of the time to the engine's stalls, as it {by} them");
+        let Some(device) = self.facts.device else { return words };
+        let busy = 100.0 * self.facts.busy().unwrap_or(0.0);
+        let written = self.written(&device);
+        format!("{words}, while the device was busy for {busy:.0} %{written}")
+    }
+
+    /// Whoever waits for a thread that waits for the drive waits for the drive.
+    fn locked(&self) -> String {
+        let percent = self.percent(&[Part::Lock]);
+        let mut words = format!("waited {percent} of the time for other threads (futex)");
+        if let Some(busy) = self.facts.busy().filter(|busy| *busy >= MAIN) {
+            words += &format!(", while the device was busy for {:.0} %", 100.0 * busy);
+        }
+        words
+    }
+
+    fn turns(&self) -> String {
+        let kinds: [(&[Part], &str); 8] = [
+            (&[Part::User, Part::System], "computed for"),
+            (&Part::AT_DEVICE, "waited for the device for"),
+            (&[Part::RunQueue], "was runnable, waiting for CPU, for"),
+            (&[Part::Stall], "lost to stalls"),
+            (&[Part::Lock], "waited for other threads for"),
+            (&[Part::Idle], "had nothing due for"),
+            (&[Part::Network], "waited for another process for"),
+            (&[Part::Other], "did what is not known for"),
+        ];
+        let mut told: Vec<_> =
+            kinds.into_iter().filter(|(parts, _)| self.time.share(parts) >= WORTH_SAYING).collect();
+        told.sort_by(|a, b| self.time.share(b.0).total_cmp(&self.time.share(a.0)));
+        let words = told.iter().map(|(parts, words)| format!("{words} {}", self.percent(parts)));
+        let words: Vec<String> = words.collect();
+        if words.is_empty() {
+            return format!("{}: no part of the time is a tenth of it", self.subject);
+        }
+        format!("{} {} of the time", self.subject, list(&words))
+    }
+
+    /// What else took a tenth or more, of what distorts a figure.
+    fn besides(&self, cause: Cause) -> String {
+        let mut words = Vec::new();
+        let mut add = |main, part, text: &str| {
+            if cause != main && self.time.share(&[part]) >= WORTH_SAYING {
+                words.push(format!("{} {text}", self.percent(&[part])));
+            }
+        };
+        add(Cause::Stalls, Part::Stall, "lost to the engine's stalls");
+        add(Cause::NoCpu, Part::RunQueue, "runnable, waiting for CPU");
+        let at_device = self.time.share(&Part::AT_DEVICE);
+        if cause == Cause::NoCpu && at_device >= WORTH_SAYING {
+            words.push(format!("{} waiting for the device", self.percent(&Part::AT_DEVICE)));
+        }
+        if let Some(cpus) = self.cpus_beside() {
+            let who = if self.facts.server { "server" } else { "engine's own threads" };
+            words.push(format!("the {who} had {cpus:.1} CPUs"));
+        }
+        if words.is_empty() { String::new() } else { format!("; besides, {}", words.join("; ")) }
+    }
+
+    /// CPUs that threads of the process other than this role's had, where there is but one role, or
+    /// the server's, where that is not the roles' process.
+    fn cpus_beside(&self) -> Option<f64> {
+        let server = self.facts.server;
+        let own = if server { 0.0 } else { self.time.ns(Part::User) + self.time.ns(Part::System) };
+        let cpus = (self.facts.cpu_ns? - own) / self.facts.wall_ns.max(1.0);
+        let alone = self.threads == self.facts.threads || server;
+        (alone && cpus >= BESIDE_CPUS).then_some(cpus)
+    }
+}
+
+/// `2.00`, `0.31`, `14`.
+fn number(value: f64) -> String {
+    if value < 9.995 { format!("{value:.2}") } else { format!("{value:.0}") }
+}

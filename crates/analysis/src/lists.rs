@@ -1,0 +1,33 @@
+//! Those alike together, each once, several or none; and a list in words.
+
+/// Each value once, in the order of the first.
+pub fn unique<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    together(values, PartialEq::eq).into_iter().filter_map(|same| same.into_iter().next()).collect()
+}
+
+/// Those that are the same together, in the order of the first of each.
+pub fn together<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<Vec<T>> {
+    let mut sets: Vec<Vec<T>> = Vec::new();
+    for one in all {
+        match sets.iter_mut().find(|set| same(&set[0], &one)) {
+            Some(set) => set.push(one),
+            None => sets.push(vec![one]),
+        }
+    }
+    sets
+}
+
+/// More than one value is among them.
+pub fn several<T: PartialEq>(mut values: impl Iterator<Item = T>) -> bool {
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
+/// `1, 2 and 4`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}

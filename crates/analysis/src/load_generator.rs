@@ -1,0 +1,45 @@
+//! The load generator's own cost on the machine of a run.
+
+use super::catalogue as c;
+use super::evidence::Evidence;
+use super::group::Group;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The load generator's own cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct LoadGenerator {
+    /// A thread's time per operation on an engine that does nothing.
+    pub ns_per_op: f64,
+    /// Threads it was measured with.
+    pub threads: u32,
+    /// Taken before the run, with nothing else at work; else from a case of the null engine, whose
+    /// other roles were at work at the same time.
+    pub alone: bool,
+    /// The longest operation of the role it stands for, in the null engine's cases: what the
+    /// machine alone does to a tail.
+    pub max_ns: Option<f64>,
+}
+
+impl LoadGenerator {
+    /// As the run took it beforehand, alone on the machine; else from the null engine's closed loop
+    /// with the fewest threads, which shares the machine with the case's other roles.
+    pub(super) fn of(evidence: &Evidence, groups: &[Group]) -> Option<Self> {
+        let roles = groups
+            .iter()
+            .filter(|group| group.measures_the_harness)
+            .flat_map(|group| group.runs.iter().flat_map(|run| &run.roles))
+            .filter(|role| !role.open_loop);
+        let roles: Vec<_> = roles.collect();
+        let max_ns =
+            roles.iter().filter_map(|role| role.metrics.value(&c::SERVICE_MAX)).reduce(f64::max);
+        let role = roles.iter().min_by_key(|role| role.threads);
+        if let Some(ns_per_op) = evidence.run.load_generator_ns_per_op {
+            return Some(Self { ns_per_op, threads: 1, alone: true, max_ns });
+        }
+        let per_s = role?.metrics.value(&c::OPS_PER_S).filter(|per_s| *per_s > 0.0)?;
+        let threads = role?.threads;
+        let ns_per_op = f64::from(threads) * 1e9 / per_s;
+        Some(Self { ns_per_op, threads, alone: false, max_ns })
+    }
+}

@@ -1,0 +1,93 @@
+//! Why a comparison would mean nothing.
+
+use super::work::Difference;
+
+/// Fields of a workload that are named when they differ; more are only counted.
+const NAMED_MAX: usize = 3;
+
+/// Characters of a value in a refusal.
+const VALUE_MAX: usize = 60;
+
+/// Why a comparison would mean nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// They did different work.
+    #[error("the workloads differ ({case}): {}", fields(.differences))]
+    Work {
+        /// The case in which that was seen.
+        case: String,
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// They were measured or computed by different methods.
+    #[error("the methods differ: {}", .0.words())]
+    Method(Difference),
+    /// No engine is in both.
+    #[error("no engine is in both: BASE has {base}, NEW has {new}")]
+    NoCommonEngine {
+        /// Labels of the base.
+        base: String,
+        /// Labels of the new side.
+        new: String,
+    },
+    /// Both sides are the same.
+    #[error("both sides are {0}")]
+    Same(String),
+    /// An engine that the run does not have.
+    #[error("there is no engine `{label}` in run {run}")]
+    NoEngine {
+        /// As typed.
+        label: String,
+        /// The run.
+        run: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// A figure was asked for that no case has on either side.
+    #[error("no case has the figure `{name}`")]
+    NoFigure {
+        /// The figure.
+        name: &'static str,
+        /// Those that cases have.
+        known: Vec<&'static str>,
+    },
+}
+
+fn fields(differences: &[Difference]) -> String {
+    let short = |difference: &Difference| {
+        let Difference { what, base, new } = difference;
+        Difference { what: what.clone(), base: cut(base), new: cut(new) }.words()
+    };
+    let named: Vec<String> = differences.iter().take(NAMED_MAX).map(short).collect();
+    let more = differences.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+    format!("{}{more}", named.join("; "))
+}
+
+/// The beginning of a value, in whole words: all of a phase is no help on a terminal.
+fn cut(value: &str) -> String {
+    let Some((end, _)) = value.char_indices().nth(VALUE_MAX) else { return value.to_owned() };
+    let words = value[..end].rsplit_once(' ').map_or(&value[..end], |(words, _)| words);
+    format!("{} ...", words.trim_end_matches(','))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_short() {
+        let differs = |at: usize| Difference {
+            what: format!("phases.{at}"),
+            base: "none".to_owned(),
+            new: "ä".repeat(500),
+        };
+        let said = fields(&[differs(0), differs(1), differs(2), differs(3), differs(4)]);
+        assert!(
+            said.starts_with(&format!("phases.0: none in BASE, {} ... in NEW", "ä".repeat(60)))
+        );
+        assert!(said.ends_with("; and 2 more") && said.chars().count() < 320, "{said}");
+        let one = fields(&[Difference { new: "7".to_owned(), ..differs(0) }]);
+        assert_eq!(one, "phases.0: none in BASE, 7 in NEW");
+    }
+}

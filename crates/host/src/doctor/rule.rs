@@ -1,0 +1,103 @@
+//! What a check is made of: a rule that reads a [`Host`], what it found, and what would help.
+
+use kvdyno_record::host::Host;
+use serde::Serialize;
+
+/// How much a check matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// As it should be.
+    Ok,
+    /// Worth knowing when figures are read or compared.
+    Info,
+    /// Figures will be distorted, or something cannot be measured.
+    Warning,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// Stable: `readahead`, `damon`.
+    pub id: &'static str,
+    /// How much it matters.
+    pub severity: Level,
+    /// What was read.
+    pub value: String,
+    /// Why it matters, in one sentence.
+    pub why: &'static str,
+    /// The command, or the act, that would change it; null where nothing needs to be changed.
+    pub remedy: Option<String>,
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "a rule ends with one of these, or has nothing to say"
+)]
+impl Diagnostic {
+    /// As it should be, or not to be judged.
+    pub(super) fn ok(self) -> Option<Self> {
+        Some(self)
+    }
+
+    /// Worth knowing.
+    pub(super) fn info(self) -> Option<Self> {
+        Some(Self { severity: Level::Info, ..self })
+    }
+
+    /// Worth knowing where it is so, with what would change it.
+    pub(super) fn info_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
+        self.judged(Level::Info, so, remedy.into())
+    }
+
+    /// Distorts where it is so, with what would change it.
+    pub(super) fn warn_if(self, so: bool, remedy: impl Into<String>) -> Option<Self> {
+        self.judged(Level::Warning, so, remedy.into())
+    }
+
+    fn judged(self, severity: Level, so: bool, remedy: String) -> Option<Self> {
+        Some(if so { Self { severity, remedy: Some(remedy), ..self } } else { self })
+    }
+}
+
+/// What was read, and why it matters; the rule that says it gives it its identifier.
+pub(super) fn seen(value: impl Into<String>, why: &'static str) -> Diagnostic {
+    Diagnostic { id: "", severity: Level::Ok, value: value.into(), why, remedy: None }
+}
+
+/// A check by its identifier; none on a host of which that is not told.
+pub(super) struct Rule {
+    pub(super) id: &'static str,
+    check: fn(&Host) -> Option<Diagnostic>,
+}
+
+pub(super) const fn rule(id: &'static str, check: fn(&Host) -> Option<Diagnostic>) -> Rule {
+    Rule { id, check }
+}
+
+pub(super) fn apply(rules: &[Rule], host: &Host) -> Vec<Diagnostic> {
+    let checks = rules.iter().filter_map(|rule| {
+        let check = (rule.check)(host)?;
+        Some(Diagnostic { id: rule.id, ..check })
+    });
+    checks.collect()
+}
+
+/// A setting by path or name.
+pub(super) fn setting<'a>(host: &'a Host, name: &str) -> Option<&'a str> {
+    host.settings.get(name).map(String::as_str)
+}
+
+pub(super) fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+#[cfg(test)]
+pub(super) fn one(rules: &[Rule], id: &str, host: &Host) -> Option<Diagnostic> {
+    of(&apply(rules, host), id).cloned()
+}
+
+#[cfg(test)]
+pub(super) fn of<'a>(checks: &'a [Diagnostic], id: &str) -> Option<&'a Diagnostic> {
+    checks.iter().find(|check| check.id == id)
+}

@@ -1,0 +1,66 @@
+//! What a run is made in, and each of its cases.
+
+use super::interrupt::Interrupt;
+use super::tiers::Tiers;
+use super::volumes::{DatabaseSite, Volumes};
+use crate::printer::Progress;
+use crate::workers::Workers;
+use kvdyno_host::{Root, raw};
+use kvdyno_record::blockio::Watch;
+use kvdyno_record::files::{CaseFolder, RunFolder};
+use kvdyno_record::plan::Case;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+/// All that a run holds of its machine, until it is closed.
+pub(crate) struct RunEnvironment {
+    pub(crate) root: Root,
+    pub(crate) folder: RunFolder,
+    pub(crate) block_io: Watch,
+    // Dropped in this order: what was taken goes back before the run is anybody's again.
+    /// What there is of memory beside the RAM limits.
+    pub(crate) tiers: Tiers,
+    pub(crate) volumes: Volumes,
+    /// That of the folder.
+    pub(crate) lock: File,
+    /// What is loaded there and not spoiled, by id: the cases that have worked on it, in order.
+    pub(crate) databases: BTreeMap<String, Vec<String>>,
+    pub(crate) workers: Workers,
+    pub(crate) interrupt: Interrupt,
+}
+
+impl RunEnvironment {
+    /// Of a run that has taken what it needs, before its first case.
+    pub(crate) fn new(
+        folder: RunFolder,
+        lock: File,
+        block_io: Watch,
+        (tiers, volumes): (Tiers, Volumes),
+        workers: Workers,
+        interrupt: Interrupt,
+    ) -> Self {
+        let (root, databases) = (Root::system(), BTreeMap::new());
+        Self { root, folder, block_io, tiers, volumes, lock, databases, workers, interrupt }
+    }
+
+    /// Where images of swap lie: in the place, or beside the records where that is a device.
+    pub(super) fn images(&self) -> &Path {
+        images(self.volumes.place(), &self.folder.path)
+    }
+}
+
+/// Where images of swap lie: in the place of a run, or where that is a device in another folder.
+pub(crate) fn images<'p>(place: &'p Path, otherwise: &'p Path) -> &'p Path {
+    if raw::is_device(place) { otherwise } else { place }
+}
+
+/// What a case is run with.
+pub(super) struct CaseEnvironment<'r> {
+    pub(super) run: &'r RunEnvironment,
+    pub(super) case: &'r Case,
+    pub(super) folder: &'r CaseFolder,
+    pub(super) site: DatabaseSite,
+    pub(super) database_used_by: Vec<String>,
+    pub(super) progress: &'r Progress<'r>,
+}

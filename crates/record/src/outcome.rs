@@ -1,0 +1,102 @@
+//! How a case ended, and whether a resumed run does it again.
+
+use kvdyno_engine::ErrorClass;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Signals that a process does not bring upon itself: SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM.
+const SENT_FROM_OUTSIDE: [i32; 5] = [1, 2, 3, 9, 15];
+
+/// How a case ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", tag = "outcome")]
+pub enum Outcome {
+    /// All phases ran, and every check passed.
+    Done,
+    /// The engine does not fit its RAM limit: killed for it, or it said so.
+    DoesNotFit {
+        /// How that is known.
+        message: String,
+    },
+    /// The volume is full.
+    DiskFull {
+        /// In the engine's words.
+        message: String,
+    },
+    /// It took longer than its budget.
+    OutOfTime {
+        /// The phase it was in.
+        message: String,
+    },
+    /// The worker died of a signal that we did not send.
+    Killed {
+        /// Its number.
+        signal: i32,
+        /// The phase it was in.
+        message: String,
+    },
+    /// The engine failed, or lost data.
+    Failed {
+        /// What it was.
+        class: ErrorClass,
+        /// In the engine's or the load generator's words.
+        message: String,
+    },
+    /// Nothing was started: no worker, wrong protocol, a database that could not be loaded.
+    NotRun {
+        /// Why, and what would help.
+        message: String,
+    },
+    /// Ctrl-C.
+    Interrupted {
+        /// The phase it was in.
+        message: String,
+    },
+}
+
+impl Outcome {
+    /// In a table cell.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::DoesNotFit { .. } => "does not fit",
+            Self::DiskFull { .. } => "disk full",
+            Self::OutOfTime { .. } => "out of time",
+            Self::Killed { .. } => "killed",
+            Self::Failed { .. } => "failed",
+            Self::NotRun { .. } => "not run",
+            Self::Interrupted { .. } => "interrupted",
+        }
+    }
+
+    /// The words that go with it.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::Done => None,
+            Self::DoesNotFit { message }
+            | Self::DiskFull { message }
+            | Self::OutOfTime { message }
+            | Self::Killed { message, .. }
+            | Self::Failed { message, .. }
+            | Self::NotRun { message }
+            | Self::Interrupted { message } => Some(message),
+        }
+    }
+
+    /// A resumed run leaves this case alone: it says something about the engine and would end the
+    /// same way again. Interrupted and not-run cases are tried again, those that somebody killed,
+    /// and those that found the volume full: there may be room by then. An engine that crashed
+    /// (SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE) would again.
+    pub fn is_final(&self) -> bool {
+        match self {
+            Self::Interrupted { .. } | Self::NotRun { .. } | Self::DiskFull { .. } => false,
+            Self::Killed { signal, .. } => !SENT_FROM_OUTSIDE.contains(signal),
+            _ => true,
+        }
+    }
+
+    /// It came to nothing, and would again.
+    pub fn is_hopeless(&self) -> bool {
+        self.is_final() && *self != Self::Done
+    }
+}

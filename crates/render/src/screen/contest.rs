@@ -1,0 +1,83 @@
+//! Who is compared on a screen.
+
+use super::block::NAME_MAX;
+use super::line::cut;
+use kvdyno_analysis::engines::title;
+use kvdyno_analysis::group::Group;
+use kvdyno_analysis::lists::{several, unique};
+use kvdyno_analysis::metric::Metrics;
+use kvdyno_analysis::summary::Summary;
+
+/// Who is compared: the engines; in a run of nothing else the load generator itself.
+pub(super) struct Contest<'s> {
+    pub(super) summary: &'s Summary,
+    pub(super) groups: Vec<&'s Group>,
+    /// In the order of the suite.
+    pub(super) labels: Vec<&'s str>,
+}
+
+impl<'s> Contest<'s> {
+    pub(super) fn of(summary: &'s Summary) -> Self {
+        let of = |such: &dyn Fn(&Group) -> bool| -> Vec<&'s Group> {
+            summary.groups.iter().filter(|group| such(group)).collect()
+        };
+        let mut groups = of(&Group::competes);
+        if groups.is_empty() && !summary.groups.iter().any(|group| group.bare_drive) {
+            groups = of(&|_| true);
+        }
+        let labels = unique(groups.iter().map(|group| group.label.as_str()));
+        Self { summary, groups, labels }
+    }
+
+    /// Measured phases, in the order of the plan.
+    pub(super) fn phases(&self) -> Vec<&'s str> {
+        let runs = self.groups.iter().flat_map(|group| &group.runs);
+        unique(runs.map(|run| run.phase.as_str()))
+    }
+
+    /// Anything came to its end.
+    pub(super) fn has_figures(&self) -> bool {
+        let rows = self.groups.iter().flat_map(|group| {
+            let runs = group.runs.iter().flat_map(|run| &run.roles).map(|role| &role.metrics);
+            runs.chain(group.load.iter().map(|load| &load.metrics))
+        });
+        rows.into_iter().any(Metrics::any)
+    }
+
+    /// As people call the engine of a label; where several begin alike, by what it ends with:
+    /// `..k_cache=25%`.
+    pub(super) fn name(&self, label: &str) -> String {
+        let title = |label: &'s str| {
+            let group = self.groups.iter().find(|group| group.label == label);
+            group.map_or(label, |group| title(&self.summary.engines, group))
+        };
+        let short = |label: &'s str| cut(title(label), NAME_MAX);
+        let Some(label) = self.labels.iter().find(|known| **known == label) else {
+            return cut(label, NAME_MAX);
+        };
+        let twins = self.labels.iter().filter(|other| short(other) == short(label)).count();
+        let name = kvdyno_record::text::one_line(title(label)).into_owned();
+        let beyond = name.chars().count().saturating_sub(NAME_MAX);
+        if twins < 2 || beyond == 0 {
+            return short(label);
+        }
+        format!("..{}", name.chars().skip(beyond + 2).collect::<String>())
+    }
+
+    /// Engines and threads aside, everything is the same for all: data, RAM, volume, durability,
+    /// target rates.
+    pub(super) fn is_one_setting(&self) -> bool {
+        let all = self.groups.iter();
+        let same = !several(all.clone().map(|group| (group.data_sizes(), group.ram())))
+            && !several(all.clone().map(|group| (&group.volume, group.durability)));
+        let once = all.clone().filter(|group| !group.runs.is_empty()).all(|group| {
+            let twins = all.clone().filter(|other| !other.runs.is_empty());
+            let twins = twins.filter(|other| {
+                (&other.label, other.threads) == (&group.label, group.threads)
+                    && other.runs[0].phase == group.runs[0].phase
+            });
+            twins.count() == 1
+        });
+        same && once
+    }
+}

@@ -1,0 +1,63 @@
+//! Lines of a screen, and parts of them.
+
+use crate::tone::Tone;
+
+/// Columns of a screen.
+pub const COLUMNS_MAX: usize = 100;
+
+/// A line: a first part with its colour, and the rest of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// How the first part is coloured; none: as everything.
+    pub tone: Option<Tone>,
+    /// The first part.
+    pub word: String,
+    /// What follows it.
+    pub text: String,
+}
+
+impl Line {
+    pub(super) fn plain(text: impl Into<String>) -> Self {
+        Self { tone: None, word: String::new(), text: text.into() }
+    }
+
+    pub(super) fn marked(tone: Tone, word: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { tone: Some(tone), word: word.into(), text: text.into() }
+    }
+
+    pub(super) fn blank() -> Self {
+        Self::plain("")
+    }
+
+    /// Both parts.
+    pub fn whole(&self) -> String {
+        format!("{}{}", self.word, self.text)
+    }
+}
+
+/// What a part of the screen came to: its lines, and what was left out of it.
+#[derive(Default)]
+pub(super) struct Part {
+    pub(super) lines: Vec<Line>,
+    pub(super) left_out: Option<String>,
+}
+
+impl Part {
+    /// Each line as far as a screen shows it.
+    pub(super) fn within(mut self) -> Self {
+        for line in &mut self.lines {
+            line.text = cut(&line.text, COLUMNS_MAX);
+        }
+        self
+    }
+}
+
+/// At most so many columns, on one line.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    let text = kvdyno_record::text::one_line(text);
+    if text.chars().count() <= columns {
+        return text.into_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(2)).collect();
+    format!("{}..", kept.trim_end())
+}

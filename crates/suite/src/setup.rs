@@ -1,0 +1,23 @@
+//! What a case is a case of.
+
+use super::engine::Engine;
+use super::read::At;
+use super::sizing::Limit;
+use super::volume::Volume;
+use kvdyno_record::engine::{Description, Options};
+use kvdyno_record::library::Library;
+
+/// An engine with one data set, under one RAM limit, on one volume.
+#[derive(Clone)]
+pub(super) struct EngineSetup<'a> {
+    pub(super) engine: &'a Engine,
+    pub(super) description: &'a Description,
+    /// None: it is part of its worker.
+    pub(super) library: Option<&'a Library>,
+    pub(super) options: Options,
+    /// Which of the data sets.
+    pub(super) data: usize,
+    pub(super) limit: Limit,
+    /// None: in the place.
+    pub(super) volume: Option<&'a At<Volume>>,
+}
