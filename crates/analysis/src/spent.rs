@@ -20,10 +20,9 @@ impl<'p> Spent<'p> {
         Self { phase }
     }
 
-    /// Of the process, from the phase's start to its end.
+    /// Of the engine's processes, from the phase's start to its end.
     pub(super) fn process(self, pick: impl Fn(&ProcessUsage) -> u64) -> Reading {
-        let (before, after) = (&self.phase.before.process, &self.phase.after.process);
-        let both = before.as_ref().zip(after.as_ref());
+        let both = self.phase.before.engine().zip(self.phase.after.engine());
         let (before, after) = both.ok_or("the process's counters could not be read")?;
         grown(pick(before), pick(after), "process")
     }

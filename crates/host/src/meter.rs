@@ -7,7 +7,7 @@
 use super::Root;
 use super::device::Device;
 use super::group::Group;
-use super::process::{self, ticks_ns};
+use super::process::ticks_ns;
 use kvdyno_record::usage::Snapshot;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,9 +16,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub struct Meter<'a> {
     /// Where from.
     pub root: &'a Root,
-    /// Whose usage: a server's processes. Empty for a worker, which reads its own `rusage` and
-    /// sends it, more finely than `/proc` tells.
-    pub processes: Vec<u32>,
     /// The device under the volume.
     pub device: Option<&'a Device>,
     /// The group with the RAM limit.
@@ -28,11 +25,12 @@ pub struct Meter<'a> {
 }
 
 impl Meter<'_> {
-    /// Reads all counters.
+    /// Reads all counters but those of processes.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             at_unix_ns: unix_ns(),
-            process: process::usage(self.root, &self.processes),
+            process: None,
+            server: None,
             device: self.device.and_then(|device| device.usage(self.root)),
             group: self.group.and_then(|group| group.usage().ok()),
             swap: self.swap.and_then(|device| device.usage(self.root)),
@@ -72,7 +70,7 @@ mod tests {
     fn what_cannot_be_read_is_null() {
         let fake = Fake::new();
         let (device, group, swap) = (None, None, None);
-        let meter = Meter { root: &fake.root, processes: vec![1], device, group, swap };
+        let meter = Meter { root: &fake.root, device, group, swap };
         let snapshot = meter.snapshot();
         assert!(snapshot.at_unix_ns > 0);
         assert_eq!(snapshot, Snapshot { at_unix_ns: snapshot.at_unix_ns, ..Snapshot::default() });

@@ -9,8 +9,7 @@ use super::root::keyed;
 use kvdyno_record::usage::{ProcessIo, ProcessUsage};
 use procfs_core::process::{Io, Stat, StatM};
 
-/// The readings of these processes, summed; `None` where not one of them can be read. Processes
-/// that end in between take their counts with them.
+/// The readings of these processes, summed; `None` where not one of them can be read.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
     let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::of(root, *pid)).collect();
     all.first()?;
@@ -102,15 +101,15 @@ pub(super) fn ticks_ns(ticks: u64) -> u64 {
 }
 
 /// What is read of one process.
-struct Reading {
-    stat: Stat,
-    switches: (u64, u64),
-    rss_peak_bytes: u64,
-    io: Option<ProcessIo>,
+pub(super) struct Reading {
+    pub(super) stat: Stat,
+    pub(super) switches: (u64, u64),
+    pub(super) rss_peak_bytes: u64,
+    pub(super) io: Option<ProcessIo>,
 }
 
 impl Reading {
-    fn of(root: &Root, pid: u32) -> Option<Self> {
+    pub(super) fn of(root: &Root, pid: u32) -> Option<Self> {
         let stat = root.parsed(format!("/proc/{pid}/stat"))?;
         let status = root.text(format!("/proc/{pid}/status")).unwrap_or_default();
         let rss_peak_bytes = keyed(&status, "VmHWM").unwrap_or_default() * 1024;

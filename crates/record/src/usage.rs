@@ -184,8 +184,11 @@ pub struct GroupUsage {
 pub struct Snapshot {
     /// By the system's clock.
     pub at_unix_ns: u64,
-    /// The worker, or the server's processes summed.
+    /// The worker.
     pub process: Option<ProcessUsage>,
+    /// A server's processes summed, with those that have ended; null: the engine is in the worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ProcessUsage>,
     /// The device under the volume; null where there is none or it has no counters.
     pub device: Option<DeviceUsage>,
     /// The group with the RAM limit; null where there is none.
@@ -196,6 +199,44 @@ pub struct Snapshot {
     pub steal_ns: Option<u64>,
     /// Wait-state samples by role; null where they cannot be read.
     pub wait_samples: Option<BTreeMap<String, WaitSamples>>,
+}
+
+impl Snapshot {
+    /// What the engine has used: its server, or the worker that it is in.
+    pub fn engine(&self) -> Option<&ProcessUsage> {
+        self.server.as_ref().or(self.process.as_ref())
+    }
+}
+
+impl ProcessUsage {
+    /// Each count as it is here, or as it was before where that is more.
+    #[must_use]
+    pub fn at_least(&self, before: &Self) -> Self {
+        let io = match (&self.io, &before.io) {
+            (Some(now), Some(before)) => Some(ProcessIo {
+                read_chars: now.read_chars.max(before.read_chars),
+                write_chars: now.write_chars.max(before.write_chars),
+                read_calls: now.read_calls.max(before.read_calls),
+                write_calls: now.write_calls.max(before.write_calls),
+                read_bytes: now.read_bytes.max(before.read_bytes),
+                write_bytes: now.write_bytes.max(before.write_bytes),
+                cancelled_write_bytes: now.cancelled_write_bytes.max(before.cancelled_write_bytes),
+            }),
+            (now, _) => *now,
+        };
+        Self {
+            user_ns: self.user_ns.max(before.user_ns),
+            system_ns: self.system_ns.max(before.system_ns),
+            voluntary_switches: self.voluntary_switches.max(before.voluntary_switches),
+            involuntary_switches: self.involuntary_switches.max(before.involuntary_switches),
+            minor_faults: self.minor_faults.max(before.minor_faults),
+            major_faults: self.major_faults.max(before.major_faults),
+            input_blocks_512: self.input_blocks_512.max(before.input_blocks_512),
+            output_blocks_512: self.output_blocks_512.max(before.output_blocks_512),
+            rss_peak_bytes: self.rss_peak_bytes.max(before.rss_peak_bytes),
+            io,
+        }
+    }
 }
 
 /// How large a database is on its volume.

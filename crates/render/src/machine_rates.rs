@@ -42,7 +42,7 @@ impl MachineRates {
             (count > 0).then(|| ns as f64 / 1e3 / count as f64)
         };
         let cpu = |snapshot: &Snapshot| {
-            let process = snapshot.process.as_ref()?;
+            let process = snapshot.engine()?;
             Some(process.user_ns + process.system_ns)
         };
         Self {

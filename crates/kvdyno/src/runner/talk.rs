@@ -9,7 +9,7 @@ use super::readings::append;
 use super::worker::{Heard, Worker};
 use kvdyno_host::cache::{self, Reach};
 use kvdyno_host::wait_samples::WaitSampler;
-use kvdyno_host::{Meter, process, size};
+use kvdyno_host::{Meter, Server, process, size};
 use kvdyno_record::case::{CaseRecord, Clock, CounterFile, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
@@ -32,6 +32,7 @@ const SIZE_EVERY: Duration = Duration::from_secs(5);
 pub(super) struct Talk<'r> {
     environment: &'r CaseEnvironment<'r>,
     meter: Meter<'r>,
+    server: Server,
     started: Instant,
     machine: File,
     block_io: BlockIoOfCase,
@@ -67,7 +68,6 @@ impl<'r> Talk<'r> {
     ) -> anyhow::Result<Self> {
         let meter = Meter {
             root: &environment.run.root,
-            processes: Vec::new(),
             device: environment.site.device.as_ref(),
             group: memory.group(),
             swap: memory.swap(),
@@ -77,6 +77,7 @@ impl<'r> Talk<'r> {
         Ok(Self {
             environment,
             meter,
+            server: Server::default(),
             started,
             machine: File::create_new(environment.folder.path.join("machine.ndjson"))?,
             block_io,
@@ -207,7 +208,8 @@ impl<'r> Talk<'r> {
             }
             Event::Opened { took_ns, processes } => {
                 self.record.opens_ns.push(took_ns);
-                self.meter.processes = processes;
+                self.server.named(processes);
+                self.limit_server();
                 self.watch_processes(worker.pid());
             }
             Event::Ready { phase, usage, counters } => {
@@ -231,6 +233,17 @@ impl<'r> Talk<'r> {
                 }
             }
             Event::Failed { class, message, .. } => self.fail(class, message),
+        }
+    }
+
+    /// A server is held to the RAM limit, and its client is not.
+    fn limit_server(&mut self) {
+        let Some(group) = self.meter.group else { return };
+        for pid in self.server.processes(self.meter.root) {
+            if let Err(error) = group.take_in(pid) {
+                let what = format!("RAM limit of the server's process {pid}: {error}");
+                self.record.not_measured.push(what);
+            }
         }
     }
 
@@ -293,11 +306,14 @@ impl<'r> Talk<'r> {
             .filter(|residency| residency.file_bytes > 0)
     }
 
-    /// All counters; a worker's own are finer from itself, a server's are read here.
-    fn snapshot(&self, usage: ProcessUsage) -> Snapshot {
-        let snapshot = self.meter.snapshot();
-        let process = snapshot.process.clone().or(Some(usage));
-        Snapshot { process, wait_samples: self.wait_samples.counts(), ..snapshot }
+    /// All counters, the worker's own as it tells them: finer than they can be read here.
+    fn snapshot(&mut self, usage: ProcessUsage) -> Snapshot {
+        Snapshot {
+            process: Some(usage),
+            server: self.server.usage(self.meter.root),
+            wait_samples: self.wait_samples.counts(),
+            ..self.meter.snapshot()
+        }
     }
 
     /// The threads of a phase that is timed.
@@ -354,9 +370,7 @@ impl<'r> Talk<'r> {
         }
         let resident_after = self.residency();
         let Some(phase) = self.environment.case.phases.get(phase as usize) else { return };
-        let process =
-            if self.meter.processes.is_empty() { Some(usage_before) } else { begun.before.process };
-        let before = Snapshot { process, ..begun.before };
+        let before = Snapshot { process: Some(usage_before), ..begun.before };
         let synced = (phase.work != Activity::Evict).then(|| self.sync(usage)).flatten();
         self.counters.phases.entry(phase.name.clone()).or_default().after = counters;
         self.record.phases.push(PhaseRecord {
@@ -393,18 +407,21 @@ impl<'r> Talk<'r> {
 
     /// One line of `machine.ndjson`.
     fn read_machine(&mut self, pid: u32, now: Instant) {
-        let mut meter = self.meter.clone();
-        if meter.processes.is_empty() {
-            meter.processes.push(pid);
-        }
+        let (root, server) = (self.meter.root, self.server.processes(self.meter.root));
+        let engine = if server.is_empty() { vec![pid] } else { server };
         let database = (now >= self.next_size).then(|| {
             self.next_size = now + SIZE_EVERY;
             size::measure(&self.environment.site.path).ok()
         });
         let reading = MachineReading {
             phase: self.phase_name(),
-            reading: Snapshot { wait_samples: self.wait_samples.counts(), ..meter.snapshot() },
-            rss_bytes: process::rss_bytes(meter.root, &meter.processes),
+            reading: Snapshot {
+                process: process::usage(root, &[pid]),
+                server: self.server.usage(root),
+                wait_samples: self.wait_samples.counts(),
+                ..self.meter.snapshot()
+            },
+            rss_bytes: process::rss_bytes(root, &engine),
             database: database.flatten(),
         };
         append(&self.machine, &reading);
@@ -414,7 +431,8 @@ impl<'r> Talk<'r> {
     /// The worker and its server ask for block I/O, and what they have started since.
     fn watch_processes(&mut self, worker: u32) {
         self.block_io.of_processes(self.environment, &[worker]);
-        self.block_io.of_processes(self.environment, &self.meter.processes);
+        let server = self.server.processes(self.meter.root);
+        self.block_io.of_processes(self.environment, &server);
     }
 }
 

@@ -226,11 +226,7 @@ fn phase_of(job: &Job, case: &Case, started_unix_ns: u64, ended_unix_ns: u64) ->
     let snapshot = |process, at_unix_ns| Snapshot {
         at_unix_ns,
         process: Some(process),
-        device: None,
-        group: None,
-        swap: None,
-        steal_ns: None,
-        wait_samples: None,
+        ..Snapshot::default()
     };
     PhaseRecord {
         name: MEASURE.to_owned(),
