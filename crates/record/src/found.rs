@@ -1,6 +1,7 @@
 //! How many of the keys that are looked up are to be found, and when chance is no excuse any more.
 
 use crate::case::{OpResult, RoleResult, Verified};
+use crate::units::grouped;
 use crate::workload::{Activity, LoadOrder, Phase, deletes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,10 +41,12 @@ impl Found {
         let looked_up = found + missing;
         match *self {
             Self::All if missing > 0 => {
-                Some(format!("{missing} of {looked_up} keys read were not found"))
+                let (missing, all) = (grouped(missing), grouped(looked_up));
+                Some(format!("{missing} of {all} keys looked up were not there"))
             }
             Self::None if found > 0 => {
-                Some(format!("{found} of {looked_up} keys read were found, and none was to be"))
+                let (found, all) = (grouped(found), grouped(looked_up));
+                Some(format!("{found} of {all} keys looked up were there, and none was to be"))
             }
             Self::Share { share, deviation, or_more } if looked_up > 0 => {
                 let n = looked_up as f64;
@@ -51,9 +54,10 @@ impl Found {
                 let seen = found as f64 / n;
                 let told = || {
                     format!(
-                        "{:.2} % of {looked_up} keys read were found, and {:.2} %{} were to be \
+                        "{:.2} % of {} keys looked up were there, and {:.2} %{} were to be \
                          (within {:.2})",
                         100.0 * seen,
+                        grouped(looked_up),
                         100.0 * share,
                         if or_more { " or more" } else { "" },
                         100.0 * DEVIATIONS * spread
@@ -179,7 +183,7 @@ mod tests {
         // 632,121 of a million; a deviation of the draws is 482, of the load 312.
         assert_eq!(found.mistake(632_121 + 3_000, 367_879 - 3_000), None);
         let mistake = found.mistake(632_121 + 4_000, 367_879 - 4_000).unwrap();
-        assert!(mistake.contains("63.61 % of 1000000"), "{mistake}");
+        assert!(mistake.contains("63.61 % of 1,000,000"), "{mistake}");
         let Found::Share { share, deviation, .. } = found else { panic!("{found:?}") };
         let grown = Found::Share { share, deviation, or_more: true };
         assert_eq!(grown.mistake(900_000, 100_000), None);
