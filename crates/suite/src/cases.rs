@@ -384,7 +384,8 @@ fn default_budget(case: &Case, engine: &Description) -> u64 {
 
 pub(super) fn terms<'a>(setup: &Setup<'a>, threads: Option<u32>, sized: &Sized) -> Terms<'a> {
     let abilities = &setup.description.capabilities;
-    Terms { abilities, threads, user_bytes: sized.user_bytes() }
+    let record_bytes = sized.record_bytes;
+    Terms { abilities, threads, user_bytes: sized.user_bytes(), record_bytes }
 }
 
 pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {

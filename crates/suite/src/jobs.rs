@@ -277,7 +277,11 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
         let role = Role {
             name: "writes".to_owned(),
             threads: 1,
-            mix: vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Sequential }],
+            mix: vec![MixEntry {
+                op: Op::Update,
+                weight: 1.0,
+                keys: Choice::Sequential { step: 1 },
+            }],
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
         };
@@ -306,7 +310,7 @@ pub(super) fn phases(bare: &Bare, job: &Job, swept: Option<u32>) -> Vec<Phase> {
 
 fn role(job: &Job, swept: Option<u32>) -> Role {
     let reads = job.read_share();
-    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential };
+    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential { step: 1 } };
     let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
     let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
     let name = match job.rw() {

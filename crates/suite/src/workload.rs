@@ -21,6 +21,8 @@ pub(super) struct Terms<'a> {
     /// The swept number of threads.
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
+    /// Of a record in the mean, key and value.
+    pub(super) record_bytes: f64,
 }
 
 /// All phases of a case that makes its own database.
@@ -127,13 +129,25 @@ fn resolve_role(role: &Role, terms: Terms<'_>) -> plan::Role {
         };
         MixEntry { op: entry.op.clone(), weight: entry.weight.given_or(1.0), keys }
     };
+    let mix: Vec<MixEntry> = role.mix.iter().map(entry).collect();
+    let operation_bytes = written_by(&mix) * terms.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
         threads: role.threads.given_or(Threads::Are(1)).at(terms.threads),
-        mix: role.mix.iter().map(entry).collect(),
-        rate: role.rate.as_ref().map(|rate| rate.value.clone()),
+        mix,
+        rate: role.rate.as_ref().map(|rate| rate.resolve(operation_bytes)),
         depth: role.depth.as_ref().map(|depth| depth.0),
     }
+}
+
+/// Records that an operation of the mix writes, in the mean.
+fn written_by(mix: &[MixEntry]) -> f64 {
+    let records = |op: &Op| match op {
+        Op::Batch { writes } => f64::from(*writes),
+        op => f64::from(u8::from(op.writes())),
+    };
+    let written: f64 = mix.iter().map(|entry| entry.weight * records(&entry.op)).sum();
+    written / mix.iter().map(|entry| entry.weight).sum::<f64>()
 }
 
 /// Phase names: those given, and those made up beside them.

@@ -238,8 +238,7 @@ impl Play {
             verify: false,
             deletes: false,
         };
-        let rate =
-            self.rate.map(|operations_per_s| Rate { operations_per_s, schedule: Schedule::Fixed });
+        let rate = self.rate.map(|operations_per_s| Rate::new(operations_per_s, Schedule::Fixed));
         let spec = ThreadSpec {
             role: 0,
             thread: 0,
@@ -295,7 +294,7 @@ pub(crate) fn supply() -> Supply {
     Supply {
         keys: KeyWriter::new(&Key { bytes: 16, format: KeyFormat::Hex }),
         values: Values::new(&shape, false, 1),
-        keyspace: Keyspace { records: 100, ycsb_items: 101, seed: 1 },
+        keyspace: Keyspace { records: 100, ycsb_items: 101, absent: 200, seed: 1 },
     }
 }
 

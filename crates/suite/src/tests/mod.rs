@@ -8,6 +8,7 @@ mod libraries;
 mod plans;
 mod refusals;
 mod tiers;
+mod vocabulary;
 mod volumes;
 
 use super::*;
@@ -181,6 +182,7 @@ fn engine(name: &str) -> Description {
             scan_reverse: true,
             native_multiget: false,
             batch: BatchKind::Atomic,
+            transactions: kvdyno_record::engine::Transactions::None,
             atomic_read_modify_write: false,
             concurrent_writers: None,
             measures_the_harness: false,
