@@ -158,6 +158,9 @@ pub(crate) fn ycsb_number(rank: u64, items: u64) -> u64 {
 }
 
 #[cfg(test)]
+mod against_ycsb;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
