@@ -25,7 +25,7 @@ impl FromToml for Choice {
             "latest" => latest(&mut fields),
             "hotspot" => hotspot(&mut fields),
             "exponential" => exponential(&mut fields),
-            "sequential" => sequential(&mut fields),
+            "sequential" => Some(sequential(&mut fields)),
             _ => ranges(&mut fields),
         };
         fields.finish();
@@ -153,13 +153,13 @@ fn exponential(fields: &mut Fields<'_, '_>) -> Option<Choice> {
     Some(Choice::Exponential { percentile: percentile?, fraction: fraction?, domain: domain? })
 }
 
-fn sequential(fields: &mut Fields<'_, '_>) -> Option<Choice> {
+fn sequential(fields: &mut Fields<'_, '_>) -> Choice {
     let step: Option<At<Count>> = fields.optional("step");
     if let Some(step) = step.as_ref().filter(|step| !(1..=u64::from(u32::MAX)).contains(&step.0)) {
         let mistake = fields.mistakes.at(&step.span, format!("`step` is {}", step.0));
         mistake.label("expected at least 1, at most 4294967295");
     }
-    Some(Choice::Sequential { step: step.given_or(Count(1)).0 })
+    Choice::Sequential { step: step.given_or(Count(1)).0 }
 }
 
 fn ranges(fields: &mut Fields<'_, '_>) -> Option<Choice> {

@@ -18,7 +18,7 @@ fn known(size: Size, up_to: impl Fn(f64) -> f64 + 'static, mean_within: f64) -> 
 fn normal(x: f64) -> f64 {
     let density = |t: f64| (-t * t / 2.0).exp() / std::f64::consts::TAU.sqrt();
     let step = x / 2_000.0;
-    let weight = |i: u32| if i % 2 == 0 { 2.0 } else { 4.0 };
+    let weight = |i: u32| if i.is_multiple_of(2) { 2.0 } else { 4.0 };
     let inner: f64 = (1..2_000).map(|i| weight(i) * density(f64::from(i) * step)).sum();
     0.5 + step / 3.0 * (density(0.0) + inner + density(x))
 }

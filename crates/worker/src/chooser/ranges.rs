@@ -1,7 +1,7 @@
 //! The keys of `db_bench`'s mixgraph: hot and cold ranges of keys, and hot and cold keys in each.
 //!
-//! Z. Cao et al., "Characterizing, Modeling, and Benchmarking RocksDB Key-Value Workloads at
-//! Facebook", FAST 2020; the formulas are those of `GenerateTwoTermExpKeys` in RocksDB's
+//! Z. Cao et al., "Characterizing, Modeling, and Benchmarking `RocksDB` Key-Value Workloads at
+//! Facebook", FAST 2020; the formulas are those of `GenerateTwoTermExpKeys` in `RocksDB`'s
 //! `tools/db_bench_tool.cc` (`InitiateExpDistribution`, `DistGetKeyID`), down to which range is
 //! where and which keys are hot. One thing is not: there one random number decides the range, the
 //! key, the operation and the value's length, here each is drawn by itself.
