@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what some tests set the program beside: fio (the drive's cross-check) and the tools that
-# make filesystems on loop devices. Where they cannot be had, those tests say that they were skipped;
-# where KVDYNO_REQUIRE wants them, this fails.
+# Installs what some tests set the program beside: fio (the drive's cross-check), the tools that make
+# filesystems on loop devices, Java and mvn (YCSB's own generators). Where they cannot be had, those
+# tests say that they were skipped; where KVDYNO_REQUIRE wants them, this fails.
 set -uo pipefail
 . "$(dirname "$0")/require.sh"
 PATH="$PATH:/usr/sbin:/sbin"
@@ -13,6 +13,8 @@ look() {
     command -v mkfs.ext4 >/dev/null || { packages+=(e2fsprogs); needs+=(mkfs); }
     command -v mkfs.xfs >/dev/null || { packages+=(xfsprogs); needs+=(mkfs); }
     command -v mkfs.btrfs >/dev/null || { packages+=(btrfs-progs); needs+=(mkfs); }
+    command -v javac >/dev/null || { packages+=(default-jdk-headless); needs+=(java); }
+    command -v mvn >/dev/null || { packages+=(maven); needs+=(java); }
 }
 
 # Says why they cannot be installed, where they cannot.

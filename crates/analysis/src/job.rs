@@ -62,7 +62,7 @@ fn io(mix: &Mix) -> String {
         *weight += entry.weight;
     }
     let order = match mix.entries().next().map(|entry| &entry.keys) {
-        Some(Choice::Sequential) => "seq",
+        Some(Choice::Sequential { step: 1 }) => "seq",
         Some(Choice::Uniform) | None => "rand",
         Some(_) => "skewed",
     };

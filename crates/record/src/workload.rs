@@ -8,8 +8,15 @@ use kvdyno_engine::Value;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod choice;
+mod rate;
+mod size;
 #[cfg(test)]
 mod tests;
+
+pub use choice::{Choice, Domain, Spread, Within};
+pub use rate::{Rate, Schedule, Sine, Step};
+pub use size::{Over, Size, normal_quantile};
 
 /// The data set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,150 +40,6 @@ pub struct ValueShape {
     pub size: Size,
     /// Size it compresses to, as a share: 0.5 means half; 1.0 is random bytes.
     pub compress_to: f64,
-}
-
-/// A length: fixed or drawn.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "kind")]
-pub enum Size {
-    /// Always the same.
-    Fixed {
-        /// The length.
-        bytes: u64,
-    },
-    /// Each length in the range equally often.
-    Uniform {
-        /// The shortest.
-        min: u64,
-        /// The longest.
-        max: u64,
-    },
-    /// exp(Normal(ln median, sigma)), rounded to nearest and clamped to 1..=max (`LinkBench`).
-    Lognormal {
-        /// The median.
-        median: u64,
-        /// Standard deviation of the logarithm.
-        sigma: f64,
-        /// The longest.
-        max: u64,
-    },
-    /// Generalized Pareto from 0, sigma/k ((1-u)^-k - 1) rounded up, as `db_bench`'s mixgraph draws
-    /// its values: what is shorter than min is min, what is longer than max is folded (modulo max;
-    /// three in a million there are shorter than min for that).
-    Pareto {
-        /// The shortest.
-        min: u64,
-        /// Shape.
-        k: f64,
-        /// Scale.
-        sigma: f64,
-        /// The longest.
-        max: u64,
-    },
-}
-
-impl Size {
-    /// The mean length. For the clamped distributions this is computed numerically from their
-    /// quantiles, so that plans and records agree with what is drawn.
-    pub fn mean(&self) -> f64 {
-        match *self {
-            Self::Fixed { bytes } => bytes as f64,
-            Self::Uniform { min, max } => f64::midpoint(min as f64, max as f64),
-            Self::Lognormal { .. } | Self::Pareto { .. } => {
-                mean_of_quantiles(|u| self.drawn(u) as f64)
-            }
-        }
-    }
-
-    /// The length that `u`, uniform in `0..1`, stands for.
-    pub fn drawn(&self, u: f64) -> u64 {
-        match *self {
-            Self::Fixed { bytes } => bytes,
-            Self::Uniform { min, max } => (min + (u * (max - min + 1) as f64) as u64).min(max),
-            Self::Lognormal { median, sigma, max } => {
-                let drawn = median as f64 * (sigma * normal_quantile(u)).exp();
-                drawn.round().clamp(1.0, max as f64) as u64
-            }
-            Self::Pareto { min, k, sigma, max } => {
-                let drawn = (sigma / k * ((1.0 - u).powf(-k) - 1.0)).ceil() as u64;
-                let folded = if drawn > max { drawn % max.max(1) } else { drawn };
-                folded.max(min).max(1)
-            }
-        }
-    }
-
-    /// The shortest length that can be drawn.
-    pub fn min(&self) -> u64 {
-        match *self {
-            Self::Fixed { bytes } => bytes,
-            Self::Uniform { min, .. } => min,
-            Self::Lognormal { .. } => 1,
-            Self::Pareto { min, .. } => min.max(1),
-        }
-    }
-
-    /// The longest length that can be drawn.
-    pub fn max(&self) -> u64 {
-        match *self {
-            Self::Fixed { bytes } => bytes,
-            Self::Uniform { max, .. } | Self::Lognormal { max, .. } | Self::Pareto { max, .. } => {
-                max
-            }
-        }
-    }
-}
-
-/// The mean of a distribution given by its quantile function, by the midpoint rule.
-fn mean_of_quantiles(quantile: impl Fn(f64) -> f64) -> f64 {
-    const POINTS: u32 = 100_000;
-    let sum: f64 = (0..POINTS).map(|i| quantile((f64::from(i) + 0.5) / f64::from(POINTS))).sum();
-    sum / f64::from(POINTS)
-}
-
-/// The standard normal quantile by Acklam's rational approximation (relative error 1.15e-9).
-pub fn normal_quantile(u: f64) -> f64 {
-    const A: [f64; 6] = [
-        -3.969_683_028_665_376e1,
-        2.209_460_984_245_205e2,
-        -2.759_285_104_469_687e2,
-        1.383_577_518_672_69e2,
-        -3.066_479_806_614_716e1,
-        2.506_628_277_459_239,
-    ];
-    const B: [f64; 5] = [
-        -5.447_609_879_822_406e1,
-        1.615_858_368_580_409e2,
-        -1.556_989_798_598_866e2,
-        6.680_131_188_771_972e1,
-        -1.328_068_155_288_572e1,
-    ];
-    const C: [f64; 6] = [
-        -7.784_894_002_430_293e-3,
-        -3.223_964_580_411_365e-1,
-        -2.400_758_277_161_838,
-        -2.549_732_539_343_734,
-        4.374_664_141_464_968,
-        2.938_163_982_698_783,
-    ];
-    const D: [f64; 4] = [
-        7.784_695_709_041_462e-3,
-        3.224_671_290_700_398e-1,
-        2.445_134_137_142_996,
-        3.754_408_661_907_416,
-    ];
-    const LOW: f64 = 0.024_25;
-    let horner = |c: &[f64], x: f64| c.iter().fold(0.0, |sum, a| sum * x + a);
-    let tail = |q: f64| horner(&C, q) / (horner(&D, q) * q + 1.0);
-    let u = u.clamp(1e-300, 1.0 - 1e-16);
-    if u < LOW {
-        tail((-2.0 * u.ln()).sqrt())
-    } else if u > 1.0 - LOW {
-        -tail((-2.0 * (1.0 - u).ln()).sqrt())
-    } else {
-        let q = u - 0.5;
-        let r = q * q;
-        horner(&A, r) * q / (horner(&B, r) * r + 1.0)
-    }
 }
 
 /// One step of a case.
@@ -290,25 +153,6 @@ pub struct Role {
     pub found: Found,
 }
 
-/// An open loop: operations start on a schedule, whether or not the engine keeps up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Rate {
-    /// Of the whole role.
-    pub operations_per_s: f64,
-    /// The gaps.
-    pub schedule: Schedule,
-}
-
-/// Gaps between scheduled starts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Schedule {
-    /// All equal.
-    Fixed,
-    /// Exponentially distributed: arrivals that know nothing of each other.
-    Poisson,
-}
-
 /// One operation of a mix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MixEntry {
@@ -390,46 +234,6 @@ impl Op {
     }
 }
 
-/// Which key an operation takes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case", tag = "distribution")]
-pub enum Choice {
-    /// Each key equally often.
-    Uniform,
-    /// P(rank r) proportional to r^-theta, exactly (rejection-inversion); ranks are spread over
-    /// the keys of the load by a bijection: what is inserted later is not drawn.
-    Zipf {
-        /// The exponent, any value >= 0.
-        theta: f64,
-    },
-    /// What YCSB really runs: Gray's approximation over 10^10 items with theta 0.99, FNV-1a hashed,
-    /// modulo [`ycsb_items`], and drawn again where there is no such key yet. Merges and drops
-    /// keys; only for standing beside published figures.
-    YcsbZipfian,
-    /// Zipf over the age of a record: the newest is the hottest.
-    Latest {
-        /// The exponent.
-        theta: f64,
-    },
-    /// A share of the operations goes to a share of the keys, uniform within both parts.
-    Hotspot {
-        /// Share of the keys that is hot.
-        keys: f64,
-        /// Share of the operations they get.
-        operations: f64,
-    },
-    /// Exponentially falling with the key number: `percentile` % of the operations fall into the
-    /// first `fraction` of the keys (YCSB: 95 and 0.857).
-    Exponential {
-        /// In percent.
-        percentile: f64,
-        /// Of the keys.
-        fraction: f64,
-    },
-    /// Ascending, from the start again at the end; threads begin evenly apart.
-    Sequential,
-}
-
 impl Phase {
     /// What its roles do, where it has any.
     pub fn mix(&self) -> Option<&Mix> {
@@ -463,8 +267,9 @@ pub fn depth(phases: &[Phase]) -> u32 {
     roles.filter_map(|role| role.depth).max().unwrap_or(1)
 }
 
-/// How many items YCSB's scrambled zipfian hashes its ranks over: the records, the inserts that are
-/// expected, and one, because its bounds are inclusive (`CoreWorkload.init`, YCSB 0.17).
+/// The numbers of [`Domain::Predicted`], and how many items YCSB's scrambled zipfian hashes its
+/// ranks over: the records, the inserts that are expected, and one, because its bounds are
+/// inclusive (`CoreWorkload.init`, YCSB 0.17).
 ///
 /// The number is fixed beforehand, because one item more moves every hot key. YCSB expects twice as
 /// many inserts as the operations' count and the mix say, and none where only time ends a run. Here

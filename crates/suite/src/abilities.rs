@@ -3,7 +3,7 @@
 
 use super::engine::Engine;
 use super::mistake::Mistakes;
-use super::phase::{Entry, Phase, Verify};
+use super::phase::{Entry, Phase, Role, Verify};
 use super::read::At;
 use super::scalar::Switch;
 use super::typed::Typed;
@@ -61,6 +61,9 @@ pub(super) fn check(
                     let mistake = mistakes.at(&depth.span, message);
                     mistake.label("expected no `depth` here").help(&without);
                 }
+                for role in measure.role.iter().filter(|_| abilities.numbered_keys_only) {
+                    check_known(role, description, &without, mistakes);
+                }
                 for entry in measure.role.iter().flat_map(|role| role.mix.iter()) {
                     if let Some(missing) = missing(abilities, entry) {
                         let message = format!("{} has no {missing}", description.name);
@@ -80,6 +83,15 @@ fn words(data: &Data) -> &'static str {
         KeyFormat::Binary => "varied",
         KeyFormat::DbBench => "db_bench",
         KeyFormat::Ycsb => "ycsb",
+    }
+}
+
+/// What is a table of numbered records has no other number to look for.
+fn check_known(role: &Role, engine: &Description, without: &str, mistakes: &mut Mistakes) {
+    let keys = role.mix.iter().filter_map(|entry| entry.keys.as_ref());
+    if let Some(absent) = keys.chain(role.keys.as_ref()).find(|keys| !keys.finds()) {
+        let message = format!("{} takes no keys but those of its records", engine.name);
+        mistakes.at(&absent.span, message).label("expected keys that are there").help(without);
     }
 }
 

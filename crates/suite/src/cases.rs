@@ -373,8 +373,13 @@ pub(super) fn phase_context<'a>(
     sized: &Sized,
 ) -> PhaseContext<'a> {
     let abilities = &setup.description.capabilities;
-    let (user_bytes, records) = (sized.user_bytes(), sized.data.records);
-    PhaseContext { abilities, threads, user_bytes, records }
+    PhaseContext {
+        abilities,
+        threads,
+        user_bytes: sized.user_bytes(),
+        records: sized.data.records,
+        record_bytes: sized.record_bytes,
+    }
 }
 
 pub(super) fn records_max(phases: &[Phase], sized: &Sized) -> u64 {

@@ -136,11 +136,7 @@ fn check_key(data: &Data, mistakes: &mut Mistakes) {
 }
 
 fn check_verified(length: &At<Length>, mistakes: &mut Mistakes) {
-    let shortest = match length.value.0 {
-        Size::Fixed { bytes } => bytes,
-        Size::Uniform { min, .. } | Size::Pareto { min, .. } => min,
-        Size::Lognormal { .. } => 1,
-    };
+    let shortest = length.value.0.min();
     if shortest < VERIFY_BYTES {
         let message =
             format!("`verify` needs values of {VERIFY_BYTES} bytes, these can be of {shortest}");
@@ -216,6 +212,32 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
         if let Some(depth) = &role.depth {
             check_depth(depth, role, mistakes);
         }
+        check_absent(role, mistakes);
+        check_bytes(role, mistakes);
+    }
+}
+
+/// A key that is not there can be looked for, and that is all.
+fn check_absent(role: &Role, mistakes: &mut Mistakes) {
+    for entry in role.mix.iter() {
+        let Some(keys) = entry.keys.as_ref().or(role.keys.as_ref()) else { continue };
+        let fits = matches!(entry.op, Op::Get | Op::Multiget { .. } | Op::Insert);
+        if !keys.finds() && !fits {
+            let message = format!("{} of keys that are not there", entry.op.name());
+            mistakes.at(&entry.span, message).label("expected get or multiget, or other `keys`");
+        }
+    }
+}
+
+/// Bytes are counted as they are written.
+fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
+    let Some(rate) = role.rate.as_ref().filter(|rate| rate.is_of_bytes()) else { return };
+    let writes =
+        |op: &Op| matches!(op, Op::Insert | Op::Update | Op::ReadModifyWrite | Op::Batch { .. });
+    if let Some(entry) = role.mix.iter().find(|entry| !writes(&entry.op)) {
+        let message =
+            format!("`bytes_per_s` counts values written, {} writes none", entry.op.name());
+        mistakes.at(&rate.span, message).label("expected `per_second`");
     }
 }
 

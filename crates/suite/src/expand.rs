@@ -18,6 +18,7 @@ use super::workload;
 use kvdyno_record::engine::{Description, PlaceKind};
 use kvdyno_record::plan::{Copying, Plan};
 use kvdyno_record::units;
+use kvdyno_record::workload::{Mix, Phase as Planned};
 use std::collections::BTreeMap;
 
 /// More cases than this are a slip of the keyboard.
@@ -280,7 +281,11 @@ fn check_keys(
     let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
     let most = |threads: &Option<u32>, sized: &Sized| {
         let phases = workload::phases(suite, phase_context(setup, *threads, sized));
-        records_max(&phases, sized)
+        let records = records_max(&phases, sized);
+        // Those that are not there have numbers of their own.
+        let mut entries = phases.iter().filter_map(Planned::mix).flat_map(Mix::entries);
+        let absent = entries.any(|entry| !entry.keys.finds());
+        if absent { records.saturating_mul(2) } else { records }
     };
     let all = sets.iter().flat_map(|set| threads.iter().map(move |threads| most(threads, set)));
     let records = all.max().unwrap_or(0);

@@ -271,7 +271,11 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
         let role = Role {
             name: "writes".to_owned(),
             threads: 1,
-            mix: vec![MixEntry { op: Op::Update, weight: 1.0, keys: Choice::Sequential }],
+            mix: vec![MixEntry {
+                op: Op::Update,
+                weight: 1.0,
+                keys: Choice::Sequential { step: 1 },
+            }],
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
             found: kvdyno_record::found::Found::All,
@@ -301,7 +305,7 @@ pub(super) fn phases(bare: &Bare, job: &DriveJob, swept: Option<u32>) -> Vec<Pha
 
 fn role(job: &DriveJob, swept: Option<u32>) -> Role {
     let reads = job.read_share();
-    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential };
+    let keys = if job.rw().is_random() { Choice::Uniform } else { Choice::Sequential { step: 1 } };
     let entry = |op, weight| MixEntry { op, weight, keys: keys.clone() };
     let mix = [entry(Op::Get, reads), entry(Op::Update, 1.0 - reads)];
     let name = match job.rw() {

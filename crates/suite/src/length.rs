@@ -1,9 +1,9 @@
 //! Lengths as typed: a number, or one distribution by name.
 
 use super::mistake::Mistakes;
-use super::read::{At, Fields, FromToml, Toml};
+use super::read::{At, Fields, FromToml, Or as _, Toml, wrong_kind};
 use super::scalar::Bytes;
-use kvdyno_record::workload::Size;
+use kvdyno_record::workload::{Over, Size};
 use schemars::JsonSchema;
 use toml::de::DeValue;
 
@@ -36,9 +36,25 @@ pub(super) enum Drawn {
     Uniform { min: Bytes, max: Bytes },
     /// exp(Normal(ln median, sigma)), clamped to 1..=max (`LinkBench`: sigma 1).
     Lognormal { median: Bytes, sigma: f64, max: Bytes },
-    /// Generalized Pareto, sigma/k ((1-u)^-k - 1) rounded up; shorter than min is min, longer than
-    /// max is folded (modulo max). `db_bench` mixgraph: min 10, k 0.2615, sigma 25.45, max 1024.
-    Pareto { min: Bytes, k: f64, sigma: f64, max: Bytes },
+    /// Normal, clamped to min..=max. Default of min: 1.
+    Normal { mean: Bytes, sigma: f64, min: Option<Bytes>, max: Bytes },
+    /// min + n with the probability p (1-p)^n, at most max. Default of min: 1. `LinkBench`'s
+    /// multiget, as it runs: p 0.382, min 2, max 128.
+    Geometric { p: f64, min: Option<Bytes>, max: Bytes },
+    /// Generalized Pareto, location + sigma/k ((1-u)^-k - 1) rounded up; what is shorter than floor
+    /// (or `min`; default 1) is that, what is longer than max is folded (modulo max) or clamped.
+    /// `db_bench` mixgraph: floor 10, k 0.2615, sigma 25.45, max 1024.
+    Pareto {
+        location: Option<f64>,
+        k: f64,
+        sigma: f64,
+        floor: Option<Bytes>,
+        min: Option<Bytes>,
+        max: Bytes,
+        over: Option<Over>,
+    },
+    /// Lengths with their weights, as counted somewhere: [[100, 2.5], [4000, 1]].
+    Empirical(Vec<(Bytes, f64)>),
 }
 
 impl FromToml for Length {
@@ -50,8 +66,10 @@ impl FromToml for Length {
             Size::Fixed { bytes: Bytes::from_toml(toml, mistakes)?.0 }
         };
         let shortest = match size {
-            Size::Fixed { bytes: least } | Size::Lognormal { median: least, .. } => least,
-            Size::Uniform { min, .. } | Size::Pareto { min, .. } => min,
+            Size::Lognormal { median, .. } => median,
+            // What it comes to is never 0.
+            Size::Pareto { min, .. } => min,
+            _ => size.min(),
         };
         if shortest == 0 || size.max() > LONGEST {
             mistakes.at(&span, "the length is out of range").label("expected 1 to 1GiB");
@@ -65,8 +83,9 @@ impl FromToml for Length {
     }
 }
 
+const NAMES: [&str; 6] = ["uniform", "normal", "lognormal", "geometric", "pareto", "empirical"];
+
 fn drawn(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
-    const NAMES: [&str; 3] = ["uniform", "lognormal", "pareto"];
     let mut fields = Fields::of(toml, "a length", mistakes)?;
     let span = fields.span();
     let mut tables = fields.rest();
@@ -80,29 +99,99 @@ fn drawn(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
         mistakes.unknown(&name.span, message, &name.value, &NAMES);
         return None;
     }
+    if name.as_str() == "empirical" {
+        return empirical(toml, mistakes);
+    }
     let mut fields = Fields::of(toml, format!("a {} length", name.value), mistakes)?;
-    let above_zero = |fields: &mut Fields<'_, '_>, key| {
-        let fits = |number| number > 0.0 && number <= 1e6;
-        fields.number(key, "a number above 0, at most 1000000", fits)
-    };
     let max: Option<At<Bytes>> = fields.required("max");
+    let max = max.map(|max| max.value.0);
     let size = match name.as_str() {
         "uniform" => {
             let min: Option<At<Bytes>> = fields.required("min");
-            (|| Some(Size::Uniform { min: min?.0, max: max?.0 }))()
+            (|| Some(Size::Uniform { min: min?.0, max: max? }))()
+        }
+        "normal" => {
+            let mean: Option<At<Bytes>> = fields.required("mean");
+            let (sigma, min) = (above_zero(&mut fields, "sigma", 1e9), shortest(&mut fields));
+            (|| Some(Size::Normal { mean: mean?.0 as f64, sigma: sigma?, min, max: max? }))()
         }
         "lognormal" => {
             let median: Option<At<Bytes>> = fields.required("median");
-            let sigma = above_zero(&mut fields, "sigma");
-            (|| Some(Size::Lognormal { median: median?.0, sigma: sigma?, max: max?.0 }))()
+            let sigma = above_zero(&mut fields, "sigma", 1e6);
+            (|| Some(Size::Lognormal { median: median?.0, sigma: sigma?, max: max? }))()
         }
-        _ => {
-            let min: Option<At<Bytes>> = fields.required("min");
-            let k = above_zero(&mut fields, "k");
-            let sigma = above_zero(&mut fields, "sigma");
-            (|| Some(Size::Pareto { min: min?.0, k: k?, sigma: sigma?, max: max?.0 }))()
+        "geometric" => {
+            let (p, min) = (above_zero(&mut fields, "p", 1.0), shortest(&mut fields));
+            (|| Some(Size::Geometric { p: p?, min, max: max? }))()
         }
+        _ => pareto(&mut fields, max),
     };
     fields.finish();
     size
+}
+
+fn above_zero(fields: &mut Fields<'_, '_>, key: &'static str, most: f64) -> Option<f64> {
+    let expected = format!("a number above 0, at most {most}");
+    fields.number(key, &expected, |number| number > 0.0 && number <= most)
+}
+
+/// `min`, where it may be left out.
+fn shortest(fields: &mut Fields<'_, '_>) -> u64 {
+    fields.optional("min").given_or(Bytes(1)).0
+}
+
+fn pareto(fields: &mut Fields<'_, '_>, max: Option<u64>) -> Option<Size> {
+    let floor: Option<At<Bytes>> = fields.optional("floor");
+    if let Some(floor) = floor.as_ref().filter(|_| fields.has("min")) {
+        let mistake = fields.mistakes.at(&floor.span, "the length has `min` and `floor`");
+        mistake.label("expected one of them: they say the same");
+    }
+    let min = shortest(fields);
+    let min = floor.map_or(min, |floor| floor.value.0);
+    let (k, sigma) = (above_zero(fields, "k", 1e6), above_zero(fields, "sigma", 1e6));
+    let location = if fields.has("location") {
+        fields.number("location", "a number from 0 to 1e9", |n| (0.0..=1e9).contains(&n))
+    } else {
+        fields.optional::<f64>("location").map_or(Some(0.0), |location| Some(location.value))
+    };
+    let over = fields.optional("over").given_or(Over::Fold);
+    Some(Size::Pareto { min, k: k?, sigma: sigma?, max: max?, location: location?, over })
+}
+
+/// More would make a plan long, which has them in each case.
+const PAIRS_MAX: usize = 1_000;
+
+fn empirical(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Size> {
+    let span = toml.span();
+    let pairs: Vec<At<Pair>> = Vec::from_toml(toml, mistakes)?;
+    if !(1..=PAIRS_MAX).contains(&pairs.len()) {
+        let mistake = mistakes.at(&span, format!("{} lengths with weights", pairs.len()));
+        mistake.label(format!("expected 1 to {PAIRS_MAX}: [[100, 2.5], [4000, 1]]"));
+        return None;
+    }
+    let pairs: Vec<(u64, f64)> = pairs.iter().map(|pair| (pair.0, pair.1)).collect();
+    Some(Size::empirical(&pairs))
+}
+
+/// A length and its weight.
+struct Pair(u64, f64);
+
+impl FromToml for Pair {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        const EXPECTED: &str = "a length and its weight: [100, 2.5]";
+        let span = toml.span();
+        let values = match toml.into_inner() {
+            DeValue::Array(values) if values.len() == 2 => values,
+            other => return wrong_kind(&span, &other, EXPECTED, mistakes),
+        };
+        let mut values = values.into_iter();
+        let length: At<Bytes> = At::from_toml(values.next()?, mistakes)?;
+        let weight: At<f64> = At::from_toml(values.next()?, mistakes)?;
+        if weight.value <= 0.0 || weight.value > 1e15 {
+            let mistake = mistakes.at(&weight.span, format!("the weight is {}", weight.value));
+            mistake.label("expected a number above 0, at most 1e15");
+            return None;
+        }
+        Some(Self(length.value.0, weight.value))
+    }
 }

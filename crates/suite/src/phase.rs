@@ -2,13 +2,12 @@
 
 use super::length::{Length, Written};
 use super::mistake::Mistakes;
+use super::rate::{Arrivals, WrittenRate};
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
 use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
 use kvdyno_record::operations::OPERATIONS;
-use kvdyno_record::workload::{Choice, LoadOrder, Op, Rate, Schedule, Size};
+use kvdyno_record::workload::{Choice, LoadOrder, Op, Size};
 use schemars::JsonSchema;
-use serde_spanned::Spanned;
-use std::borrow::Cow;
 use toml::de::DeValue;
 
 /// One step of a case.
@@ -103,7 +102,7 @@ pub(super) struct Role {
     pub(super) keys: Option<At<Choice>>,
     /// Open loop: operations start on a schedule. Default: as fast as it goes.
     #[schemars(with = "Option<WrittenRate>")]
-    pub(super) rate: Option<At<Rate>>,
+    pub(super) rate: Option<At<Arrivals>>,
     /// Operations that each thread keeps in flight; gets, inserts and updates in a closed loop, of
     /// engines that are pipelined. Default: it calls and waits.
     pub(super) depth: Option<At<Several>>,
@@ -152,31 +151,6 @@ impl FromToml for ToBeFound {
         None
     }
 }
-
-/// An open loop: operations of the whole role in a second, or a table of these and their schedule.
-///
-/// Only the schema is made from this; [`Rate`] is what is read.
-#[derive(JsonSchema)]
-#[schemars(untagged, rename = "Rate")]
-#[expect(dead_code, reason = "describes the language for the schema")]
-enum WrittenRate {
-    /// Operations of the whole role in a second, at random times (Poisson).
-    PerSecond(Count),
-    /// The same with its schedule.
-    Scheduled(Scheduled),
-}
-
-/// A rate with its schedule.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-struct Scheduled {
-    /// Operations of the whole role in a second.
-    per_second: At<Count>,
-    /// The gaps between them. Default: poisson.
-    schedule: Option<At<Schedule>>,
-}
-
-table!(Scheduled, "a rate": per_second schedule);
 
 /// One operation of a mix.
 #[derive(Clone, Debug, JsonSchema)]
@@ -280,34 +254,6 @@ table!(Evict, "an evict phase": name);
 table!(Measure, "a measure phase": name warmup duration operations role);
 table!(Role, "[[phase.role]]": name threads mix keys rate depth found);
 
-impl FromToml for Rate {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let rate = match toml.get_ref() {
-            DeValue::Table(_) => Scheduled::from_toml(toml, mistakes)?,
-            _ => Scheduled { per_second: per_second(toml, mistakes)?, schedule: None },
-        };
-        if rate.per_second.0 == 0 {
-            let mistake = mistakes.at(&rate.per_second.span, "the rate is zero");
-            mistake.label("expected at least 1");
-        }
-        let schedule = rate.schedule.given_or(Schedule::Poisson);
-        Some(Self { operations_per_s: rate.per_second.0 as f64, schedule })
-    }
-}
-
-/// `1000`, `"50k"`, `"50k/s"`.
-fn per_second(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<At<Count>> {
-    let span = toml.span();
-    let value = match toml.into_inner() {
-        DeValue::String(text) => {
-            let bare = text.strip_suffix("/s").map(|bare| bare.trim_end().to_owned());
-            DeValue::String(bare.map_or(text, Cow::Owned))
-        }
-        other => other,
-    };
-    At::from_toml(Spanned::new(span, value), mistakes)
-}
-
 impl FromToml for Entry {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut fields = Fields::of(toml, "an operation", mistakes)?;
@@ -361,50 +307,5 @@ fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
             fields.mistakes.unknown(&op.span, message, other, &OPERATIONS.map(|op| op.name));
             return None;
         }
-    })
-}
-
-impl FromToml for Choice {
-    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        let mut fields = Fields::of(toml, "keys", mistakes)?;
-        let distribution: At<String> = fields.required("distribution")?;
-        if !CHOICES.contains(&distribution.as_str()) {
-            let message = format!("`{}` is not a distribution of keys", distribution.value);
-            mistakes.unknown(&distribution.span, message, &distribution.value, &CHOICES);
-            return None;
-        }
-        fields.call(format!("distribution {}", distribution.value));
-        let choice = choice(&distribution.value, &mut fields);
-        fields.finish();
-        choice
-    }
-}
-
-const CHOICES: [&str; 7] =
-    ["uniform", "zipf", "ycsb_zipfian", "latest", "hotspot", "exponential", "sequential"];
-
-fn choice(distribution: &str, fields: &mut Fields<'_, '_>) -> Option<Choice> {
-    let share = |fields: &mut Fields<'_, '_>, key| {
-        fields.number(key, "a share above 0, at most 1", |share| share > 0.0 && share <= 1.0)
-    };
-    let theta = |fields: &mut Fields<'_, '_>| {
-        fields.number("theta", "a number from 0 to 100", |theta| (0.0..=100.0).contains(&theta))
-    };
-    Some(match distribution {
-        "sequential" => Choice::Sequential,
-        "ycsb_zipfian" => Choice::YcsbZipfian,
-        "zipf" => Choice::Zipf { theta: theta(fields)? },
-        "latest" => Choice::Latest { theta: theta(fields)? },
-        "hotspot" => {
-            let (keys, operations) = (share(fields, "keys"), share(fields, "operations"));
-            Choice::Hotspot { keys: keys?, operations: operations? }
-        }
-        "exponential" => {
-            let fits = |percentile| percentile > 0.0 && percentile < 100.0;
-            let percentile = fields.number("percentile", "0 to 100", fits);
-            let fraction = share(fields, "fraction");
-            Choice::Exponential { percentile: percentile?, fraction: fraction? }
-        }
-        _ => Choice::Uniform,
     })
 }

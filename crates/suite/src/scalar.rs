@@ -5,7 +5,7 @@ use super::read::{At, FromToml, Toml, Word, wrong_kind};
 use super::source::Span;
 use kvdyno_record::engine::{Durability, Value};
 use kvdyno_record::units::{self, UnitError};
-use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Schedule};
+use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Over, Schedule};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_spanned::Spanned;
 use std::borrow::Cow;
@@ -91,6 +91,11 @@ impl Word for Schedule {
     const WHAT: &'static str = "a schedule";
     const ALL: &'static [(&'static str, Self)] =
         &[("fixed", Self::Fixed), ("poisson", Self::Poisson)];
+}
+
+impl Word for Over {
+    const WHAT: &'static str = "a way with what is too long";
+    const ALL: &'static [(&'static str, Self)] = &[("fold", Self::Fold), ("clamp", Self::Clamp)];
 }
 
 impl Word for KeyFormat {

@@ -13,8 +13,12 @@ use serde_spanned::Spanned;
 use std::borrow::Cow;
 use toml::de::{DeArray, DeTable, DeValue};
 
-/// Of these keys a suite has one at most: setting one takes the other away.
-const EITHER: [[&str; 3]; 2] = [["data", "records", "size"], ["ram", "limit", "data_to_ram"]];
+/// Of these keys a table of this name has one at most: setting one takes the other away.
+const EITHER: [[&str; 3]; 3] = [
+    ["data", "records", "size"],
+    ["ram", "limit", "data_to_ram"],
+    ["rate", "per_second", "bytes_per_s"],
+];
 
 /// Keys whose value may be given alone, for the first of the table that it stands for.
 const SHORT: [(&str, &str); 1] = [("rate", "per_second")];
@@ -59,12 +63,12 @@ impl Argument {
         let mut path = self.segments();
         let Some((key, key_span)) = path.pop() else { return };
         let Ok(value) = self.value(mistakes) else { return };
-        if let [(table, _)] = path[..] {
-            take_the_other_away(suite, table, key);
-        }
         let Some(end) = descend(suite, &path, mistakes) else { return };
         match end {
             PathEnd::Table(table) => {
+                if let Some((name, _)) = path.last() {
+                    take_the_other_away(table, name, key);
+                }
                 table.remove(key);
                 if let Some(value) = value {
                     table.insert(Spanned::new(key_span, Cow::Borrowed(key)), value);
@@ -118,8 +122,7 @@ enum PathEnd<'t, 'i> {
     List(&'t mut DeArray<'i>),
 }
 
-fn take_the_other_away(suite: &mut DeTable<'_>, table: &str, key: &str) {
-    let Some(DeValue::Table(fields)) = suite.get_mut(table).map(Spanned::get_mut) else { return };
+fn take_the_other_away(fields: &mut DeTable<'_>, table: &str, key: &str) {
     for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
         if key == one {
             fields.remove(other);

@@ -22,6 +22,8 @@ pub(super) struct PhaseContext<'a> {
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
     pub(super) records: u64,
+    /// Of a record in the mean, key and value.
+    pub(super) record_bytes: f64,
 }
 
 /// All phases of a case that makes its own database.
@@ -141,13 +143,15 @@ fn resolve_role(suite: &Suite, role: &Role, context: PhaseContext<'_>) -> plan::
         };
         MixEntry { op: entry.op.clone(), weight: entry.weight.given_or(1.0), keys }
     };
+    let mix: Vec<MixEntry> = role.mix.iter().map(entry).collect();
+    let operation_bytes = written_by(&mix) * context.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
         threads: role.threads.given_or(Threads::Are(1)).at(context.threads),
-        mix: role.mix.iter().map(entry).collect(),
-        rate: role.rate.as_ref().map(|rate| rate.value.clone()),
+        rate: role.rate.as_ref().map(|rate| rate.resolve(operation_bytes)),
         depth: role.depth.as_ref().map(|depth| depth.0),
-        found: found(role, left(suite, context)),
+        found: found(role, &mix, left(suite, context)),
+        mix,
     }
 }
 
@@ -165,14 +169,26 @@ fn left(suite: &Suite, context: PhaseContext<'_>) -> Found {
     }
 }
 
-/// What a role is to find: what it says, else what the load leaves.
-fn found(role: &Role, drawn: Found) -> Found {
+/// What a role is to find: what it says, else what the load leaves, or nothing.
+fn found(role: &Role, mix: &[MixEntry], drawn: Found) -> Found {
+    let absent = mix.iter().any(|entry| !entry.keys.finds());
     match role.found.as_ref().map(|found| found.value) {
+        None if absent => Found::None,
         None | Some(ToBeFound::Drawn) => drawn,
         Some(ToBeFound::All) => Found::All,
         Some(ToBeFound::None) => Found::None,
         Some(ToBeFound::Share(share)) => Found::Share { share, deviation: 0.0, or_more: false },
     }
+}
+
+/// Records that an operation of the mix writes, in the mean.
+fn written_by(mix: &[MixEntry]) -> f64 {
+    let records = |op: &Op| match op {
+        Op::Batch { writes } => f64::from(*writes),
+        op => f64::from(u8::from(op.writes())),
+    };
+    let written: f64 = mix.iter().map(|entry| entry.weight * records(&entry.op)).sum();
+    written / mix.iter().map(|entry| entry.weight).sum::<f64>()
 }
 
 /// Phase names: those given, and those made up beside them.

@@ -7,7 +7,7 @@
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 24] = [
+pub const NEEDS: [(&str, &str); 25] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -32,6 +32,7 @@ pub const NEEDS: [(&str, &str); 24] = [
     ("rocksdb", "a library of RocksDB: `kvdyno engines get rocksdb`"),
     ("rocksdb-older", "a second version of it: `kvdyno engines get rocksdb 9.10.0`"),
     ("chromium", "Node.js and Chromium, for the page"),
+    ("java", "Java and mvn, for what workloads are pinned against"),
 ];
 
 /// Says that a test did not test, past libtest's capture of output.

@@ -5,13 +5,13 @@ use crate::block::Block;
 use crate::clock::Clock;
 use crate::hot::{Ended, Prepared, Recorder, closed_loop, file, open_loop};
 use crate::kind::{BlockOf, Kind, Supply};
-use crate::pace::{Pace, steps_in};
+use crate::pace::Pace;
 use crate::tally::{OVER, Tally};
 use crate::team::{Shared, ThreadContext};
 
 /// A block is prepared for about this long, so that a thread looks up often enough to stop on time
 /// and seldom enough that looking up costs nothing.
-const BLOCK_NS: u64 = 1_000_000;
+pub(crate) const BLOCK_NS: u64 = 1_000_000;
 const BLOCK_STEPS_MAX: usize = 512;
 
 /// The first block is prepared before anything is known of how long operations take.
@@ -33,9 +33,9 @@ impl<K: Kind> First<K> {
         source: &mut K::Source<'_>,
         shared: &Shared,
         role: usize,
-        gap_ns: Option<f64>,
+        paced_max: Option<usize>,
     ) -> Self {
-        let wanted = shared.take(role, steps_max::<K>(source, gap_ns).min(FIRST_STEPS));
+        let wanted = shared.take(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
         let mut block = BlockOf::<K>::default();
         let empty = wanted == 0 || !source.fill(&mut block, wanted);
         Self { block, empty }
@@ -44,9 +44,8 @@ impl<K: Kind> First<K> {
 
 /// Operations of one block at most. An open loop must not sleep through the end of a phase inside
 /// one.
-fn steps_max<K: Kind>(source: &K::Source<'_>, gap_ns: Option<f64>) -> usize {
-    let paced_max = gap_ns.map_or(BLOCK_STEPS_MAX, |gap_ns| steps_in(BLOCK_NS, gap_ns));
-    source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max)
+fn steps_max<K: Kind>(source: &K::Source<'_>, paced_max: Option<usize>) -> usize {
+    source.steps_max().min(BLOCK_STEPS_MAX).min(paced_max.unwrap_or(BLOCK_STEPS_MAX))
 }
 
 /// Block after block, until there is no more to do or no more time.
@@ -57,7 +56,7 @@ pub(crate) fn drive<K: Kind, C: Clock>(
     pace: &mut Option<Pace>,
 ) -> Recorder {
     let shared = context.shared;
-    let steps_max = steps_max::<K>(source, pace.as_ref().map(|pace| pace.mean_gap_ns()));
+    let steps_max = steps_max::<K>(source, pace.as_ref().map(|pace| pace.steps_in(BLOCK_NS)));
     let First { mut block, empty } = first;
     let (mut steps, mut prepared) = (block.steps.len().max(1), !empty);
     let mut ahead = Ahead { step_ns: u64::MAX };

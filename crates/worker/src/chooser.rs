@@ -2,8 +2,13 @@
 
 use crate::bijection::Bijection;
 use crate::rng::Rng;
-use crate::zipf::{YcsbZipfian, Zipf, ycsb_number};
-use kvdyno_record::workload::Choice;
+use crate::zipf::{GrayZipf, Zipf, linkbench_zeta, ycsb_number};
+use kvdyno_record::workload::{Choice, Domain, Spread};
+use linkbench::Shuffler;
+use ranges::{Ranges, Terms};
+
+mod linkbench;
+mod ranges;
 
 /// The keys of a case, which no insert changes: ranks are spread over these in every phase, so that
 /// hot keys stay hot however the records grow.
@@ -13,8 +18,21 @@ pub(crate) struct Keyspace {
     pub(crate) records: u64,
     /// What YCSB's generator is over: [`kvdyno_record::workload::ycsb_items`].
     pub(crate) ycsb_items: u64,
+    /// The first number that no insert of the case takes.
+    pub(crate) absent: u64,
     /// Names the bijection, the same for all threads: hot keys are hot for everybody.
     pub(crate) seed: u64,
+}
+
+impl Keyspace {
+    /// How many numbers are in `domain` when there are `records`.
+    fn numbers(&self, domain: Domain, records: u64) -> u64 {
+        match domain {
+            Domain::Loaded => self.records,
+            Domain::Present => records,
+            Domain::Predicted => self.ycsb_items,
+        }
+    }
 }
 
 /// Draws key numbers for one operation of one thread.
@@ -25,9 +43,9 @@ pub(crate) enum Chooser {
         zipf: Zipf,
         spread: Bijection,
     },
-    YcsbZipfian {
-        zipf: YcsbZipfian,
-        items: u64,
+    GrayZipf {
+        zipf: GrayZipf,
+        place: Place,
     },
     /// Made anew when inserts have moved the newest record on.
     Latest {
@@ -35,16 +53,50 @@ pub(crate) enum Chooser {
         records: u64,
         zipf: Zipf,
     },
+    /// As YCSB draws it: the oldest record is left out.
+    SkewedLatest {
+        records: u64,
+        zipf: GrayZipf,
+    },
     Hotspot {
         hot_keys: u64,
         operations: f64,
+        /// Where keys end that are not all that are there.
+        end: u64,
     },
     Exponential {
         gamma: f64,
+        end: u64,
     },
     Sequential {
         next: u64,
+        step: u64,
     },
+    Ranges(Ranges),
+    Absent {
+        first: u64,
+    },
+}
+
+/// Where a rank of [`GrayZipf`] is.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// The rank's own number.
+    Same,
+    /// Hashed over so many.
+    Fnv(u64),
+    Linkbench(Shuffler),
+}
+
+impl Place {
+    #[inline]
+    fn of(&self, rank: u64) -> u64 {
+        match self {
+            Self::Same => rank,
+            Self::Fnv(items) => ycsb_number(rank, *items),
+            Self::Linkbench(shuffler) => shuffler.at(rank),
+        }
+    }
 }
 
 impl Chooser {
@@ -55,80 +107,130 @@ impl Chooser {
         records: u64,
         (thread, threads): (u32, u32),
     ) -> Self {
+        let end = |domain| if domain == Domain::Present { u64::MAX } else { keyspace.records };
         match *choice {
             Choice::Uniform => Self::Uniform,
-            Choice::Zipf { theta } => Self::Zipf {
-                zipf: Zipf::new(keyspace.records, theta),
-                spread: Bijection::new(keyspace.records, keyspace.seed),
-            },
-            Choice::YcsbZipfian => {
-                Self::YcsbZipfian { zipf: YcsbZipfian::new(), items: keyspace.ycsb_items }
+            Choice::Zipf { theta, domain } => {
+                let numbers = keyspace.numbers(domain, records);
+                Self::Zipf {
+                    zipf: Zipf::new(numbers, theta),
+                    spread: Bijection::new(numbers, keyspace.seed),
+                }
             }
-            Choice::Latest { theta } => {
+            Choice::YcsbZipfian => Self::GrayZipf {
+                zipf: GrayZipf::new(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA),
+                place: Place::Fnv(keyspace.ycsb_items),
+            },
+            Choice::GrayZipf { theta, items, spread, domain } => {
+                gray(theta, items, spread, keyspace.numbers(domain, records))
+            }
+            Choice::Latest { theta, exact: true } => {
                 Self::Latest { theta, records, zipf: Zipf::new(records, theta) }
             }
-            Choice::Hotspot { keys, operations } => {
-                let hot_keys = (records as f64 * keys).round() as u64;
-                Self::Hotspot { hot_keys: hot_keys.clamp(1, records), operations }
+            Choice::Latest { theta, exact: false } => {
+                Self::SkewedLatest { records, zipf: GrayZipf::new(but_the_oldest(records), theta) }
             }
-            Choice::Exponential { percentile, fraction } => {
-                let gamma = -(1.0 - percentile / 100.0).ln() / (records as f64 * fraction);
-                Self::Exponential { gamma }
+            Choice::Hotspot { keys, operations, domain } => {
+                let numbers = keyspace.numbers(domain, records);
+                let hot_keys = (numbers as f64 * keys).round() as u64;
+                let hot_keys = hot_keys.clamp(1, numbers);
+                Self::Hotspot { hot_keys, operations, end: end(domain) }
             }
-            Choice::Sequential => {
+            Choice::Exponential { percentile, fraction, domain } => {
+                let numbers = keyspace.numbers(domain, records);
+                let gamma = -(1.0 - percentile / 100.0).ln() / (numbers as f64 * fraction);
+                Self::Exponential { gamma, end: end(domain) }
+            }
+            Choice::Sequential { step } => {
                 let next = u128::from(records) * u128::from(thread) / u128::from(threads);
-                Self::Sequential { next: next as u64 }
+                Self::Sequential { next: next as u64, step }
             }
+            Choice::Ranges { ranges, a, b, c, d, within } => {
+                let terms = Terms { a, b, c, d };
+                Self::Ranges(Ranges::new(ranges, terms, within, keyspace.records))
+            }
+            Choice::Absent => Self::Absent { first: keyspace.absent },
         }
     }
 
-    /// The next key number, below `records`: how many there are now.
+    /// The next key number, below `records`, how many there are now; but for an absent one.
     #[inline]
     pub(crate) fn next(&mut self, records: u64, rng: &mut Rng) -> u64 {
         match self {
             Self::Uniform => rng.below(records),
-            Self::Zipf { zipf, spread } => spread.at(zipf.rank(rng)),
-            Self::YcsbZipfian { zipf, items } => loop {
-                let number = ycsb_number(zipf.rank(rng), *items);
-                if number < records {
-                    return number;
-                }
-            },
+            Self::Zipf { zipf, spread } => until(records, || spread.at(zipf.rank(rng))),
+            Self::GrayZipf { zipf, place } => until(records, || place.of(zipf.rank(rng))),
             Self::Latest { theta, records: known, zipf } => {
                 if *known != records {
                     (*known, *zipf) = (records, Zipf::new(records, *theta));
                 }
                 records - 1 - zipf.rank(rng)
             }
-            Self::Hotspot { hot_keys, operations } => {
-                let cold = records - *hot_keys;
+            Self::SkewedLatest { records: known, zipf } => {
+                if *known != records {
+                    *known = records;
+                    zipf.grow(but_the_oldest(records));
+                }
+                records - 1 - zipf.rank(rng)
+            }
+            Self::Hotspot { hot_keys, operations, end } => {
+                let cold = records.min(*end) - *hot_keys;
                 if cold == 0 || rng.unit() < *operations {
                     rng.below(*hot_keys)
                 } else {
                     *hot_keys + rng.below(cold)
                 }
             }
-            Self::Exponential { gamma } => loop {
-                let number = (rng.exponential() / *gamma) as u64;
-                if number < records {
-                    return number;
-                }
-            },
-            Self::Sequential { next } => {
+            Self::Exponential { gamma, end } => {
+                until(records.min(*end), || (rng.exponential() / *gamma) as u64)
+            }
+            Self::Sequential { next, step } => {
                 let number = *next % records;
-                *next = number + 1;
+                *next = number + *step;
                 number
             }
+            Self::Ranges(ranges) => ranges.next(rng),
+            Self::Absent { first } => *first + rng.below(records),
         }
     }
+}
+
+/// The first number drawn that is there.
+#[inline]
+fn until(records: u64, mut draw: impl FnMut() -> u64) -> u64 {
+    loop {
+        let number = draw();
+        if number < records {
+            return number;
+        }
+    }
+}
+
+/// `SkewedLatestGenerator` takes the newest number for the count of records.
+fn but_the_oldest(records: u64) -> u64 {
+    (records - 1).max(1)
+}
+
+fn gray(theta: f64, items: Option<u64>, spread: Spread, numbers: u64) -> Chooser {
+    let items = items.unwrap_or(numbers);
+    let (zipf, place) = match spread {
+        Spread::None => (GrayZipf::new(items, theta), Place::Same),
+        Spread::Fnv => (GrayZipf::new(items, theta), Place::Fnv(numbers)),
+        Spread::Linkbench { seed } => {
+            let zipf = GrayZipf::with_zeta(items, theta, linkbench_zeta(items, theta));
+            (zipf, Place::Linkbench(Shuffler::new(seed, items)))
+        }
+    };
+    Chooser::GrayZipf { zipf, place }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::workload::Within;
 
     fn loaded(records: u64) -> Keyspace {
-        Keyspace { records, ycsb_items: records + 1, seed: 1 }
+        Keyspace { records, ycsb_items: records + 1, absent: 2 * records, seed: 1 }
     }
 
     fn drawn(choice: &Choice, records: u64, draws: usize) -> Vec<u64> {
@@ -136,6 +238,35 @@ mod tests {
         let mut rng = Rng::new(&[2]);
         (0..draws).map(|_| chooser.next(records, &mut rng)).collect()
     }
+
+    fn zipf(theta: f64, domain: Domain) -> Choice {
+        Choice::Zipf { theta, domain }
+    }
+
+    fn gray(spread: Spread, domain: Domain) -> Choice {
+        Choice::GrayZipf { theta: 0.8, items: None, spread, domain }
+    }
+
+    fn latest(exact: bool) -> Choice {
+        Choice::Latest { theta: 0.99, exact }
+    }
+
+    fn hotspot(domain: Domain) -> Choice {
+        Choice::Hotspot { keys: 0.2, operations: 0.8, domain }
+    }
+
+    fn exponential(domain: Domain) -> Choice {
+        Choice::Exponential { percentile: 95.0, fraction: 0.857, domain }
+    }
+
+    const MIXGRAPH: Choice = Choice::Ranges {
+        ranges: 30,
+        a: 14.18,
+        b: -2.917,
+        c: 0.0164,
+        d: -0.08082,
+        within: Within::Power { a: 0.002_312, b: 0.3467 },
+    };
 
     fn share_below(numbers: &[u64], limit: u64) -> f64 {
         numbers.iter().filter(|n| **n < limit).count() as f64 / numbers.len() as f64
@@ -145,12 +276,20 @@ mod tests {
     fn every_distribution_stays_inside() {
         let choices = [
             Choice::Uniform,
-            Choice::Zipf { theta: 0.99 },
+            zipf(0.99, Domain::Loaded),
+            zipf(0.99, Domain::Predicted),
             Choice::YcsbZipfian,
-            Choice::Latest { theta: 0.99 },
-            Choice::Hotspot { keys: 0.2, operations: 0.8 },
-            Choice::Exponential { percentile: 95.0, fraction: 0.857 },
-            Choice::Sequential,
+            gray(Spread::None, Domain::Loaded),
+            gray(Spread::Fnv, Domain::Predicted),
+            gray(Spread::Linkbench { seed: 7 }, Domain::Predicted),
+            latest(true),
+            latest(false),
+            hotspot(Domain::Present),
+            hotspot(Domain::Loaded),
+            exponential(Domain::Present),
+            Choice::Sequential { step: 1 },
+            Choice::Sequential { step: 7 },
+            MIXGRAPH,
         ];
         for choice in &choices {
             for records in [1, 2, 3, 1_000] {
@@ -162,7 +301,7 @@ mod tests {
     /// Regression test for bug 2: the bijection neither merges nor drops keys.
     #[test]
     fn zipf_reaches_every_key_and_the_hottest_are_spread() {
-        let numbers = drawn(&Choice::Zipf { theta: 0.5 }, 500, 200_000);
+        let numbers = drawn(&zipf(0.5, Domain::Loaded), 500, 200_000);
         let mut counts = vec![0u32; 500];
         for n in &numbers {
             counts[*n as usize] += 1;
@@ -174,16 +313,15 @@ mod tests {
 
     #[test]
     fn shares_are_as_defined() {
-        let hotspot = drawn(&Choice::Hotspot { keys: 0.2, operations: 0.8 }, 1_000, 100_000);
+        let hotspot = drawn(&hotspot(Domain::Present), 1_000, 100_000);
         assert!((share_below(&hotspot, 200) - 0.8).abs() < 0.01);
-        let exponential =
-            drawn(&Choice::Exponential { percentile: 95.0, fraction: 0.857 }, 1_000, 100_000);
+        let exponential = drawn(&exponential(Domain::Present), 1_000, 100_000);
         // Draws past the end are repeated, which lifts 95 % to 0.95 / (1 - e^(-gamma n)).
         assert!(
             (share_below(&exponential, 857) - 0.95 / (1.0 - 0.05f64.powf(1.0 / 0.857))).abs()
                 < 0.005
         );
-        let latest = drawn(&Choice::Latest { theta: 0.99 }, 1_000, 100_000);
+        let latest = drawn(&latest(true), 1_000, 100_000);
         assert!(
             (1.0 - share_below(&latest, 999) - 0.129).abs() < 0.01,
             "the newest is the hottest"
@@ -202,7 +340,7 @@ mod tests {
     /// one phase to the next.
     #[test]
     fn an_insert_moves_no_hot_key() {
-        for choice in [Choice::YcsbZipfian, Choice::Zipf { theta: 0.99 }] {
+        for choice in [Choice::YcsbZipfian, zipf(0.99, Domain::Loaded)] {
             let hottest_of = |at_start, now| {
                 let mut chooser = Chooser::new(&choice, &loaded(1_000_000), at_start, (0, 1));
                 let mut rng = Rng::new(&[2]);
@@ -230,9 +368,80 @@ mod tests {
 
     #[test]
     fn threads_walk_from_different_places() {
-        let mut second = Chooser::new(&Choice::Sequential, &loaded(100), 100, (1, 4));
+        let mut second = Chooser::new(&Choice::Sequential { step: 1 }, &loaded(100), 100, (1, 4));
         let mut rng = Rng::new(&[2]);
         let numbers: Vec<u64> = (0..100).map(|_| second.next(100, &mut rng)).collect();
         assert_eq!((numbers[0], numbers[74], numbers[75]), (25, 99, 0));
+    }
+
+    #[test]
+    fn a_step_is_kept_past_the_end() {
+        let numbers = drawn(&Choice::Sequential { step: 3 }, 10, 8);
+        assert_eq!(numbers, [0, 3, 6, 9, 2, 5, 8, 1]);
+    }
+
+    /// What is above all that is ever inserted; and a choice says of itself whether it finds.
+    #[test]
+    fn an_absent_key_is_never_there() {
+        let numbers = drawn(&Choice::Absent, 1_000, 100_000);
+        assert!(numbers.iter().all(|number| (2_000..3_000).contains(number)));
+        let mean = numbers.iter().sum::<u64>() as f64 / 100_000.0;
+        assert!((mean - 2_499.5).abs() < 6.0 * 288.7 / 100_000f64.sqrt(), "{mean}");
+        assert!(!Choice::Absent.finds() && Choice::Uniform.finds());
+    }
+
+    #[test]
+    fn a_domain_is_what_is_drawn_from() {
+        let numbers = |choice: &Choice, now: u64| {
+            let keyspace = Keyspace { ycsb_items: 1_501, ..loaded(1_000) };
+            let mut chooser = Chooser::new(choice, &keyspace, 1_000, (0, 1));
+            let mut rng = Rng::new(&[3]);
+            (0..100_000).map(|_| chooser.next(now, &mut rng)).collect::<Vec<_>>()
+        };
+        let longest = |choice: &Choice, now| numbers(choice, now).into_iter().max().unwrap();
+        for choice in [zipf(0.5, Domain::Loaded), hotspot(Domain::Loaded)] {
+            assert!((990..1_000).contains(&longest(&choice, 5_000)), "{choice:?}");
+        }
+        assert!(longest(&exponential(Domain::Loaded), 5_000) < 1_000);
+        assert!(longest(&hotspot(Domain::Present), 5_000) > 4_900);
+        // Expected ones come in as they come to be, and no more than were expected.
+        for choice in [zipf(0.5, Domain::Predicted), gray(Spread::Fnv, Domain::Predicted)] {
+            assert!((1_180..1_200).contains(&longest(&choice, 1_200)), "{choice:?}");
+            assert!((1_480..1_501).contains(&longest(&choice, 5_000)), "{choice:?}");
+            // The hottest of those that are there is as hot, whatever else there is.
+            let hottest = [1_501, 5_000].map(|now| hottest(&numbers(&choice, now)));
+            assert_eq!(hottest[0], hottest[1]);
+        }
+    }
+
+    /// Hot keys are the same by the words that the shorthand stands for.
+    #[test]
+    fn ycsb_zipfian_is_short_for_grays() {
+        let long = Choice::GrayZipf {
+            theta: 0.99,
+            items: Some(10_000_000_000),
+            spread: Spread::Fnv,
+            domain: Domain::Predicted,
+        };
+        assert_eq!(drawn(&long, 1_000, 1_000), drawn(&Choice::YcsbZipfian, 1_000, 1_000));
+    }
+
+    /// The share of the newest by Gray's formula is 1 / zeta(n), and the oldest is never drawn.
+    #[test]
+    fn the_latest_of_ycsb_leaves_out_the_oldest() {
+        const DRAWS: usize = 400_000;
+        let numbers = drawn(&latest(false), 1_000, DRAWS);
+        let zeta: f64 = (1..1_000).map(|r| f64::from(r).powf(-0.99)).sum();
+        for (rank, share) in [(0, 1.0 / zeta), (1, 0.5f64.powf(0.99) / zeta)] {
+            let seen = numbers.iter().filter(|number| **number == 999 - rank).count() as f64;
+            let sigma = (share * (1.0 - share) * DRAWS as f64).sqrt();
+            assert!((seen - share * DRAWS as f64).abs() < 6.0 * sigma, "{rank}: {seen}");
+        }
+        assert_eq!(numbers.iter().min(), Some(&1));
+        // One of a thousand keys more: the newest is another one, and hot at once.
+        let mut chooser = Chooser::new(&latest(false), &loaded(1_000), 1_000, (0, 1));
+        let mut rng = Rng::new(&[2]);
+        let grown: Vec<u64> = (0..20_000).map(|_| chooser.next(1_001, &mut rng)).collect();
+        assert_eq!((hottest(&grown), grown.iter().min()), (1_000, Some(&1)));
     }
 }

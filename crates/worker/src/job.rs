@@ -65,6 +65,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             keyspace: Keyspace {
                 records: job.data.records.max(1),
                 ycsb_items: workload::ycsb_items(job.data.records, &job.phases),
+                absent: job.shape.records_max.max(job.data.records),
                 seed: job.data.seed,
             },
         },

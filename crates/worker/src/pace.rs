@@ -5,17 +5,58 @@
 //! time. So a warm-up cannot pile up a burst, and a stall cannot hide.
 
 use crate::rng::Rng;
-use kvdyno_record::workload::{Rate, Schedule};
+use kvdyno_record::workload::{Rate, Schedule, Sine, Step};
 
 /// One thread's schedule.
 #[derive(Debug)]
 pub(crate) struct Pace {
     start: u64,
     gap_ns: f64,
-    /// Of the next operation, since the start.
+    /// When the next operation would be due at the mean rate, since the start.
+    even_ns: f64,
+    /// When it is due.
     offset_ns: f64,
     issued: u64,
     poisson: Option<Rng>,
+    wave: Option<Wave>,
+}
+
+/// A rate that rises and falls, as time that runs faster and slower: what is due at the mean rate
+/// after so many nanoseconds is due when the wave has come as far. So gaps stay equal, or
+/// exponential, in number of operations.
+#[derive(Debug)]
+struct Wave {
+    sine: Sine,
+    operations_per_s: f64,
+    /// The step at hand, and where it begins in time at the mean rate.
+    index: u64,
+    step: Step,
+    began_ns: f64,
+}
+
+impl Wave {
+    fn of(rate: &Rate) -> Option<Self> {
+        let (operations_per_s, sine) = (rate.operations_per_s, rate.sine?);
+        Some(Self { sine, operations_per_s, index: 0, step: sine.step(0), began_ns: 0.0 })
+    }
+
+    /// When it is as late as `even_ns` at the mean rate. That may only grow.
+    fn at(&mut self, even_ns: f64) -> f64 {
+        loop {
+            let speed = (1.0 + self.step.above / self.operations_per_s).max(0.0);
+            let ends_ns = self.began_ns + speed * self.step.length_ns;
+            if even_ns < ends_ns {
+                return self.step.start_ns + (even_ns - self.began_ns) / speed;
+            }
+            (self.index, self.began_ns) = (self.index + 1, ends_ns);
+            self.step = self.sine.step(self.index);
+        }
+    }
+
+    /// The slowest that time gets, beside the mean; a tenth at least, as it is not for long.
+    fn slowest(&self) -> f64 {
+        (1.0 - self.sine.amplitude / self.operations_per_s).max(0.1)
+    }
 }
 
 impl Pace {
@@ -26,19 +67,33 @@ impl Pace {
         let mut pace = Self {
             start,
             gap_ns,
-            offset_ns: gap_ns * f64::from(thread) / f64::from(threads),
+            even_ns: gap_ns * f64::from(thread) / f64::from(threads),
+            offset_ns: 0.0,
             issued: 0,
             poisson: (rate.schedule == Schedule::Poisson).then_some(rng),
+            wave: Wave::of(rate),
         };
         if let Some(rng) = &mut pace.poisson {
-            pace.offset_ns = gap_ns * rng.exponential();
+            pace.even_ns = gap_ns * rng.exponential();
         }
+        pace.offset_ns = pace.offset();
         pace
     }
 
     /// Of one thread's schedule, on average.
-    pub(crate) fn gap_ns(rate: &Rate, (_, threads): (u32, u32)) -> f64 {
+    fn gap_ns(rate: &Rate, (_, threads): (u32, u32)) -> f64 {
         1e9 * f64::from(threads) / rate.operations_per_s
+    }
+
+    /// How many operations of one thread are due in a span of time, at least one; where the rate
+    /// rises and falls, when it is low.
+    pub(crate) fn steps_of(rate: &Rate, place: (u32, u32), span_ns: u64) -> usize {
+        let slowest = Wave::of(rate).as_ref().map_or(1.0, Wave::slowest);
+        ((span_ns as f64 / Self::gap_ns(rate, place) * slowest) as usize).max(1)
+    }
+
+    fn offset(&mut self) -> f64 {
+        self.wave.as_mut().map_or(self.even_ns, |wave| wave.at(self.even_ns))
     }
 
     /// When the operation is due that [`Self::next`] gives out next.
@@ -50,21 +105,19 @@ impl Pace {
     pub(crate) fn next(&mut self) -> u64 {
         let due = self.due();
         self.issued += 1;
-        self.offset_ns += match &mut self.poisson {
+        self.even_ns += match &mut self.poisson {
             Some(rng) => self.gap_ns * rng.exponential(),
             None => self.gap_ns,
         };
+        self.offset_ns = self.offset();
         due
     }
 
-    /// Between two operations.
-    pub(crate) fn mean_gap_ns(&self) -> f64 {
-        self.gap_ns
-    }
-
-    /// How many operations are due in a span of time, at least one.
+    /// How many operations are due in a span of time, at least one; where the rate rises and falls,
+    /// when it is low.
     pub(crate) fn steps_in(&self, span_ns: u64) -> usize {
-        steps_in(span_ns, self.gap_ns)
+        let slowest = self.wave.as_ref().map_or(1.0, Wave::slowest);
+        ((span_ns as f64 / self.gap_ns * slowest) as usize).max(1)
     }
 
     /// Operations due before `deadline` that [`Self::next`] has not given out.
@@ -75,17 +128,12 @@ impl Pace {
     }
 }
 
-/// How many operations are due in a span of time, at least one.
-pub(crate) fn steps_in(span_ns: u64, gap_ns: f64) -> usize {
-    ((span_ns as f64 / gap_ns) as usize).max(1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn times(rate: f64, schedule: Schedule, place: (u32, u32)) -> Vec<u64> {
-        let rate = Rate { operations_per_s: rate, schedule };
+        let rate = Rate::new(rate, schedule);
         let mut pace = Pace::new(&rate, place, 1_000, Rng::new(&[u64::from(place.0)]));
         (0..100_000).map(|_| pace.next()).collect()
     }
@@ -113,11 +161,109 @@ mod tests {
 
     #[test]
     fn what_was_not_begun_is_counted() {
-        let rate = Rate { operations_per_s: 1_000.0, schedule: Schedule::Fixed };
+        let rate = Rate::new(1_000.0, Schedule::Fixed);
         let mut pace = Pace::new(&rate, (0, 1), 0, Rng::new(&[1]));
         for _ in 0..10 {
             pace.next();
         }
         assert_eq!(pace.count_until(1_000_000_000), 990);
+    }
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn waving(mean: f64, schedule: Schedule, (amplitude, period, step): (f64, u64, u64)) -> Rate {
+        let sine = Sine { amplitude, period_ns: period * SECOND, step_ns: step * SECOND };
+        Rate { sine: Some(sine), ..Rate::new(mean, schedule) }
+    }
+
+    fn pace(rate: &Rate, place: (u32, u32)) -> Pace {
+        Pace::new(rate, place, 1_000, Rng::new(&[3, u64::from(place.0)]))
+    }
+
+    /// Mixgraph's own wave is not a whole number of its steps long.
+    #[test]
+    fn a_period_of_a_wave_has_as_many_operations_as_without() {
+        let waves = [(450.0, (100.0, 86_071, 5)), (1_000.0, (1_000.0, 60, 1)), (10.0, (7.0, 7, 2))];
+        for (mean, wave) in waves {
+            let rate = waving(mean, Schedule::Fixed, wave);
+            for threads in [1, 3] {
+                // Two periods; of several threads each has its share.
+                let due = |periods: u64| {
+                    let until = 1_000 + periods * wave.1 * SECOND;
+                    (0..threads).map(|t| pace(&rate, (t, threads)).count_until(until)).sum::<u64>()
+                };
+                for periods in [1, 2].into_iter().filter(|n| n * wave.1 < 100_000) {
+                    let even = mean * (periods * wave.1) as f64;
+                    assert!(
+                        (due(periods) as f64 - even).abs() <= 1.0,
+                        "{wave:?}: {}",
+                        due(periods)
+                    );
+                    assert!(
+                        (rate.mean_over((periods * wave.1) as f64 * 1e9) / mean - 1.0).abs() < 1e-3
+                    );
+                }
+            }
+        }
+    }
+
+    /// Each step has the operations of its own rate, and the sum over steps is what was promised
+    /// for their time.
+    #[test]
+    fn every_step_of_a_wave_has_its_rate() {
+        let rate = waving(1_000.0, Schedule::Fixed, (900.0, 60, 5));
+        let mut before = 0;
+        for step in 0..12 {
+            let until = 1_000 + (step + 1) * 5 * SECOND;
+            let due = pace(&rate, (0, 1)).count_until(until);
+            // The wave's own integral.
+            let turned = |s: u64| (std::f64::consts::TAU * s as f64 / 60.0).cos();
+            let swing = 900.0 * 60.0 / std::f64::consts::TAU;
+            let exact = 5_000.0 + swing * (turned(5 * step) - turned(5 * step + 5));
+            assert!(((due - before) as f64 - exact).abs() <= 1.0, "step {step}: {}", due - before);
+            let promised = rate.mean_over((step + 1) as f64 * 5e9) * (step + 1) as f64 * 5.0;
+            assert!((promised - due as f64).abs() <= 1.0, "step {step}: {promised} and {due}");
+            before = due;
+        }
+    }
+
+    #[test]
+    fn what_is_counted_of_a_wave_is_what_is_given_out() {
+        for schedule in [Schedule::Fixed, Schedule::Poisson] {
+            let rate = waving(500.0, schedule, (500.0, 10, 1));
+            let (mut given, until) = (pace(&rate, (1, 2)), 1_000 + 13 * SECOND);
+            let mut times = Vec::new();
+            while given.due() < until {
+                assert_eq!(given.due(), given.due());
+                times.push(given.next());
+            }
+            assert!(times.is_sorted());
+            assert_eq!(times.len() as u64, pace(&rate, (1, 2)).count_until(until));
+            let mut part = pace(&rate, (1, 2));
+            let taken = times.iter().take(700).filter(|time| **time == part.next()).count();
+            assert_eq!(part.count_until(until), (times.len() - taken) as u64);
+        }
+    }
+
+    /// Arrivals that know nothing of each other, at a rate that changes: a Poisson count each step.
+    #[test]
+    fn a_waving_poisson_schedule_has_its_rate_and_its_variance() {
+        let rate = waving(10_000.0, Schedule::Poisson, (8_000.0, 100, 1));
+        let mut pace = pace(&rate, (0, 1));
+        let (mut chi, mut all) = (0.0, 0.0);
+        for step in 0..100 {
+            let mut count = 0.0;
+            while pace.due() < 1_000 + (step + 1) * SECOND {
+                pace.next();
+                count += 1.0;
+            }
+            let angle = std::f64::consts::TAU * (step as f64 + 0.5) / 100.0;
+            let exact = 10_000.0 + 8_000.0 * angle.sin();
+            chi += (count - exact) * (count - exact) / exact;
+            all += count;
+        }
+        assert!((all - 1e6).abs() < 6.0 * 1e3, "{all}");
+        // Chi-square of 100 counts: mean 100, deviation sqrt(200).
+        assert!((chi - 100.0).abs() < 6.0 * 200f64.sqrt(), "{chi}");
     }
 }

@@ -3,6 +3,8 @@
 //! In the tree rather than from a crate, so that a workload drawn today is drawn again, to the
 //! last key, by every later version.
 
+pub(crate) mod others;
+
 /// One thread's generator.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng {

@@ -247,8 +247,7 @@ impl Play {
             verify: false,
             gaps: false,
         };
-        let rate =
-            self.rate.map(|operations_per_s| Rate { operations_per_s, schedule: Schedule::Fixed });
+        let rate = self.rate.map(|operations_per_s| Rate::new(operations_per_s, Schedule::Fixed));
         let spec = ThreadSpec {
             role: 0,
             thread: 0,
@@ -305,7 +304,7 @@ pub(crate) fn supply() -> KeySupply {
     KeySupply {
         keys: KeyWriter::new(&Key::ordered(16, KeyFormat::Hex)),
         values: Values::new(&shape, false, 1),
-        keyspace: Keyspace { records: 100, ycsb_items: 101, seed: 1 },
+        keyspace: Keyspace { records: 100, ycsb_items: 101, absent: 200, seed: 1 },
     }
 }
 

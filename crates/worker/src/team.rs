@@ -2,7 +2,7 @@
 //!
 //! The calling thread collects their slices, writes them out, and tells how far they are.
 
-use crate::calls::{self, First};
+use crate::calls::{self, BLOCK_NS, First};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Gate;
@@ -276,8 +276,9 @@ pub(crate) fn work<K: Kind, C: Clock>(
     // A panic here must not leave the others waiting at the barrier.
     let handle = catch_unwind(AssertUnwindSafe(|| K::open(engine)))
         .unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
-    let rate = spec.pace.as_ref().map(|(rate, place, _)| Pace::gap_ns(rate, *place));
-    let first = First::<K>::prepare(&mut source, shared, spec.role, rate);
+    let paced = spec.pace.as_ref();
+    let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
+    let first = First::<K>::prepare(&mut source, shared, spec.role, paced_max);
     shared.ready.wait();
     shared.ready.wait();
     let start = shared.start.load(Relaxed);

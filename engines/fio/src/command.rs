@@ -60,7 +60,7 @@ fn weight(role: &Role, is: impl Fn(&MixEntry) -> bool) -> f64 {
 
 fn pattern(role: &Role) -> Result<&'static str> {
     let random = role.mix.iter().all(|entry| entry.keys == Choice::Uniform);
-    let ordered = role.mix.iter().all(|entry| entry.keys == Choice::Sequential);
+    let ordered = role.mix.iter().all(|entry| entry.keys == Choice::Sequential { step: 1 });
     let known = role.mix.iter().all(|entry| matches!(entry.op, Op::Get | Op::Update));
     if !known || role.rate.is_some() || !(random || ordered) {
         return Err(Error::invalid("fio reads and writes blocks, all at random or all in order"));

@@ -7,7 +7,7 @@ use kvdyno::runner::load_generator::{random_reads, small_records};
 use kvdyno::runner::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place};
-use kvdyno_record::workload::{Activity, Choice, Phase};
+use kvdyno_record::workload::{Activity, Choice, Domain, Phase};
 use std::process::Command;
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ impl Bench {
             let folder = scratch()?;
             let started = Instant::now();
             let mut mix = random_reads(1, SECOND / 1000);
-            mix.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99 };
+            mix.roles[0].mix[0].keys = Choice::Zipf { theta: 0.99, domain: Domain::Loaded };
             let solo = Solo {
                 worker: &null,
                 options: Vec::new(),

@@ -90,10 +90,13 @@ fn keys(entry: &MixEntry) -> &'static str {
         Choice::Uniform => "random ",
         Choice::Zipf { .. } => "Zipf ",
         Choice::YcsbZipfian => "YCSB zipfian ",
+        Choice::GrayZipf { .. } => "Gray's Zipf ",
         Choice::Latest { .. } => "latest ",
         Choice::Hotspot { .. } => "hotspot ",
         Choice::Exponential { .. } => "exponential ",
-        Choice::Sequential => "sequential ",
+        Choice::Sequential { .. } => "sequential ",
+        Choice::Ranges { .. } => "hot-range ",
+        Choice::Absent => "missing ",
     }
 }
 
@@ -133,7 +136,7 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::Ends;
+    use kvdyno_record::workload::{Domain, Ends};
 
     fn role(name: &str, threads: u32, mix: Vec<(Op, f64, Choice)>) -> Role {
         let mix = mix.into_iter().map(|(op, weight, keys)| MixEntry { op, weight, keys }).collect();
@@ -160,7 +163,7 @@ mod tests {
         assert_eq!(both, "Random reads while one thread updates");
         let more = title(vec![writer(1), readers(), writer(2)], Some(4));
         assert_eq!(more, "Random updates while threads read and 2 threads update");
-        let zipf = || Choice::Zipf { theta: 0.99 };
+        let zipf = || Choice::Zipf { theta: 0.99, domain: Domain::Loaded };
         let mixed = role("clients", 1, vec![(Op::Get, 95.0, zipf()), (Op::Update, 5.0, zipf())]);
         assert_eq!(title(vec![mixed], None), "95 % reads and 5 % updates, Zipf keys");
         let inserts = role("clients", 1, vec![(Op::Insert, 1.0, Choice::Uniform)]);

@@ -197,8 +197,7 @@ fn a_target_rate_shows_response_times() {
     for case in &mut fixture.cases {
         for phase in &mut case.record.case.phases {
             if let Activity::Measure(drive) = &mut phase.work {
-                drive.roles[0].rate =
-                    Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
+                drive.roles[0].rate = Some(Rate::new(2_000.0, Schedule::Poisson));
             }
         }
         for phase in case.record.phases.iter_mut().filter(|phase| phase.kind == "measure") {

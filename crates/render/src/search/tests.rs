@@ -201,8 +201,7 @@ fn rates_are_searched_below_the_most_and_a_backlog_is_a_miss() {
     for case in &mut fixture.cases {
         let Some(threads) = case.record.case.threads else { continue };
         let per_s = 10_000.0 * f64::from(threads);
-        drive(case).roles[0].rate =
-            Some(Rate { operations_per_s: per_s, schedule: Schedule::Poisson });
+        drive(case).roles[0].rate = Some(Rate::new(per_s, Schedule::Poisson));
         let role = &mut case.phase("measure").roles[0];
         role.offered_per_s = Some(per_s);
         role.backlog = if threads == 2 { 100_000 } else { 1 };

@@ -8,6 +8,7 @@ mod libraries;
 mod plans;
 mod refusals;
 mod tiers;
+mod vocabulary;
 mod volumes;
 
 use super::*;

@@ -196,7 +196,7 @@ fn letter(c: char) -> char {
 
 fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
     let ordered = matches!(job.option("rw"), Some("read" | "write" | "rw" | "readwrite"));
-    let keys = if ordered { Choice::Sequential } else { Choice::Uniform };
+    let keys = if ordered { Choice::Sequential { step: 1 } } else { Choice::Uniform };
     let sides = [(Op::Get, job.read.total_ios), (Op::Update, job.write.total_ios)];
     let done = sides.into_iter().filter(|(_, ios)| *ios > 0);
     let mix = done.map(|(op, ios)| MixEntry { op, weight: ios as f64, keys: keys.clone() });

@@ -299,8 +299,7 @@ fn an_open_loop_shows_service_and_response_apart() {
     let mut fixture = Fixture::new();
     let open = |work: &mut Activity| {
         if let Activity::Measure(mix) = work {
-            mix.roles[0].rate =
-                Some(Rate { operations_per_s: 2_000.0, schedule: Schedule::Poisson });
+            mix.roles[0].rate = Some(Rate::new(2_000.0, Schedule::Poisson));
         }
     };
     for case in fixture.plan.cases.iter_mut().filter(|case| case.engine == "lmdb") {

@@ -1,0 +1,198 @@
+//! Rates as typed: a number of operations in a second, or a table that says more of when they are
+//! due.
+
+use super::mistake::Mistakes;
+use super::read::{At, FromToml, Or as _, Toml, table};
+use super::scalar::{Bytes, Count, Nanoseconds};
+use kvdyno_record::units;
+use kvdyno_record::workload::{Rate, Schedule, Sine};
+use schemars::JsonSchema;
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::DeValue;
+
+/// More steps than this nobody would tell apart.
+const STEPS_MAX: u64 = 1_000_000;
+
+/// When operations are due, before it is known how many bytes one has.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Arrivals {
+    offered: Offered,
+    schedule: Schedule,
+    sine: Option<Sine>,
+}
+
+/// How much is to be done in a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Offered {
+    Operations(f64),
+    Bytes(f64),
+}
+
+impl Arrivals {
+    /// It counts bytes that are written.
+    pub(super) fn is_of_bytes(&self) -> bool {
+        matches!(self.offered, Offered::Bytes(_))
+    }
+
+    /// The rate, where an operation writes so many bytes in the mean.
+    pub(super) fn resolve(&self, operation_bytes: f64) -> Rate {
+        let (operations_per_s, bytes_per_s) = match self.offered {
+            Offered::Operations(operations) => (operations, None),
+            Offered::Bytes(bytes) => (bytes / operation_bytes, Some(bytes)),
+        };
+        Rate { operations_per_s, schedule: self.schedule, sine: self.sine, bytes_per_s }
+    }
+}
+
+/// An open loop: operations of the whole role in a second, or a table of these and their schedule.
+///
+/// Only the schema is made from this; [`Arrivals`] is what is read.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Rate")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+pub(super) enum WrittenRate {
+    /// Operations of the whole role in a second, at random times (Poisson).
+    PerSecond(Count),
+    /// The same with its schedule.
+    Scheduled(Scheduled),
+}
+
+/// A rate with its schedule.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Scheduled {
+    /// Operations of the whole role in a second; with a wave their mean.
+    per_second: Option<At<Rated>>,
+    /// Instead of them bytes of keys and values that the whole role writes in a second, in the
+    /// mean.
+    bytes_per_s: Option<At<ByteRate>>,
+    /// The gaps between them. Default: poisson.
+    schedule: Option<At<Schedule>>,
+    /// The rate rises and falls.
+    sine: Option<At<Wave>>,
+}
+
+/// A wave on a rate: mean + amplitude sin(2 pi t / period), from the start of each phase.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Wave {
+    /// Operations in a second, the most above the mean.
+    amplitude: At<Count>,
+    /// From one rise to the next.
+    period: At<Nanoseconds>,
+    /// How long each rate holds.
+    step: At<Nanoseconds>,
+}
+
+table!(Scheduled, "a rate": per_second bytes_per_s schedule sine);
+table!(Wave, "a wave": amplitude period step);
+
+/// `1000`, `"50k"`, `"50k/s"`.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(transparent)]
+struct Rated(Count);
+
+/// `"2MB"`, `"2MB/s"`.
+#[derive(Clone, Copy, Debug, JsonSchema)]
+#[schemars(transparent)]
+struct ByteRate(Bytes);
+
+impl FromToml for Rated {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        Count::from_toml(without_second(toml), mistakes).map(Self)
+    }
+}
+
+impl FromToml for ByteRate {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        Bytes::from_toml(without_second(toml), mistakes).map(Self)
+    }
+}
+
+/// What stands before `/s`.
+fn without_second(toml: Toml<'_>) -> Toml<'_> {
+    let span = toml.span();
+    let value = match toml.into_inner() {
+        DeValue::String(text) => {
+            let bare = text.strip_suffix("/s").map(|bare| bare.trim_end().to_owned());
+            DeValue::String(bare.map_or(text, Cow::Owned))
+        }
+        other => other,
+    };
+    Spanned::new(span, value)
+}
+
+impl FromToml for Arrivals {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        let says_how_much = match toml.get_ref() {
+            DeValue::Table(table) => {
+                ["per_second", "bytes_per_s"].iter().any(|key| table.contains_key(*key))
+            }
+            _ => true,
+        };
+        let rate = match toml.get_ref() {
+            DeValue::Table(_) => Scheduled::from_toml(toml, mistakes)?,
+            _ => Scheduled {
+                per_second: Some(At::from_toml(toml, mistakes)?),
+                bytes_per_s: None,
+                schedule: None,
+                sine: None,
+            },
+        };
+        let offered = match (&rate.per_second, &rate.bytes_per_s) {
+            (Some(operations), None) => operations.of(Offered::Operations(operations.0.0 as f64)),
+            (None, Some(bytes)) => bytes.of(Offered::Bytes(bytes.0.0 as f64)),
+            (Some(_), Some(bytes)) => {
+                let mistake = mistakes.at(&bytes.span, "a rate of operations and of bytes");
+                mistake.label("expected either `per_second` or `bytes_per_s`");
+                return None;
+            }
+            // It is there and wrong, which was said.
+            (None, None) if says_how_much => return None,
+            (None, None) => {
+                let mistake = mistakes.at(&span, "a rate has no `per_second`");
+                mistake.label("`per_second` is missing here, or `bytes_per_s`");
+                return None;
+            }
+        };
+        if matches!(offered.value, Offered::Operations(0.0) | Offered::Bytes(0.0)) {
+            let mistake = mistakes.at(&offered.span, "the rate is zero");
+            mistake.label("expected at least 1");
+        }
+        let sine = rate.sine.as_ref().and_then(|sine| wave(sine, offered.value, mistakes));
+        Some(Self {
+            offered: offered.value,
+            schedule: rate.schedule.given_or(Schedule::Poisson),
+            sine,
+        })
+    }
+}
+
+fn wave(wave: &At<Wave>, offered: Offered, mistakes: &mut Mistakes) -> Option<Sine> {
+    let Wave { amplitude, period, step } = &wave.value;
+    let Offered::Operations(mean) = offered else {
+        let mistake = mistakes.at(&wave.span, "a wave is one of operations, not of bytes");
+        mistake.label("expected `per_second` beside it, not `bytes_per_s`");
+        return None;
+    };
+    if amplitude.value.0 as f64 > mean {
+        let mistake = mistakes.at(&amplitude.span, "the wave falls below zero");
+        mistake.label(format!("expected at most {mean}, the mean"));
+        return None;
+    }
+    let (period_ns, step_ns) = (period.value.0, step.value.0);
+    if step_ns > period_ns {
+        let mistake = mistakes.at(&step.span, "a step is longer than the period");
+        mistake.label(format!("expected at most {}", units::duration(period_ns)));
+        return None;
+    }
+    if period_ns / step_ns > STEPS_MAX {
+        let mistake = mistakes.at(&step.span, "a period has more than a million steps");
+        let least = units::duration(period_ns.div_ceil(STEPS_MAX));
+        mistake.label(format!("expected at least {least}"));
+        return None;
+    }
+    Some(Sine { amplitude: amplitude.value.0 as f64, period_ns, step_ns })
+}

@@ -1,0 +1,233 @@
+//! The words for keys, lengths and rates: what they come to, and what is said of those that are
+//! none.
+
+use super::*;
+use kvdyno_record::workload::{
+    Activity, Choice, Domain, Mix, Over, Rate, Role, Schedule, Sine, Size, Spread, Within,
+};
+
+/// The measured mix of the small suite, with `old` replaced by `new`.
+fn mix_with(old: &str, new: &str) -> Mix {
+    let text = SMALL.replacen(old, new, 1);
+    assert_ne!(text, SMALL);
+    let plan = plan(&text, &[]);
+    let mut phases = plan.cases.into_iter().flat_map(|case| case.phases);
+    let mix = phases.find_map(|phase| match phase.work {
+        Activity::Measure(mix) => Some(mix),
+        _ => None,
+    });
+    mix.unwrap()
+}
+
+fn role_with(old: &str, new: &str) -> Role {
+    mix_with(old, new).roles.remove(0)
+}
+
+fn keys(typed: &str) -> Choice {
+    let get = format!("{{ op = \"get\", keys = {typed} }}");
+    role_with("{ op = \"get\" }", &get).mix.remove(0).keys
+}
+
+#[test]
+fn every_word_for_keys_has_its_meaning() {
+    let gray = |items, spread, domain| Choice::GrayZipf { theta: 0.8, items, spread, domain };
+    for (typed, meant) in [
+        (
+            r#"distribution = "zipf", theta = 0.99, domain = "predicted""#,
+            Choice::Zipf { theta: 0.99, domain: Domain::Predicted },
+        ),
+        (
+            r#"distribution = "zipf", theta = 0.99"#,
+            Choice::Zipf { theta: 0.99, domain: Domain::Loaded },
+        ),
+        (r#"distribution = "gray_zipf", theta = 0.8"#, gray(None, Spread::None, Domain::Loaded)),
+        (
+            r#"distribution = "gray_zipf", theta = 0.8, items = "10G", spread = "fnv",
+               domain = "predicted""#,
+            gray(Some(10_000_000_000), Spread::Fnv, Domain::Predicted),
+        ),
+        (
+            r#"distribution = "gray_zipf", theta = 0.8,
+               spread = { linkbench = { seed = 20343988438726021 } }"#,
+            gray(None, Spread::Linkbench { seed: 20_343_988_438_726_021 }, Domain::Loaded),
+        ),
+        (
+            r#"distribution = "latest", theta = 0.99, exact = false"#,
+            Choice::Latest { theta: 0.99, exact: false },
+        ),
+        (
+            r#"distribution = "hotspot", keys = 0.2, operations = 0.8, domain = "loaded""#,
+            Choice::Hotspot { keys: 0.2, operations: 0.8, domain: Domain::Loaded },
+        ),
+        (r#"distribution = "sequential""#, Choice::Sequential { step: 1 }),
+        (r#"distribution = "sequential", step = 7"#, Choice::Sequential { step: 7 }),
+        (r#"distribution = "absent""#, Choice::Absent),
+        (
+            r#"distribution = "ranges", ranges = 30, a = 14.18, b = -2.917, c = 0.0164,
+               d = -0.08082, within = { power = { a = 0.002312, b = 0.3467 } }"#,
+            Choice::Ranges {
+                ranges: 30,
+                a: 14.18,
+                b: -2.917,
+                c: 0.0164,
+                d: -0.08082,
+                within: Within::Power { a: 0.002_312, b: 0.3467 },
+            },
+        ),
+    ] {
+        // In TOML an inline table stands on one line.
+        let typed = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(keys(&format!("{{ {typed} }}")), meant, "{typed}");
+    }
+}
+
+#[test]
+fn every_word_for_a_length_has_its_meaning() {
+    let length = |typed: &str| {
+        let text = SMALL.replacen("value_bytes = 100", &format!("value_bytes = {typed}"), 1);
+        plan(&text, &[]).cases[0].data.value.size.clone()
+    };
+    let pareto = |min, location, over| Size::Pareto {
+        min,
+        k: 0.2615,
+        sigma: 25.45,
+        max: 1_024,
+        location,
+        over,
+    };
+    for (typed, meant) in [
+        (
+            "{ normal = { mean = \"1KiB\", sigma = 100, max = \"4KiB\" } }",
+            Size::Normal { mean: 1_024.0, sigma: 100.0, min: 1, max: 4_096 },
+        ),
+        (
+            "{ geometric = { p = 0.382, min = 2, max = 128 } }",
+            Size::Geometric { p: 0.382, min: 2, max: 128 },
+        ),
+        (
+            "{ pareto = { min = 10, k = 0.2615, sigma = 25.45, max = 1024 } }",
+            pareto(10, 0.0, Over::Fold),
+        ),
+        (
+            "{ pareto = { floor = 10, k = 0.2615, sigma = 25.45, max = 1024, over = \"clamp\", \
+             location = 2 } }",
+            pareto(10, 2.0, Over::Clamp),
+        ),
+        ("{ pareto = { k = 0.2615, sigma = 25.45, max = 1024 } }", pareto(1, 0.0, Over::Fold)),
+        (
+            "{ empirical = [[4000, 1], [\"100B\", 3]] }",
+            Size::Empirical { up_to: vec![(100, 0.75), (4_000, 1.0)] },
+        ),
+    ] {
+        assert_eq!(length(typed), meant, "{typed}");
+    }
+}
+
+#[test]
+fn every_word_for_a_rate_has_its_meaning() {
+    let writes = "mix = [{ op = \"get\" }]";
+    let rate = |mix: &str, typed: &str| {
+        role_with(writes, &format!("mix = [{mix}]\nrate = {typed}")).rate.unwrap()
+    };
+    let sine = Sine { amplitude: 1e3, period_ns: 86_071_000_000_000, step_ns: 5_000_000_000 };
+    let waving = "{ per_second = 4500, sine = { amplitude = \"1k\", period = \"86071s\", \
+                  step = \"5s\" } }";
+    let expected = Rate { sine: Some(sine), ..Rate::new(4_500.0, Schedule::Poisson) };
+    assert_eq!(rate("{ op = \"get\" }", waving), expected);
+    // Keys of 16 bytes and values of 100; half of the operations write three records each.
+    let mix = "{ op = \"update\" }, { op = \"batch\", count = 3 }";
+    let bytes = rate(mix, "{ bytes_per_s = \"2.32MB/s\", schedule = \"fixed\" }");
+    let expected = Rate { bytes_per_s: Some(2.32e6), ..Rate::new(10_000.0, Schedule::Fixed) };
+    assert_eq!(bytes, expected);
+}
+
+#[test]
+fn a_search_for_a_rate_takes_bytes_away() {
+    let text = SMALL.replace(
+        "mix = [{ op = \"get\" }]",
+        "mix = [{ op = \"update\" }]\nrate = { bytes_per_s = \"2MB\" }",
+    );
+    let plan = plan(&text, &["phase.measure.role.readers.rate.per_second=500"]);
+    let phases = plan.cases.iter().flat_map(|case| &case.phases);
+    let mut roles = phases.filter_map(|phase| phase.mix()).flat_map(|mix| &mix.roles);
+    assert_eq!(roles.next().unwrap().rate, Some(Rate::new(500.0, Schedule::Poisson)));
+}
+
+#[test]
+fn keys_that_are_not_there_need_room_for_their_numbers() {
+    let absent = SMALL
+        .replace("{ op = \"get\" }", "{ op = \"get\", keys = { distribution = \"absent\" } }")
+        .replace("records = \"1M\"", "records = 40_000\nkey_bytes = 2\nkey_format = \"binary\"");
+    let refused = refusal(&absent, &Overrides::default());
+    assert!(refused.contains("keys of 2 bytes cannot tell 80,000 records apart"), "{refused}");
+    plan(&absent, &["data.key_bytes=3"]);
+}
+
+/// What is wrong, the place of each mistake in the rendered text, line by line: for each of `new`
+/// in the place of `@` in `with`, which stands in the place of `old`.
+macro_rules! refused {
+    ($($name:ident: $old:literal => $with:literal: $($new:literal)+;)+) => {$(
+        #[test]
+        fn $name() {
+            let mut said = Vec::new();
+            for new in [$($new),+] {
+                let text = SMALL.replacen($old, &$with.replace('@', new), 1);
+                assert_ne!(text, SMALL);
+                said.push(refusal(&text, &Overrides::default()));
+            }
+            insta::assert_snapshot!(said.join("\n"));
+        }
+    )+};
+}
+
+refused! {
+    grays_parameters: r#"{ op = "get" }"# =>
+        r#"{ op = "get", keys = { distribution = "gray_zipf", @ } }"#:
+        "theta = 1"
+        "theta = 0.9, items = 0"
+        r#"theta = 0.9, spread = "fvn""#
+        "theta = 0.9, spread = 1"
+        r#"theta = 0.9, spread = "linkbench""#
+        r#"theta = 0.9, domain = "present""#;
+    other_keys: r#"{ op = "get" }"# => r#"{ op = "get", keys = { distribution = @ } }"#:
+        r#""zipf", theta = 0.9, domain = "presents""#
+        r#""hotspot", keys = 1, operations = 1, domain = "predicted""#
+        r#""latest", theta = 1.1, exact = false"#
+        r#""latest", theta = 1.1, exact = 1"#
+        r#""sequential", step = 0"#;
+    ranges: r#"{ op = "get" }"# =>
+        r#"{ op = "get", keys = { distribution = "ranges", ranges = @ } }"#:
+        "0, a = 1, b = 0, c = 0, d = 0"
+        "9, a = 0, b = 0, c = -1, d = 0"
+        "9, a = 1, b = 0"
+        r#"9, a = 1, b = 0, c = 0, d = 0, within = "power""#
+        "9, a = 1, b = 0, c = 0, d = 0, within = { power = { a = 0 } }";
+    absent_keys: r#"{ op = "get" }"# => r#"{ op = @, keys = { distribution = "absent" } }"#:
+        r#""update""#
+        r#""scan""#;
+    lengths: "100" => "{ @ }":
+        "normal = { mean = 10, sigma = 0, max = 100 }"
+        "normal = { mean = 10, sigma = 1, min = 200, max = 100 }"
+        "geometric = { p = 1.5, max = 100 }"
+        "pareto = { min = 1, floor = 1, k = 1, sigma = 1, max = 100 }"
+        r#"pareto = { k = 1, sigma = 1, location = -1, max = 100, over = "flod" }"#
+        "empirical = []"
+        "empirical = [[10, 0], [10]]"
+        r#"empirical = { file = "lengths.csv" }"#;
+    rates: r#"mix = [{ op = "get" }]"# => "mix = [{ op = \"update\" }]\nrate = { @ }":
+        ""
+        "per_second = 1, bytes_per_s = 1"
+        r#"bytes_per_s = "2M""#
+        "bytes_per_s = 0";
+    rates_of_readers: r#"mix = [{ op = "get" }]"# =>
+        "mix = [{ op = \"@\" }]\nrate = { bytes_per_s = 9 }":
+        "get"
+        "delete";
+    waves: r#"mix = [{ op = "get" }]"# =>
+        "mix = [{ op = \"update\" }]\nrate = { @ } }":
+        r#"per_second = 9, sine = { amplitude = 10, period = "1m", step = "1s""#
+        r#"per_second = 9, sine = { amplitude = 9, period = "1m", step = "2m""#
+        r#"per_second = 9, sine = { amplitude = 9, period = "1d", step = "1ms""#
+        r#"per_second = 9, sine = { amplitude = 9, period = "1d""#
+        r#"bytes_per_s = 9, sine = { amplitude = 9, period = "1d", step = "1s""#;
+}
