@@ -43,8 +43,8 @@ pub fn lines(summary: &Summary) -> Vec<(String, String)> {
     lines.into_iter().map(|(word, text)| (word, one_line(&text).into_owned())).collect()
 }
 
-/// The load generator's cost in words. It stands here once, with how it was taken: the null engine's
-/// rows in the tables are of cases like all others, whose threads share the machine.
+/// The load generator's cost in words. It stands here once, with how it was taken: the null
+/// engine's rows in the tables are of cases like all others, whose threads share the machine.
 pub fn load_generator(summary: &Summary) -> String {
     let Some(load_generator) = &summary.load_generator else {
         return "overhead not measured: the null engine was not in this run".to_owned();

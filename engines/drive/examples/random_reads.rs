@@ -1,5 +1,5 @@
-//! Random reads of a file through the ring alone: what the load generator is held against, and where
-//! ways of setting a ring up are compared.
+//! Random reads of a file through the ring alone: what the load generator is held against, and
+//! where ways of setting a ring up are compared.
 //!
 //! `random_reads FILE DEPTH SECONDS [registered] [sqpoll] [iopoll] [psync]`
 #![expect(clippy::print_stdout, reason = "a program to be run by hand")]
