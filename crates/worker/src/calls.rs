@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::hot::{Ended, Prepared, Recorder, closed_loop, file, open_loop};
 use crate::kind::{BlockOf, Kind, Supply};
 use crate::pace::Pace;
+use crate::shared::{Shared, ThreadContext};
 use crate::tally::{OVER, Tally};
-use crate::team::{Shared, ThreadContext};
 
 /// A block is prepared for about this long, so that a thread looks up often enough to stop on time
 /// and seldom enough that looking up costs nothing.

@@ -4,8 +4,8 @@
 use crate::clock::Clock;
 use crate::control::Stop;
 use crate::output::{Files, send};
+use crate::shared::{Shared, Task};
 use crate::tally::{Packet, SliceTimes};
-use crate::team::{COLLECT_EVERY, Shared, Task};
 use kvdyno_engine::{Engine, Result};
 use kvdyno_record::hlog;
 use kvdyno_record::protocol::Event;
@@ -13,9 +13,13 @@ use kvdyno_record::series::{Slice, SliceCounts};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 /// A few times a second: often enough for an eye, seldom enough to cost nothing.
 const PROGRESS_NS: u64 = 250_000_000;
+
+/// How long the collector waits for a packet before it looks at the clock again.
+const COLLECT_EVERY: Duration = Duration::from_millis(50);
 
 /// The collecting thread of one phase.
 pub(crate) struct Collector<'t> {

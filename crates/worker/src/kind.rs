@@ -4,8 +4,8 @@
 
 use crate::block::{Block, Step};
 use crate::hot::Recorder;
+use crate::shared::{Task, ThreadContext};
 use crate::tally::Tally;
-use crate::team::{Task, ThreadContext};
 use kvdyno_engine::{Engine, Error, Result};
 
 /// A kind of work.

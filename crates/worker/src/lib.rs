@@ -27,6 +27,7 @@ mod population;
 mod rng;
 #[cfg(test)]
 mod scripted;
+mod shared;
 mod source;
 mod tally;
 mod team;

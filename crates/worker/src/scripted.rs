@@ -12,9 +12,10 @@ use crate::keyed::KeyValue;
 use crate::keys::KeyWriter;
 use crate::population::Population;
 use crate::rng::Rng;
+use crate::shared::{Shared, Task};
 use crate::source::{KeySupply, MixSource, Source};
 use crate::tally::Packet;
-use crate::team::{Shared, Task, ThreadResult, ThreadSpec, work};
+use crate::team::{ThreadResult, ThreadSpec, work};
 use crate::values::Values;
 use kvdyno_engine::{
     DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Session, Settled,

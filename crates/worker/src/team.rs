@@ -10,6 +10,7 @@ use crate::hot::Recorder;
 use crate::kind::Kind;
 use crate::output::Files;
 use crate::pace::Pace;
+use crate::shared::{Shared, Task, ThreadContext};
 use crate::tally::{Packet, Tally, TimeLine, Timing};
 use crate::usage;
 use kvdyno_engine::{Engine, Error, ErrorClass, Result};
@@ -18,11 +19,10 @@ use kvdyno_record::operations::OpInfo;
 use kvdyno_record::usage::{ProcessUsage, THREAD_NAME, ThreadsUsage};
 use kvdyno_record::workload::Rate;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
-use std::time::Duration;
 
 /// A role's threads and what each of them is to do.
 pub(crate) struct RoleSpec<S> {
@@ -38,22 +38,6 @@ pub(crate) struct RoleSpec<S> {
     pub(crate) seeds: Vec<crate::rng::Rng>,
 }
 
-/// What a team is to do.
-pub(crate) struct Task {
-    pub(crate) phase: u32,
-    pub(crate) name: String,
-    pub(crate) duration_ns: Option<u64>,
-    /// Of the first role.
-    pub(crate) operations: Option<u64>,
-    /// For progress: items until the end, where no duration says.
-    pub(crate) total: Option<u64>,
-    pub(crate) slice_ns: u64,
-    pub(crate) errors_max: u64,
-    pub(crate) verify: bool,
-    /// Not every number is there: some phase of the case deletes, or the load drew its keys.
-    pub(crate) gaps: bool,
-}
-
 /// What a team has done.
 pub(crate) struct Done {
     pub(crate) started_unix_ns: u64,
@@ -66,24 +50,6 @@ pub(crate) struct Done {
     /// What ended it early; the counts up to there are kept.
     pub(crate) failure: Option<Error>,
 }
-
-/// What the threads of a phase share. Touched between blocks, never by an operation.
-pub(crate) struct Shared {
-    pub(crate) start: AtomicU64,
-    pub(crate) over: AtomicBool,
-    /// Operations of the first role that nobody has taken yet.
-    quota: Option<AtomicU64>,
-    errors: AtomicU64,
-    pub(crate) failure: Mutex<Option<Error>>,
-    ready: Barrier,
-    /// Items done by each thread, as of its last block.
-    pub(crate) progress: Vec<Padded>,
-}
-
-/// Alone on its cache lines: a thread that tells its progress takes no line from another. Two
-/// lines, because processors fetch them in pairs.
-#[repr(align(128))]
-pub(crate) struct Padded(pub(crate) AtomicU64);
 
 /// Threads that have a place in a team, and what they leave behind.
 pub(crate) struct ThreadResult {
@@ -189,71 +155,6 @@ pub(crate) fn spawn_of_role<'s, 'e, T: Send + 's>(
     Builder::new().name(name).spawn_scoped(scope, work).expect("a thread is started")
 }
 
-impl Shared {
-    /// Of `threads`, who wait at the barrier for `others` besides.
-    pub(crate) fn new(threads: usize, others: usize, operations: Option<u64>) -> Self {
-        Self {
-            start: AtomicU64::new(0),
-            over: AtomicBool::new(false),
-            quota: operations.map(AtomicU64::new),
-            errors: AtomicU64::new(0),
-            failure: Mutex::new(None),
-            ready: Barrier::new(threads + others),
-            progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
-        }
-    }
-
-    pub(crate) fn end(&self) {
-        self.over.store(true, Relaxed);
-    }
-
-    /// Ends the phase because of `error`; the first one is kept.
-    pub(crate) fn fail(&self, error: Error) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.end();
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Relaxed)
-    }
-
-    /// Whether an error ends the phase: some classes at once, others past the limit.
-    #[cold]
-    pub(crate) fn judge(&self, error: Error, errors_max: u64) -> bool {
-        use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
-        let fatal = matches!(error.class, Corrupt | Full | Invalid | Memory | Unsupported);
-        let so_far = self.errors.fetch_add(1, Relaxed) + 1;
-        if fatal || errors_max == 0 {
-            self.fail(error);
-            return true;
-        }
-        if so_far > errors_max {
-            let limit = format!("more than {errors_max} operations failed, the last");
-            self.fail(error.context(&limit));
-            return true;
-        }
-        false
-    }
-
-    /// The role's operations are counted out beforehand.
-    pub(crate) fn is_counted(&self, role: usize) -> bool {
-        role == 0 && self.quota.is_some()
-    }
-
-    /// How many of `wanted` operations the first role may still do.
-    pub(crate) fn take(&self, role: usize, wanted: usize) -> usize {
-        match &self.quota {
-            Some(quota) if self.is_counted(role) => {
-                let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
-                    (left > 0).then(|| left.saturating_sub(wanted as u64))
-                });
-                taken.map_or(0, |left| left.min(wanted as u64) as usize)
-            }
-            _ => wanted,
-        }
-    }
-}
-
 /// A thread's place in the team.
 pub(crate) struct ThreadSpec {
     pub(crate) role: usize,
@@ -323,25 +224,6 @@ impl ThreadSpec {
     }
 }
 
-/// A thread of the team at its work: what is its own, and what it shares.
-pub(crate) struct ThreadContext<'t, H, C> {
-    pub(crate) role: usize,
-    pub(crate) thread: usize,
-    pub(crate) handle: H,
-    pub(crate) clock: C,
-    pub(crate) recorder: Recorder,
-    pub(crate) task: &'t Task,
-    pub(crate) shared: &'t Shared,
-}
-
-impl<H, C> ThreadContext<'_, H, C> {
-    /// Tells the others how far it is.
-    pub(crate) fn tell(&self) {
-        let items: u64 = self.recorder.tallies.iter().map(Tally::items).sum();
-        self.shared.progress[self.thread].0.store(items, Relaxed);
-    }
-}
-
 fn empty_result<S>(spec: &RoleSpec<S>) -> RoleResult {
     RoleResult {
         role: spec.name.clone(),
@@ -374,9 +256,6 @@ impl ThreadResult {
     }
 }
 
-/// How long the collector waits for a packet before it looks at the clock again.
-pub(crate) const COLLECT_EVERY: Duration = Duration::from_millis(50);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -408,24 +287,6 @@ mod tests {
         let rate = role.per_second(role.ops["get"].count).unwrap();
         let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
         assert!((rate / exact - 1.0).abs() < 0.001, "{rate:.0}/s, and not {exact:.0}/s");
-    }
-
-    #[test]
-    fn operations_counted_out_are_taken_once() {
-        let shared = Shared::new(1, 0, Some(10));
-        assert_eq!([4; 4].map(|wanted| shared.take(0, wanted)), [4, 4, 2, 0]);
-        assert_eq!(shared.take(1, 4), 4, "they are the first role's");
-    }
-
-    #[test]
-    fn errors_end_a_phase_past_their_limit_or_by_their_class() {
-        let error = |class| Error::new(class, "scripted");
-        let shared = Shared::new(1, 0, None);
-        assert!(!shared.judge(error(ErrorClass::Conflict), 2));
-        assert!(!shared.judge(error(ErrorClass::Conflict), 2));
-        assert!(shared.judge(error(ErrorClass::Conflict), 2) && shared.is_over());
-        let shared = Shared::new(1, 0, None);
-        assert!(shared.judge(error(ErrorClass::Corrupt), 2) && shared.is_over());
     }
 
     /// Both ways of ending: by the count, and by the time.

@@ -1,0 +1,148 @@
+//! What the threads of a phase share, and what each of them works with.
+
+use crate::hot::Recorder;
+use crate::tally::Tally;
+use kvdyno_engine::{Error, ErrorClass};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Barrier, Mutex, PoisonError};
+
+/// What a team is to do.
+pub(crate) struct Task {
+    pub(crate) phase: u32,
+    pub(crate) name: String,
+    pub(crate) duration_ns: Option<u64>,
+    /// Of the first role.
+    pub(crate) operations: Option<u64>,
+    /// For progress: items until the end, where no duration says.
+    pub(crate) total: Option<u64>,
+    pub(crate) slice_ns: u64,
+    pub(crate) errors_max: u64,
+    pub(crate) verify: bool,
+    /// Not every number is there: some phase of the case deletes, or the load drew its keys.
+    pub(crate) gaps: bool,
+}
+
+/// What the threads of a phase share. Touched between blocks, never by an operation.
+pub(crate) struct Shared {
+    pub(crate) start: AtomicU64,
+    pub(crate) over: AtomicBool,
+    /// Operations of the first role that nobody has taken yet.
+    quota: Option<AtomicU64>,
+    errors: AtomicU64,
+    pub(crate) failure: Mutex<Option<Error>>,
+    pub(crate) ready: Barrier,
+    /// Items done by each thread, as of its last block.
+    pub(crate) progress: Vec<Padded>,
+}
+
+/// Alone on its cache lines: a thread that tells its progress takes no line from another. Two
+/// lines, because processors fetch them in pairs.
+#[repr(align(128))]
+pub(crate) struct Padded(pub(crate) AtomicU64);
+
+impl Shared {
+    /// Of `threads`, who wait at the barrier for `others` besides.
+    pub(crate) fn new(threads: usize, others: usize, operations: Option<u64>) -> Self {
+        Self {
+            start: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            quota: operations.map(AtomicU64::new),
+            errors: AtomicU64::new(0),
+            failure: Mutex::new(None),
+            ready: Barrier::new(threads + others),
+            progress: (0..threads).map(|_| Padded(AtomicU64::new(0))).collect(),
+        }
+    }
+
+    pub(crate) fn end(&self) {
+        self.over.store(true, Relaxed);
+    }
+
+    /// Ends the phase because of `error`; the first one is kept.
+    pub(crate) fn fail(&self, error: Error) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.end();
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Relaxed)
+    }
+
+    /// Whether an error ends the phase: some classes at once, others past the limit.
+    #[cold]
+    pub(crate) fn judge(&self, error: Error, errors_max: u64) -> bool {
+        use ErrorClass::{Corrupt, Full, Invalid, Memory, Unsupported};
+        let fatal = matches!(error.class, Corrupt | Full | Invalid | Memory | Unsupported);
+        let so_far = self.errors.fetch_add(1, Relaxed) + 1;
+        if fatal || errors_max == 0 {
+            self.fail(error);
+            return true;
+        }
+        if so_far > errors_max {
+            let limit = format!("more than {errors_max} operations failed, the last");
+            self.fail(error.context(&limit));
+            return true;
+        }
+        false
+    }
+
+    /// The role's operations are counted out beforehand.
+    pub(crate) fn is_counted(&self, role: usize) -> bool {
+        role == 0 && self.quota.is_some()
+    }
+
+    /// How many of `wanted` operations the first role may still do.
+    pub(crate) fn take(&self, role: usize, wanted: usize) -> usize {
+        match &self.quota {
+            Some(quota) if self.is_counted(role) => {
+                let taken = quota.fetch_update(Relaxed, Relaxed, |left| {
+                    (left > 0).then(|| left.saturating_sub(wanted as u64))
+                });
+                taken.map_or(0, |left| left.min(wanted as u64) as usize)
+            }
+            _ => wanted,
+        }
+    }
+}
+
+/// A thread of the team at its work: what is its own, and what it shares.
+pub(crate) struct ThreadContext<'t, H, C> {
+    pub(crate) role: usize,
+    pub(crate) thread: usize,
+    pub(crate) handle: H,
+    pub(crate) clock: C,
+    pub(crate) recorder: Recorder,
+    pub(crate) task: &'t Task,
+    pub(crate) shared: &'t Shared,
+}
+
+impl<H, C> ThreadContext<'_, H, C> {
+    /// Tells the others how far it is.
+    pub(crate) fn tell(&self) {
+        let items: u64 = self.recorder.tallies.iter().map(Tally::items).sum();
+        self.shared.progress[self.thread].0.store(items, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_counted_out_are_taken_once() {
+        let shared = Shared::new(1, 0, Some(10));
+        assert_eq!([4; 4].map(|wanted| shared.take(0, wanted)), [4, 4, 2, 0]);
+        assert_eq!(shared.take(1, 4), 4, "they are the first role's");
+    }
+
+    #[test]
+    fn errors_end_a_phase_past_their_limit_or_by_their_class() {
+        let error = |class| Error::new(class, "scripted");
+        let shared = Shared::new(1, 0, None);
+        assert!(!shared.judge(error(ErrorClass::Conflict), 2));
+        assert!(!shared.judge(error(ErrorClass::Conflict), 2));
+        assert!(shared.judge(error(ErrorClass::Conflict), 2) && shared.is_over());
+        let shared = Shared::new(1, 0, None);
+        assert!(shared.judge(error(ErrorClass::Corrupt), 2) && shared.is_over());
+    }
+}
