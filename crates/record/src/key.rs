@@ -50,7 +50,6 @@ pub enum KeyOrder {
 
 impl KeyOrder {
     /// Whether keys have the order of their numbers.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
     pub fn is_ordered(&self) -> bool {
         *self == Self::Ordered
     }

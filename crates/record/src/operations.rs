@@ -36,3 +36,27 @@ impl OpInfo {
         OPERATIONS.iter().find(|op| op.name == name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::{Op, Size};
+
+    #[test]
+    fn every_operation_is_in_the_table() {
+        let length = || Size::Fixed { bytes: 1 };
+        let all = [
+            Op::Get,
+            Op::Insert,
+            Op::Update,
+            Op::Delete,
+            Op::Scan { reverse: false, length: length() },
+            Op::Multiget { keys: 1 },
+            Op::ReadModifyWrite,
+            Op::Batch { writes: 1 },
+            Op::Walk { reverse: false, length: length() },
+        ];
+        assert_eq!(all.each_ref().map(Op::name), OPERATIONS.map(|op| op.name));
+        assert!(all.iter().all(|op| op.info().name == op.name()));
+    }
+}

@@ -3,9 +3,10 @@
 
 use crate::block::Block;
 use crate::clock::Clock;
-use crate::hot::{Ended, Prepared, Recorder, closed_loop, file, open_loop};
+use crate::hot::{Ended, Prepared, closed_loop, file, open_loop};
 use crate::kind::{BlockOf, Kind, Supply};
 use crate::pace::Pace;
+use crate::recorder::Recorder;
 use crate::shared::{Shared, ThreadContext};
 use crate::tally::{OVER, Tally};
 

@@ -10,9 +10,9 @@
 
 use crate::block::Step;
 use crate::clock::Clock;
-use crate::hot::Recorder;
-use crate::keyed::{self, Action, KeyedBlock, KeyedStep, Thread, View};
+use crate::keyed::{Action, KeyedBlock, KeyedStep, Thread, View};
 use crate::kind::Supply;
+use crate::recorder::Recorder;
 use crate::shared::ThreadContext;
 use crate::source::Source;
 use crate::tally::OVER;
@@ -122,7 +122,7 @@ impl Flight {
         block: &KeyedBlock,
     ) -> Result<()> {
         let counted = context.shared.is_counted(context.role);
-        let view = keyed::view(source, block, context.task);
+        let view = source.view(block, context.task);
         for step in &block.steps {
             if self.free.is_empty() {
                 while self.free.is_empty() {

@@ -11,7 +11,8 @@
 use crate::block::Step;
 use crate::clock::Clock;
 use crate::kind::{BlockOf, Kind};
-use crate::tally::{Tally, TimeLine};
+use crate::recorder::Recorder;
+use crate::tally::Tally;
 use kvdyno_engine::{Error, ErrorClass, Result};
 use std::hint::black_box;
 use std::ops::Range;
@@ -31,41 +32,6 @@ pub(crate) enum Ended {
     Over(usize),
     /// This step failed.
     Failed(usize, Error),
-}
-
-/// What a thread carries from block to block.
-#[derive(Debug)]
-pub(crate) struct Recorder {
-    pub(crate) tallies: Vec<Tally>,
-    pub(crate) time: TimeLine,
-    /// The next moment to look up from the work.
-    pub(crate) edge: u64,
-    /// The end of the last operation.
-    pub(crate) last_end: u64,
-    /// How long each step of the block took, in ticks.
-    pub(crate) ticks: Vec<u64>,
-    /// Open loop: how long after its scheduled time each step was begun, in nanoseconds.
-    pub(crate) late_ns: Vec<u64>,
-    /// Open loop: prepared, due before the end, and not begun.
-    pub(crate) not_begun: u64,
-    /// Open loop: what the harness itself took while an operation was due.
-    pub(crate) own_ns: u64,
-}
-
-impl Recorder {
-    /// A thread's at `start`.
-    pub(crate) fn new(tallies: Vec<Tally>, time: TimeLine, start: u64) -> Self {
-        Self {
-            tallies,
-            edge: time.edge(),
-            time,
-            last_end: start,
-            ticks: Vec::new(),
-            late_ns: Vec::new(),
-            not_begun: 0,
-            own_ns: 0,
-        }
-    }
 }
 
 /// A block that is about to be worked off.

@@ -3,8 +3,8 @@
 use crate::chooser::Keyspace;
 use crate::clock::{Clock, unix_ns};
 use crate::control::Listener;
-use crate::keyed::KeyValue;
 use crate::keys::KeyWriter;
+use crate::keyvalue::KeyValue;
 use crate::output::{Files, send};
 use crate::population::Population;
 use crate::rng::Rng;

@@ -1,4 +1,4 @@
-//! Key-value operations: the kind of work that a [`Session`] does.
+//! A block of key-value operations: its steps, and the keys and values that they point at.
 
 #![expect(
     clippy::inline_always,
@@ -6,21 +6,9 @@
 )]
 
 use crate::block::{Block, Step};
-use crate::clock::Clock;
-use crate::flight;
-use crate::hot::Recorder;
 use crate::keys::KeyWriter;
-use crate::kind::{BlockOf, Kind};
-use crate::shared::{Task, ThreadContext};
-use crate::source::Source;
-use crate::tally::Tally;
-use crate::values::{ValueAt, is_sound, touch};
-use kvdyno_engine::{Direction, Engine, Range, Result, Session, Walk, Write};
-use std::marker::PhantomData;
-use std::ops::ControlFlow;
-
-/// Key-value operations on an engine.
-pub(crate) struct KeyValue<E>(PhantomData<E>);
+use crate::values::ValueAt;
+use kvdyno_engine::{Direction, Session, Walk, Write};
 
 /// What a step does. `Put` is both insert and update: to an engine they are the same call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +122,7 @@ impl<'b> View<'b> {
     }
 
     /// All writes of a block in the order of its values: steps that write are prepared key by key.
-    fn batch_writes(&self, steps: &[Step<KeyedStep>]) -> Vec<Write<'b>> {
+    pub(crate) fn batch_writes(&self, steps: &[Step<KeyedStep>]) -> Vec<Write<'b>> {
         let mut writes = Vec::with_capacity(self.data.values.len());
         for step in steps.iter().map(|step| step.action) {
             if matches!(step.action, Action::Batch | Action::Put | Action::ReadModifyWrite) {
@@ -152,253 +140,18 @@ impl<'b> View<'b> {
 pub(crate) struct Thread<S> {
     pub(crate) session: S,
     /// A read-modify-write's new value.
-    buffer: Vec<u8>,
-    forward: Walk,
-    reverse: Walk,
+    pub(crate) buffer: Vec<u8>,
+    pub(crate) forward: Walk,
+    pub(crate) reverse: Walk,
 }
 
-impl<E: Engine> Kind for KeyValue<E> {
-    type Engine = E;
-    type Handle<'e> = Thread<E::Session<'e>>;
-    type Action = KeyedStep;
-    type Data = Keyed;
-    type View<'b> = View<'b>;
-    type Source<'p> = Source<'p>;
-
-    fn open(engine: &E) -> Result<Thread<E::Session<'_>>> {
-        Ok(Thread {
-            session: engine.session()?,
+impl<S: Session> Thread<S> {
+    pub(crate) fn new(session: S) -> Self {
+        Self {
+            session,
             buffer: Vec::new(),
             forward: Walk::new(Direction::Forward),
             reverse: Walk::new(Direction::Reverse),
-        })
-    }
-
-    fn view<'b>(source: &'b Source<'_>, block: &'b BlockOf<Self>, task: &Task) -> View<'b> {
-        view(source, block, task)
-    }
-
-    #[inline(always)]
-    fn perform(
-        thread: &mut Thread<E::Session<'_>>,
-        step: &Step<KeyedStep>,
-        view: &View<'_>,
-        tally: &mut Tally,
-        sink: &mut u64,
-    ) -> Result<()> {
-        perform(thread, &step.action, view, tally, sink)
-    }
-
-    fn in_flight<C: Clock>(
-        context: ThreadContext<'_, Thread<E::Session<'_>>, C>,
-        source: &mut Source<'_>,
-        block: KeyedBlock,
-        depth: u32,
-    ) -> Recorder {
-        flight::drive(context, source, block, depth)
-    }
-}
-
-/// What performing `block` needs.
-pub(crate) fn view<'b>(source: &'b Source<'_>, block: &'b KeyedBlock, task: &Task) -> View<'b> {
-    let (data, supply) = (&block.data, source.supply());
-    let mut view = View {
-        data,
-        key_bytes: supply.keys.fixed_len(),
-        value_bytes: supply.values.bytes(&data.arena),
-        refs: Vec::new(),
-        writes: Vec::new(),
-        verify: task.verify,
-        keys: &supply.keys,
-        all_there_below: (!task.gaps).then(|| source.records()),
-    };
-    if data.multigets {
-        view.refs = (0..data.numbers.len() as u32).map(|index| view.key(index)).collect();
-    }
-    if data.batches {
-        view.writes = view.batch_writes(&block.steps);
-    }
-    view
-}
-
-/// One operation. Every value read is touched whole, or checked.
-#[inline(always)]
-fn perform<S: Session>(
-    thread: &mut Thread<S>,
-    step: &KeyedStep,
-    view: &View<'_>,
-    tally: &mut Tally,
-    sink: &mut u64,
-) -> Result<()> {
-    let session = &mut thread.session;
-    match step.action {
-        Action::Get => {
-            let mut seen = Seen::default();
-            session.get(view.key(step.first), |value| seen.value(view, step.first, value, sink))?;
-            seen.add_to(tally);
-            Ok(())
         }
-        Action::Put => session.put(view.key(step.first), view.value(step.value)),
-        Action::Batch => {
-            session.write(&view.writes[step.value as usize..][..step.items as usize])?;
-            tally.many_items += u64::from(step.items);
-            Ok(())
-        }
-        _ => perform_rare(thread, step, view, tally, sink),
-    }
-}
-
-/// The operations whose own cost hides a call.
-#[inline(never)]
-fn perform_rare<S: Session>(
-    thread: &mut Thread<S>,
-    step: &KeyedStep,
-    view: &View<'_>,
-    tally: &mut Tally,
-    sink: &mut u64,
-) -> Result<()> {
-    let Thread { session, buffer, forward, reverse } = thread;
-    match step.action {
-        Action::Delete => session.delete(view.key(step.first)),
-        Action::ScanForward => scan(session, Direction::Forward, step, view, tally, sink),
-        Action::ScanReverse => scan(session, Direction::Reverse, step, view, tally, sink),
-        Action::WalkForward => walk(session, forward, step, view, tally, sink),
-        Action::WalkReverse => walk(session, reverse, step, view, tally, sink),
-        Action::Multiget => {
-            let keys = &view.refs[step.first as usize..][..step.items as usize];
-            let mut seen = Seen::default();
-            session.multiget(keys, |index, value| {
-                seen.value(view, step.first + index as u32, value, sink);
-            })?;
-            tally.many_items += u64::from(step.items);
-            seen.add_to(tally);
-            Ok(())
-        }
-        Action::ReadModifyWrite => {
-            let new = view.value(step.value);
-            let mut seen = Seen::default();
-            session.read_modify_write(view.key(step.first), buffer, |old, buffer| {
-                seen.value(view, step.first, old, sink);
-                buffer.extend_from_slice(new);
-            })?;
-            seen.add_to(tally);
-            Ok(())
-        }
-        Action::Get | Action::Put | Action::Batch => unreachable!("handled in the loop"),
-    }
-}
-
-/// A scan must begin with the key it was asked for, and, where keys are in order, show as many records as there are from there
-/// on, where nobody deletes. One that shows less counts what it left out as missing.
-fn scan<S: Session>(
-    session: &mut S,
-    direction: Direction,
-    step: &KeyedStep,
-    view: &View<'_>,
-    tally: &mut Tally,
-    sink: &mut u64,
-) -> Result<()> {
-    let (from, number) = (view.key(step.first), view.data.numbers[step.first as usize]);
-    let range = Range::all(direction).from(from).limit(u64::from(step.items));
-    let (mut records, mut begins) = (Records::default(), None);
-    let shown = session.scan(range, |key, value| {
-        begins.get_or_insert_with(|| key == from);
-        records.saw(view, key, value, sink);
-        ControlFlow::Continue(())
-    })?;
-    // Of hashed keys nobody knows how many lie behind one: the one itself does.
-    let there = view.all_there_below.map_or(0, |records| match direction {
-        _ if !view.keys.is_ordered() => u64::from(number < records),
-        Direction::Forward => records.saturating_sub(number),
-        Direction::Reverse => number + 1,
-    });
-    let expected = there.min(u64::from(step.items));
-    let missing = expected.saturating_sub(shown);
-    let missing = missing.max(u64::from(expected > 0 && begins != Some(true)));
-    records.add_to(tally, shown, missing);
-    Ok(())
-}
-
-/// The next records; past the last, the first again. Where there are records something is shown.
-fn walk<S: Session>(
-    session: &mut S,
-    walk: &mut Walk,
-    step: &KeyedStep,
-    view: &View<'_>,
-    tally: &mut Tally,
-    sink: &mut u64,
-) -> Result<()> {
-    let (limit, mut records) = (u64::from(step.items), Records::default());
-    let mut next = || {
-        session.walk(walk, limit, |key, value| {
-            records.saw(view, key, value, sink);
-            ControlFlow::Continue(())
-        })
-    };
-    let mut shown = next()?;
-    if shown == 0 {
-        shown = next()?;
-    }
-    let expected = view.all_there_below.is_some_and(|records| records > 0);
-    records.add_to(tally, shown, u64::from(expected && shown == 0));
-    Ok(())
-}
-
-/// What a scan or a walk saw.
-#[derive(Default)]
-struct Records {
-    bytes: u64,
-    wrong: u64,
-}
-
-impl Records {
-    #[inline]
-    fn saw(&mut self, view: &View<'_>, key: &[u8], value: &[u8], sink: &mut u64) {
-        self.bytes += (key.len() + value.len()) as u64;
-        if view.verify {
-            let sound = view.keys.read(key).is_some_and(|number| is_sound(value, number));
-            self.wrong += u64::from(!sound);
-        } else {
-            *sink ^= touch(value);
-        }
-    }
-
-    fn add_to(self, tally: &mut Tally, shown: u64, missing: u64) {
-        tally.many_items += shown + missing;
-        tally.missing += missing;
-        tally.wrong += self.wrong;
-        tally.read_bytes += self.bytes;
-    }
-}
-
-/// What one operation saw: counted once it has succeeded.
-#[derive(Default)]
-struct Seen {
-    missing: u64,
-    wrong: u64,
-    read_bytes: u64,
-}
-
-impl Seen {
-    /// A value came back, or did not.
-    #[inline(always)]
-    fn value(&mut self, view: &View<'_>, index: u32, value: Option<&[u8]>, sink: &mut u64) {
-        let Some(value) = value else {
-            self.missing += 1;
-            return;
-        };
-        self.read_bytes += (view.key_len(index) + value.len()) as u64;
-        if view.verify {
-            self.wrong += u64::from(!is_sound(value, view.data.numbers[index as usize]));
-        } else {
-            *sink ^= touch(value);
-        }
-    }
-
-    #[inline(always)]
-    fn add_to(self, tally: &mut Tally) {
-        tally.missing += self.missing;
-        tally.wrong += self.wrong;
-        tally.read_bytes += self.read_bytes;
     }
 }

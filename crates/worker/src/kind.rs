@@ -3,7 +3,7 @@
 //! kind (`keyed`).
 
 use crate::block::{Block, Step};
-use crate::hot::Recorder;
+use crate::recorder::Recorder;
 use crate::shared::{Task, ThreadContext};
 use crate::tally::Tally;
 use kvdyno_engine::{Engine, Error, Result};

@@ -20,10 +20,12 @@ mod hot;
 mod job;
 mod keyed;
 mod keys;
+mod keyvalue;
 mod kind;
 mod output;
 mod pace;
 mod population;
+mod recorder;
 mod rng;
 #[cfg(test)]
 mod scripted;

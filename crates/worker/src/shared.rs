@@ -1,6 +1,6 @@
 //! What the threads of a phase share, and what each of them works with.
 
-use crate::hot::Recorder;
+use crate::recorder::Recorder;
 use crate::tally::Tally;
 use kvdyno_engine::{Error, ErrorClass};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

@@ -3,11 +3,12 @@
 use crate::bijection::Bijection;
 use crate::block::Step;
 use crate::chooser::{Chooser, Keyspace};
-use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep};
+use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep, View};
 use crate::keys::KeyWriter;
 use crate::kind::Supply;
 use crate::population::{Inserter, Population};
 use crate::rng::Rng;
+use crate::shared::Task;
 use crate::values::{Values, draw};
 use kvdyno_record::workload::{LoadOrder, Op, Role, Size};
 use std::ops::Range;
@@ -63,6 +64,28 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
 }
 
 impl Source<'_> {
+    /// What performing `block` needs.
+    pub(crate) fn view<'b>(&'b self, block: &'b KeyedBlock, task: &Task) -> View<'b> {
+        let (data, supply) = (&block.data, self.supply());
+        let mut view = View {
+            data,
+            key_bytes: supply.keys.fixed_len(),
+            value_bytes: supply.values.bytes(&data.arena),
+            refs: Vec::new(),
+            writes: Vec::new(),
+            verify: task.verify,
+            keys: &supply.keys,
+            all_there_below: (!task.gaps).then(|| self.records()),
+        };
+        if data.multigets {
+            view.refs = (0..data.numbers.len() as u32).map(|index| view.key(index)).collect();
+        }
+        if data.batches {
+            view.writes = view.batch_writes(&block.steps);
+        }
+        view
+    }
+
     /// How many numbers exist without a gap, as of the last block.
     pub(crate) fn records(&self) -> u64 {
         match self {

@@ -6,6 +6,8 @@
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 #![expect(unsafe_code, reason = "the loop by hand is C calls")]
 
+#[path = "../src/cursor.rs"]
+mod cursor;
 #[path = "../src/describe.rs"]
 mod describe;
 #[path = "../src/device.rs"]
@@ -16,6 +18,8 @@ mod engine;
 mod library;
 #[path = "../src/raw.rs"]
 mod raw;
+#[path = "../src/value.rs"]
+mod value;
 
 use engine::Lmdb;
 use kvdyno_engine::{DataShape, Durability, Engine, Error, Options, Place, Session, Write};

@@ -1,10 +1,12 @@
 //! `kvdyno-lmdb`: the worker of engine `lmdb`.
 
+mod cursor;
 mod describe;
 mod device;
 mod engine;
 mod library;
 mod raw;
+mod value;
 
 use std::process::ExitCode;
 

@@ -1,10 +1,12 @@
 //! LMDB's C API made safe: an environment with its one database, a reader, write transactions.
-//! The only file of this adapter with `unsafe` in it.
+//! With `cursor` and `value` all that is `unsafe` in this adapter.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
+use crate::cursor::Steps;
 use crate::library::ffi;
-use kvdyno_engine::{Direction, Error, ErrorClass, Range, Records, Result, Walk};
+use crate::value::{bytes, check, error, val};
+use kvdyno_engine::{Error, ErrorClass, Range, Records, Result, Walk};
 use std::ffi::{CStr, CString, OsStr, c_int};
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -195,7 +197,7 @@ impl<'e> Reader<'e> {
         limit: u64,
         mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64> {
-        let mut steps = Steps { cursor: self.cursor, key: val(&[]), value: val(&[]) };
+        let mut steps = Steps::of(self.cursor);
         // SAFETY: where a walk is under way the transaction is live and the cursor on a record.
         let goes_on = self.walking
             && unsafe { steps.go(ffi::MDB_GET_CURRENT) } == 0
@@ -248,102 +250,9 @@ impl Snapshot<'_, '_> {
         // SAFETY: the transaction is live, and the cursor belongs to it.
         let renewed = unsafe { ffi::mdb_cursor_renew(self.0.txn, self.0.cursor) };
         check("mdb_cursor_renew", renewed)?;
-        let mut steps = Steps { cursor: self.0.cursor, key: val(&[]), value: val(&[]) };
+        let mut steps = Steps::of(self.0.cursor);
         // SAFETY: the transaction is live, and nothing writes in it.
         unsafe { steps.show(&range, None, false, &mut seen) }.map(|shown| shown.count)
-    }
-}
-
-/// A cursor under way, and the record it stands on.
-struct Steps {
-    cursor: *mut ffi::MDB_cursor,
-    key: ffi::MDB_val,
-    value: ffi::MDB_val,
-}
-
-/// What came of a way.
-struct Shown {
-    count: u64,
-    /// It ended because there is no more.
-    at_end: bool,
-}
-
-impl Steps {
-    /// Shows the records of `range`, but not the one with the key `skip`. With `goes_on` the cursor
-    /// stands on the record before the first.
-    ///
-    /// # Safety
-    /// The cursor's transaction is live, and is not written in while this runs.
-    #[inline]
-    unsafe fn show(
-        &mut self,
-        range: &Range<'_>,
-        skip: Option<&[u8]>,
-        goes_on: bool,
-        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<Shown> {
-        let mut shown = Shown { count: 0, at_end: false };
-        if range.limit == 0 {
-            return Ok(shown);
-        }
-        let step = match range.direction {
-            Direction::Forward => ffi::MDB_NEXT,
-            Direction::Reverse => ffi::MDB_PREV,
-        };
-        // SAFETY: the caller's promise; LMDB leaves in `key` and `value` slices of the map that last
-        // until the next call on the cursor.
-        unsafe {
-            let mut rc = if goes_on { self.go(step) } else { self.seek(range) };
-            if rc == 0 && !goes_on && skip == Some(bytes(&self.key)) {
-                rc = self.go(step);
-            }
-            while rc == 0 {
-                let key = bytes(&self.key);
-                if range.ends_before(key) {
-                    return Ok(shown);
-                }
-                shown.count += 1;
-                if seen(key, bytes(&self.value)).is_break() || shown.count == range.limit {
-                    return Ok(shown);
-                }
-                rc = self.go(step);
-            }
-            shown.at_end = true;
-            if rc == ffi::MDB_NOTFOUND { Ok(shown) } else { Err(error("mdb_cursor_get", rc)) }
-        }
-    }
-
-    /// To the first record of `range`.
-    ///
-    /// # Safety
-    /// The cursor's transaction is live.
-    unsafe fn seek(&mut self, range: &Range<'_>) -> c_int {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let Some(from) = range.from else {
-                return self.go(match range.direction {
-                    Direction::Forward => ffi::MDB_FIRST,
-                    Direction::Reverse => ffi::MDB_LAST,
-                });
-            };
-            self.key = val(from);
-            let rc = self.go(ffi::MDB_SET_RANGE);
-            match (range.direction, rc) {
-                // The first key >= from is the start only if it is `from`; else the one before it,
-                // which past the end is the last of all.
-                (Direction::Reverse, ffi::MDB_NOTFOUND) => self.go(ffi::MDB_LAST),
-                (Direction::Reverse, 0) if bytes(&self.key) != from => self.go(ffi::MDB_PREV),
-                _ => rc,
-            }
-        }
-    }
-
-    /// # Safety
-    /// The cursor's transaction is live.
-    #[inline]
-    unsafe fn go(&mut self, op: ffi::MDB_cursor_op) -> c_int {
-        // SAFETY: the caller's promise.
-        unsafe { ffi::mdb_cursor_get(self.cursor, &raw mut self.key, &raw mut self.value, op) }
     }
 }
 
@@ -412,7 +321,7 @@ impl Writer<'_> {
         check("mdb_cursor_open", unsafe {
             ffi::mdb_cursor_open(self.txn, self.dbi, &raw mut cursor)
         })?;
-        let mut steps = Steps { cursor, key: val(&[]), value: val(&[]) };
+        let mut steps = Steps::of(cursor);
         // SAFETY: `seen` has no way to this writer, which is borrowed.
         let shown = unsafe { steps.show(&range, None, false, &mut |key, value| seen(key, value)) };
         // SAFETY: live, and not used again.
@@ -455,46 +364,6 @@ unsafe fn lookup<'t>(
         ffi::MDB_NOTFOUND => Ok(None),
         rc => Err(error("mdb_get", rc)),
     }
-}
-
-/// LMDB's pair of length and pointer. Where LMDB takes one as input it does not write through it.
-#[inline]
-fn val(bytes: &[u8]) -> ffi::MDB_val {
-    ffi::MDB_val { mv_size: bytes.len(), mv_data: bytes.as_ptr().cast_mut().cast() }
-}
-
-/// # Safety
-/// `val` points to memory that lives and does not change for `'t`.
-#[inline]
-unsafe fn bytes<'t>(val: &ffi::MDB_val) -> &'t [u8] {
-    // SAFETY: the caller's promise; LMDB's pointers into pages are never null.
-    unsafe { std::slice::from_raw_parts(val.mv_data.cast(), val.mv_size) }
-}
-
-#[inline]
-fn check(call: &str, rc: c_int) -> Result<()> {
-    if rc == 0 { Ok(()) } else { Err(error(call, rc)) }
-}
-
-#[cold]
-fn error(call: &str, rc: c_int) -> Error {
-    let class = match rc {
-        ffi::MDB_MAP_FULL | ffi::MDB_TXN_FULL | libc::ENOSPC | libc::EDQUOT => ErrorClass::Full,
-        libc::ENOMEM => ErrorClass::Memory,
-        ffi::MDB_CORRUPTED
-        | ffi::MDB_PAGE_NOTFOUND
-        | ffi::MDB_PANIC
-        | ffi::MDB_INVALID
-        | ffi::MDB_VERSION_MISMATCH => ErrorClass::Corrupt,
-        ffi::MDB_BAD_VALSIZE | ffi::MDB_READERS_FULL | ffi::MDB_MAP_RESIZED | libc::EINVAL => {
-            ErrorClass::Invalid
-        }
-        1.. => ErrorClass::Io,
-        _ => ErrorClass::Other,
-    };
-    // SAFETY: mdb_strerror returns a static string or strerror's, which is copied at once.
-    let text = unsafe { CStr::from_ptr(ffi::mdb_strerror(rc)) }.to_string_lossy();
-    Error::new(class, format!("{call}: {text}"))
 }
 
 /// As the linked library states it.

@@ -4,6 +4,8 @@
 //! library that `library.rs` names. Two programs, because the two libraries have the same symbols:
 //! in one program the linker would silently give both adapters the same one.
 
+#[path = "../../lmdb/src/cursor.rs"]
+mod cursor;
 #[path = "../../lmdb/src/describe.rs"]
 mod describe;
 #[path = "../../lmdb/src/device.rs"]
@@ -15,6 +17,8 @@ mod library;
 mod raw;
 #[cfg(test)]
 mod tests;
+#[path = "../../lmdb/src/value.rs"]
+mod value;
 
 use std::process::ExitCode;
 

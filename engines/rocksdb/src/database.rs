@@ -3,43 +3,16 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api};
+use crate::owned::{Owned, owned_text, tried};
 use crate::transactions::{OpenTransactions, TransactionDb};
-use kvdyno_engine::{Error, ErrorClass, Result};
-use std::ffi::{CStr, CString, c_char};
+use kvdyno_engine::{Error, Result};
+use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
 /// The family of those who use none; named, because a multiget asks for it.
 const FAMILY: &CStr = c"default";
-
-/// Something of `RocksDB`'s that is ours to destroy.
-pub(crate) struct Owned<T> {
-    raw: *mut T,
-    destroy: unsafe extern "C" fn(*mut T),
-}
-
-impl<T> Owned<T> {
-    /// # Safety
-    /// `raw` came from the API, is not null, and `destroy` is what ends it.
-    #[inline]
-    pub(crate) unsafe fn new(raw: *mut T, destroy: unsafe extern "C" fn(*mut T)) -> Self {
-        Self { raw, destroy }
-    }
-
-    #[inline]
-    pub(crate) fn raw(&self) -> *mut T {
-        self.raw
-    }
-}
-
-impl<T> Drop for Owned<T> {
-    #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the promise of `new`; once, since the value is gone after it.
-        unsafe { (self.destroy)(self.raw) };
-    }
-}
 
 /// The cache of blocks, as the options say.
 pub(crate) struct CacheSize {
@@ -303,52 +276,4 @@ impl Drop for Database {
 fn c_string(text: &str) -> Result<CString> {
     CString::new(text)
         .map_err(|_| Error::invalid("an option or the database's folder holds a zero byte"))
-}
-
-/// Makes a call that may fail, with the place where it says why.
-#[inline]
-pub(crate) fn tried<R>(api: &Api, call: impl FnOnce(*mut *mut c_char) -> R) -> Result<R> {
-    let mut error = null_mut();
-    let given = call(&raw mut error);
-    taken(api, error).map(|()| given)
-}
-
-/// `RocksDB`'s answer to a call: null, or a C string from malloc that is ours.
-#[inline]
-pub(crate) fn taken(api: &Api, error: *mut c_char) -> Result<()> {
-    if error.is_null() { Ok(()) } else { Err(failure(api, error)) }
-}
-
-#[cold]
-fn failure(api: &Api, error: *mut c_char) -> Error {
-    classified(&owned_text(api, error).unwrap_or_default())
-}
-
-fn owned_text(api: &Api, text: *mut c_char) -> Option<String> {
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: not null, from RocksDB's malloc, and freed here once.
-    unsafe {
-        let words = CStr::from_ptr(text).to_string_lossy().into_owned();
-        (api.free)(text.cast());
-        Some(words)
-    }
-}
-
-/// `RocksDB` says the class of an error in the first words of its message.
-fn classified(message: &str) -> Error {
-    let class = match message.split(':').next().unwrap_or_default() {
-        _ if message.contains("No space left") => ErrorClass::Full,
-        _ if message.contains("Cannot allocate memory") => ErrorClass::Memory,
-        "IO error" => ErrorClass::Io,
-        "Corruption" => ErrorClass::Corrupt,
-        "Invalid argument" => ErrorClass::Invalid,
-        "Not implemented" => ErrorClass::Unsupported,
-        "Operation timed out" if message.contains("lock") => ErrorClass::Conflict,
-        "Operation timed out" => ErrorClass::Unavailable,
-        "Resource busy" | "Operation failed. Try again." => ErrorClass::Conflict,
-        _ => ErrorClass::Other,
-    };
-    Error::new(class, message)
 }

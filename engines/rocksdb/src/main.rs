@@ -1,6 +1,7 @@
 //! `kvdyno-rocksdb`: the worker of engine `rocksdb`.
 
 mod api;
+mod cursor;
 mod database;
 mod describe;
 mod engine;
@@ -8,6 +9,7 @@ mod events;
 mod facts;
 mod library;
 mod log;
+mod owned;
 mod session;
 mod transactions;
 

@@ -2,15 +2,15 @@
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
-use crate::api::{self, Api, TransactionApi};
-use crate::database::{Database, Owned, taken, tried};
+use crate::api::{self, TransactionApi};
+use crate::cursor::{Begun, Ranged, bytes, key_of, pinned_value, show, value_of};
+use crate::database::Database;
+use crate::owned::{Owned, taken, tried};
 use crate::transactions::{RocksTransaction, TransactionDb};
-use kvdyno_engine::{
-    Direction, Durability, Error, Range, Result, Session, Transaction, Walk, Write,
-};
+use kvdyno_engine::{Durability, Error, Range, Result, Session, Transaction, Walk, Write};
 use std::ffi::c_char;
 use std::ops::ControlFlow;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 /// Values up to here are copied rather than pinned: a pinned value is a heap object for each call,
 /// made and destroyed, which is 3 % of a get from the cache; copying a short value is less.
@@ -208,31 +208,6 @@ type BatchedMultiGet = unsafe extern "C" fn(
     bool,
 );
 
-/// What a lookup found, unpinned when it is dropped.
-#[inline]
-pub(crate) fn pinned_value(api: &Api, pinned: *mut api::Pinned) -> Option<Owned<api::Pinned>> {
-    // SAFETY: null, or ours.
-    (!pinned.is_null()).then(|| unsafe { Owned::new(pinned, api.pinnableslice_destroy) })
-}
-
-#[inline]
-pub(crate) fn value_of<'p>(api: &Api, pinned: &'p Owned<api::Pinned>) -> &'p [u8] {
-    let mut length = 0;
-    // SAFETY: the value lives as long as it is pinned.
-    unsafe {
-        let value = (api.pinnableslice_value)(pinned.raw(), &raw mut length);
-        bytes(value, length).unwrap_or_default()
-    }
-}
-
-/// # Safety
-/// `start` is null, or the first of `length` bytes that live for `'b`.
-#[inline]
-unsafe fn bytes<'b>(start: *const c_char, length: usize) -> Option<&'b [u8]> {
-    // SAFETY: the caller's promise.
-    (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start.cast(), length) })
-}
-
 impl Session for RocksDbSession<'_> {
     #[inline]
     fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
@@ -370,113 +345,5 @@ impl Session for RocksDbSession<'_> {
                 Some((api, db)) => (api.transactiondb_write)(db, options, batch, error),
             }
         })
-    }
-}
-
-/// Read options for one range after the other.
-pub(crate) struct Ranged {
-    api: &'static Api,
-    options: Owned<api::ReadOptions>,
-}
-
-impl Ranged {
-    pub(crate) fn new(api: &'static Api) -> Self {
-        // SAFETY: a constructor that does not fail, and what ends its value.
-        let options = unsafe { Owned::new((api.readoptions_create)(), api.readoptions_destroy) };
-        Self { api, options }
-    }
-
-    /// For reading of no range.
-    pub(crate) fn unbounded(&mut self) -> *mut api::ReadOptions {
-        self.bounded_by(&Range::all(Direction::Forward))
-    }
-
-    /// For an iterator that must not outlive `range`: it reads the bound where it lies.
-    pub(crate) fn bounded_by(&mut self, range: &Range<'_>) -> *mut api::ReadOptions {
-        let (set, unset) = match range.direction {
-            Direction::Forward => (
-                self.api.readoptions_set_iterate_upper_bound,
-                self.api.readoptions_set_iterate_lower_bound,
-            ),
-            Direction::Reverse => (
-                self.api.readoptions_set_iterate_lower_bound,
-                self.api.readoptions_set_iterate_upper_bound,
-            ),
-        };
-        let bound = range.until.map_or((null(), 0), |key| (key.as_ptr().cast(), key.len()));
-        // SAFETY: the options are live; a null key means no bound.
-        unsafe {
-            set(self.options.raw(), bound.0, bound.1);
-            unset(self.options.raw(), null(), 0);
-        }
-        self.options.raw()
-    }
-}
-
-/// Where an iterator of a walk is when it is to show more.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begun {
-    /// On the record that was shown last.
-    Stands,
-    /// Nowhere: the range begins with the record that was shown last, if it is still there.
-    Skips,
-}
-
-/// Shows the records of `range`, whose end is `cursor`'s own bound. Afterwards the cursor stands on
-/// the last that was shown, or nowhere where there are no more.
-pub(crate) fn show(
-    api: &Api,
-    cursor: &Owned<api::Cursor>,
-    range: &Range<'_>,
-    begun: Option<Begun>,
-    seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-) -> Result<u64> {
-    let raw = cursor.raw();
-    let (seek, end, step) = match range.direction {
-        Direction::Forward => (api.iter_seek, api.iter_seek_to_first, api.iter_next),
-        Direction::Reverse => (api.iter_seek_for_prev, api.iter_seek_to_last, api.iter_prev),
-    };
-    let (mut shown, mut error) = (0, null_mut());
-    // SAFETY: the iterator is live and was sought before it is read; key and value live until it
-    // moves.
-    unsafe {
-        match (begun, range.from) {
-            (Some(Begun::Stands), _) => step(raw),
-            (_, Some(from)) => seek(raw, from.as_ptr().cast(), from.len()),
-            (_, None) => end(raw),
-        }
-        if begun == Some(Begun::Skips) && range.from.is_some() && key_of(api, cursor) == range.from
-        {
-            step(raw);
-        }
-        while shown < range.limit && (api.iter_valid)(raw) != 0 {
-            let (mut key_length, mut value_length) = (0, 0);
-            let key = (api.iter_key)(raw, &raw mut key_length);
-            let value = (api.iter_value)(raw, &raw mut value_length);
-            let shows = |start, length| bytes(start, length).unwrap_or_default();
-            shown += 1;
-            // Not past the last record asked for: its step would be paid for nothing.
-            if seen(shows(key, key_length), shows(value, value_length)).is_break()
-                || shown == range.limit
-            {
-                break;
-            }
-            step(raw);
-        }
-        (api.iter_get_error)(raw, &raw mut error);
-    }
-    taken(api, error)?;
-    Ok(shown)
-}
-
-/// The key it stands on, if any.
-fn key_of<'c>(api: &Api, cursor: &'c Owned<api::Cursor>) -> Option<&'c [u8]> {
-    let mut length = 0;
-    // SAFETY: the iterator is live, and was sought before.
-    unsafe {
-        if (api.iter_valid)(cursor.raw()) == 0 {
-            return None;
-        }
-        bytes((api.iter_key)(cursor.raw(), &raw mut length), length)
     }
 }

@@ -3,9 +3,9 @@
 #![expect(unsafe_code, reason = "calls of a C API")]
 
 use crate::api::{self, Api, TransactionApi};
-use crate::database::{Owned, tried};
+use crate::cursor::{Ranged, pinned_value, show, value_of};
 use crate::library::RocksLibrary;
-use crate::session::{Ranged, pinned_value, show, value_of};
+use crate::owned::{Owned, tried};
 use kvdyno_engine::{Error, Found, Options, Range, Records, Result, Transaction};
 use std::ffi::c_char;
 use std::ptr::null_mut;
