@@ -102,7 +102,17 @@ pub struct Capabilities {
 
 impl Capabilities {
     /// Of an engine that keeps its data in a directory, and has what both traits require and no
-    /// more: an adapter adds the rest.
+    /// more: an adapter adds the rest, and leaves what it does not name to `..`. So an ability that
+    /// is added here breaks no adapter:
+    ///
+    /// ```
+    /// # use kvdyno_engine::{Capabilities, Durability};
+    /// let capabilities = Capabilities {
+    ///     delete: true,
+    ///     ..Capabilities::least([(Durability::Commit, "fdatasync after each write")])
+    /// };
+    /// assert!(!capabilities.scan_forward);
+    /// ```
     pub fn least<const N: usize>(durability: [(Durability, &str); N]) -> Self {
         Self {
             durability: durability.map(|(class, words)| (class, words.to_owned())).into(),

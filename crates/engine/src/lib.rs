@@ -17,8 +17,9 @@
 //!
 //! # Adding an engine
 //!
-//! Copy `engines/null`, implement five methods of [`Engine`] and two of [`Session`], describe the
-//! options, and run the conformance kit. `docs/add-an-engine.md` walks through it.
+//! `kvdyno new-engine NAME` writes a crate that passes the conformance kit; put your engine in the
+//! place of its map: six methods of [`Engine`] and two of [`Session`] are required.
+//! `docs/add-an-engine.md` walks through it.
 
 mod counters;
 mod describe;

@@ -112,9 +112,9 @@ pub trait Session: Sized {
         walk.by_scan(self, limit, seen)
     }
 
-    /// Runs `body` as one transaction: what it wrote is there as a whole when this returns `Ok`, and
-    /// nothing of it after an `Err`, be it the body's or the engine's. Class `Conflict`: somebody
-    /// else was in the way, and the caller may run it again. Its kind is
+    /// Runs `body` as one transaction: what it wrote is there as a whole when this returns `Ok`,
+    /// and nothing of it after an `Err`, be it the body's or the engine's. Class `Conflict`:
+    /// somebody else was in the way, and the caller may run it again. Its kind is
     /// [`Capabilities::transactions`](crate::Capabilities::transactions).
     fn transaction<R>(
         &mut self,

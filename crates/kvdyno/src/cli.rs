@@ -16,7 +16,7 @@ mod versus;
 
 pub(crate) use compare::{CompareArgs, ComparisonArgs};
 pub(crate) use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
-pub(crate) use engines::{EnginesAction, EnginesArgs, GetArgs};
+pub(crate) use engines::{EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
 pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;
@@ -123,6 +123,8 @@ pub(crate) enum Command {
     Rerun(RerunArgs),
     /// List the engines found, or one engine's options; fetch libraries of them
     Engines(EnginesArgs),
+    /// Begin an engine of your own: a crate that passes the conformance kit
+    NewEngine(NewEngineArgs),
     /// Say what this machine can enforce and measure, and what will distort
     Doctor(DoctorArgs),
     /// List the built-in suites, or print one to copy

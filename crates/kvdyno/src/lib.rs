@@ -51,6 +51,7 @@ fn dispatch(command: &Command, printer: &Printer) -> anyhow::Result<Exit> {
         Command::Bundle(args) => commands::bundle::run(args, printer),
         Command::Rerun(args) => commands::rerun::run(args, printer),
         Command::Engines(args) => commands::engines::run(args, printer),
+        Command::NewEngine(args) => commands::new_engine::run(args, printer),
         Command::Doctor(args) => commands::doctor::run(args, printer),
         Command::Suites(args) => commands::suites::run(args, printer),
         Command::Schema { of } => printer.json(&schema(*of)).map(|()| Exit::Ok),

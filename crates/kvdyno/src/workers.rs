@@ -105,10 +105,7 @@ fn folders() -> Vec<PathBuf> {
 }
 
 fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
-    if !is_name(name) {
-        return Err(Complaint::usage(format!("`{name}` cannot be the name of an engine"))
-            .hint("engines are named with a-z, 0-9, - and _"));
-    }
+    check_name(name)?;
     let path = folders.iter().map(|folder| folder.join(format!("{PREFIX}{name}")));
     path.into_iter().find(|path| is_program(path)).ok_or_else(|| {
         let known: Vec<String> = find_all_in(folders).into_keys().collect();
@@ -139,6 +136,15 @@ fn find_all_in(folders: &[PathBuf]) -> BTreeMap<String, PathBuf> {
         }
     }
     found
+}
+
+/// Refuses what cannot be the name of an engine.
+pub(crate) fn check_name(name: &str) -> Result<(), Complaint> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(Complaint::usage(format!("`{name}` cannot be the name of an engine"))
+        .hint("engines are named with a-z, 0-9, - and _"))
 }
 
 /// No dots: beside a program, cargo leaves `kvdyno-null.d`.

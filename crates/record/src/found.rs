@@ -134,7 +134,8 @@ impl Verified {
         let lost = self.sampled.saturating_sub(self.found);
         match order.found(self.expected) {
             Found::All if lost > 0 => {
-                return Some(format!("{lost} of {} sampled keys are not there", self.sampled));
+                let (lost, sampled) = (grouped(lost), grouped(self.sampled));
+                return Some(format!("{lost} of {sampled} sampled keys are not there"));
             }
             found => {
                 if let Some(mistake) = found.mistake(self.found, lost) {
@@ -143,18 +144,24 @@ impl Verified {
             }
         }
         if self.wrong > 0 {
-            return Some(format!("{} of {} sampled values are wrong", self.wrong, self.sampled));
+            let (wrong, sampled) = (grouped(self.wrong), grouped(self.sampled));
+            return Some(format!("{wrong} of {sampled} sampled values are wrong"));
         }
         let counted = self.counted?;
         let (records, (share, deviation)) = (self.expected as f64, order.share(self.expected));
         let off = (counted as f64 - records * share).abs();
         (off > DEVIATIONS * deviation * records + 0.5).then(|| match order {
             LoadOrder::Drawn => format!(
-                "{counted} records are there, and about {:.0} of {} drawn were to be",
-                records * share,
-                self.expected
+                "{} records are there, and about {} of {} drawn were to be",
+                grouped(counted),
+                grouped((records * share) as u64),
+                grouped(self.expected)
             ),
-            _ => format!("{counted} records are there, {} were written", self.expected),
+            _ => format!(
+                "{} records are there, {} were written",
+                grouped(counted),
+                grouped(self.expected)
+            ),
         })
     }
 }

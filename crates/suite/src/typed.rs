@@ -208,7 +208,8 @@ impl FromToml for Typed {
 }
 
 table!(Header, "[suite]": name title);
-table!(Data, "[data]": records size key_bytes key_format key_order value_bytes compress_to seed verify);
+table!(Data, "[data]":
+    records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
 table!(Run, "[run]": threads trials budget slice database max_errors);

@@ -1,6 +1,6 @@
 //! The engine that does nothing and finds every key, so that its figures are the harness's own
 //! cost; and, by its options, the engine that misbehaves on request, so that the harness can be
-//! tested. Copy this package to add an engine.
+//! tested.
 
 use crate::flight::{Answer, Flight};
 use crate::script::Script;

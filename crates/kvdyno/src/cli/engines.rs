@@ -1,6 +1,7 @@
-//! `engines`: what can be typed.
+//! `engines` and `new-engine`: what can be typed.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueHint};
+use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, Args)]
 #[command(
@@ -55,4 +56,26 @@ pub(crate) struct GetArgs {
     /// Its versions; none: the newest that is known
     #[arg(value_name = "VERSION")]
     pub(crate) versions: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno new-engine mine                 writes kvdyno-mine/ here
+  kvdyno new-engine mine --into ~/code   writes ~/code/kvdyno-mine/
+
+Then, in that folder:
+  cargo test                             the conformance kit
+  cargo build --release
+  KVDYNO_ENGINE_PATH=$PWD/target/release kvdyno run quick --engine mine --no-ram-limit
+
+What is written is a whole engine: the two traits in src/main.rs, and in src/store.rs an ordered map
+with a log in a file, to be replaced by your own. The map lies in memory: hence --no-ram-limit. The
+folder can be anywhere, and nothing in kvdyno has to know of it. docs/add-an-engine.md goes on.")]
+pub(crate) struct NewEngineArgs {
+    /// What suites call it: a-z, 0-9, - and _
+    pub(crate) name: String,
+    /// The folder in which its folder `kvdyno-NAME` is made
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(crate) into: PathBuf,
 }

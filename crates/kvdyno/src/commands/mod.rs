@@ -11,6 +11,7 @@ pub(crate) mod engines;
 pub(crate) mod export;
 pub(crate) mod finish;
 pub(crate) mod list;
+pub(crate) mod new_engine;
 mod pair;
 pub(crate) mod plan;
 pub(crate) mod prepare;

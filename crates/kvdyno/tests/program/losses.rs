@@ -4,6 +4,7 @@ use super::scratch::{Scratch, outcomes, record};
 use super::suites::{GET, RECORDS, reads, suite};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::ErrorClass;
+use kvdyno_record::units::grouped;
 
 const LOSES: &str = "lose_permille = 10\nstore = \"memory\"";
 
@@ -20,7 +21,9 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
     assert_eq!(looked_up, get.count);
     let share = get.missing as f64 / looked_up as f64;
     assert!((0.003..0.03).contains(&share), "{} of {looked_up}", get.missing);
-    let message = format!("{} of {looked_up} keys read in `measure` were not found", get.missing);
+    let (missing, all) = (grouped(get.missing), grouped(looked_up));
+    let message =
+        format!("`measure`, role `readers`: {missing} of {all} keys looked up were not there");
     assert_eq!(record.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     assert_eq!(super::scratch::record(&run, "null_t1").outcome, Outcome::Done);
     scratch.run(&["check"]).assert_code(4).assert_says("keys were not there");
@@ -45,7 +48,7 @@ fn what_a_load_lost_is_noticed_before_anything_is_measured() {
     let verified = load.phases[1].verified.clone().unwrap();
     assert_eq!(verified.sampled, RECORDS);
     let lost = verified.sampled - verified.found;
-    let message = format!("{lost} of {RECORDS} sampled keys are not there");
+    let message = format!("{} of {} sampled keys are not there", grouped(lost), grouped(RECORDS));
     assert_eq!(load.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     let Outcome::NotRun { message } = record(&run, "loses_t1").outcome else {
         panic!("{:?}", outcomes(&run))

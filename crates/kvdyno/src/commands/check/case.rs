@@ -4,7 +4,8 @@ use super::whole::name_of;
 use super::{Answer, Check, bytes, counts};
 use kvdyno_record::case::{CaseRecord, OpResult, Outcome, PhaseRecord};
 use kvdyno_record::files::CaseFolder;
-use kvdyno_record::workload::{Activity, Op};
+use kvdyno_record::found;
+use kvdyno_record::workload::{self, Activity};
 
 const LOADED: &str = "a load wrote as many records as planned";
 const COUNTED: &str = "as many records are there after a load as were written";
@@ -110,9 +111,8 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
             break;
         }
         let Some(verified) = &phase.verified else { continue };
-        if verified.found != verified.sampled || verified.wrong != 0 {
-            let (sampled, found, wrong) = (verified.sampled, verified.found, verified.wrong);
-            return Answer::Failed(format!("{found} of {sampled} keys found, {wrong} wrong"));
+        if let Some(mistake) = verified.mistake(found::load_order(&record.case.phases)) {
+            return Answer::Failed(mistake);
         }
         let Some(counted) = verified.counted else {
             let (name, sampled) = (&phase.name, verified.sampled);
@@ -123,7 +123,7 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
             continue;
         };
         let planned = record.case.data.records;
-        return Answer::holds(counted == planned && verified.expected == planned, || {
+        return Answer::holds(verified.expected == planned, || {
             format!("{counted} records counted, {} expected, {planned} planned", verified.expected)
         });
     }
@@ -134,19 +134,15 @@ fn found(record: &CaseRecord, phase: &PhaseRecord) -> Answer {
     let sum = |of: fn(&OpResult) -> u64| ops(phase).map(of).sum::<u64>();
     let (missing, wrong) = (sum(|op| op.missing), sum(|op| op.wrong));
     let looked_up = missing + sum(|op| op.found);
-    let deletes = record.case.phases.iter().any(|planned| match &planned.work {
-        Activity::Measure(mix) | Activity::Warmup(mix) => {
-            mix.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op == Op::Delete))
-        }
-        _ => false,
-    });
     if wrong > 0 {
         return Answer::Failed(format!("{wrong} wrong values"));
     }
-    if missing > 0 && !deletes {
-        return Answer::Failed(format!("{missing} of {looked_up} keys were not there"));
+    let planned = &record.case.phases;
+    let mistake = |role| found::mistake_of(planned, &phase.name, role);
+    if let Some(mistake) = phase.roles.iter().find_map(mistake) {
+        return Answer::Failed(mistake);
     }
-    if missing > 0 {
+    if missing > 0 && workload::deletes(planned) {
         return Answer::NotCheckable("keys are deleted in this case".to_owned());
     }
     if looked_up == 0 {

@@ -117,7 +117,7 @@ fn lost_keys_records_and_values_are_found() {
     let text = failure_of("lmdb_t1_r1", |case| {
         case.op("measure", "readers", "get").missing = 240;
     });
-    assert!(text.contains("240 of 111197 keys were not there"), "{text}");
+    assert!(text.contains("240 of 111,197 keys looked up were not there"), "{text}");
     let text = failure_of("lmdb_t1_r1", |case| {
         case.op("measure", "readers", "get").wrong = 1;
     });
@@ -125,7 +125,7 @@ fn lost_keys_records_and_values_are_found() {
     let text = failure_of("lmdb_load_r1", |case| {
         case.phase("verify").verified.as_mut().unwrap().counted = Some(632_121);
     });
-    assert!(text.contains("632121 records counted, 1000000 expected"), "{text}");
+    assert!(text.contains("632,121 records are there, 1,000,000 were written"), "{text}");
 }
 
 #[test]
