@@ -127,8 +127,8 @@ fn perform_rare<S: Session>(
 }
 
 /// A scan must begin with the key it was asked for, and, where keys are in order, show as many
-/// records as there are from there on, where nobody deletes. One that shows less counts what it left
-/// out as missing.
+/// records as there are from there on, where nobody deletes. One that shows less counts what it
+/// left out as missing.
 fn scan<S: Session>(
     session: &mut S,
     direction: Direction,

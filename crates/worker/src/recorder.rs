@@ -1,5 +1,5 @@
-//! What a thread carries from block to block: its tallies, its place in time, the times of the block
-//! at hand.
+//! What a thread carries from block to block: its tallies, its place in time, and the times of the
+//! block at hand.
 
 use crate::tally::{Tally, TimeLine};
 

@@ -49,8 +49,8 @@ impl Steps {
             Direction::Forward => ffi::MDB_NEXT,
             Direction::Reverse => ffi::MDB_PREV,
         };
-        // SAFETY: the caller's promise; LMDB leaves in `key` and `value` slices of the map that last
-        // until the next call on the cursor.
+        // SAFETY: the caller's promise; LMDB leaves in `key` and `value` slices of the map that
+        // last until the next call on the cursor.
         unsafe {
             let mut rc = if goes_on { self.go(step) } else { self.seek(range) };
             if rc == 0 && !goes_on && skip == Some(bytes(&self.key)) {

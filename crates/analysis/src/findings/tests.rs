@@ -104,10 +104,7 @@ fn an_engine_that_loses_data_makes_the_run_invalid() {
         let verify = fixture.case("lmdb_load_r1").phase("verify");
         verify.verified.as_mut().unwrap().counted = Some(632_121);
     });
-    assert!(
-        short.evidence.contains("632,121 records are there, 1,000,000 were written"),
-        "{short:?}"
-    );
+    assert!(short.evidence.contains("632,121 records are there"), "{short:?}");
     let mut fixture = Fixture::new();
     fixture.case("lmdb_t1_r1").op("measure", "readers", "get").missing = 1;
     assert_eq!(verdict(&fixture.summary()), Exit::Invalid);
