@@ -1,7 +1,7 @@
 //! What the threads do: data, keys, values, phases, roles, operation mixes. Every field is
 //! resolved: nothing here means "the default".
 
-use kvdyno_engine::Value;
+use kvdyno_engine::{Options, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -227,6 +227,11 @@ pub enum Activity {
     },
     /// Close the engine, let the program evict its files from the page cache, open it again.
     Evict,
+    /// Close the engine, open it again with these options.
+    Reopen {
+        /// Every option, resolved.
+        options: Options,
+    },
     /// As `measure`, but its figures are not results.
     Warmup(Mix),
     /// The roles work side by side in equal windows.
@@ -241,6 +246,7 @@ impl Activity {
             Self::Settle { .. } => "settle",
             Self::Verify { .. } => "verify",
             Self::Evict => "evict",
+            Self::Reopen { .. } => "reopen",
             Self::Warmup(_) => "warmup",
             Self::Measure(_) => "measure",
         }

@@ -54,6 +54,11 @@ impl Argument {
         Some(Self { path: path.to_owned(), path_start, value: value.to_owned(), document })
     }
 
+    /// Whether it changes what the suite includes: the included is changed by the others.
+    pub(super) fn includes(&self) -> bool {
+        self.path == "include"
+    }
+
     /// Changes the suite.
     pub(super) fn apply<'i>(&'i self, suite: &mut DeTable<'i>, mistakes: &mut Mistakes) {
         let mut path = self.segments();
@@ -118,7 +123,8 @@ enum PathEnd<'t, 'i> {
     List(&'t mut DeArray<'i>),
 }
 
-fn take_the_other_away(suite: &mut DeTable<'_>, table: &str, key: &str) {
+/// Of two keys that exclude each other the one that is not `key`.
+pub(super) fn take_the_other_away(suite: &mut DeTable<'_>, table: &str, key: &str) {
     let Some(DeValue::Table(fields)) = suite.get_mut(table).map(Spanned::get_mut) else { return };
     for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
         if key == one {

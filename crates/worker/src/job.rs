@@ -12,7 +12,7 @@ use crate::team::{self, Done, RoleSpec, Task};
 use crate::usage;
 use crate::values::Values;
 use crate::verify;
-use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
+use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role};
@@ -26,7 +26,9 @@ pub(crate) struct Case<'j, E: Engine, C: Clock> {
     files: Files,
     supply: Supply,
     population: &'j Population,
-    /// Gone only between the closing and the opening of an evict phase.
+    /// What the engine is opened with: the job's, until a reopen phase has others.
+    options: &'j Options,
+    /// Gone only between the closing and the opening of an evict or a reopen phase.
     engine: Option<E>,
 }
 
@@ -66,6 +68,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             },
         },
         population: &population,
+        options: &job.options,
         engine: None,
     };
     case.open().map_err(early)?;
@@ -79,11 +82,11 @@ pub(crate) fn run<E: Engine, C: Clock>(
     case.close().map_err(early)
 }
 
-impl<E: Engine, C: Clock> Case<'_, E, C> {
+impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
     fn open(&mut self) -> Result<()> {
         let started = self.clock.now();
         let job = self.job;
-        let engine = E::open(&job.place, &job.options, &job.shape)
+        let engine = E::open(&job.place, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         let processes = engine.processes();
         self.engine = Some(engine);
@@ -99,7 +102,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
     }
 
     /// Announces a phase, waits for go, does it, reports. True: the program said stop.
-    fn phase(&mut self, index: u32, phase: &Phase) -> Result<bool> {
+    fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let counters = self.counters();
         send(&Event::Ready { phase: index, usage: usage::of_this_process(), counters })?;
         self.listener.wait_for_go()?;
@@ -136,12 +139,16 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         opened(self.engine.as_ref())
     }
 
-    fn work(&mut self, index: u32, phase: &Phase) -> Result<Found> {
+    fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Found> {
         match &phase.work {
             Activity::Load(load) => self.load(index, phase, load),
             Activity::Settle { limit_ns } => self.settle(*limit_ns),
             Activity::Verify { samples, count } => self.verify(index, *samples, *count),
             Activity::Evict => self.evict(),
+            Activity::Reopen { options } => {
+                self.options = options;
+                self.evict()
+            }
             Activity::Warmup(drive) | Activity::Measure(drive) => self.measure(index, phase, drive),
         }
     }
