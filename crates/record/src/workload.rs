@@ -1,7 +1,7 @@
 //! What the threads do: data, keys, values, phases, roles, operation mixes. Every field is
 //! resolved: nothing here means "the default".
 
-use kvdyno_engine::{Options, Value};
+use kvdyno_engine::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -498,6 +498,3 @@ pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
 pub fn reads(op: &str) -> bool {
     matches!(op, "get" | "scan" | "multiget")
 }
-
-/// A note the suite gives along: shown with the results, never interpreted.
-pub type Notes = std::collections::BTreeMap<String, Value>;

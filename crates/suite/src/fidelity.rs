@@ -1,5 +1,5 @@
-//! `[phases.NAME]`: phases by name, of the suite and of what it includes, from which `phases` picks;
-//! and which of two versions of one is meant, as it is described or as it was run.
+//! `[phases.NAME]`: phases by name, of the suite and of what it includes, from which `phases`
+//! picks; and which of two versions of one is meant, as it is described or as it was run.
 
 use super::adjust::word;
 use super::mistake::Mistakes;
@@ -34,7 +34,8 @@ impl Word for Fidelity {
         &[("as-written", Self::AsWritten), (AS_RUN, Self::AsRun)];
 }
 
-/// The texts that a suite includes, each behind as many spaces as put it at its place in the source.
+/// The texts that a suite includes, each behind as many spaces as put it at its place in the
+/// source.
 pub(super) fn included(
     suite: &DeTable<'_>,
     source: &mut Source,

@@ -1,6 +1,7 @@
 //! What of a suite is done: what a part picks by name, and what `--engine` does.
 
 use super::drive;
+use super::engine::Engine;
 use super::mistake::{Mistakes, closest};
 use super::parse::Part;
 use super::read::At;
@@ -82,7 +83,8 @@ pub(super) fn select_engines(
     let engines = || parts.iter().flat_map(|part| &part.typed.engine);
     for name in wanted {
         let is_drive = drive && name == drive::NAME;
-        if !is_drive && !engines().any(|engine| engine.is_called(name)) {
+        let has = |part: &Part| part.typed.engine.iter().any(|engine| means(name, part, engine));
+        if !is_drive && !parts.iter().any(has) {
             let mut labels: Vec<&str> = Vec::new();
             for label in engines().map(|engine| engine.label.0.as_str()) {
                 if !labels.contains(&label) {
@@ -103,16 +105,23 @@ pub(super) fn select_engines(
             ));
         }
     }
-    for Part { typed, .. } in parts.iter_mut() {
-        typed.engine.retain(|engine| wanted.iter().any(|name| engine.is_called(name)));
+    for part in parts.iter_mut() {
+        let mut engines = std::mem::take(&mut part.typed.engine);
+        engines.retain(|engine| wanted.iter().any(|name| means(name, part, engine)));
+        part.typed.engine = engines;
         if !wanted.iter().any(|name| name == drive::NAME) {
-            typed.drive = None;
+            part.typed.drive = None;
         }
     }
     if parts.len() > 1 {
         let left = |part: &Part| !part.typed.engine.is_empty() || part.typed.drive.is_some();
         parts.retain(left);
     }
+}
+
+/// Whether `--engine name` means this engine; `lmdb flash` is that of one part.
+fn means(name: &str, part: &Part, engine: &Engine) -> bool {
+    engine.is_called(name) || part.label(&engine.label.0) == name
 }
 
 fn one_of(names: &[&str]) -> String {

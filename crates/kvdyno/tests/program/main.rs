@@ -32,6 +32,7 @@ mod loops;
 mod losses;
 mod mistakes;
 mod named;
+mod parts;
 mod places;
 mod quick;
 mod ram;

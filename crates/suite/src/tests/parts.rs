@@ -113,6 +113,8 @@ fn a_part_can_be_run_alone_and_does_the_same_work() {
     let rocksdb = plan_of(PARTS, &lmdb).unwrap();
     // The other part has none left, and is left out.
     assert!(rocksdb.cases.iter().all(|case| case.part.as_deref() == Some("large")));
+    let one = Overrides { engines: vec!["lmdb flash".to_owned()], ..Overrides::default() };
+    assert!(plan_of(PARTS, &one).unwrap().cases.iter().all(|case| case.label == "lmdb flash"));
     let set = plan(PARTS, &["part.flash.engines=[\"rocksdb\"]", "part.large.run.trials=3"]);
     assert!(of(&set, "flash").iter().all(|case| case.engine == "rocksdb"));
     assert_eq!(of(&set, "large").iter().map(|case| case.trial).max(), Some(3));
