@@ -53,7 +53,7 @@ fn parts_are_planned_run_and_told_apart() {
     let read = &reads.phases[0].roles[0].ops["get"];
     assert_eq!((read.count, read.found), (READS, READS));
     assert!(read.service_ns >= READS * LATENCY_NS, "{read:?}");
-    let long = record(&run, "long_null_n2000_t1");
+    let long = record(&run, "long_null_n2k_t1");
     let names: Vec<&str> = long.phases.iter().map(|phase| phase.name.as_str()).collect();
     assert_eq!(names, ["hours-w1", "hours-w2", "hours-w3"]);
     assert_eq!(long.opens_ns.len(), 1);
@@ -71,7 +71,7 @@ fn an_engine_is_opened_again_between_two_measured_phases() {
     );
     scratch.write("s.toml", &text);
     scratch.run(&["run", "s.toml", "--part", "long", "--set", "run.database=fresh"]).assert_ok();
-    let long = record(&scratch.only_run(), "long_null_n1000_t1");
+    let long = record(&scratch.only_run(), "long_null_n1k_t1");
     let found = |name: &str| {
         let phase = long.phases.iter().find(|phase| phase.name == name).unwrap();
         phase.roles[0].ops["get"].clone()
