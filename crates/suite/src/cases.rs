@@ -360,8 +360,8 @@ fn listed<'g, 'a>(
     groups.sort_by_key(|CaseGroup { grid, of }| {
         let (GroupOf::Engine(EngineSetup { volume, .. }, _) | GroupOf::Drive(_, volume)) = of;
         let name = volume.map(|volume| &volume.name.0);
-        let known = |known: &Option<&At<Volume>>| known.map(|known| &known.name.0) == name;
-        (grid.at, volumes[grid.at].iter().position(known))
+        let mut known = volumes[grid.at].iter().map(|known| known.map(|known| &known.name.0));
+        (grid.at, known.position(|known| known == name))
     });
     let mut next = 0;
     let with_first = groups.into_iter().map(|group| {

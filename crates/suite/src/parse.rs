@@ -85,11 +85,14 @@ impl Suite {
         let mut document = document.into_inner();
         let (inclusions, others): (Vec<&Argument>, Vec<_>) =
             arguments.iter().partition(|argument| argument.includes());
-        inclusions.iter().for_each(|argument| argument.apply(&mut document, &mut mistakes));
+        for argument in inclusions {
+            argument.apply(&mut document, &mut mistakes);
+        }
         let included = fidelity::included(&document, &mut source, &mut mistakes);
-        let mut document = document;
         fidelity::include(&mut document, &included);
-        others.iter().for_each(|argument| argument.apply(&mut document, &mut mistakes));
+        for argument in others {
+            argument.apply(&mut document, &mut mistakes);
+        }
         for (given, key) in
             [(!overrides.threads.is_empty(), "threads"), (overrides.trials.is_some(), "trials")]
         {
@@ -129,7 +132,9 @@ impl Suite {
             parts.push(part);
         }
         select_engines(&mut parts, wanted, installed, &mut mistakes);
-        parts.iter().for_each(|part| check(&part.typed, &mut mistakes));
+        for part in &parts {
+            check(&part.typed, &mut mistakes);
+        }
         mistakes.none(&source)?;
         Ok(Self { source, parts, notes, place: overrides.place.clone() })
     }

@@ -221,10 +221,8 @@ fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &
     for (name, own) in by_engine {
         let mut known = Vec::new();
         let mut found = false;
-        let engines = match tables.get_mut("engine").map(Spanned::get_mut) {
-            Some(DeValue::Array(engines)) => engines,
-            _ => return,
-        };
+        let engines = tables.get_mut("engine").map(Spanned::get_mut);
+        let Some(DeValue::Array(engines)) = engines else { return };
         for engine in engines.iter_mut() {
             let DeValue::Table(engine) = engine.get_mut() else { continue };
             let called = ["label", "name"].map(|key| super::adjust::word(engine, key));
