@@ -130,9 +130,13 @@ impl<'i> PartTable<'i> {
         let phases = fields.as_written("phases");
         let fidelity = fields.optional("fidelity");
         let own = |key| fields.as_written(key).map(|toml| (key, toml));
-        let tables = ["data", "ram", "run"].into_iter().filter_map(own).collect();
+        let tables: Vec<_> = ["data", "ram", "run"].into_iter().filter_map(own).collect();
         let options = fields.as_written("options");
         fields.finish();
+        if let Some(phases) = phases.as_ref().filter(|_| picks_in_run(&tables)) {
+            let mistake = mistakes.at(&phases.span(), "[[part]] says twice which phases it has");
+            mistake.label("expected either this or `phases` in `run`");
+        }
         Some(Self { name: name?, picks, phases, fidelity, tables, options })
     }
 
@@ -156,6 +160,13 @@ impl<'i> PartTable<'i> {
         let fidelity = self.fidelity.map_or(fidelity, |at| at.value);
         Document { name: Some(self.name), picks: self.picks, fidelity, tables }
     }
+}
+
+/// Whether `run` of a part picks phases, too.
+fn picks_in_run(tables: &[(&str, Toml<'_>)]) -> bool {
+    let run = tables.iter().find(|(name, _)| *name == "run");
+    let run = run.and_then(|(_, toml)| toml.get_ref().as_table());
+    run.is_some_and(|run| run.contains_key("phases"))
 }
 
 /// A key of a table, at the place of its value.

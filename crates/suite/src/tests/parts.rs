@@ -157,6 +157,7 @@ fn mistakes_in_parts_are_shown_where_they_are() {
         ("name = \"large\"", ""),
         ("\"load\", \"scans\"", "\"scans\", \"load\""),
         ("[[ram.tier]]", "[fidelity]\n[[ram.tier]]"),
+        ("engines = [\"lmdb\"]", "run.phases = [\"load\"]"),
     ]
     .into_iter()
     .map(|(old, new)| {
