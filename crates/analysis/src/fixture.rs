@@ -424,6 +424,7 @@ impl Planned<'_> {
             key: format!("{} {}", engine.name, threads.map_or("load".into(), |t| format!("t{t}"))),
             engine: engine.name.to_owned(),
             label: engine.title.to_owned(),
+            part: None,
             library: None,
             options: Options { durability: engine.durability, values },
             trial,

@@ -115,7 +115,7 @@ pub struct Clock {
 pub struct PhaseRecord {
     /// Its name in the plan.
     pub name: String,
-    /// `load`, `settle`, `verify`, `evict`, `warmup`, `measure`.
+    /// `load`, `settle`, `verify`, `evict`, `reopen`, `warmup`, `measure`.
     pub kind: String,
     /// When it began, by the system's clock.
     pub started_unix_ns: u64,

@@ -43,6 +43,9 @@ pub struct Case {
     pub engine: String,
     /// What tables call it; differs from `engine` where a suite has one engine several times.
     pub label: String,
+    /// The part of the suite that it belongs to; null: the suite has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
     /// What the engine is loaded from; null: it is part of its worker.
     pub library: Option<Library>,
     /// Every option, resolved.

@@ -86,14 +86,21 @@ impl<'c> Work<'c> {
     }
 
     fn phases(&self, beside: Purpose) -> Value {
-        use workload::Activity::{Load, Measure, Settle, Verify};
+        use workload::Activity::{Load, Measure, Reopen, Settle, Verify};
         let own = || self.case.phases.iter();
         // Whether a case loaded its database itself, as it must where nothing can be copied, does
         // not count between volumes: what comes after is the same.
-        let makes = |phase: &&Phase| matches!(phase.work, Load(_) | Settle { .. } | Verify { .. });
+        let makes = |phase: &&Phase| {
+            matches!(phase.work, Load(_) | Settle { .. } | Verify { .. } | Reopen { .. })
+        };
+        // Options are an engine's own, wherever it is opened with them.
+        let without_options = |phase: &Phase| match &phase.work {
+            Reopen { .. } => json!({ "name": phase.name, "kind": phase.work.kind() }),
+            _ => json!(phase),
+        };
         match beside {
             Purpose::Runs => json!(self.phases),
-            Purpose::Engines => json!(self.case.phases),
+            Purpose::Engines => own().map(without_options).collect(),
             Purpose::Volumes => json!(own().skip_while(makes).collect::<Vec<_>>()),
             Purpose::EnginesLoading | Purpose::VolumesLoading => {
                 json!(own().filter(|phase| matches!(phase.work, Load(_))).collect::<Vec<_>>())

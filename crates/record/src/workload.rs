@@ -4,7 +4,7 @@
 pub use crate::found::Found;
 pub use crate::key::{Key, KeyFormat, KeyOrder};
 use crate::operations::{OPERATIONS, OpInfo};
-use kvdyno_engine::Value;
+use kvdyno_engine::Options;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,11 @@ pub enum Activity {
     },
     /// Close the engine, let the program evict its files from the page cache, open it again.
     Evict,
+    /// Close the engine, open it again with these options.
+    Reopen {
+        /// Every option, resolved.
+        options: Options,
+    },
     /// As `measure`, but its figures are not results.
     Warmup(Mix),
     /// The roles work side by side in equal windows.
@@ -86,6 +91,7 @@ impl Activity {
             Self::Settle { .. } => "settle",
             Self::Verify { .. } => "verify",
             Self::Evict => "evict",
+            Self::Reopen { .. } => "reopen",
             Self::Warmup(_) => "warmup",
             Self::Measure(_) => "measure",
         }
@@ -291,6 +297,3 @@ pub fn ycsb_items(records: u64, phases: &[Phase]) -> u64 {
 pub fn reads(op: &str) -> bool {
     OpInfo::named(op).is_some_and(|op| op.reads && !op.writes)
 }
-
-/// A note the suite gives along: shown with the results, never interpreted.
-pub type Notes = std::collections::BTreeMap<String, Value>;

@@ -1,7 +1,6 @@
 //! What `--engine` and `--duration` change in a suite, as its author would in the file: engines
 //! that it lacks are added, measured phases last as long as was asked for.
 
-use super::mistake::Mistakes;
 use super::read::Toml;
 use super::source::{Source, Span};
 use serde_spanned::Spanned;
@@ -88,15 +87,9 @@ fn common_durability(suite: &DeTable<'_>) -> Option<String> {
     classes.all(|class| class == first).then(|| first.to_owned())
 }
 
-/// Every measured phase lasts so long, and is no longer ended by a number of operations.
-pub(super) fn set_duration<'i>(
-    suite: &mut DeTable<'i>,
-    duration: &'i str,
-    source: &mut Source,
-    mistakes: &mut Mistakes,
-) {
-    let start = source.add("--duration", duration);
-    let span = start..start + duration.len();
+/// Every measured phase lasts so long, in one piece, and is no longer ended by a number of
+/// operations. How many there are.
+pub(super) fn set_duration<'i>(suite: &mut DeTable<'i>, duration: &'i str, span: &Span) -> usize {
     let mut measured = 0;
     let phases = suite.get_mut("phase").and_then(|phases| match phases.get_mut() {
         DeValue::Array(list) => Some(list),
@@ -107,11 +100,20 @@ pub(super) fn set_duration<'i>(
         if word(phase, "kind") == Some("measure") {
             measured += 1;
             phase.remove("operations");
-            put(phase, "duration", text(duration, &span));
+            phase.remove("windows");
+            put(phase, "duration", text(duration, span));
         }
     }
-    if measured == 0 {
-        let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
-        mistake.label("expected a suite with one; `--set drive.duration=` is of its [drive]");
+    measured
+}
+
+/// What is said for all parts counts for each: a part has no such key of `[run]` any more.
+pub(super) fn take_from_parts(suite: &mut DeTable<'_>, key: &str) {
+    let Some(DeValue::Array(parts)) = suite.get_mut("part").map(Spanned::get_mut) else { return };
+    for part in parts.iter_mut() {
+        let DeValue::Table(part) = part.get_mut() else { continue };
+        if let Some(DeValue::Table(run)) = part.get_mut("run").map(Spanned::get_mut) {
+            run.remove(key);
+        }
     }
 }

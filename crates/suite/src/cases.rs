@@ -1,9 +1,9 @@
 //! Cases in the order they are run: trial by trial, engines interleaved in an order drawn anew.
 
 use super::estimate;
+use super::grid::Grid;
 use super::growth::inserts_max;
 use super::jobs::{self, Bare};
-use super::parse::Suite;
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, slug};
 use super::setup::EngineSetup;
@@ -12,7 +12,7 @@ use super::sizing::Sized;
 use super::typed::Sharing;
 use super::volume::Volume;
 use super::workload::{self, PhaseContext};
-use kvdyno_record::engine::{DataShape, Description, PlaceKind};
+use kvdyno_record::engine::{DataShape, Description, Options, PlaceKind};
 use kvdyno_record::plan::{Case, Copying, Database};
 use kvdyno_record::volume;
 use kvdyno_record::workload::{Activity, Phase};
@@ -21,34 +21,46 @@ const SECOND: u64 = 1_000_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
 /// Cases as they are made, in order.
-pub(super) struct Cases<'a> {
-    suite: &'a Suite,
-    /// Not empty.
-    sets: &'a [Sized],
-    /// The place is a block device.
-    device: bool,
+pub(super) struct Cases {
     /// Digits of a case's number.
     width: usize,
     /// Where the next case is listed.
     listed: u32,
-    /// The case that wrote the drive's file.
-    filled: Option<String>,
+    /// The case that wrote the drive's file, for each grid.
+    filled: Vec<Option<String>>,
     made: Vec<Case>,
 }
 
 /// Cases that stay together.
 #[derive(Clone, Copy)]
-enum CaseGroup<'s, 'e> {
+struct CaseGroup<'g, 'a> {
+    grid: &'g Grid<'a>,
+    of: GroupOf<'g, 'a>,
+}
+
+/// Whose cases they are.
+#[derive(Clone, Copy)]
+enum GroupOf<'g, 'a> {
     /// An engine under a RAM limit with all its thread counts where they share a database, with one
     /// where each case loads its own.
-    Engine(&'s EngineSetup<'e>, &'s [Option<u32>]),
+    Engine(&'g EngineSetup<'a>, &'g [Option<u32>]),
     /// All jobs of the drive, on one volume.
-    Drive(&'s Bare<'e>, Option<&'e At<Volume>>),
+    Drive(&'g Bare<'a>, Option<&'a At<Volume>>),
+}
+
+impl CaseGroup<'_, '_> {
+    fn trials(&self) -> u32 {
+        match self.of {
+            GroupOf::Engine(..) => self.grid.part.typed.trials(),
+            GroupOf::Drive(drive, _) => drive.trials,
+        }
+    }
 }
 
 /// A case as it is about to be made.
 #[derive(Clone, Copy)]
 struct CaseDraft<'s, 'e> {
+    grid: &'s Grid<'e>,
     setup: &'s EngineSetup<'e>,
     swept: Option<u32>,
     trial: u32,
@@ -63,9 +75,13 @@ struct CaseDraft<'s, 'e> {
 
 impl<'s, 'e> CaseDraft<'s, 'e> {
     /// With no phases yet, on a database of its own.
-    fn of(setup: &'s EngineSetup<'e>, trial: u32) -> Self {
+    fn of(grid: &'s Grid<'e>, setup: &'s EngineSetup<'e>, trial: u32) -> Self {
         let (swept, phases, loaded, copied, ceiling) = (None, &[][..], None, 0, false);
-        Self { setup, swept, trial, phases, loaded, copied, ceiling }
+        Self { grid, setup, swept, trial, phases, loaded, copied, ceiling }
+    }
+
+    fn sized(&self) -> &'s Sized {
+        &self.grid.sets[self.setup.data]
     }
 }
 
@@ -83,71 +99,65 @@ pub(super) fn is_on_device(volume: Option<&At<Volume>>, place: bool) -> bool {
     volume.map_or(place, |volume| volume.place() == PlaceKind::Device)
 }
 
-impl<'a> Cases<'a> {
-    pub(super) fn of(suite: &'a Suite, sets: &'a [Sized], device: bool) -> Self {
-        let (filled, made) = (None, Vec::new());
-        Self { suite, sets, device, width: 4, listed: 0, filled, made }
-    }
-
-    pub(super) fn all(
-        mut self,
-        setups: &[EngineSetup<'a>],
-        threads: &[Option<u32>],
-        drive: Option<&Bare<'a>>,
-    ) -> Vec<Case> {
-        let trials = self.suite.typed.trials();
-        let per_setup = |setup: &EngineSetup| threads.len() + usize::from(self.loads_once(setup));
-        let points = setups.iter().map(per_setup).sum::<usize>() * trials as usize;
-        let volumes = self.suite.typed.volumes();
-        let points = points + drive.map_or(0, |drive| drive.cases(threads) * volumes.len());
-        self.width = points.to_string().len().max(4);
-        for trial in 1..=trials {
-            let engines = setups.iter().flat_map(|setup| {
-                let together = if self.loads_once(setup) { threads.len() } else { 1 };
-                threads.chunks(together).map(move |threads| CaseGroup::Engine(setup, threads))
-            });
-            let drive = drive.filter(|drive| trial <= drive.trials);
-            let drive = drive.into_iter().flat_map(|drive| {
-                volumes.iter().map(move |&volume| CaseGroup::Drive(drive, volume))
-            });
-            let mut groups = listed(engines.chain(drive).collect(), &volumes, threads);
-            // Interleaved, and each trial in an order of its own, so that a machine that drifts
-            // does not favour an engine.
-            let seed = self.sets.first().map_or(0, |set| set.data.seed);
-            let order = seed.wrapping_add(u64::from(trial) << 32);
-            shuffle(&mut groups, order);
-            for (first, group) in groups {
-                self.listed = first;
-                match group {
-                    CaseGroup::Engine(setup, threads) if self.loads_once(setup) => {
-                        self.load_once(setup, threads, trial);
-                    }
-                    CaseGroup::Engine(setup, threads) => self.load_own(setup, threads, trial),
-                    CaseGroup::Drive(drive, volume) => {
-                        self.drive(drive, volume, threads, (trial, order));
-                    }
-                }
-            }
+/// All cases of all parts. Trials are outermost: each has all parts.
+pub(super) fn all(grids: &[Grid<'_>]) -> Vec<Case> {
+    let width = grids.iter().map(Grid::cases).sum::<usize>().to_string().len().max(4);
+    let filled = vec![None; grids.len()];
+    let mut cases = Cases { width, listed: 0, filled, made: Vec::new() };
+    let trials = grids.iter().map(|grid| grid.part.typed.trials()).max().unwrap_or(0);
+    for trial in 1..=trials {
+        let mut groups = listed(grids.iter().flat_map(groups).collect(), grids);
+        groups.retain(|(_, group)| trial <= group.trials());
+        // Interleaved, and each trial in an order of its own, so that a machine that drifts
+        // does not favour an engine.
+        let seed = grids.first().and_then(|grid| grid.sets.first()).map_or(0, |set| set.data.seed);
+        let order = seed.wrapping_add(u64::from(trial) << 32);
+        shuffle(&mut groups, order);
+        for (first, group) in groups {
+            cases.listed = first;
+            cases.group(group, (trial, order));
         }
-        self.end_drive();
-        self.made
     }
+    cases.end_drives();
+    cases.made
+}
 
-    /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
-    /// copied: there each case loads its own.
-    fn loads_once(&self, setup: &EngineSetup) -> bool {
-        let sharing = self.suite.typed.sharing();
-        match sharing.copying() {
-            Some(_) => !is_on_device(setup.volume, self.device),
-            None => sharing == Sharing::Shared,
+/// What stays together in a trial, in the order of the suite.
+fn groups<'g, 'a>(grid: &'g Grid<'a>) -> Vec<CaseGroup<'g, 'a>> {
+    let threads = &grid.threads;
+    let engines = grid.setups.iter().flat_map(|setup| {
+        let together = if grid.loads_once(setup) { threads.len() } else { 1 };
+        threads.chunks(together).map(move |threads| GroupOf::Engine(setup, threads))
+    });
+    let volumes = grid.part.typed.volumes();
+    let drive = grid.bare.iter().flat_map(|drive| {
+        volumes.iter().map(move |&volume| GroupOf::Drive(drive, volume)).collect::<Vec<_>>()
+    });
+    engines.chain(drive).map(|of| CaseGroup { grid, of }).collect()
+}
+
+impl Cases {
+    fn group(&mut self, CaseGroup { grid, of }: CaseGroup<'_, '_>, (trial, order): (u32, u64)) {
+        match of {
+            GroupOf::Engine(setup, threads) if grid.loads_once(setup) => {
+                self.load_once(grid, setup, threads, trial);
+            }
+            GroupOf::Engine(setup, threads) => self.load_own(grid, setup, threads, trial),
+            GroupOf::Drive(drive, volume) => self.drive(grid, drive, volume, (trial, order)),
         }
     }
 
     /// One case loads, then each number of threads works on its database, or on a copy.
-    fn load_once(&mut self, setup: &EngineSetup, threads: &[Option<u32>], trial: u32) {
-        let (suite, sized) = (self.suite, &self.sets[setup.data]);
-        let copy = suite.typed.sharing().copying();
-        let of = |swept| workload::phases(suite, phase_context(setup, swept, sized));
+    fn load_once(
+        &mut self,
+        grid: &Grid<'_>,
+        setup: &EngineSetup<'_>,
+        threads: &[Option<u32>],
+        trial: u32,
+    ) {
+        let (part, sized) = (grid.part, &grid.sets[setup.data]);
+        let copy = part.typed.sharing().copying();
+        let of = |swept| workload::phases(part, phase_context(setup, swept, sized));
         let phases = of(None);
         let making = workload::making(&phases);
         let works: Vec<_> = threads.iter().map(|&swept| (swept, of(swept))).collect();
@@ -155,7 +165,7 @@ impl<'a> Cases<'a> {
         let copied = works.iter().map(|(_, phases)| records_max(phases, sized)).max();
         let copied = copied.filter(|_| copy.is_some()).unwrap_or(0);
         let phases = &phases[..making];
-        let draft = CaseDraft { phases, copied, ..CaseDraft::of(setup, trial) };
+        let draft = CaseDraft { phases, copied, ..CaseDraft::of(grid, setup, trial) };
         let loader = self.push(draft);
         for (swept, phases) in works {
             let loaded = Some(Loaded { phases: making, by: &loader, copy });
@@ -165,30 +175,36 @@ impl<'a> Cases<'a> {
     }
 
     /// Each case loads its own database and takes it away.
-    fn load_own(&mut self, setup: &EngineSetup, threads: &[Option<u32>], trial: u32) {
-        let (suite, sized) = (self.suite, &self.sets[setup.data]);
+    fn load_own(
+        &mut self,
+        grid: &Grid<'_>,
+        setup: &EngineSetup<'_>,
+        threads: &[Option<u32>],
+        trial: u32,
+    ) {
+        let sized = &grid.sets[setup.data];
         for &swept in threads {
-            let phases = &workload::phases(suite, phase_context(setup, swept, sized));
-            self.push(CaseDraft { swept, phases, ..CaseDraft::of(setup, trial) });
+            let phases = &workload::phases(grid.part, phase_context(setup, swept, sized));
+            self.push(CaseDraft { swept, phases, ..CaseDraft::of(grid, setup, trial) });
             self.end_last();
         }
     }
 
     /// Every job of the drive, in an order drawn anew unless one is asked for. The file is written
     /// once for all trials: what is in it does not matter, only that it is there.
-    fn drive(
+    fn drive<'a>(
         &mut self,
+        grid: &Grid<'a>,
         drive: &Bare<'a>,
         volume: Option<&'a At<Volume>>,
-        threads: &[Option<u32>],
         (trial, order): (u32, u64),
     ) {
         let first_job = self.listed + 1;
-        if self.filled.is_none() && !drive.section.is_read_only() {
-            self.filled = Some(self.fill(drive, volume, trial));
+        if self.filled[grid.at].is_none() && !drive.section.is_read_only() {
+            self.filled[grid.at] = Some(self.fill(grid, drive, volume, trial));
         }
-        let filler = self.filled.clone();
-        let threads = &drive.points(threads);
+        let filler = self.filled[grid.at].clone();
+        let threads = &drive.points(&grid.threads);
         let with = |job| jobs::threads(job, threads).into_iter().map(Some);
         let points =
             drive.jobs.iter().flat_map(|(setup, job)| with(job).map(move |t| (setup, job, t)));
@@ -203,7 +219,8 @@ impl<'a> Cases<'a> {
             let filled = jobs::filling(drive).len();
             let loaded = filler.as_deref().map(|by| Loaded { phases: filled, by, copy: None });
             let ceiling = drive.section.is_ceiling();
-            self.push(CaseDraft { swept, phases, loaded, ceiling, ..CaseDraft::of(setup, trial) });
+            let draft = CaseDraft::of(grid, setup, trial);
+            self.push(CaseDraft { swept, phases, loaded, ceiling, ..draft });
             if drive.section.is_read_only() {
                 self.end_last();
             }
@@ -211,14 +228,20 @@ impl<'a> Cases<'a> {
         // A volume is there from its load to its last use.
         if drive.overwritten || volume.is_some() {
             self.end_last();
-            self.filled = None;
+            self.filled[grid.at] = None;
         }
     }
 
-    fn fill(&mut self, drive: &Bare<'a>, volume: Option<&'a At<Volume>>, trial: u32) -> String {
+    fn fill<'a>(
+        &mut self,
+        grid: &Grid<'a>,
+        drive: &Bare<'a>,
+        volume: Option<&'a At<Volume>>,
+        trial: u32,
+    ) -> String {
         let setup = &EngineSetup { volume, ..drive.fill.clone() };
         let (phases, ceiling) = (&jobs::filling(drive), drive.section.is_ceiling());
-        self.push(CaseDraft { phases, ceiling, ..CaseDraft::of(setup, trial) })
+        self.push(CaseDraft { phases, ceiling, ..CaseDraft::of(grid, setup, trial) })
     }
 
     /// Nobody uses the database of the last case after it.
@@ -228,21 +251,21 @@ impl<'a> Cases<'a> {
         }
     }
 
-    /// The drive's file goes with the last case that works on it.
-    fn end_drive(&mut self) {
-        let Some(filler) = &self.filled else { return };
-        let last = self.made.iter_mut().rev().find(|case| case.database.id == *filler);
-        if let Some(last) = last {
-            last.database.last_use = true;
+    /// A drive's file goes with the last case that works on it.
+    fn end_drives(&mut self) {
+        for filler in self.filled.iter().flatten() {
+            let last = self.made.iter_mut().rev().find(|case| case.database.id == *filler);
+            if let Some(last) = last {
+                last.database.last_use = true;
+            }
         }
     }
 
     /// Adds a case; returns its id.
     fn push(&mut self, draft: CaseDraft) -> String {
-        let CaseDraft { setup, swept, trial, phases: phases_on_record, loaded, .. } = draft;
-        let sized = &self.sets[setup.data];
-        let label = &setup.engine.label.0;
-        let (data, run) = (&sized.data, &self.suite.typed.run);
+        let CaseDraft { grid, setup, swept, trial, phases: phases_on_record, loaded, .. } = draft;
+        let (sized, part) = (draft.sized(), grid.part);
+        let (data, run) = (&sized.data, &part.typed.run);
         let (before, phases) = phases_on_record.split_at(loaded.map_or(0, |loaded| loaded.phases));
         let phases = phases.to_vec();
         let threads = swept.or_else(|| measured_threads(&phases));
@@ -253,9 +276,10 @@ impl<'a> Cases<'a> {
         let mut case = Case {
             key: String::new(),
             engine: setup.engine.name.0.clone(),
-            label: label.clone(),
+            label: part.label(&setup.engine.label.0),
+            part: part.name().map(str::to_owned),
             library: setup.library.cloned(),
-            options: setup.options.clone(),
+            options: opened(setup, before).clone(),
             trial,
             listed: self.listed,
             ceiling: draft.ceiling,
@@ -277,7 +301,7 @@ impl<'a> Cases<'a> {
             None => default_budget(&case, setup.description),
         };
         // A load that others work on is the same whether they share it or copy it.
-        let shared = self.suite.typed.sharing() == Sharing::Shared || draft.copied > 0;
+        let shared = part.typed.sharing() == Sharing::Shared || draft.copied > 0;
         case.key = kvdyno_record::work::Work::new(&case, before).key(shared);
         self.made.push(case);
         self.listed += 1;
@@ -287,7 +311,7 @@ impl<'a> Cases<'a> {
     /// What the case's database lies on: a loader's is as large as its engine says it needs, a copy
     /// included; those that come after take it over.
     fn volume(&self, draft: &CaseDraft) -> Option<volume::Volume> {
-        let (named, sized) = (draft.setup.volume?, &self.sets[draft.setup.data]);
+        let (named, sized) = (draft.setup.volume?, draft.sized());
         let made_by = draft.loaded.map(|loaded| loaded.by);
         if let Some(loader) = self.made.iter().rev().find(|case| Some(case.id.as_str()) == made_by)
         {
@@ -296,43 +320,55 @@ impl<'a> Cases<'a> {
         let planning = &draft.setup.description.planning;
         let records = records_max(draft.phases, sized).saturating_add(draft.copied) as f64;
         let space = records * sized.record_bytes * planning.space_factor;
-        Some(named.resolve(self.suite.scale, space as u64))
+        Some(named.resolve(draft.grid.part.scale, space as u64))
     }
 
     /// `0005_rocksdb_t4_r2`, `0004_rocksdb_load_r2`, `0007_rocksdb_64gib_t4_r2`,
-    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`.
+    /// `0003_lmdb_on-xfs_load_r1`, `0009_rocksdb_v4000_64gib_with-zram_t4_r1`; of a part
+    /// `0003_flash_lmdb_load_r1`.
     fn id(&self, draft: &CaseDraft, threads: Option<u32>) -> String {
         let CaseDraft { setup, trial, .. } = *draft;
         let number = self.made.len() + 1;
-        let data = &self.sets[setup.data].tag;
+        let part = draft.grid.part.name().map_or(String::new(), |name| format!("{name}_"));
+        let data = &draft.sized().tag;
         let data = data.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
         let ram = setup.limit.tag.as_ref().map_or(String::new(), |tag| format!("_{tag}"));
-        let part = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
+        let does = threads.map_or("load".to_owned(), |threads| format!("t{threads}"));
         let (label, width) = (slug(&setup.engine.label.0), self.width);
         let volume = setup.volume.map_or(String::new(), |volume| format!("_on-{}", volume.name.0));
-        format!("{number:0width$}_{label}{data}{ram}{volume}_{part}_r{trial}")
+        format!("{number:0width$}_{part}{label}{data}{ram}{volume}_{does}_r{trial}")
     }
 }
 
+/// What the engine is opened with: what it was last opened with by the case that made the database.
+fn opened<'s>(setup: &'s EngineSetup<'_>, before: &'s [Phase]) -> &'s Options {
+    let last = before.iter().rev().find_map(|phase| match &phase.work {
+        Activity::Reopen { options } => Some(options),
+        _ => None,
+    });
+    last.unwrap_or(&setup.options)
+}
+
 /// Each group with where its first case is listed: in the order of the suite, whatever order is
-/// drawn for running them, and what lies on one volume together.
-fn listed<'s, 'e>(
-    mut groups: Vec<CaseGroup<'s, 'e>>,
-    volumes: &[Option<&At<Volume>>],
-    threads: &[Option<u32>],
-) -> Vec<(u32, CaseGroup<'s, 'e>)> {
-    groups.sort_by_key(|group| {
-        let (CaseGroup::Engine(EngineSetup { volume, .. }, _) | CaseGroup::Drive(_, volume)) =
-            group;
+/// drawn for running them, part by part, and what lies on one volume together.
+fn listed<'g, 'a>(
+    mut groups: Vec<CaseGroup<'g, 'a>>,
+    grids: &[Grid<'_>],
+) -> Vec<(u32, CaseGroup<'g, 'a>)> {
+    let volumes: Vec<Vec<Option<&At<Volume>>>> =
+        grids.iter().map(|grid| grid.part.typed.volumes()).collect();
+    groups.sort_by_key(|CaseGroup { grid, of }| {
+        let (GroupOf::Engine(EngineSetup { volume, .. }, _) | GroupOf::Drive(_, volume)) = of;
         let name = volume.map(|volume| &volume.name.0);
-        volumes.iter().position(|known| known.map(|known| &known.name.0) == name)
+        let mut known = volumes[grid.at].iter().map(|known| known.map(|known| &known.name.0));
+        (grid.at, known.position(|known| known == name))
     });
     let mut next = 0;
     let with_first = groups.into_iter().map(|group| {
         let first = next;
-        next += match group {
-            CaseGroup::Engine(_, threads) => 1 + threads.len(),
-            CaseGroup::Drive(drive, _) => drive.cases(threads),
+        next += match group.of {
+            GroupOf::Engine(_, threads) => 1 + threads.len(),
+            GroupOf::Drive(drive, _) => drive.cases(&group.grid.threads),
         } as u32;
         (first, group)
     });
@@ -368,13 +404,15 @@ fn default_budget(case: &Case, engine: &Description) -> u64 {
 }
 
 pub(super) fn phase_context<'a>(
-    setup: &EngineSetup<'a>,
+    setup: &'a EngineSetup<'_>,
     threads: Option<u32>,
     sized: &Sized,
 ) -> PhaseContext<'a> {
     let abilities = &setup.description.capabilities;
+    let reopened = &setup.reopened;
     PhaseContext {
         abilities,
+        reopened,
         threads,
         user_bytes: sized.user_bytes(),
         records: sized.data.records,

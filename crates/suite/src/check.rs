@@ -8,6 +8,7 @@ use super::names::check_names;
 use super::phase::{Load, Measure, Phase, Role};
 use super::read::{At, Or as _};
 use super::scalar::{DataSize, Nanoseconds, Several, Threads};
+use super::select;
 use super::source::Span;
 use super::typed::{Data, Ram, Sharing, Typed};
 use kvdyno_record::text::steers;
@@ -35,6 +36,26 @@ pub(super) fn check(typed: &Typed, mistakes: &mut Mistakes) {
     }
     if let Some(empty) = typed.place.directory.as_ref().filter(|path| path.is_empty()) {
         mistakes.at(&empty.span, "the directory has no name").label("expected a directory");
+    }
+}
+
+/// What the suite says of engines and volumes by name, before any part leaves some out.
+pub(super) fn check_mentions(typed: &Typed, mistakes: &mut Mistakes) {
+    let volumes: Vec<&str> = typed.volume.iter().map(|volume| volume.name.0.as_str()).collect();
+    for picked in typed.engine.iter().filter_map(|engine| engine.volumes.as_ref()) {
+        let is_there = |name: &str| volumes.contains(&name);
+        select::check(picked, "[[volume]]", &volumes, is_there, mistakes);
+    }
+    let mut names: Vec<&str> = typed.engine.iter().map(|engine| engine.stem.as_str()).collect();
+    names.dedup();
+    for phase in &typed.phase {
+        let Phase::Reopen(reopen) = &phase.value else { continue };
+        for (name, _) in &reopen.options.0 {
+            if !typed.engine.iter().any(|engine| engine.is_called(name)) {
+                let message = format!("no engine of the suite is called `{}`", name.value);
+                mistakes.unknown(&name.span, message, name, &names);
+            }
+        }
     }
 }
 
@@ -178,6 +199,9 @@ fn check_engines(typed: &Typed, mistakes: &mut Mistakes) {
 }
 
 fn check_phases(typed: &Typed, mistakes: &mut Mistakes) {
+    if let Some(empty) = typed.run.phases.as_ref().filter(|phases| phases.is_empty()) {
+        mistakes.at(&empty.span, "the list is empty").label("expected the names of phases");
+    }
     if let Some(first) = typed.phase.first().filter(|first| first.kind() != "load") {
         let mistake = mistakes.at(&first.span, "the database is empty before the first load");
         mistake.label("expected a phase of kind \"load\" before this");
@@ -199,6 +223,9 @@ fn check_measure(span: &Span, measure: &Measure, mistakes: &mut Mistakes) {
     }
     if let Some(zero) = measure.operations.as_ref().filter(|operations| operations.0 == 0) {
         mistakes.at(&zero.span, "`operations` is 0").label("expected at least 1");
+    }
+    if let Some(windows) = &measure.windows {
+        check_windows(windows, measure, mistakes);
     }
     if measure.role.is_empty() {
         mistakes.at(span, "the measure phase has no role").label("expected a [[phase.role]]");
@@ -238,6 +265,25 @@ fn check_bytes(role: &Role, mistakes: &mut Mistakes) {
         let message =
             format!("`bytes_per_s` counts values written, {} writes none", entry.op.name());
         mistakes.at(&rate.span, message).label("expected `per_second`");
+    }
+}
+
+/// Each window is a phase of the record.
+const WINDOWS_MAX: u64 = 1_000;
+
+fn check_windows(windows: &At<Nanoseconds>, measure: &Measure, mistakes: &mut Mistakes) {
+    if let Some(operations) = &measure.operations {
+        let mistake = mistakes.at(&operations.span, "`windows` are pieces of a time");
+        mistake.label("expected `duration` alone beside `windows`");
+    }
+    let Some(duration) = &measure.duration else { return };
+    let count = duration.0.div_ceil(windows.0);
+    if count < 2 {
+        let mistake = mistakes.at(&windows.span, "the first window is all of the phase");
+        mistake.label("expected less than the `duration`, or no `windows`");
+    } else if count > WINDOWS_MAX {
+        let mistake = mistakes.at(&windows.span, format!("the phase comes to {count} windows"));
+        mistake.label(format!("expected at most {WINDOWS_MAX}"));
     }
 }
 

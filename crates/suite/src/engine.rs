@@ -27,6 +27,8 @@ pub(super) struct EngineTable {
     versions: Option<At<OneOrMany<Version>>>,
     /// The file of a library in place of a version: a build of your own.
     library: Option<At<String>>,
+    /// Only on these volumes, by name. Default: on all that it can store its data on.
+    volumes: Option<At<Vec<At<String>>>>,
     /// What "done" means for a write. Default: async.
     durability: Option<At<Durability>>,
     /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`. A list of
@@ -38,7 +40,7 @@ pub(super) struct EngineTable {
 /// Options as typed, in the order of their names.
 #[derive(Clone, Debug, Default, JsonSchema)]
 #[schemars(transparent)]
-struct OptionTable(
+pub(super) struct OptionTable(
     #[schemars(with = "BTreeMap<String, OneOrMany<Given>>")] Vec<(At<String>, Axis<Given>)>,
 );
 
@@ -52,6 +54,8 @@ pub(super) struct Engine {
     pub(super) stem: String,
     /// Which library it is loaded from, where its worker loads one.
     pub(super) pick: At<Pick>,
+    /// Only on these volumes; none: on all.
+    pub(super) volumes: Option<At<Vec<At<String>>>>,
     pub(super) durability: Option<At<Durability>>,
     pub(super) options: Options,
 }
@@ -75,13 +79,20 @@ impl Engine {
     pub(super) fn plain(name: At<Name>, label: At<Label>) -> Self {
         let stem = label.0.clone();
         let pick = name.of(Pick::Newest);
-        Self { name, label, stem, pick, durability: None, options: Options::default() }
+        let options = Options::default();
+        Self { name, label, stem, pick, volumes: None, durability: None, options }
     }
 
     /// It at a version of a list: `rocksdb-9.10.0`.
     fn of_version(&self, version: &At<Version>) -> Self {
         let label = version.of(Label(format!("{}-{}", self.label.0, version.0)));
         Self { label, pick: version.of(Pick::Version(version.0.clone())), ..self.clone() }
+    }
+
+    /// Whether it may lie on the volume of that name.
+    pub(super) fn lies_on(&self, volume: &str) -> bool {
+        let volumes = self.volumes.as_ref();
+        volumes.is_none_or(|volumes| volumes.iter().any(|name| name.value == volume))
     }
 
     /// Whether `--engine name` means it.
@@ -109,6 +120,7 @@ impl EngineTable {
         let label = table.label.unwrap_or_else(|| table.name.of(Label(table.name.0.clone())));
         let mut engine = Engine::plain(table.name, label);
         engine.durability = table.durability;
+        engine.volumes = table.volumes;
         if let Some(version) = table.version {
             engine.pick = version.of(Pick::Version(version.0.clone()));
         }
@@ -174,7 +186,7 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
     }
 }
 
-table!(EngineTable, "[[engine]]": name label version versions library durability options);
+table!(EngineTable, "[[engine]]": name label version versions library volumes durability options);
 
 impl FromToml for OptionTable {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
@@ -182,7 +194,7 @@ impl FromToml for OptionTable {
     }
 }
 
-/// Of what has no lists: the drive's jobs have names of their own.
+/// Of what has no lists: the drive's jobs have names of their own, and a phase is one phase.
 impl FromToml for Options {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
         let mut plain = Vec::new();
@@ -192,7 +204,7 @@ impl FromToml for Options {
                 Axis::Many(_) => {
                     let message = format!("option `{}` is a list", name.value);
                     let mistake = mistakes.at(&name.span, message);
-                    mistake.label("expected one value here; write a job for each");
+                    mistake.label("expected one value here; lists are for options of [[engine]]");
                 }
             }
         }

@@ -154,7 +154,7 @@ fn phase_s(phase: &Phase, case: &Case, engine: &Description) -> f64 {
             let counting = if *count { user_bytes / COUNT_BYTES_PER_S } else { 0.0 };
             *samples as f64 * SAMPLE_S + counting
         }
-        Activity::Evict => 0.0,
+        Activity::Evict | Activity::Reopen { .. } => 0.0,
         Activity::Warmup(mix) | Activity::Measure(mix) => mix_s(mix),
     }
 }
@@ -174,7 +174,10 @@ fn written(phase: &Phase, case: &Case, engine: &Description) -> f64 {
             let records = writes_expected(std::slice::from_ref(phase)) as f64;
             (records * record_bytes(case) * factor).min(DRIVE_BYTES_PER_S * mix_s(mix))
         }
-        Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 0.0,
+        Activity::Settle { .. }
+        | Activity::Verify { .. }
+        | Activity::Evict
+        | Activity::Reopen { .. } => 0.0,
     }
 }
 

@@ -6,7 +6,7 @@ use super::drive::{Drive, DriveJob, FIO, NAME, Pattern, Way};
 use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::options;
-use super::parse::Suite;
+use super::parse::Part;
 use super::phase;
 use super::read::{At, Or as _};
 use super::scalar::{Bytes, Count, DataSize, Given, Label, Name, Nanoseconds, Several, Threads};
@@ -127,7 +127,7 @@ pub(super) fn find<'a>(
 
 /// What the drive's part depends on beside its section.
 pub(super) struct DriveContext<'a, 't> {
-    pub(super) suite: &'a Suite,
+    pub(super) part: &'a Part,
     pub(super) workers: &'t BTreeMap<&'static str, &'a Description>,
     pub(super) limits: &'t [Vec<Limit>],
     pub(super) host: &'t SizingHost,
@@ -141,7 +141,7 @@ pub(super) fn resolve<'a>(
     sets: &mut Vec<Sized>,
     mistakes: &mut Mistakes,
 ) -> Option<Bare<'a>> {
-    let (suite, host) = (context.suite, context.host);
+    let (part, host) = (context.part, context.host);
     for worker in context.workers.values() {
         if let Some(what) = misplaced(worker, host.device) {
             mistakes.at(&drive.span, format!("{} works on nothing {what}", worker.name));
@@ -156,7 +156,7 @@ pub(super) fn resolve<'a>(
         .iter_mut()
         .zip(context.limits)
         .max_by(|(a, _), (b, _)| a.user_bytes().total_cmp(&b.user_bytes()))?;
-    let bytes = file_bytes(suite, drive, sized, host);
+    let bytes = file_bytes(part, drive, sized, host);
     let memory = host.memory_bytes;
     let (fill, others) = engines.split_first()?;
     let unlimited = Limit::default();
@@ -167,7 +167,8 @@ pub(super) fn resolve<'a>(
         let (library, data, volume) = (None, sets.len(), None);
         sets.push(blocks(bytes, block, seed));
         let limit = limit.clone();
-        Some(EngineSetup { engine, description, library, options, data, limit, volume })
+        let reopened = Vec::new();
+        Some(EngineSetup { engine, description, library, options, reopened, data, limit, volume })
     };
     let precondition = drive.precondition.given_or(Count(0)).0;
     let fill_bytes = if precondition > 0 { PRECONDITION_BYTES } else { FILL_BYTES };
@@ -184,30 +185,30 @@ pub(super) fn resolve<'a>(
             jobs.push((set_up(engine, limit, block_bytes(job), mistakes)?, &job.value));
         }
     }
-    let trials = drive.trials.given_or(Several(suite.typed.trials())).0;
+    let trials = drive.trials.given_or(Several(part.typed.trials())).0;
     Some(Bare {
-        phases: &suite.typed.phase,
+        phases: &part.typed.phase,
         fill,
         jobs,
         blocks: bytes / fill_bytes,
         trials,
         precondition,
         section: &drive.value,
-        overwritten: host.device && !suite.typed.engine.is_empty(),
+        overwritten: host.device && !part.typed.engine.is_empty(),
     })
 }
 
 /// How large the file is: whole blocks of the filling, so not less than asked for. Of a device that
 /// only the drive works on: all of it.
-fn file_bytes(suite: &Suite, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
-    let alone = suite.typed.engine.is_empty();
+fn file_bytes(part: &Part, drive: &Drive, sized: &mut Sized, host: &SizingHost) -> u64 {
+    let alone = part.typed.engine.is_empty();
     let wanted = match drive.size.given_or(DataSize::Auto) {
         DataSize::Auto if host.device && alone => {
             sized.notes = vec![format!("all of the device: {}", units::bytes(host.free_bytes))];
             return (host.free_bytes / FILL_BYTES).max(1) * FILL_BYTES;
         }
         DataSize::Is(bytes) => {
-            scaled(suite.scale, bytes, "bytes of the drive's file", &mut sized.notes)
+            scaled(part.scale, bytes, "bytes of the drive's file", &mut sized.notes)
         }
         DataSize::Auto => sized.user_bytes() as u64,
     };

@@ -22,14 +22,19 @@ pub struct SuiteError {
 impl SuiteError {
     pub(super) fn new(source: &Source, mut mistakes: Mistakes) -> Self {
         mistakes.found.sort_by_key(|mistake| mistake.span.as_ref().map(|span| span.start));
-        // An engine's mistake is found once for each RAM limit.
-        mistakes.found.dedup();
+        // An engine's mistake is found once for each RAM limit, a suite's for each part.
+        let mut found: Vec<Mistake> = Vec::new();
+        for mistake in mistakes.found {
+            if !found.contains(&mistake) {
+                found.push(mistake);
+            }
+        }
         let locate = |Mistake { span, message, label, help }: Mistake| {
             let (text, span) = span.map(|span| source.locate(&span)).unzip();
             let label = |span| LabeledSpan::new_primary_with_span(label, span);
             LocatedMistake { message, help, text, labels: span.map(label).into_iter().collect() }
         };
-        let mistakes = mistakes.found.into_iter().map(locate).collect();
+        let mistakes = found.into_iter().map(locate).collect();
         Self { file: source.name().to_owned(), mistakes }
     }
 

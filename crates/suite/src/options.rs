@@ -1,6 +1,6 @@
 //! An engine's options: as typed, and as the engine is opened with them under one RAM limit.
 
-use super::engine::Engine;
+use super::engine::{self, Engine};
 use super::mistake::Mistakes;
 use super::read::{At, Or as _};
 use super::scalar::Given;
@@ -17,8 +17,20 @@ pub(super) fn resolve(
 ) -> Options {
     let durability = durability(engine, description, mistakes);
     let mut options = Options::defaults(description, durability);
+    apply(&engine.options, description, memory, &mut options, mistakes);
+    options
+}
+
+/// Those that were typed, in the places of others.
+pub(super) fn apply(
+    typed: &engine::Options,
+    description: &Description,
+    memory: u64,
+    options: &mut Options,
+    mistakes: &mut Mistakes,
+) {
     let known: Vec<&str> = description.options.iter().map(|spec| spec.name.as_str()).collect();
-    for (name, given) in &engine.options.0 {
+    for (name, given) in &typed.0 {
         let Some(spec) = description.options.iter().find(|spec| spec.name == name.value) else {
             // Of a library it depends on the version.
             let by_library = description.capabilities.library;
@@ -32,7 +44,6 @@ pub(super) fn resolve(
             options.values.insert(spec.name.clone(), value);
         }
     }
-    options
 }
 
 fn durability(engine: &Engine, description: &Description, mistakes: &mut Mistakes) -> Durability {

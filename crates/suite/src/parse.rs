@@ -1,11 +1,14 @@
 //! The first gate: from text and arguments to a suite that makes sense on any machine.
 
 use super::adjust;
-use super::check::check;
-use super::drive;
+use super::check::{check, check_mentions};
 use super::engine::Engine;
-use super::mistake::{Mistakes, SuiteError, closest};
-use super::read::{FromToml, Toml};
+use super::fidelity::{self, Fidelity};
+use super::mistake::{Mistakes, SuiteError};
+use super::part::{self, Document};
+use super::read::{At, FromToml};
+use super::scalar::Name;
+use super::select::{Picks, select_engines};
 use super::set::Argument;
 use super::source::Source;
 use super::typed::Typed;
@@ -26,6 +29,8 @@ pub struct Overrides {
     pub trials: Option<u32>,
     /// `--place DIR`: instead of `place.directory`.
     pub place: Option<PathBuf>,
+    /// `--part a,b`: only these parts. Empty: all.
+    pub parts: Vec<String>,
     /// `--engine a,b`: only these, by label or name. Empty: all.
     pub engines: Vec<String>,
     /// The engines whose workers are found here: of these, `engines` may name some that the suite
@@ -44,12 +49,22 @@ pub struct Overrides {
 #[derive(Clone, Debug)]
 pub struct Suite {
     pub(super) source: Source,
-    pub(super) typed: Typed,
-    pub(super) scale: Ratio,
-    pub(super) no_ram_limit: bool,
+    /// At least one.
+    pub(super) parts: Vec<Part>,
     /// What the command line added, in words.
     pub(super) notes: Vec<String>,
     place: Option<PathBuf>,
+}
+
+/// A part of a suite, and all that it takes over from the suite; the whole of it where it has no
+/// parts.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) name: Option<At<Name>>,
+    pub(super) typed: Typed,
+    pub(super) fidelity: Fidelity,
+    pub(super) scale: Ratio,
+    pub(super) no_ram_limit: bool,
 }
 
 impl Suite {
@@ -68,42 +83,80 @@ impl Suite {
         let mut mistakes = Mistakes::default();
         let span = document.span();
         let mut document = document.into_inner();
-        for argument in &arguments {
+        let (inclusions, others): (Vec<&Argument>, Vec<_>) =
+            arguments.iter().partition(|argument| argument.includes());
+        for argument in inclusions {
             argument.apply(&mut document, &mut mistakes);
         }
-        if let Some(duration) = &overrides.duration {
-            adjust::set_duration(&mut document, duration, &mut source, &mut mistakes);
+        let included = fidelity::included(&document, &mut source, &mut mistakes);
+        fidelity::include(&mut document, &included);
+        for argument in others {
+            argument.apply(&mut document, &mut mistakes);
+        }
+        for (given, key) in
+            [(!overrides.threads.is_empty(), "threads"), (overrides.trials.is_some(), "trials")]
+        {
+            if given {
+                adjust::take_from_parts(&mut document, key);
+            }
         }
         let (wanted, installed) = (&overrides.engines, &overrides.installed);
         let notes = adjust::add_engines(&mut document, wanted, installed, &mut source);
-        let document: Toml = Spanned::new(span, DeValue::Table(document));
-        let typed = Typed::from_toml(document, &mut mistakes);
+        let mut documents = part::split(document, &mut mistakes);
+        part::only(&mut documents, &overrides.parts, &mut mistakes);
+        if let Some(duration) = &overrides.duration {
+            set_duration(&mut documents, duration, &mut source, &mut mistakes);
+        }
+        let read = documents.into_iter().map(|document| {
+            let tables = Spanned::new(span.clone(), DeValue::Table(document.tables));
+            let typed = Typed::from_toml(tables, &mut mistakes)?;
+            let part = Part {
+                name: document.name,
+                typed,
+                fidelity: document.fidelity,
+                scale: overrides.scale.unwrap_or(Ratio::ONE),
+                no_ram_limit: overrides.no_ram_limit,
+            };
+            Some((part, document.picks))
+        });
+        let read: Option<Vec<(Part, Picks)>> = read.collect::<Vec<_>>().into_iter().collect();
         mistakes.none(&source)?;
 
         let mut mistakes = Mistakes::default();
         // A suite without mistakes was read.
-        let Some(mut typed) = typed else { return Err(SuiteError::new(&source, mistakes)) };
-        select_engines(&mut typed, wanted, installed, &mut mistakes);
-        check(&typed, &mut mistakes);
+        let Some(read) = read else { return Err(SuiteError::new(&source, mistakes)) };
+        let mut parts = Vec::new();
+        for (mut part, picks) in read {
+            check_mentions(&part.typed, &mut mistakes);
+            picks.apply(&mut part.typed, &mut mistakes);
+            parts.push(part);
+        }
+        select_engines(&mut parts, wanted, installed, &mut mistakes);
+        for part in &parts {
+            check(&part.typed, &mut mistakes);
+        }
         mistakes.none(&source)?;
-        let scale = overrides.scale.unwrap_or(Ratio::ONE);
-        let (place, no_ram_limit) = (overrides.place.clone(), overrides.no_ram_limit);
-        Ok(Self { source, typed, scale, no_ram_limit, notes, place })
+        Ok(Self { source, parts, notes, place: overrides.place.clone() })
+    }
+
+    /// What counts for all parts.
+    fn typed(&self) -> &Typed {
+        &self.parts[0].typed
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.typed.suite.name.0
+        &self.typed().suite.name.0
     }
 
     /// One line about it; empty where it has none.
     pub fn title(&self) -> &str {
-        self.typed.suite.title.as_ref().map_or("", |title| title.as_str())
+        self.typed().suite.title.as_ref().map_or("", |title| title.as_str())
     }
 
     /// The directory that databases are to lie in; none: a folder inside the run's own.
     pub fn place(&self) -> Option<&Path> {
-        let typed = self.typed.place.directory.as_ref();
+        let typed = self.typed().place.directory.as_ref();
         self.place.as_deref().or(typed.map(|directory| Path::new(directory.as_str())))
     }
 
@@ -113,10 +166,13 @@ impl Suite {
             engine: engine.name.0.clone(),
             pick: engine.pick.value.clone(),
         };
-        let drive = self.typed.drive.iter().flat_map(|drive| drive.workers());
+        let typed = || self.parts.iter().map(|part| &part.typed);
+        let drive = typed().filter_map(|typed| typed.drive.as_ref());
+        let drive = drive.flat_map(|drive| drive.workers());
         let drive =
             drive.map(|name| WantedWorker { engine: (*name).to_owned(), pick: Pick::Newest });
-        let mut wanted: Vec<WantedWorker> = self.typed.engine.iter().map(of).chain(drive).collect();
+        let engines = typed().flat_map(|typed| &typed.engine).map(of);
+        let mut wanted: Vec<WantedWorker> = engines.chain(drive).collect();
         wanted.sort_unstable();
         wanted.dedup();
         wanted
@@ -136,42 +192,20 @@ fn arguments(overrides: &Overrides, source: &mut Source, mistakes: &mut Mistakes
     texts.iter().filter_map(|(flag, text)| Argument::new(flag, text, source, mistakes)).collect()
 }
 
-/// Leaves out the engines that were not asked for.
-fn select_engines(
-    typed: &mut Typed,
-    wanted: &[String],
-    installed: &[String],
+/// Every measured phase of every part lasts so long.
+fn set_duration<'i>(
+    documents: &mut [Document<'i>],
+    duration: &'i str,
+    source: &mut Source,
     mistakes: &mut Mistakes,
 ) {
-    if wanted.is_empty() {
-        return;
+    let start = source.add("--duration", duration);
+    let span = start..start + duration.len();
+    let set =
+        |document: &mut Document<'i>| adjust::set_duration(&mut document.tables, duration, &span);
+    let measured: usize = documents.iter_mut().map(set).sum();
+    if measured == 0 {
+        let mistake = mistakes.at(&span, "the suite has no measure phase that could last so long");
+        mistake.label("expected a suite with one; `--set drive.duration=` is of its [drive]");
     }
-    // The drive is asked for as the engine that it is.
-    let drive = typed.drive.is_some();
-    for name in wanted {
-        let is_drive = drive && name == drive::NAME;
-        if !is_drive && !typed.engine.iter().any(|engine| engine.is_called(name)) {
-            let labels = typed.engine.iter().map(|engine| engine.label.0.as_str());
-            let labels: Vec<&str> = labels.chain(drive.then_some(drive::NAME)).collect();
-            let installed: Vec<&str> = installed.iter().map(String::as_str).collect();
-            let known = [&labels[..], &installed].concat();
-            let meant = closest(name, &known).map(|label| format!("did you mean `{label}`? "));
-            let message =
-                format!("--engine: `{name}` is neither in the suite nor an engine found here");
-            mistakes.anywhere(message).help(format!(
-                "{}in the suite: {}; found here: {} (`kvdyno engines` says where)",
-                meant.unwrap_or_default(),
-                one_of(&labels),
-                one_of(&installed)
-            ));
-        }
-    }
-    typed.engine.retain(|engine| wanted.iter().any(|name| engine.is_called(name)));
-    if !wanted.iter().any(|name| name == drive::NAME) {
-        typed.drive = None;
-    }
-}
-
-fn one_of(names: &[&str]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }

@@ -1,5 +1,6 @@
 //! Phases, roles and operation mixes as typed.
 
+use super::engine::Options;
 use super::length::{Length, Written};
 use super::mistake::Mistakes;
 use super::rate::{Arrivals, WrittenRate};
@@ -8,6 +9,7 @@ use super::scalar::{Count, Name, Nanoseconds, Several, Switch, Threads};
 use kvdyno_record::operations::OPERATIONS;
 use kvdyno_record::workload::{Choice, LoadOrder, Op, Size};
 use schemars::JsonSchema;
+use std::collections::BTreeMap;
 use toml::de::DeValue;
 
 /// One step of a case.
@@ -22,6 +24,8 @@ pub(super) enum Phase {
     Verify(Verify),
     /// Close the engine, take its files out of the page cache, open it again.
     Evict(Evict),
+    /// Close the engine, open it again, where asked with other options.
+    Reopen(Reopen),
     /// The roles work side by side and are measured.
     Measure(Measure),
 }
@@ -70,6 +74,39 @@ pub(super) struct Evict {
     pub(super) name: Option<At<Name>>,
 }
 
+/// Close the engine, open it again, where asked with other options.
+#[derive(Clone, Debug, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Reopen {
+    /// Its name. Default: reopen.
+    pub(super) name: Option<At<Name>>,
+    /// Options by engine, by label or name; what is not named stays as it was.
+    #[schemars(default)]
+    pub(super) options: ByEngine,
+}
+
+/// Options by engine.
+#[derive(Clone, Debug, Default, JsonSchema)]
+#[schemars(transparent)]
+pub(super) struct ByEngine(
+    #[schemars(with = "BTreeMap<String, Options>")] pub(super) Vec<(At<String>, Options)>,
+);
+
+impl FromToml for ByEngine {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "options by engine", mistakes)?;
+        let tables = fields.rest();
+        let read = |(name, toml)| Some((name, Options::from_toml(toml, mistakes)?));
+        tables
+            .into_iter()
+            .map(read)
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect::<Option<_>>()
+            .map(Self)
+    }
+}
+
 /// The roles work side by side and are measured, until the first of the ends.
 #[derive(Clone, Debug, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -80,6 +117,8 @@ pub(super) struct Measure {
     pub(super) warmup: Option<At<Nanoseconds>>,
     /// End after this time.
     pub(super) duration: Option<At<Nanoseconds>>,
+    /// The duration in pieces of this length, each a measured phase of its own.
+    pub(super) windows: Option<At<Nanoseconds>>,
     /// End when the first role has done so many operations.
     pub(super) operations: Option<At<Count>>,
     /// Who works.
@@ -206,6 +245,7 @@ impl Phase {
             Self::Settle(_) => "settle",
             Self::Verify(_) => "verify",
             Self::Evict(_) => "evict",
+            Self::Reopen(_) => "reopen",
             Self::Measure(_) => "measure",
         }
     }
@@ -216,6 +256,7 @@ impl Phase {
             | Self::Settle(Settle { name, .. })
             | Self::Verify(Verify { name, .. })
             | Self::Evict(Evict { name })
+            | Self::Reopen(Reopen { name, .. })
             | Self::Measure(Measure { name, .. }) => name.as_ref(),
         }
     }
@@ -223,15 +264,19 @@ impl Phase {
 
 impl FromToml for Phase {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
-        const KINDS: [&str; 5] = ["load", "settle", "verify", "evict", "measure"];
+        const KINDS: [&str; 6] = ["load", "settle", "verify", "evict", "reopen", "measure"];
         let mut fields = Fields::of(toml, "[[phase]]", mistakes)?;
         let kind: At<String> = fields.required("kind")?;
         fields.call(format!("a {} phase", kind.value));
+        if kind.value != "reopen" {
+            refuse_options(&mut fields);
+        }
         match kind.as_str() {
             "load" => Load::read(fields).map(Self::Load),
             "settle" => Settle::read(fields).map(Self::Settle),
             "verify" => Verify::read(fields).map(Self::Verify),
             "evict" => Evict::read(fields).map(Self::Evict),
+            "reopen" => Reopen::read(fields).map(Self::Reopen),
             "measure" => Measure::read(fields).map(Self::Measure),
             "warmup" => {
                 let mistake = mistakes.at(&kind.span, "a warmup belongs to a measure phase");
@@ -247,11 +292,23 @@ impl FromToml for Phase {
     }
 }
 
+/// Options are what an engine is opened with.
+fn refuse_options(fields: &mut Fields<'_, '_>) {
+    if let Some(options) = fields.written("options") {
+        let mistake =
+            fields.mistakes.at(&options.span(), "an engine is open in this phase already");
+        mistake
+            .label("expected options of a phase of kind \"reopen\" alone")
+            .help("put a [[phase]] of kind \"reopen\" with these options before this one");
+    }
+}
+
 table!(Load, "a load phase": name order batch threads);
 table!(Settle, "a settle phase": name limit);
 table!(Verify, "a verify phase": name samples count);
 table!(Evict, "an evict phase": name);
-table!(Measure, "a measure phase": name warmup duration operations role);
+table!(Reopen, "a reopen phase": name options);
+table!(Measure, "a measure phase": name warmup duration windows operations role);
 table!(Role, "[[phase.role]]": name threads mix keys rate depth found);
 
 impl FromToml for Entry {

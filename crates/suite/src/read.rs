@@ -229,6 +229,17 @@ impl<'a, 'i> Fields<'a, 'i> {
         At::from_toml(toml, self.mistakes)
     }
 
+    /// A key that is none here, and is refused in words of its own.
+    pub(super) fn written(&mut self, key: &str) -> Option<Toml<'i>> {
+        self.table.remove(key)
+    }
+
+    /// A key that may be left out, as it was written: somebody else reads it.
+    pub(super) fn as_written(&mut self, key: &'static str) -> Option<Toml<'i>> {
+        self.asked.push(key);
+        self.table.remove(key)
+    }
+
     /// A key that must be there.
     pub(super) fn required<T: FromToml>(&mut self, key: &'static str) -> Option<At<T>> {
         self.demand(key);
@@ -241,6 +252,11 @@ impl<'a, 'i> Fields<'a, 'i> {
             let message = format!("{} has no `{key}`", self.what);
             self.mistakes.at(&self.span, message).label(format!("`{key}` is missing here"));
         }
+    }
+
+    /// Keys that there may be, and that somebody else has taken out.
+    pub(super) fn elsewhere(&mut self, keys: &[&'static str]) {
+        self.asked.extend(keys);
     }
 
     /// Whether a key is there that was not taken yet.

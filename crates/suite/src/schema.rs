@@ -1,6 +1,6 @@
 //! The JSON Schema of the suite language, for editors: checked in as `schemas/suite.schema.json`.
 
-use super::typed::Typed;
+use super::typed::Whole;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
@@ -9,7 +9,7 @@ use serde_json::Value;
 /// The schema, made from the types that suites are read into.
 pub fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with_transform(without_null);
-    settings.into_generator().into_root_schema_for::<Typed>().to_value()
+    settings.into_generator().into_root_schema_for::<Whole>().to_value()
 }
 
 /// TOML has no null: what may be left out is not required, and that is all.

@@ -58,6 +58,11 @@ impl Argument {
         Some(Self { path: path.to_owned(), path_start, value: value.to_owned(), document })
     }
 
+    /// Whether it changes what the suite includes: the included is changed by the others.
+    pub(super) fn includes(&self) -> bool {
+        self.path == "include"
+    }
+
     /// Changes the suite.
     pub(super) fn apply<'i>(&'i self, suite: &mut DeTable<'i>, mistakes: &mut Mistakes) {
         let mut path = self.segments();
@@ -122,7 +127,8 @@ enum PathEnd<'t, 'i> {
     List(&'t mut DeArray<'i>),
 }
 
-fn take_the_other_away(fields: &mut DeTable<'_>, table: &str, key: &str) {
+/// Of two keys that exclude each other the one that is not `key`.
+pub(super) fn take_the_other_away(fields: &mut DeTable<'_>, table: &str, key: &str) {
     for [_, one, other] in EITHER.into_iter().filter(|[name, ..]| *name == table) {
         if key == one {
             fields.remove(other);

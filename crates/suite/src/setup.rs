@@ -15,6 +15,8 @@ pub(super) struct EngineSetup<'a> {
     /// None: it is part of its worker.
     pub(super) library: Option<&'a Library>,
     pub(super) options: Options,
+    /// What it has after each `reopen`, in order.
+    pub(super) reopened: Vec<Options>,
     /// Which of the data sets.
     pub(super) data: usize,
     pub(super) limit: Limit,

@@ -1,7 +1,7 @@
 //! How much data and how much RAM: what the suite says, scaled, or what the host has room for.
 
 use super::mistake::Mistakes;
-use super::parse::Suite;
+use super::parse::Part;
 use super::read::Or as _;
 use super::scalar::{Count, DataSize, Share};
 use super::scale::{PAGE, scaled};
@@ -88,12 +88,12 @@ impl Limit {
 
 /// Every data set of the suite: each amount with each length of values.
 pub(super) fn data_sets(
-    suite: &Suite,
+    part: &Part,
     engines: &[&Description],
     host: &SizingHost,
     mistakes: &mut Mistakes,
 ) -> Vec<Sized> {
-    let typed = &suite.typed.data;
+    let typed = &part.typed.data;
     let records = typed.records.iter().flat_map(|list| &list.0);
     let records = records.map(|at| (Amount::Records(at.0), &at.span));
     let sizes = typed.size.iter().flat_map(|list| &list.0);
@@ -103,7 +103,7 @@ pub(super) fn data_sets(
     let mut sets = Vec::new();
     for &(amount, span) in &amounts {
         for length in lengths {
-            let mut sized = data_set(suite, (amount, span), &length.0, engines, host, mistakes);
+            let mut sized = data_set(part, (amount, span), &length.0, engines, host, mistakes);
             let amount = (amounts.len() > 1).then(|| amount.tag(&sized.data));
             let length = (lengths.len() > 1).then(|| format!("v{}", sized.value_bytes_mean()));
             let tag = [amount, length].into_iter().flatten().collect::<Vec<_>>().join("_");
@@ -135,26 +135,26 @@ impl Amount {
 }
 
 fn data_set(
-    suite: &Suite,
+    part: &Part,
     (amount, span): (Amount, &Span),
     size: &Size,
     engines: &[&Description],
     host: &SizingHost,
     mistakes: &mut Mistakes,
 ) -> Sized {
-    let typed = &suite.typed.data;
+    let typed = &part.typed.data;
     let (key_bytes, lengths) = key_lengths(typed);
     let key_bytes_mean = lengths.as_ref().map_or(f64::from(key_bytes), Size::mean);
     let record_bytes = key_bytes_mean + size.mean();
     let mut notes = Vec::new();
     let records = match amount {
-        Amount::Records(records) => scaled(suite.scale, records, "records", &mut notes),
+        Amount::Records(records) => scaled(part.scale, records, "records", &mut notes),
         Amount::Size(size) => {
             let bytes = match size {
                 DataSize::Is(bytes) => bytes,
-                DataSize::Auto => auto_bytes(suite, engines, host, &mut notes),
+                DataSize::Auto => auto_bytes(part, engines, host, &mut notes),
             };
-            (scaled(suite.scale, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
+            (scaled(part.scale, bytes, "bytes of data", &mut notes) as f64 / record_bytes) as u64
         }
     };
     let records = records.max(1);
@@ -162,7 +162,7 @@ fn data_set(
         let mistake = mistakes.at(span, "the data set is larger than any filesystem");
         mistake.label("expected at most 8 EiB of keys and values");
     }
-    let format = key_format(suite, key_bytes, engines, &mut notes);
+    let format = key_format(part, key_bytes, engines, &mut notes);
     let data = Data {
         records,
         key: Key { bytes: key_bytes, format, order: key_order(typed, format), lengths },
@@ -195,12 +195,12 @@ fn key_order(typed: &typed::Data, format: KeyFormat) -> KeyOrder {
 
 /// As typed; else one that all engines of the suite take, for all must do the same work.
 fn key_format(
-    suite: &Suite,
+    part: &Part,
     key_bytes: u32,
     engines: &[&Description],
     notes: &mut Vec<String>,
 ) -> KeyFormat {
-    if let Some(format) = &suite.typed.data.key_format {
+    if let Some(format) = &part.typed.data.key_format {
         return format.value;
     }
     let numbered = engines.iter().find(|engine| engine.capabilities.numbered_keys_only);
@@ -219,13 +219,13 @@ fn key_format(
 }
 
 /// Every RAM limit of the suite, with every memory tier; one without bytes where it has none.
-pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
-    if suite.no_ram_limit {
+pub(super) fn limits(part: &Part, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+    if part.no_ram_limit {
         sized.notes.push("no RAM limit (--no-ram-limit)".to_owned());
         return vec![Limit::default()];
     }
-    let limits = bare_limits(suite, sized, host);
-    let tiers = suite.typed.ram.tier.iter().map(|tier| tier.resolve(suite.scale, &mut sized.notes));
+    let limits = bare_limits(part, sized, host);
+    let tiers = part.typed.ram.tier.iter().map(|tier| tier.resolve(part.scale, &mut sized.notes));
     match tiers.collect::<Vec<_>>() {
         none if none.is_empty() => limits,
         tiers => {
@@ -236,11 +236,11 @@ pub(super) fn limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec
 }
 
 /// Every RAM limit, and nothing below.
-fn bare_limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
-    let ram = &suite.typed.ram;
+fn bare_limits(part: &Part, sized: &mut Sized, host: &SizingHost) -> Vec<Limit> {
+    let ram = &part.typed.ram;
     let mut limits = Vec::new();
     for typed in ram.limit.iter().flat_map(|list| &list.0) {
-        let bytes = scaled(suite.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
+        let bytes = scaled(part.scale, typed.0, "bytes of RAM", &mut sized.notes).max(PAGE);
         let tag = units::exact_bytes(bytes).to_lowercase();
         limits.push(Limit { bytes: Some(bytes), tag: Some(tag), tier: None });
     }
@@ -276,7 +276,7 @@ fn bare_limits(suite: &Suite, sized: &mut Sized, host: &SizingHost) -> Vec<Limit
 
 /// Data that this host has room for.
 fn auto_bytes(
-    suite: &Suite,
+    part: &Part,
     engines: &[&Description],
     host: &SizingHost,
     notes: &mut Vec<String>,
@@ -284,7 +284,7 @@ fn auto_bytes(
     let factors = engines.iter().map(|engine| engine.planning.space_factor);
     let factor = factors.fold(1.0, f64::max);
     let by_space = (host.free_bytes as f64 / 2.0 / factor) as u64;
-    let (by_memory, memory_rule) = auto_by_memory(suite, host);
+    let (by_memory, memory_rule) = auto_by_memory(part, host);
     let fitting = AUTO_MOST.min(by_space).min(by_memory);
     let bytes = (fitting >> 20 << 20).max(AUTO_LEAST);
     let least = if fitting < AUTO_LEAST { "; but not less than 64.0 MiB" } else { "" };
@@ -301,8 +301,8 @@ fn auto_bytes(
 
 /// Data as many times larger than the RAM limit as asked, 4 times where nothing is asked, when the
 /// limit is an eighth of the memory or as given.
-fn auto_by_memory(suite: &Suite, host: &SizingHost) -> (u64, String) {
-    let ram = &suite.typed.ram;
+fn auto_by_memory(part: &Part, host: &SizingHost) -> (u64, String) {
+    let ram = &part.typed.ram;
     let largest = ram.limit.iter().flat_map(|list| &list.0).map(|limit| limit.0).max();
     if let Some(limit) = largest {
         return (limit.saturating_mul(4), format!("4 x the RAM limit of {}", units::bytes(limit)));

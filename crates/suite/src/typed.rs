@@ -3,8 +3,10 @@
 
 use super::drive::Drive;
 use super::engine::{Engine, EngineTable};
+use super::fidelity::Fidelity;
 use super::length::{Length, Written};
 use super::mistake::Mistakes;
+use super::part::WrittenPart;
 use super::phase::Phase;
 use super::read::{At, Fields, FromToml, Key, Or as _, Toml, Word, table};
 use super::scalar::{Bytes, Count, DataSize, Name, Nanoseconds, OneOrMany, Several, Share};
@@ -13,6 +15,7 @@ use super::volume::Volume;
 use kvdyno_record::plan::Copying;
 use kvdyno_record::workload::{KeyFormat, KeyOrder, Size};
 use schemars::JsonSchema;
+use std::collections::BTreeMap;
 
 /// A suite of kvdyno: data, engines, what they do, and what is varied.
 #[derive(Clone, Debug, JsonSchema)]
@@ -43,6 +46,28 @@ pub(super) struct Typed {
     /// What happens, in order. The first phase is the load.
     #[schemars(with = "Option<Vec<At<Phase>>>", length(min = 1))]
     pub(super) phase: Vec<At<Phase>>,
+}
+
+/// A suite of kvdyno: data, engines, what they do, and what is varied.
+///
+/// Only the schema is made from this: what is not [`Typed`]'s is gone when the parts of a suite are
+/// told from each other.
+#[derive(JsonSchema)]
+#[schemars(rename = "Suite")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+pub(super) struct Whole {
+    #[schemars(flatten)]
+    typed: Typed,
+    /// Sets of named phases that the program brings along: `db_bench`.
+    include: Option<Vec<String>>,
+    /// Which of two versions of a named phase. Default: as-written.
+    fidelity: Option<Fidelity>,
+    /// Phases by name, from which `phases` of [run] or of a part picks. Of each, `as-run` has keys
+    /// that count with that fidelity.
+    phases: Option<BTreeMap<String, serde_json::Map<String, serde_json::Value>>>,
+    /// Named parts, each with all that the suite has, but for what it says itself.
+    #[schemars(length(min = 1))]
+    part: Option<Vec<WrittenPart>>,
 }
 
 /// What the suite is.
@@ -111,6 +136,8 @@ pub(super) struct PlaceTable {
 pub(super) struct Run {
     /// Numbers of threads that are swept; roles with `threads = "sweep"` take each in turn.
     pub(super) threads: Option<At<OneOrMany<Several>>>,
+    /// These phases, in this order, of `[phases]` and `[[phase]]`. Default: all of `[[phase]]`.
+    pub(super) phases: Option<At<Vec<At<String>>>>,
     /// How often every point is repeated. Default: 3.
     pub(super) trials: Option<At<Several>>,
     /// The longest a case may take. Default: five times its estimate, at least 10 minutes.
@@ -196,6 +223,7 @@ impl FromToml for Typed {
         let engine = tables.flat_map(|table| EngineTable::engines(table, fields.mistakes));
         let engine = engine.collect();
         let phase = Key::take(&mut fields, "phase");
+        fields.elsewhere(&["part", "phases", "include", "fidelity"]);
         fields.finish();
         let (suite, run) = (suite?.value, run?);
         let data = data.or(alone.map(|drive| Data::of_drive(&drive)))?;
@@ -212,7 +240,7 @@ table!(Data, "[data]":
     records size key_bytes key_format key_order value_bytes compress_to seed verify);
 table!(Ram, "[ram]": limit data_to_ram tier);
 table!(PlaceTable, "[place]": directory);
-table!(Run, "[run]": threads trials budget slice database max_errors);
+table!(Run, "[run]": threads phases trials budget slice database max_errors);
 
 impl Data {
     /// Stands in where no engine needs any: as much as the drive's file is to hold.

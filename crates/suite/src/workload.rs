@@ -1,14 +1,15 @@
 //! Phases as typed become phases in which nothing is left open.
 
-use super::parse::Suite;
+use super::parse::Part;
 use super::phase::{Entry, Measure, Phase, Role, ToBeFound};
 use super::read::{At, Or as _};
 use super::scalar::{Count, Nanoseconds, Several, Switch, Threads};
 use super::scale::scaled_operations;
-use kvdyno_record::engine::Capabilities;
+use kvdyno_record::engine::{Capabilities, Options};
 use kvdyno_record::workload as plan;
 use plan::{Activity, Choice, Ends, Found, LoadOrder, Mix, MixEntry, Op};
 use std::collections::HashSet;
+use std::slice::Iter;
 
 const SECOND: u64 = 1_000_000_000;
 /// `count = "auto"` scans no more than this: it would take longer than the measuring.
@@ -18,6 +19,8 @@ const COUNT_MOST_BYTES: f64 = (16_u64 << 30) as f64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PhaseContext<'a> {
     pub(super) abilities: &'a Capabilities,
+    /// What the engine has after each `reopen`, in order.
+    pub(super) reopened: &'a [Options],
     /// The swept number of threads.
     pub(super) threads: Option<u32>,
     pub(super) user_bytes: f64,
@@ -27,42 +30,71 @@ pub(super) struct PhaseContext<'a> {
 }
 
 /// All phases of a case that makes its own database.
-pub(super) fn phases(suite: &Suite, context: PhaseContext<'_>) -> Vec<plan::Phase> {
-    let typed = &suite.typed.phase;
+pub(super) fn phases(part: &Part, context: PhaseContext<'_>) -> Vec<plan::Phase> {
+    let typed = &part.typed.phase;
     let mut names = Names::taken_by(typed);
     let mut phases = Vec::new();
+    let mut reopened = context.reopened.iter();
     for phase in typed {
         let given = phase.name().map(|name| name.0.clone());
-        if let Phase::Measure(measure) = &phase.value {
-            let (warmup, mix) = mixes(suite, measure, context);
-            if let Some(warmup) = warmup {
-                let base = given.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
-                phases
-                    .push(plan::Phase { name: names.free(&base), work: Activity::Warmup(warmup) });
+        let name = match &phase.value {
+            Phase::Measure(measure) => {
+                measured(part, measure, given, &mut names, context, &mut phases);
+                continue;
             }
-            let name = given.unwrap_or_else(|| names.free("measure"));
-            phases.push(plan::Phase { name, work: Activity::Measure(mix) });
-            continue;
-        }
-        let name = given.unwrap_or_else(|| names.free(phase.kind()));
-        phases.push(plan::Phase { name, work: work(&phase.value, context) });
+            other => given.unwrap_or_else(|| names.free(other.kind())),
+        };
+        let work = work(&phase.value, context, &mut reopened);
+        phases.push(plan::Phase { name, work });
     }
     phases
 }
 
-/// The order in which the suite loads its records.
-pub(super) fn load_order(suite: &Suite) -> LoadOrder {
-    let order = suite.typed.phase.iter().find_map(|phase| match &phase.value {
+/// The order in which a part loads its records.
+pub(super) fn load_order(part: &Part) -> LoadOrder {
+    let order = part.typed.phase.iter().find_map(|phase| match &phase.value {
         Phase::Load(load) => Some(load.order.given_or(LoadOrder::Sequential)),
         _ => None,
     });
     order.unwrap_or(LoadOrder::Sequential)
 }
 
+/// A measured phase, or one for each of its windows, behind its warmup.
+fn measured(
+    part: &Part,
+    measure: &Measure,
+    given: Option<String>,
+    names: &mut Names,
+    context: PhaseContext<'_>,
+    phases: &mut Vec<plan::Phase>,
+) {
+    let (warmup, mix) = mixes(part, measure, context);
+    if let Some(warmup) = warmup {
+        let base = given.as_ref().map_or("warmup".to_owned(), |n| format!("{n}-warmup"));
+        phases.push(plan::Phase { name: names.free(&base), work: Activity::Warmup(warmup) });
+    }
+    let name = given.unwrap_or_else(|| names.free("measure"));
+    let windows = measure.windows.as_ref().zip(mix.ends.duration_ns);
+    let Some((At { value: Nanoseconds(window), .. }, duration)) = windows else {
+        phases.push(plan::Phase { name, work: Activity::Measure(mix) });
+        return;
+    };
+    let count = duration.div_ceil(*window);
+    let width = count.to_string().len();
+    for number in 1..=count {
+        let left = duration - (number - 1) * window;
+        let ends = Ends { duration_ns: Some(left.min(*window)), operations: None };
+        let name = names.free(&format!("{name}-w{number:0width$}"));
+        let work = Activity::Measure(Mix { ends, ..mix.clone() });
+        phases.push(plan::Phase { name, work });
+    }
+}
+
 /// How many phases at the front make and check the database.
 pub(super) fn making(phases: &[plan::Phase]) -> usize {
     let makes = |phase: &&plan::Phase| {
-        matches!(phase.work, Activity::Load(_) | Activity::Settle { .. } | Activity::Verify { .. })
+        use Activity::{Load, Reopen, Settle, Verify};
+        matches!(phase.work, Load(_) | Settle { .. } | Verify { .. } | Reopen { .. })
     };
     phases.iter().take_while(makes).count()
 }
@@ -72,7 +104,10 @@ pub(super) fn sessions(phases: &[plan::Phase]) -> u32 {
     let threads = |phase: &plan::Phase| match &phase.work {
         Activity::Load(load) => load.threads,
         Activity::Warmup(mix) | Activity::Measure(mix) => threads(mix),
-        Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => 1,
+        Activity::Settle { .. }
+        | Activity::Verify { .. }
+        | Activity::Evict
+        | Activity::Reopen { .. } => 1,
     };
     phases.iter().map(threads).max().unwrap_or(1)
 }
@@ -87,7 +122,7 @@ pub(super) fn threads(mix: &Mix) -> u32 {
     mix.roles.iter().map(|role| role.threads).fold(0, u32::saturating_add)
 }
 
-fn work(phase: &Phase, context: PhaseContext<'_>) -> Activity {
+fn work(phase: &Phase, context: PhaseContext<'_>, reopened: &mut Iter<'_, Options>) -> Activity {
     match phase {
         Phase::Load(load) => Activity::Load(plan::Load {
             order: load.order.given_or(LoadOrder::Sequential),
@@ -109,15 +144,18 @@ fn work(phase: &Phase, context: PhaseContext<'_>) -> Activity {
                 }
             },
         },
+        // There is one for each.
+        Phase::Reopen(_) => reopened
+            .next()
+            .map_or(Activity::Evict, |options| Activity::Reopen { options: options.clone() }),
         // A measure phase has been dealt with by the caller, and an evict has nothing to say.
         Phase::Evict(_) | Phase::Measure(_) => Activity::Evict,
     }
 }
 
 /// The warmup, where there is one, and the measured work.
-fn mixes(suite: &Suite, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
-    let roles: Vec<_> =
-        measure.role.iter().map(|role| resolve_role(suite, role, context)).collect();
+fn mixes(part: &Part, measure: &Measure, context: PhaseContext<'_>) -> (Option<Mix>, Mix) {
+    let roles: Vec<_> = measure.role.iter().map(|role| resolve_role(part, role, context)).collect();
     let warmup = measure.warmup.as_ref().map(|&At { value: Nanoseconds(ns), .. }| Mix {
         roles: roles.clone(),
         ends: Ends { duration_ns: Some(ns), operations: None },
@@ -127,12 +165,12 @@ fn mixes(suite: &Suite, measure: &Measure, context: PhaseContext<'_>) -> (Option
         operations: measure
             .operations
             .as_ref()
-            .map(|count| scaled_operations(suite.scale, count.value)),
+            .map(|count| scaled_operations(part.scale, count.value)),
     };
     (warmup, Mix { roles, ends })
 }
 
-fn resolve_role(suite: &Suite, role: &Role, context: PhaseContext<'_>) -> plan::Role {
+fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Role {
     let keys = role.keys.as_ref().map_or(Choice::Uniform, |keys| keys.value.clone());
     let entry = |entry: &At<Entry>| {
         let keys = match (&entry.op, &entry.keys) {
@@ -150,20 +188,20 @@ fn resolve_role(suite: &Suite, role: &Role, context: PhaseContext<'_>) -> plan::
         threads: role.threads.given_or(Threads::Are(1)).at(context.threads),
         rate: role.rate.as_ref().map(|rate| rate.resolve(operation_bytes)),
         depth: role.depth.as_ref().map(|depth| depth.0),
-        found: found(role, &mix, left(suite, context)),
+        found: found(role, &mix, left(part, context)),
         mix,
     }
 }
 
 /// The keys that a load leaves, and more where somebody writes afterwards.
-fn left(suite: &Suite, context: PhaseContext<'_>) -> Found {
-    let mixes = suite.typed.phase.iter().filter_map(|phase| match &phase.value {
+fn left(part: &Part, context: PhaseContext<'_>) -> Found {
+    let mixes = part.typed.phase.iter().filter_map(|phase| match &phase.value {
         Phase::Measure(measure) => Some(&measure.role),
         _ => None,
     });
     let mut entries = mixes.flat_map(|roles| roles.iter()).flat_map(|role| role.mix.iter());
     let writes = entries.any(|entry| entry.op.writes());
-    match load_order(suite).found(context.records) {
+    match load_order(part).found(context.records) {
         Found::Share { share, deviation, .. } => Found::Share { share, deviation, or_more: writes },
         other => other,
     }

@@ -14,7 +14,7 @@ use crate::team::{self, Done, RoleSpec};
 use crate::usage;
 use crate::values::Values;
 use crate::verify;
-use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Result};
+use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::usage::ProcessUsage;
@@ -29,7 +29,9 @@ pub(crate) struct Case<'j, E: Engine, C: Clock> {
     files: Files,
     supply: KeySupply,
     population: &'j Population,
-    /// Gone only between the closing and the opening of an evict phase.
+    /// What the engine is opened with: the job's, until a reopen phase has others.
+    options: &'j Options,
+    /// Gone only between the closing and the opening of an evict or a reopen phase.
     engine: Option<E>,
 }
 
@@ -71,6 +73,7 @@ pub(crate) fn run<E: Engine, C: Clock>(
             },
         },
         population: &population,
+        options: &job.options,
         engine: None,
     };
     case.open().map_err(early)?;
@@ -84,11 +87,11 @@ pub(crate) fn run<E: Engine, C: Clock>(
     case.close().map_err(early)
 }
 
-impl<E: Engine, C: Clock> Case<'_, E, C> {
+impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
     fn open(&mut self) -> Result<()> {
         let started = self.clock.now();
         let job = self.job;
-        let engine = E::open(&job.place, &job.options, &job.shape)
+        let engine = E::open(&job.place, self.options, &job.shape)
             .map_err(|error| error.context("opening"))?;
         let processes = engine.processes();
         self.engine = Some(engine);
@@ -104,7 +107,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
     }
 
     /// Does a phase and reports. True: the program said stop.
-    fn phase(&mut self, index: u32, phase: &Phase) -> Result<bool> {
+    fn phase(&mut self, index: u32, phase: &'j Phase) -> Result<bool> {
         let Some(found) = self.work(index, phase)? else { return Ok(true) };
         let stopped = found.stopped;
         send(&Event::Finished {
@@ -133,7 +136,7 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
     }
 
     /// `None`: the program said stop before it began.
-    fn work(&mut self, index: u32, phase: &Phase) -> Result<Option<Found>> {
+    fn work(&mut self, index: u32, phase: &'j Phase) -> Result<Option<Found>> {
         match &phase.work {
             Activity::Load(load) => return self.load(index, phase, load),
             Activity::Warmup(mix) | Activity::Measure(mix) => {
@@ -147,6 +150,10 @@ impl<E: Engine, C: Clock> Case<'_, E, C> {
         let found = match &phase.work {
             Activity::Settle { limit_ns } => self.settle(*limit_ns),
             Activity::Verify { samples, count } => self.verify(index, *samples, *count),
+            Activity::Reopen { options } => {
+                self.options = options;
+                self.evict()
+            }
             _ => self.evict(),
         };
         found.map(|found| Some(Found { usage_before, ..found }))

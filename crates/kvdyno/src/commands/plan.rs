@@ -1,5 +1,7 @@
 //! `kvdyno plan`: says what a run would do and need, and does nothing.
 
+mod grid;
+
 use super::prepare::{Prepared, prepare, tell};
 use crate::cli::PlanArgs;
 use crate::exit::Complaint;
@@ -13,20 +15,39 @@ use kvdyno_render::wrap::wrap;
 use std::path::Path;
 
 pub(crate) fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Exit> {
-    only(&prepare(&args.suite, Path::new("runs"))?, args.json, printer)
+    let told = match (args.json, args.cases) {
+        (true, _) => Told::Json,
+        (false, true) => Told::Cases,
+        (false, false) => Told::Grid,
+    };
+    tell_only(&prepare(&args.suite, Path::new("runs"))?, told, printer)
+}
+
+/// How a plan is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// An engine of a part on each line.
+    Grid,
+    /// A case on each line.
+    Cases,
+    Json,
 }
 
 /// Says what would be done, and then whether a run would be refused here: the plan is told all the
 /// same, as another machine may have what this one lacks.
 pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
+    tell_only(prepared, if json { Told::Json } else { Told::Grid }, printer)
+}
+
+fn tell_only(prepared: &Prepared, told: Told, printer: &Printer) -> anyhow::Result<Exit> {
     if let Some(place) = &prepared.place {
         // As a run would; whether there is room is said last.
         DataDirectory::examine(&Root::system(), place, 0, None)?;
     }
-    if json {
-        printer.json(&prepared.plan)?;
-    } else {
-        show(prepared, printer);
+    match told {
+        Told::Json => printer.json(&prepared.plan)?,
+        Told::Grid => show(prepared, &grid::table(&prepared.plan), printer),
+        Told::Cases => show(prepared, &cases(&prepared.plan), printer),
     }
     prepared.check().map_err(|Complaint { message, hint }| {
         let message = format!("a run would be refused: {message}");
@@ -35,18 +56,19 @@ pub(super) fn only(prepared: &Prepared, json: bool, printer: &Printer) -> anyhow
     Ok(Exit::Ok)
 }
 
-/// Outline, cases, and what the estimate rests on.
-fn show(prepared: &Prepared, printer: &Printer) {
+/// Outline, grid or cases, and what the estimate rests on.
+fn show(prepared: &Prepared, table: &str, printer: &Printer) {
     printer.heading(&prepared.plan.title);
     tell(prepared, |text| printer.data(text), |text| printer.warning(text));
-    printer.data(&table(&prepared.plan));
+    printer.data(table);
     let assumptions = &prepared.plan.estimate.assumptions;
     let assumptions: Vec<String> = assumptions.iter().map(|text| wrap(text, 4)).collect();
     let assumptions = assumptions.join("\n  - ");
     printer.data(&format!("The estimate rests on:\n  - {assumptions}"));
 }
 
-fn table(plan: &Plan) -> String {
+/// Every case.
+fn cases(plan: &Plan) -> String {
     let columns = ["case", "engine", "durability", "RAM limit", "records", "data", "phases"];
     let mut table = Table::new(columns.map(|column| (column, Side::Left)));
     for case in &plan.cases {

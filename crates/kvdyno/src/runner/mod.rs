@@ -231,7 +231,10 @@ fn leaves_a_database(case: &Case, outcome: &Outcome) -> bool {
         Activity::Warmup(mix) | Activity::Measure(mix) => {
             mix.roles.iter().any(|role| role.mix.iter().any(|entry| entry.op.writes()))
         }
-        Activity::Settle { .. } | Activity::Verify { .. } | Activity::Evict => false,
+        Activity::Settle { .. }
+        | Activity::Verify { .. }
+        | Activity::Evict
+        | Activity::Reopen { .. } => false,
     };
     match outcome {
         Outcome::Done => true,

@@ -273,15 +273,18 @@ impl<'r> Talk<'r> {
         worker.control(Control::Go);
     }
 
-    /// The engine has let go of its files. In an evict phase it waits until they are evicted.
+    /// The engine has let go of its files. In an evict phase it waits until they are evicted; one
+    /// that is only opened again waits for nothing.
     fn closed(&mut self, worker: &mut Worker) {
-        if self.current.is_some() {
+        let Some(index) = self.current.as_ref().map(|begun| begun.index) else { return };
+        let phase = self.environment.case.phases.get(index);
+        if phase.is_some_and(|phase| phase.work == Activity::Evict) {
             let words = self.evict();
             if let Some(begun) = &mut self.current {
                 begun.evicted = Some(words);
             }
-            worker.control(Control::Go);
         }
+        worker.control(Control::Go);
     }
 
     fn evict(&mut self) -> String {

@@ -33,6 +33,7 @@ mod losses;
 mod mistakes;
 mod named;
 mod new_engine;
+mod parts;
 mod places;
 mod quick;
 mod ram;

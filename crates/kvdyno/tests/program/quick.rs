@@ -49,7 +49,7 @@ fn the_suite_that_is_saved_does_equal_work() {
 fn a_plan_of_a_question_does_nothing() {
     let scratch = Scratch::new();
     let planned = scratch.run(&[&QUESTION[..], &["--plan", "--value", "100,1000"]].concat());
-    planned.assert_code(0).assert_says("null_v100_t2_r1").assert_says("null_v1000_load_r1");
+    planned.assert_code(0).assert_says("x 16+100, ").assert_says("x 16+1000 ");
     assert!(scratch.runs().is_empty());
     let wrong = scratch.run(&["quick", "null", "--records", "2q", "--plan"]);
     wrong.assert_code(2).assert_says("`2q` is not a count").assert_says("records = \"2q\"");

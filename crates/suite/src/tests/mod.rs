@@ -5,6 +5,8 @@ mod data_sets;
 mod drive;
 mod language;
 mod libraries;
+mod parts;
+mod phases;
 mod plans;
 mod refusals;
 mod tiers;
@@ -125,6 +127,9 @@ count = "auto"
 [[phase]]
 kind = "evict"
 name = "cold"
+[[phase]]
+kind = "reopen"
+options.rocksdb-small = { max_write_buffer_number = 8 }
 [[phase]]
 kind = "measure"
 warmup = "2s"

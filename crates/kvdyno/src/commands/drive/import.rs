@@ -155,6 +155,7 @@ fn case(at: usize, job: &Job) -> Case {
         key: format!("fio-import/{label}/{block}/t{threads}/{in_flight}"),
         engine: "fio".to_owned(),
         label,
+        part: None,
         library: None,
         options: Options { durability: Durability::Async, values: values.collect() },
         trial: 1,

@@ -1,0 +1,118 @@
+//! A suite, how it is bent, and `kvdyno plan`.
+
+use crate::exit::Complaint;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use kvdyno_record::units;
+use kvdyno_suite::{self as suite, Overrides};
+use std::path::PathBuf;
+
+/// A suite and how to bend it.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct SuiteArgs {
+    /// A built-in suite's name, or the path of a TOML file
+    #[arg(value_parser = SuiteName, hide_possible_values = true, value_hint = ValueHint::FilePath)]
+    pub(crate) suite: String,
+    /// Only these engines, by label or name; one that the suite lacks is added
+    #[arg(long = "engine", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) engines: Vec<String>,
+    /// Only these parts of the suite
+    #[arg(long = "part", value_name = "NAME", value_delimiter = ',')]
+    pub(crate) parts: Vec<String>,
+    /// The swept numbers of threads, as `1,2,4`
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) threads: Vec<u32>,
+    /// How long each measured phase lasts, as 30s
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+    /// How often to repeat each case: four tell differences, six or more tell small ones
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trials: Option<u32>,
+    #[command(flatten)]
+    pub(crate) bend: BendArgs,
+}
+
+impl SuiteArgs {
+    pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
+        let (threads, engines) = (self.threads.clone(), self.engines.clone());
+        let parts = self.parts.clone();
+        let (duration, trials) = (self.duration.clone(), self.trials);
+        Ok(Overrides { parts, threads, engines, duration, trials, ..self.bend.overrides()? })
+    }
+}
+
+/// How any suite can be bent, whoever chose its engines, threads and trials.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct BendArgs {
+    #[command(flatten)]
+    pub(crate) at: PlaceArgs,
+    /// Scale records, RAM and operation counts, as `1/1000`
+    #[arg(long, value_name = "RATIO")]
+    pub(crate) scale: Option<String>,
+    /// Do not limit RAM, whatever the suite says
+    #[arg(long)]
+    pub(crate) no_ram_limit: bool,
+    /// Change one value of the suite, as `data.records=8M`; may be repeated
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+impl BendArgs {
+    pub(crate) fn overrides(&self) -> Result<Overrides, Complaint> {
+        let scale = self.scale.as_deref().map(units::parse_ratio).transpose();
+        let scale = scale.map_err(|error| Complaint::usage(format!("--scale: {error}")))?;
+        let (set, no_ram_limit) = (self.set.clone(), self.no_ram_limit);
+        Ok(Overrides { set, scale, no_ram_limit, ..Overrides::default() })
+    }
+}
+
+/// Where databases lie.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct PlaceArgs {
+    /// The folder in which databases are made; emptied of them afterwards
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) place: Option<PathBuf>,
+    /// Make the place where it does not exist, and remove it afterwards
+    #[arg(long)]
+    pub(crate) create_place: bool,
+}
+
+/// Any text; shells are told the built-in suites. What it means is found out by the command.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SuiteName;
+
+impl TypedValueParser for SuiteName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(suite::builtin().iter().map(|(name, _)| PossibleValue::new(*name))))
+    }
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno plan quick
+  kvdyno plan quick --cases
+  kvdyno plan readwhilewriting --place /mnt/nvme
+  kvdyno plan mine.toml --scale 1/100 --json | jq '.cases[].id'")]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) suite: SuiteArgs,
+    /// Every case on a line
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) cases: bool,
+    /// The whole plan as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,205 @@
+//! A plan as a grid: an engine of a part on each line, with what is varied and how many cases that
+//! comes to. However many cases there are, it stays on a screen.
+
+use kvdyno_record::plan::{Case, Plan};
+use kvdyno_record::units;
+use kvdyno_record::workload::Size;
+use kvdyno_render::table::{Side, Table};
+use kvdyno_render::wrap::wrap;
+
+/// So many values of an axis are all named.
+const NAMED_MAX: usize = 4;
+
+/// An engine of a part.
+struct Line<'p> {
+    listed: u32,
+    cases: Vec<&'p Case>,
+}
+
+/// What is varied, where there is anything.
+struct Axis {
+    title: &'static str,
+    value: fn(&Case) -> Option<String>,
+    /// Whether it stands there, too, where all cases have one value.
+    always: bool,
+}
+
+const AXES: [Axis; 7] = [
+    Axis { title: "part", value: |case| case.part.clone(), always: false },
+    Axis { title: "engine", value: |case| Some(engine(case)), always: true },
+    Axis {
+        title: "durability",
+        value: |case| Some(case.options.durability.as_str().to_owned()),
+        always: false,
+    },
+    Axis { title: "data", value: |case| Some(data(case)), always: true },
+    Axis { title: "RAM limit", value: |case| Some(ram(case)), always: true },
+    Axis {
+        title: "volume",
+        value: |case| case.volume.as_ref().map(|volume| volume.name.clone()),
+        always: false,
+    },
+    Axis {
+        title: "threads",
+        value: |case| case.threads.map(|threads| threads.to_string()),
+        always: true,
+    },
+];
+
+/// The grid, its sum, and the phases of each part.
+pub(super) fn table(plan: &Plan) -> String {
+    let lines = lines(plan);
+    let shown: Vec<&Axis> = AXES.iter().filter(|axis| is_shown(axis, plan)).collect();
+    let columns = shown.iter().map(|axis| (axis.title, Side::Left));
+    let mut table = Table::new(columns.chain([("trials", Side::Right), ("cases", Side::Right)]));
+    for line in &lines {
+        let values = shown.iter().map(|axis| values(axis, &line.cases));
+        let trials = line.cases.iter().map(|case| case.trial).max().unwrap_or(0);
+        let counts = [trials.to_string(), units::grouped(line.cases.len() as u64)];
+        table.row(&values.chain(counts).collect::<Vec<_>>());
+    }
+    let sum = format!("{} in all", units::cases(plan.cases.len()));
+    format!("\n{}\n{sum}\n{}\n", table.text(), phases(&lines))
+}
+
+/// Engines in the order of the suite.
+fn lines(plan: &Plan) -> Vec<Line<'_>> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for case in &plan.cases {
+        let at = *places.entry((&case.part, &case.label)).or_insert(lines.len());
+        if at == lines.len() {
+            lines.push(Line { listed: case.listed, cases: Vec::new() });
+        }
+        let line = &mut lines[at];
+        line.listed = line.listed.min(case.listed);
+        line.cases.push(case);
+    }
+    lines.sort_by_key(|line| line.listed);
+    lines
+}
+
+fn is_shown(axis: &Axis, plan: &Plan) -> bool {
+    let mut values = plan.cases.iter().map(axis.value);
+    let first = values.next().flatten();
+    axis.always || values.any(|value| value != first) || (first.is_some() && axis.title == "part")
+}
+
+/// The values of an axis: `1, 2, 4, 8`, or `12: 1 to 64`.
+fn values(axis: &Axis, cases: &[&Case]) -> String {
+    // Cases come in an order drawn for running.
+    let mut cases = cases.to_vec();
+    cases.sort_by_key(|case| case.listed);
+    let mut found: Vec<String> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    for value in cases.into_iter().filter_map(axis.value) {
+        if known.insert(value.clone()) {
+            found.push(value);
+        }
+    }
+    match &found[..] {
+        [] => "-".to_owned(),
+        [first, .., last] if found.len() > NAMED_MAX => {
+            format!("{}: {first} to {last}", found.len())
+        }
+        all => all.join(", "),
+    }
+}
+
+/// Without the part, which has a column.
+fn engine(case: &Case) -> String {
+    let part = case.part.as_ref().map(|part| format!(" {part}"));
+    let bare = part.and_then(|part| case.label.strip_suffix(&part));
+    bare.unwrap_or(&case.label).to_owned()
+}
+
+fn data(case: &Case) -> String {
+    let values = match case.data.value.size {
+        Size::Fixed { bytes } => bytes.to_string(),
+        _ => format!("~{}", case.shape.value_bytes_mean),
+    };
+    format!("{} x {}+{values}", units::count(case.data.records), case.data.key.bytes)
+}
+
+fn ram(case: &Case) -> String {
+    let limit = case.ram_limit_bytes.map_or_else(|| "none".to_owned(), units::bytes);
+    match &case.tier {
+        Some(tier) => format!("{limit} with {}", tier.name),
+        None => limit,
+    }
+}
+
+/// What happens in each part, in order: `load, settle, verify, evict, measure`.
+fn phases(lines: &[Line<'_>]) -> String {
+    let mut parts: Vec<(Option<&String>, Vec<&str>)> = Vec::new();
+    for line in lines {
+        let Some(first) = line.cases.first() else { continue };
+        let part = first.part.as_ref();
+        if parts.iter().any(|(known, _)| *known == part) {
+            continue;
+        }
+        let mut names: Vec<&str> = Vec::new();
+        let of_trial = line.cases.iter().filter(|case| case.trial == first.trial);
+        for name in of_trial.flat_map(|case| &case.phases).map(|phase| phase.name.as_str()) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        parts.push((part, names));
+    }
+    let words = parts.into_iter().map(|(part, names)| {
+        let of = part.map_or_else(String::new, |part| format!(" of {part}"));
+        wrap(&format!("phases{of}: {}", shortened(&names).join(", ")), 2)
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// Windows of one phase as one: `hours-w01 to w24`.
+fn shortened(names: &[&str]) -> Vec<String> {
+    fn window(name: &str) -> Option<(&str, &str)> {
+        let (phase, number) = name.rsplit_once("-w")?;
+        number.bytes().all(|byte| byte.is_ascii_digit()).then_some((phase, number))
+    }
+    let mut short: Vec<String> = Vec::new();
+    let mut rest = names;
+    while let [first, others @ ..] = rest {
+        let phase = window(first).map(|(phase, _)| phase);
+        let same = |name: &&&str| phase.is_some() && window(name).map(|(phase, _)| phase) == phase;
+        let more = others.iter().take_while(same).count();
+        let last = others[..more].last().and_then(|name| window(name));
+        short.push(last.map_or_else(|| (*first).to_owned(), |(_, n)| format!("{first} to w{n}")));
+        rest = &others[more..];
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_analysis::fixture::Fixture;
+
+    #[test]
+    fn an_engine_is_a_line_and_its_values_are_named_or_counted() {
+        let mut plan = Fixture::new().plan;
+        for part in ["flash", "disk"] {
+            let of_part = plan.cases.iter().filter(|case| case.part.is_none());
+            let of_part: Vec<Case> = of_part.cloned().collect();
+            let rename = |mut case: Case| {
+                case.part = Some(part.to_owned());
+                case.label += &format!(" {part}");
+                case.listed += if part == "flash" { 1_000 } else { 2_000 };
+                case
+            };
+            plan.cases.extend(of_part.into_iter().map(rename));
+        }
+        plan.cases.retain(|case| case.part.is_some());
+        insta::assert_snapshot!(table(&plan));
+    }
+
+    #[test]
+    fn windows_are_told_as_one() {
+        let names = ["load", "hours-w1", "hours-w2", "hours-w3", "measure", "b-wide"];
+        let short = ["load", "hours-w1 to w3", "measure", "b-wide"];
+        assert_eq!(shortened(&names), short);
+    }
+}

@@ -1,0 +1,82 @@
+//! Parts of a suite, engines that are opened again, and windows: planned, run, and on record.
+
+use super::scratch::{Scratch, outcomes, record};
+use kvdyno_record::workload::Activity;
+
+const LATENCY_NS: u64 = 2_000_000;
+const READS: u64 = 20;
+
+/// Two parts: one opens its engine again, to be slow; the other cuts its phase into windows.
+fn suite() -> String {
+    format!(
+        "[suite]\nname = \"parts\"\n[data]\nrecords = 1000\nvalue_bytes = 100\n\
+         [run]\ntrials = 1\n\
+         [[engine]]\nname = \"null\"\noptions = {{ store = \"memory\" }}\n\
+         [[phase]]\nkind = \"load\"\n\
+         [[phase]]\nkind = \"reopen\"\noptions.null = {{ latency_ns = {LATENCY_NS} }}\n\
+         [[phase]]\nname = \"reads\"\nkind = \"measure\"\noperations = {READS}\n\
+         [[phase.role]]\nname = \"readers\"\nmix = [{{ op = \"get\" }}]\n\
+         [phases.hours]\nkind = \"measure\"\nduration = \"250ms\"\nwindows = \"100ms\"\n\
+         role.readers = {{ mix = [{{ op = \"get\" }}] }}\n\
+         [[part]]\nname = \"slow\"\nphases = [\"load\", \"reopen\", \"reads\"]\n\
+         [[part]]\nname = \"long\"\nphases = [\"load\", \"hours\"]\n\
+         data = {{ records = [1000, 2000] }}\n"
+    )
+}
+
+#[test]
+fn parts_are_planned_run_and_told_apart() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &suite());
+    let planned = scratch.run(&["plan", "s.toml"]);
+    planned.assert_ok().assert_says("6 cases in all");
+    planned.assert_says("phases of slow: load, reopen, reads");
+    planned.assert_says("phases of long: load, hours-w1 to w3");
+    scratch.run(&["plan", "s.toml", "--cases"]).assert_ok().assert_says("0006_");
+    let one = scratch.run(&["plan", "s.toml", "--part", "slow", "--json"]).json();
+    assert_eq!(one["cases"].as_array().unwrap().len(), 2);
+    scratch.run(&["plan", "s.toml", "--part", "slo"]).assert_code(2).assert_says("did you mean");
+
+    let done = scratch.run(&["run", "s.toml", "--full"]);
+    done.assert_ok().assert_says("null slow").assert_says("null long");
+    let run = scratch.only_run();
+    assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
+    let load = record(&run, "slow_null_load");
+    assert_eq!(load.case.part.as_deref(), Some("slow"));
+    let kinds: Vec<&str> = load.phases.iter().map(|phase| phase.kind.as_str()).collect();
+    assert_eq!(kinds, ["load", "reopen"]);
+    assert!(matches!(&load.case.phases[1].work, Activity::Reopen { options }
+        if options.integer("latency_ns") == Ok(LATENCY_NS)));
+    assert_eq!((load.opens_ns.len(), load.phases[1].evicted.as_ref()), (2, None));
+    // Those that work on the database are opened with what it was last opened with.
+    let reads = record(&run, "slow_null_t1");
+    let read = &reads.phases[0].roles[0].ops["get"];
+    assert_eq!((read.count, read.found), (READS, READS));
+    assert!(read.service_ns >= READS * LATENCY_NS, "{read:?}");
+    let long = record(&run, "long_null_n2k_t1");
+    let names: Vec<&str> = long.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["hours-w1", "hours-w2", "hours-w3"]);
+    assert_eq!(long.opens_ns.len(), 1);
+    scratch.run(&["check"]).assert_code(0);
+    scratch.assert_nothing_left();
+}
+
+/// Where the phase stands among those that measure, it is done there.
+#[test]
+fn an_engine_is_opened_again_between_two_measured_phases() {
+    let scratch = Scratch::new();
+    let text = suite().replace(
+        "\"long\"\nphases = [\"load\", \"hours\"]",
+        "\"long\"\nphases = [\"load\", \"hours\", \"reopen\", \"reads\"]",
+    );
+    scratch.write("s.toml", &text);
+    scratch.run(&["run", "s.toml", "--part", "long", "--set", "run.database=fresh"]).assert_ok();
+    let long = record(&scratch.only_run(), "long_null_n1k_t1");
+    let found = |name: &str| {
+        let phase = long.phases.iter().find(|phase| phase.name == name).unwrap();
+        phase.roles[0].ops["get"].clone()
+    };
+    assert!(found("reads").service_ns >= READS * LATENCY_NS);
+    assert!(found("hours-w1").count > 0);
+    assert_eq!(long.opens_ns.len(), 2);
+}

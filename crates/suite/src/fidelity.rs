@@ -1,0 +1,273 @@
+//! `[phases.NAME]`: phases by name, of the suite and of what it includes, from which `phases`
+//! picks; and which of two versions of one is meant, as it is described or as it was run.
+
+use super::adjust::word;
+use super::mistake::Mistakes;
+use super::read::{At, FromToml as _, Toml, Word, wrong_kind};
+use super::source::{Source, Span};
+use schemars::JsonSchema;
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use toml::de::{DeArray, DeTable, DeValue};
+
+/// The tables that `include` knows by name.
+const INCLUDED: [(&str, &str); 1] =
+    [("db_bench", include_str!("../../../suites/include/db_bench.toml"))];
+
+/// The key of what was run in place of what is described.
+const AS_RUN: &str = "as-run";
+
+/// Which version of a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(rename_all = "kebab-case")]
+pub(super) enum Fidelity {
+    /// As its authors describe it.
+    #[default]
+    AsWritten,
+    /// As their program does it.
+    AsRun,
+}
+
+impl Word for Fidelity {
+    const WHAT: &'static str = "a fidelity";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("as-written", Self::AsWritten), (AS_RUN, Self::AsRun)];
+}
+
+/// The texts that a suite includes, each behind as many spaces as put it at its place in the
+/// source.
+pub(super) fn included(
+    suite: &DeTable<'_>,
+    source: &mut Source,
+    mistakes: &mut Mistakes,
+) -> Vec<String> {
+    let Some(names) = suite.get("include") else { return Vec::new() };
+    let names: Vec<At<String>> = Vec::from_toml(names.clone(), mistakes).unwrap_or_default();
+    let mut texts = Vec::new();
+    for name in names {
+        match INCLUDED.iter().find(|(known, _)| *known == name.value) {
+            Some((file, text)) => {
+                let start = source.add(&format!("include {file}"), text);
+                texts.push(format!("{}{text}", " ".repeat(start)));
+            }
+            None => {
+                let known = INCLUDED.map(|(known, _)| known);
+                let message = format!("there are no phases called `{}`", name.value);
+                mistakes.unknown(&name.span, message, &name.value, &known);
+            }
+        }
+    }
+    texts
+}
+
+/// Puts included phases below the suite's own: of one that both have, the suite's keys count.
+pub(super) fn include<'i>(suite: &mut DeTable<'i>, texts: &'i [String]) {
+    suite.remove("include");
+    for text in texts {
+        // They are our own, and a test reads them.
+        let Ok(document) = DeTable::parse(text) else { continue };
+        for (name, included) in document.into_inner() {
+            let span = included.span();
+            let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+            let key = Spanned::new(span.clone(), Cow::Borrowed("phases"));
+            let phases = suite.entry(key).or_insert_with(new);
+            let DeValue::Table(phases) = phases.get_mut() else { return };
+            let own = phases.remove(name.get_ref().as_ref());
+            phases.insert(name, own.map_or_else(|| included.clone(), |own| laid(&included, own)));
+        }
+    }
+}
+
+/// The keys of a phase over those of another: roles in a table are laid over those of the same
+/// name, and so is what was run.
+fn laid<'i>(below: &Toml<'i>, own: Toml<'i>) -> Toml<'i> {
+    let DeValue::Table(base) = below.get_ref() else { return own };
+    let (span, mut table) = (own.span(), base.clone());
+    let own = match own.into_inner() {
+        DeValue::Table(own) => own,
+        other => return Spanned::new(span, other),
+    };
+    for (key, value) in own {
+        let name = key.get_ref().as_ref();
+        let value = match (table.remove(name), name) {
+            (Some(below), AS_RUN) => laid(&below, value),
+            (Some(below), "role") => laid_roles(below, value),
+            _ => value,
+        };
+        table.insert(key, value);
+    }
+    Spanned::new(span, DeValue::Table(table))
+}
+
+/// Roles of `own` over those of the same name, in their order; others come behind. A list is taken
+/// as it is.
+fn laid_roles<'i>(mut below: Toml<'i>, mut own: Toml<'i>) -> Toml<'i> {
+    if own.get_ref().as_table().is_none() {
+        return own;
+    }
+    list_roles(&mut below);
+    list_roles(&mut own);
+    let (span, own) = (own.span(), own.into_inner());
+    let (DeValue::Array(mut roles), DeValue::Array(own)) = (below.into_inner(), own) else {
+        return Spanned::new(span, DeValue::Array(DeArray::new()));
+    };
+    for role in own {
+        let name = name_of(&role).map(str::to_owned);
+        match roles.iter_mut().find(|other| name.is_some() && name_of(other) == name.as_deref()) {
+            Some(other) => *other = laid(other, role),
+            None => roles.push(role),
+        }
+    }
+    Spanned::new(span, DeValue::Array(roles))
+}
+
+fn name_of<'t>(role: &'t Toml<'_>) -> Option<&'t str> {
+    word(role.get_ref().as_table()?, "name")
+}
+
+/// `[phases]`.
+pub(super) struct NamedPhases<'i> {
+    span: Option<Span>,
+    tables: DeTable<'i>,
+}
+
+impl<'i> NamedPhases<'i> {
+    /// Takes them out of the suite.
+    pub(super) fn take(suite: &mut DeTable<'i>, mistakes: &mut Mistakes) -> Self {
+        let Some(phases) = suite.remove("phases") else {
+            return Self { span: None, tables: DeTable::new() };
+        };
+        let span = phases.span();
+        let tables = match phases.into_inner() {
+            DeValue::Table(tables) => tables,
+            other => {
+                let expected =
+                    "tables [phases.NAME]; a list that picks from them is `phases` in [run]";
+                let _: Option<()> = wrong_kind(&span, &other, expected, mistakes);
+                DeTable::new()
+            }
+        };
+        Self { span: Some(span), tables }
+    }
+
+    /// Puts what `run.phases` picks in the place of `[[phase]]`, in its order.
+    pub(super) fn pick(
+        &self,
+        suite: &mut DeTable<'i>,
+        fidelity: Fidelity,
+        mistakes: &mut Mistakes,
+    ) {
+        let run = suite.get("run").and_then(|run| run.get_ref().as_table());
+        let Some(picked) = run.and_then(|run| run.get("phases")).cloned() else {
+            if let Some(span) = self.span.as_ref().filter(|_| !self.tables.is_empty()) {
+                let mistake = mistakes.at(span, "nothing picks from these phases");
+                mistake.label("expected `phases` in [run] or [[part]]: a list of their names");
+                let none = || Spanned::new(span.clone(), DeValue::Array(DeArray::new()));
+                let key = Spanned::new(span.clone(), Cow::Borrowed("phase"));
+                suite.entry(key).or_insert_with(none);
+            }
+            return;
+        };
+        let span = picked.span();
+        // Whoever reads [run] says what is wrong with it.
+        let names = Vec::<At<String>>::from_toml(picked, &mut Mistakes::default());
+        let listed = match suite.remove("phase").map(Spanned::into_inner) {
+            Some(DeValue::Array(list)) => list,
+            _ => DeArray::new(),
+        };
+        let mut phases = DeArray::new();
+        for name in names.iter().flatten() {
+            if let Some(phase) = self.phase(name, &listed, fidelity, mistakes) {
+                phases.push(phase);
+            }
+        }
+        let key = Spanned::new(span.clone(), Cow::Borrowed("phase"));
+        suite.insert(key, Spanned::new(span, DeValue::Array(phases)));
+    }
+
+    /// The phase that a name means, of the tables or of `[[phase]]`.
+    fn phase(
+        &self,
+        name: &At<String>,
+        listed: &DeArray<'i>,
+        fidelity: Fidelity,
+        mistakes: &mut Mistakes,
+    ) -> Option<Toml<'i>> {
+        let called = |phase: &&Toml| {
+            let table = phase.get_ref().as_table();
+            let word = table.and_then(|table| word(table, "name").or(word(table, "kind")));
+            word == Some(name.as_str())
+        };
+        let own = self.tables.get_key_value(name.as_str());
+        let own = own.map(|(key, table)| table_as(key, table, fidelity, mistakes));
+        let found: Vec<&Toml> = listed.iter().filter(called).collect();
+        match (own, &found[..]) {
+            (Some(own), []) => own,
+            (None, [one]) => Some((*one).clone()),
+            (None, []) => {
+                let kinds = listed.iter().filter_map(|phase| phase.get_ref().as_table());
+                let kinds = kinds.filter_map(|table| word(table, "name").or(word(table, "kind")));
+                let tables = self.tables.keys().map(|key| key.get_ref().as_ref());
+                let known: Vec<&str> = kinds.chain(tables).collect();
+                let message = format!("no phase is called `{}`", name.value);
+                mistakes.unknown(&name.span, message, &name.value, &known);
+                None
+            }
+            (None, [one, ..]) if name.value == "evict" => Some((*one).clone()),
+            _ => {
+                let mistake = mistakes.at(&name.span, "several phases are called so");
+                mistake.label("expected a phase with a `name` of its own");
+                None
+            }
+        }
+    }
+}
+
+/// A named phase as one of `[[phase]]`: with its name, and its roles in a list.
+fn table_as<'i>(
+    key: &Spanned<Cow<'i, str>>,
+    table: &Toml<'i>,
+    fidelity: Fidelity,
+    mistakes: &mut Mistakes,
+) -> Option<Toml<'i>> {
+    let span = table.span();
+    let mut below = table.clone();
+    let as_run = match below.get_mut() {
+        DeValue::Table(table) => table.remove(AS_RUN),
+        other => return wrong_kind(&span, other, "a table of a phase", mistakes),
+    };
+    let phase = match as_run.filter(|_| fidelity == Fidelity::AsRun) {
+        Some(as_run) if matches!(as_run.get_ref(), DeValue::Table(_)) => laid(&below, as_run),
+        Some(other) => return wrong_kind(&other.span(), other.get_ref(), "a table", mistakes),
+        None => below,
+    };
+    let DeValue::Table(mut phase) = phase.into_inner() else { return None };
+    if let Some(name) = phase.get("name") {
+        let mistake = mistakes.at(&name.span(), "a phase of [phases] has the name of its table");
+        mistake.label("expected no `name` here");
+    }
+    if let Some(role) = phase.get_mut("role") {
+        list_roles(role);
+    }
+    let name = DeValue::String(key.get_ref().clone());
+    let name = Spanned::new(key.span(), name);
+    phase.remove("name");
+    phase.insert(Spanned::new(key.span(), Cow::Borrowed("name")), name);
+    Some(Spanned::new(span, DeValue::Table(phase)))
+}
+
+/// `role.readers = { .. }` as a member of a list, named `readers`, in the order written.
+fn list_roles(role: &mut Toml<'_>) {
+    let DeValue::Table(roles) = role.get_mut() else { return };
+    let mut roles: Vec<_> = std::mem::take(roles).into_iter().collect();
+    roles.sort_by_key(|(key, _)| key.span().start);
+    let mut list = DeArray::new();
+    for (key, mut value) in roles {
+        if let DeValue::Table(role) = value.get_mut() {
+            let name = Spanned::new(key.span(), DeValue::String(key.get_ref().clone()));
+            role.insert(Spanned::new(key.span(), Cow::Borrowed("name")), name);
+        }
+        list.push(value);
+    }
+    *role.get_mut() = DeValue::Array(list);
+}

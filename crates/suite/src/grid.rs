@@ -1,0 +1,327 @@
+//! One part of a suite: what its cases are made of, and whether that can be.
+
+use super::abilities::{self, misplaced};
+use super::cases::{is_on_device, phase_context, records_max};
+use super::engine::Engine;
+use super::fidelity::Fidelity;
+use super::found;
+use super::jobs::{self, Bare};
+use super::mistake::Mistakes;
+use super::options;
+use super::parse::Part;
+use super::phase::Phase;
+use super::setup::EngineSetup;
+use super::sizing::{self, Limit, Sized, SizingHost};
+use super::typed::Sharing;
+use super::volume::Volume;
+use super::wanted::{self, Engines};
+use super::workload;
+use kvdyno_record::engine::{Description, Options, PlaceKind};
+use kvdyno_record::plan::Copying;
+use kvdyno_record::units;
+use kvdyno_record::workload::{Mix, Phase as Planned};
+use std::collections::BTreeMap;
+
+/// A part with all that its cases are made of.
+pub(super) struct Grid<'a> {
+    /// Which of the parts.
+    pub(super) at: usize,
+    pub(super) part: &'a Part,
+    /// The data sets, those of the drive behind the others.
+    pub(super) sets: Vec<Sized>,
+    pub(super) setups: Vec<EngineSetup<'a>>,
+    /// The numbers of threads that are swept; one `None` where nothing is.
+    pub(super) threads: Vec<Option<u32>>,
+    pub(super) bare: Option<Bare<'a>>,
+    /// The place is a block device.
+    device: bool,
+    found: Vec<(&'a Engine, &'a wanted::FoundWorker)>,
+    workers: BTreeMap<&'static str, &'a Description>,
+}
+
+impl<'a> Grid<'a> {
+    /// `jobs` are the engines of the drive's jobs.
+    pub(super) fn of(
+        at: usize,
+        part: &'a Part,
+        (engines, jobs): (&'a Engines, &'a [Engine]),
+        host: &SizingHost,
+        mistakes: &mut Mistakes,
+    ) -> Self {
+        let found = found::find(part, engines, mistakes);
+        let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
+        let mut sets = sizing::data_sets(part, &described, host, mistakes);
+        let limits: Vec<_> = sets.iter_mut().map(|set| sizing::limits(part, set, host)).collect();
+        let mut setups = Vec::new();
+        for (at, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
+            let of = set_up(part, &found, limits, sized, host, mistakes);
+            setups.extend(of.into_iter().map(|setup| EngineSetup { data: at, ..setup }));
+        }
+        let threads = swept_threads(part);
+        check_keys(part, &setups, &threads, &sets, mistakes);
+        let drive = part.typed.drive.as_ref();
+        let workers = drive.map(|drive| jobs::find(drive, engines, mistakes)).unwrap_or_default();
+        let bare = drive.and_then(|drive| {
+            let context = jobs::DriveContext { part, workers: &workers, limits: &limits, host };
+            jobs::resolve(drive, jobs, &context, &mut sets, mistakes)
+        });
+        let device = host.device;
+        let grid = Self { at, part, sets, setups, threads, bare, device, found, workers };
+        grid.check_left(mistakes);
+        grid
+    }
+
+    /// Whether one case loads for all numbers of threads. What lies on a bare device cannot be
+    /// copied: there each case loads its own.
+    pub(super) fn loads_once(&self, setup: &EngineSetup<'_>) -> bool {
+        let sharing = self.part.typed.sharing();
+        match sharing.copying() {
+            Some(_) => !is_on_device(setup.volume, self.device),
+            None => sharing == Sharing::Shared,
+        }
+    }
+
+    /// How many cases it comes to.
+    pub(super) fn cases(&self) -> usize {
+        let each = |setup| self.threads.len() + usize::from(self.loads_once(setup));
+        let points = self.setups.iter().map(each).sum::<usize>();
+        points.saturating_mul(self.part.typed.trials() as usize) + self.cases_of_drive()
+    }
+
+    /// The same, as if each engine had a load of its own.
+    pub(super) fn cases_max(&self) -> u64 {
+        let points = self.setups.len() as u64 * (self.threads.len() as u64 + 1);
+        let cases = points.saturating_mul(u64::from(self.part.typed.trials()));
+        cases.saturating_add(self.cases_of_drive() as u64)
+    }
+
+    fn cases_of_drive(&self) -> usize {
+        let volumes = self.part.typed.volumes().len();
+        self.bare.as_ref().map_or(0, |bare| bare.cases(&self.threads) * volumes)
+    }
+
+    /// What was decided, in words.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let as_run = self.part.fidelity == Fidelity::AsRun;
+        let as_run = as_run.then(|| "phases are as they were run (fidelity)".to_owned());
+        let of_data = self.sets.iter().flat_map(|set| set.notes.iter().cloned());
+        as_run.into_iter().chain(of_data).collect()
+    }
+
+    /// What will probably not work out, or is not done.
+    pub(super) fn warnings(&self, host: &SizingHost) -> Vec<String> {
+        let (setups, part) = (&self.setups, self.part);
+        [fit_warnings(setups, host), left_out(part, &self.found), not_copied(part, setups, host)]
+            .concat()
+    }
+
+    /// What engines and drive say of themselves, by name.
+    pub(super) fn descriptions(&self) -> impl Iterator<Item = (&'a str, &'a Description)> {
+        let found = self.found.iter();
+        let found = found.map(|(engine, found)| (engine.name.0.as_str(), found.engine()));
+        found.chain(self.workers.iter().map(|(name, description)| (*name, *description)))
+    }
+
+    /// Engines and volumes that are picked may have nothing in common.
+    fn check_left(&self, mistakes: &mut Mistakes) {
+        let engines = &self.part.typed.engine;
+        let Some(volumes) = engines.iter().find_map(|engine| engine.volumes.as_ref()) else {
+            return;
+        };
+        let volume = &self.part.typed.volume;
+        let lies = |engine: &Engine| volume.iter().any(|volume| engine.lies_on(&volume.name.0));
+        if !engines.iter().any(lies) {
+            let part =
+                self.part.name().map_or("the suite".to_owned(), |part| format!("part `{part}`"));
+            let mistake = mistakes.at(
+                &volumes.span,
+                format!("{part} has no case: no engine lies on any of its volumes"),
+            );
+            mistake.label("expected one of the volumes that it picks");
+        }
+    }
+}
+
+fn set_up<'a>(
+    part: &'a Part,
+    found: &[(&'a Engine, &'a wanted::FoundWorker)],
+    limits: &[Limit],
+    sized: &Sized,
+    host: &SizingHost,
+    mistakes: &mut Mistakes,
+) -> Vec<EngineSetup<'a>> {
+    let mut setups = Vec::new();
+    for &(engine, worker) in found {
+        let (description, library) = (worker.engine(), worker.library.as_ref());
+        let data = &sized.data;
+        let places = &description.capabilities.places;
+        let mut volumes = part.typed.volumes();
+        volumes.retain(|volume| volume.is_none_or(|volume| engine.lies_on(&volume.name.0)));
+        if volumes.is_empty() {
+            continue;
+        }
+        let chosen = volumes[0];
+        volumes.retain(|volume| volume.is_none_or(|volume| places.contains(&volume.place())));
+        let first = volumes.first().copied().unwrap_or(chosen);
+        let device = is_on_device(first, false) || host.device;
+        abilities::check(&part.typed, engine, description, data, device, mistakes);
+        for limit in limits {
+            let memory = limit.memory_bytes(host);
+            let options = options::resolve(engine, description, memory, mistakes);
+            let reopened = reopened(part, engine, description, &options, memory, mistakes);
+            let (limit, data, volume) = (limit.clone(), 0, None);
+            let setup = EngineSetup {
+                engine,
+                description,
+                library,
+                options,
+                reopened,
+                data,
+                limit,
+                volume,
+            };
+            setups.extend(volumes.iter().map(|&volume| EngineSetup { volume, ..setup.clone() }));
+        }
+    }
+    setups
+}
+
+/// What the engine has after each `reopen`: what one does not name stays as it was.
+fn reopened(
+    part: &Part,
+    engine: &Engine,
+    description: &Description,
+    options: &Options,
+    memory: u64,
+    mistakes: &mut Mistakes,
+) -> Vec<Options> {
+    let mut options = options.clone();
+    let mut reopened = Vec::new();
+    for phase in &part.typed.phase {
+        let Phase::Reopen(reopen) = &phase.value else { continue };
+        let own = reopen.options.0.iter().filter(|(name, _)| engine.is_called(name));
+        for (_, typed) in own {
+            options::apply(typed, description, memory, &mut options, mistakes);
+        }
+        reopened.push(options.clone());
+    }
+    reopened
+}
+
+/// What engines are not run on, though the suite names it.
+fn left_out(part: &Part, found: &[(&Engine, &wanted::FoundWorker)]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (engine, worker) in found {
+        if !part.typed.volume.iter().any(|volume| engine.lies_on(&volume.name.0))
+            && !part.typed.volume.is_empty()
+        {
+            let label = &engine.label.0;
+            notes.push(format!("{label} is not run: it lies on none of the volumes picked"));
+        }
+        let own = part.typed.volume.iter().filter(|volume| engine.lies_on(&volume.name.0));
+        for volume in own {
+            let on_device = volume.place() == PlaceKind::Device;
+            if let Some(what) = misplaced(worker.engine(), on_device) {
+                let (label, name) = (&engine.label.0, &volume.name.0);
+                notes.push(format!("{label} is not run on `{name}`: it stores nothing {what}"));
+            }
+        }
+    }
+    notes
+}
+
+/// What the suite wants to have copied and cannot be, and what is done instead.
+fn not_copied(part: &Part, setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+    let Some(copying) = part.typed.sharing().copying() else { return Vec::new() };
+    let evicts = part.typed.phase.iter().any(|phase| matches!(phase.value, Phase::Evict(_)));
+    let mut notes: Vec<String> = Vec::new();
+    for setup in setups {
+        let (label, volume) = (&setup.engine.label.0, setup.volume.map(|at| &at.value));
+        let on = volume.map_or_else(|| "in the place".to_owned(), |v| format!("on `{}`", v.name.0));
+        let note = if is_on_device(setup.volume, host.device) {
+            let warm =
+                if evicts { "" } else { "; copies begin cold and these warm: add an `evict`" };
+            format!(
+                "{label} {on}: each case loads its own database, for a bare device cannot be \
+                 copied{warm}"
+            )
+        } else if copying == Copying::Reflink && volume.is_some_and(Volume::cannot_reflink) {
+            format!("{label} {on}: databases are copied byte by byte, for ext4 has no reflinks")
+        } else {
+            continue;
+        };
+        // An engine under several RAM limits is told of once.
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// The numbers of `run.threads`; one `None` where nothing is swept.
+fn swept_threads(part: &Part) -> Vec<Option<u32>> {
+    match &part.typed.run.threads {
+        Some(threads) => threads.0.iter().map(|threads| Some(threads.0)).collect(),
+        None => vec![None],
+    }
+}
+
+/// Keys must have room for the largest number, inserts included.
+fn check_keys(
+    part: &Part,
+    setups: &[EngineSetup],
+    threads: &[Option<u32>],
+    sets: &[Sized],
+    mistakes: &mut Mistakes,
+) {
+    let (Some(setup), Some(first)) = (setups.first(), sets.first()) else { return };
+    let most = |threads: &Option<u32>, sized: &Sized| {
+        let phases = workload::phases(part, phase_context(setup, *threads, sized));
+        let records = records_max(&phases, sized);
+        // Those that are not there have numbers of their own.
+        let mut entries = phases.iter().filter_map(Planned::mix).flat_map(Mix::entries);
+        let absent = entries.any(|entry| !entry.keys.finds());
+        if absent { records.saturating_mul(2) } else { records }
+    };
+    let all = sets.iter().flat_map(|set| threads.iter().map(move |threads| most(threads, set)));
+    let records = all.max().unwrap_or(0);
+    let key_bytes = first.data.key.bytes;
+    let needed = (u64::BITS - records.saturating_sub(1).leading_zeros()).div_ceil(8).max(1);
+    if key_bytes < needed {
+        let typed = &part.typed.data;
+        let span = typed.key_bytes.as_ref().map_or(&typed.span, |bytes| &bytes.span);
+        let records = units::grouped(records);
+        mistakes
+            .at(span, format!("keys of {key_bytes} bytes cannot tell {records} records apart"))
+            .label(format!("expected at least {needed}"))
+            .help("records that inserts may add are counted in");
+    }
+}
+
+/// Warnings that an engine will hardly fit. It is run all the same, and ends as "does not fit"
+/// where that is so: nobody knows before.
+fn fit_warnings(setups: &[EngineSetup], host: &SizingHost) -> Vec<String> {
+    let note = |setup: &EngineSetup| {
+        setup.limit.bytes?;
+        let bytes = setup.limit.memory_bytes(host).min(host.memory_bytes);
+        let caches = options::cache_bytes(setup.description, &setup.options);
+        let needed = setup.description.planning.ram_bytes_min.saturating_add(caches);
+        (needed > bytes).then(|| {
+            let with = match caches {
+                0 => "no cache".to_owned(),
+                bytes => format!("{} of it caches and buffers", units::bytes_in_words(bytes)),
+            };
+            format!(
+                "{} may not fit its RAM limit of {}: minimum memory {} ({with}); more data \
+                 (`--scale`, `data.records`), a `ram.limit`, or `--no-ram-limit`",
+                setup.engine.label.0,
+                units::bytes_in_words(bytes),
+                units::bytes_in_words(needed),
+            )
+        })
+    };
+    let mut notes: Vec<String> = setups.iter().filter_map(note).collect();
+    // An engine on several volumes is told of once.
+    notes.dedup();
+    notes
+}

@@ -1,0 +1,283 @@
+//! `[[part]]`: a named sub-grid of a suite. Every table of the suite is its default: keys override,
+//! lists sweep, names select. What comes of it here is a document for each, which is then read and
+//! checked as a suite without parts is.
+
+use super::engine::OptionTable;
+use super::fidelity::{Fidelity, NamedPhases};
+use super::mistake::Mistakes;
+use super::names::check_names;
+use super::parse::Part;
+use super::read::{At, Fields, FromToml as _, Toml, wrong_kind};
+use super::scalar::Name;
+use super::select::Picks;
+use super::set::take_the_other_away;
+use super::source::Span;
+use super::typed::{Data, Ram, Run};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_spanned::Spanned;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use toml::de::{DeTable, DeValue};
+
+/// A part of the suite, named: what it does not say is as the suite says it.
+///
+/// Only the schema is made from this; [`PartTable`] is what is read.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Part")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+pub(super) struct WrittenPart {
+    /// What names of cases and tables call it.
+    name: At<Name>,
+    /// Only these engines, by label or name. Default: all of the suite's, and its drive.
+    engines: Option<Vec<String>>,
+    /// Only these volumes. Default: all.
+    volumes: Option<Vec<String>>,
+    /// Only these memory tiers. Default: all.
+    tiers: Option<Vec<String>>,
+    /// These phases, in this order. Default: as the suite has it.
+    phases: Option<Vec<String>>,
+    /// Which of two versions of a named phase. Default: as the suite has it.
+    fidelity: Option<Fidelity>,
+    /// Keys of `[data]` in place of the suite's.
+    data: Option<Over<Data>>,
+    /// Keys of `[ram]` in place of the suite's.
+    ram: Option<Over<Ram>>,
+    /// Keys of `[run]` in place of the suite's.
+    run: Option<Over<Run>>,
+    /// Options by engine, in place of those that the suite gives it.
+    options: Option<BTreeMap<String, OptionTable>>,
+}
+
+/// Some keys of a table: none of them is required.
+struct Over<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Over<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Over{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = T::json_schema(generator);
+        schema.remove("required");
+        schema
+    }
+}
+
+/// One part of a suite as a document of its own.
+pub(super) struct Document<'i> {
+    /// None: the suite has no parts, and is one.
+    pub(super) name: Option<At<Name>>,
+    pub(super) picks: Picks,
+    pub(super) fidelity: Fidelity,
+    pub(super) tables: DeTable<'i>,
+}
+
+/// A part as typed.
+struct PartTable<'i> {
+    name: At<Name>,
+    picks: Picks,
+    phases: Option<Toml<'i>>,
+    fidelity: Option<At<Fidelity>>,
+    /// Of `[data]`, `[ram]` and `[run]` what it has of its own.
+    tables: Vec<(&'static str, Toml<'i>)>,
+    options: Option<Toml<'i>>,
+}
+
+/// The documents that a suite stands for, one where it has no parts.
+pub(super) fn split<'i>(mut suite: DeTable<'i>, mistakes: &mut Mistakes) -> Vec<Document<'i>> {
+    let named = NamedPhases::take(&mut suite, mistakes);
+    let fidelity = suite.remove("fidelity").and_then(|toml| At::from_toml(toml, mistakes));
+    let fidelity = fidelity.map(|at: At<Fidelity>| at.value).unwrap_or_default();
+    let mut documents = match suite.remove("part") {
+        None => vec![Document { name: None, picks: Picks::default(), fidelity, tables: suite }],
+        Some(parts) => {
+            let parts = read(parts, mistakes);
+            check_names("parts", parts.iter().map(|part| &part.name), mistakes);
+            parts.into_iter().map(|part| part.over(&suite, fidelity, mistakes)).collect()
+        }
+    };
+    for document in &mut documents {
+        named.pick(&mut document.tables, document.fidelity, mistakes);
+    }
+    documents
+}
+
+fn read<'i>(parts: Toml<'i>, mistakes: &mut Mistakes) -> Vec<PartTable<'i>> {
+    let span = parts.span();
+    let parts = match parts.into_inner() {
+        DeValue::Array(parts) => parts,
+        other => {
+            let _: Option<()> = wrong_kind(&span, &other, "a list: [[part]]", mistakes);
+            return Vec::new();
+        }
+    };
+    if parts.is_empty() {
+        mistakes.at(&span, "the list is empty").label("expected at least one [[part]]");
+    }
+    parts.into_iter().filter_map(|part| PartTable::read(part, mistakes)).collect()
+}
+
+impl<'i> PartTable<'i> {
+    fn read(toml: Toml<'i>, mistakes: &mut Mistakes) -> Option<Self> {
+        let mut fields = Fields::of(toml, "[[part]]", mistakes)?;
+        let name = fields.required("name");
+        let picks = Picks {
+            engines: fields.optional("engines"),
+            volumes: fields.optional("volumes"),
+            tiers: fields.optional("tiers"),
+        };
+        let phases = fields.as_written("phases");
+        let fidelity = fields.optional("fidelity");
+        let own = |key| fields.as_written(key).map(|toml| (key, toml));
+        let tables: Vec<_> = ["data", "ram", "run"].into_iter().filter_map(own).collect();
+        let options = fields.as_written("options");
+        fields.finish();
+        if let Some(phases) = phases.as_ref().filter(|_| picks_in_run(&tables)) {
+            let mistake = mistakes.at(&phases.span(), "[[part]] says twice which phases it has");
+            mistake.label("expected either this or `phases` in `run`");
+        }
+        Some(Self { name: name?, picks, phases, fidelity, tables, options })
+    }
+
+    /// The suite with what the part has of its own.
+    fn over(
+        self,
+        suite: &DeTable<'i>,
+        fidelity: Fidelity,
+        mistakes: &mut Mistakes,
+    ) -> Document<'i> {
+        let mut tables = suite.clone();
+        for (name, own) in self.tables {
+            override_keys(&mut tables, name, own, mistakes);
+        }
+        if let Some(phases) = self.phases {
+            pick_phases(&mut tables, phases);
+        }
+        if let Some(options) = self.options {
+            override_options(&mut tables, options, mistakes);
+        }
+        let fidelity = self.fidelity.map_or(fidelity, |at| at.value);
+        Document { name: Some(self.name), picks: self.picks, fidelity, tables }
+    }
+}
+
+/// Whether `run` of a part picks phases, too.
+fn picks_in_run(tables: &[(&str, Toml<'_>)]) -> bool {
+    let run = tables.iter().find(|(name, _)| *name == "run");
+    let run = run.and_then(|(_, toml)| toml.get_ref().as_table());
+    run.is_some_and(|run| run.contains_key("phases"))
+}
+
+/// A key of a table, at the place of its value.
+fn insert<'i>(table: &mut DeTable<'i>, key: &'static str, value: Toml<'i>) {
+    table.remove(key);
+    table.insert(Spanned::new(value.span(), Cow::Borrowed(key)), value);
+}
+
+/// The table under a key, made where there is none; none: something else stands there, and whoever
+/// reads it says so.
+fn table_at<'t, 'i>(
+    tables: &'t mut DeTable<'i>,
+    key: &'static str,
+    span: &Span,
+) -> Option<&'t mut DeTable<'i>> {
+    let new = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
+    let name = Spanned::new(span.clone(), Cow::Borrowed(key));
+    match tables.entry(name).or_insert_with(new).get_mut() {
+        DeValue::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+/// The keys of `own` take the places of those of the suite's table; of two that exclude each other
+/// one takes the other's.
+fn override_keys<'i>(
+    tables: &mut DeTable<'i>,
+    name: &'static str,
+    own: Toml<'i>,
+    mistakes: &mut Mistakes,
+) {
+    let span = own.span();
+    let own = match own.into_inner() {
+        DeValue::Table(own) => own,
+        other => {
+            let expected = format!("a table of keys of [{name}]");
+            let _: Option<()> = wrong_kind(&span, &other, &expected, mistakes);
+            return;
+        }
+    };
+    let Some(table) = table_at(tables, name, &span) else { return };
+    // Both of its own are a mistake, told by whoever reads the table.
+    for key in own.keys() {
+        take_the_other_away(table, name, key.get_ref());
+    }
+    for (key, value) in own {
+        table.remove(key.get_ref().as_ref());
+        table.insert(key, value);
+    }
+}
+
+/// `phases` of a part is `phases` of its `[run]`.
+fn pick_phases<'i>(tables: &mut DeTable<'i>, phases: Toml<'i>) {
+    if let Some(run) = table_at(tables, "run", &phases.span()) {
+        insert(run, "phases", phases);
+    }
+}
+
+/// Options of engines that are called so take the places of those that the suite gives them.
+fn override_options<'i>(tables: &mut DeTable<'i>, options: Toml<'i>, mistakes: &mut Mistakes) {
+    let Some(mut by_engine) = Fields::of(options, "options by engine", mistakes) else { return };
+    let by_engine = by_engine.rest();
+    for (name, own) in by_engine {
+        let mut known = Vec::new();
+        let mut found = false;
+        let engines = tables.get_mut("engine").map(Spanned::get_mut);
+        let Some(DeValue::Array(engines)) = engines else { return };
+        for engine in engines.iter_mut() {
+            let DeValue::Table(engine) = engine.get_mut() else { continue };
+            let called = ["label", "name"].map(|key| super::adjust::word(engine, key));
+            let called = called.map(|word| word.map(str::to_owned));
+            if called.iter().flatten().any(|called| *called == name.value) {
+                found = true;
+                override_keys(engine, "options", own.clone(), mistakes);
+            }
+            known.extend(called.into_iter().flatten().next());
+        }
+        if !found {
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            let message = format!("no engine of the suite is called `{}`", name.value);
+            mistakes.unknown(&name.span, message, &name.value, &known);
+        }
+    }
+}
+
+/// Only the parts that were asked for.
+pub(super) fn only(parts: &mut Vec<Document>, wanted: &[String], mistakes: &mut Mistakes) {
+    if wanted.is_empty() {
+        return;
+    }
+    let names = parts.iter().filter_map(|part| part.name.as_ref());
+    let names: Vec<&str> = names.map(|name| name.0.as_str()).collect();
+    for name in wanted.iter().filter(|name| !names.contains(&name.as_str())) {
+        let meant = super::mistake::closest(name, &names);
+        let meant = meant.map(|part| format!("did you mean `{part}`? ")).unwrap_or_default();
+        let help = match &names[..] {
+            [] => "it has no [[part]]: leave --part out".to_owned(),
+            names => format!("{meant}its parts: {}", names.join(", ")),
+        };
+        mistakes.anywhere(format!("--part: the suite has no part `{name}`")).help(help);
+    }
+    parts.retain(|part| part.name.as_ref().is_some_and(|name| wanted.contains(&name.0)));
+}
+
+impl Part {
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_ref().map(|name| name.0.as_str())
+    }
+
+    /// What tables call an engine of it: `rocksdb flash`.
+    pub(super) fn label(&self, engine: &str) -> String {
+        self.name().map_or_else(|| engine.to_owned(), |part| format!("{engine} {part}"))
+    }
+}

@@ -1,0 +1,290 @@
+//! Phases that are picked by name, of two versions, opened with other options, cut into windows;
+//! and engines with volumes of their own.
+
+use super::*;
+use kvdyno_record::plan::Case;
+use kvdyno_record::workload::Activity;
+
+/// Named phases, two versions of each, and what `include` brings along.
+const NAMED: &str = r#"
+include = ["db_bench"]
+[suite]
+name = "named"
+[data]
+records = "1M"
+value_bytes = 100
+[run]
+threads = 4
+trials = 1
+phases = ["fill", "reads", "readwhilewriting"]
+[[engine]]
+name = "rocksdb"
+[phases.fill]
+kind = "load"
+order = "random"
+[phases.fill.as-run]
+batch = 10
+[phases.reads]
+kind = "measure"
+duration = "5s"
+role.readers = { threads = 2, mix = [{ op = "get" }], keys = { distribution = "zipf", theta = 1 } }
+role.writer = { mix = [{ op = "update" }] }
+[phases.reads.as-run]
+operations = 1000
+role.readers = { keys = { distribution = "uniform" } }
+[phases.readwhilewriting]
+duration = "7s"
+"#;
+
+/// Its phases as they are in the record.
+fn outline(case: &Case) -> String {
+    let lines = case.phases.iter().map(|phase| serde_json::to_string(phase).unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// All that a case of one engine does, whichever case loads.
+fn all(text: &str, arguments: &[&str]) -> String {
+    let plan = plan(text, arguments);
+    plan.cases.iter().map(outline).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn phases_are_picked_by_name_in_two_versions() {
+    let written = all(NAMED, &[]);
+    assert_eq!(all(NAMED, &["fidelity=as-written"]), written);
+    let run = all(NAMED, &["fidelity=as-run"]);
+    insta::assert_snapshot!(format!("{written}\n\n{run}"));
+    let plan = plan(NAMED, &["fidelity=as-run"]);
+    assert_eq!(plan.sized, ["phases are as they were run (fidelity)"]);
+    // A part may have a version, and an order, of its own.
+    let both =
+        plan_of(NAMED, &set(&["part=[{ name = \"a\" }, { name = \"b\", fidelity = \"as-run\" }]"]));
+    let both = both.unwrap();
+    let batch = |part: &str| {
+        let case = both.cases.iter().find(|case| case.part.as_deref() == Some(part)).unwrap();
+        let Activity::Load(load) = &case.phases[0].work else { panic!("{case:?}") };
+        load.batch
+    };
+    assert_eq!((batch("a"), batch("b")), (1, 10));
+}
+
+#[test]
+fn all_included_phases_can_be_done() {
+    let names = "[\"fillseq\", \"overwrite\", \"readrandom\", \"multireadrandom\", \
+                 \"seekrandom\", \"updaterandom\", \"readwhilewriting\"]";
+    let plan = plan(NAMED, &[&format!("run.phases={names}"), "phases.fill=", "phases.reads="]);
+    assert_eq!(plan.cases.iter().map(|case| case.phases.len()).sum::<usize>(), 7);
+    let random = "run.phases=[\"fillrandom\"]";
+    assert!(matches!(
+        super::plan(NAMED, &[random, "run.threads="]).cases[0].phases[0].work,
+        Activity::Load(_)
+    ));
+    let short = Overrides { duration: Some("1s".to_owned()), ..set(&[]) };
+    let ends = |case: &Case| {
+        case.phases
+            .iter()
+            .filter_map(|p| p.mix())
+            .map(|mix| mix.ends.duration_ns)
+            .collect::<Vec<_>>()
+    };
+    let short = plan_of(NAMED, &short).unwrap();
+    assert!(short.cases.iter().flat_map(ends).all(|ns| ns == Some(1_000_000_000)));
+}
+
+#[test]
+fn what_no_phase_is_meant_by_is_refused() {
+    let refused: Vec<String> = [
+        &["run.phases=[\"fill\", \"readz\"]"][..],
+        &["run.phases="],
+        &["run.phases=[]"],
+        &["run.phases=[\"fill\", \"reads\", \"reads\"]"],
+        &["include=[\"dbbench\"]"],
+        &["fidelity=as-told"],
+        &["phases.fill.name=other"],
+        &["phases.fill.as-run.ordr=random", "fidelity=as-run"],
+        &["phases.fill.as-run=1", "fidelity=as-run"],
+        &["phases.fill=1"],
+        &["phases=[\"fill\"]"],
+        &["phases.readwhilewriting.rate=1"],
+    ]
+    .into_iter()
+    .map(|arguments| refusal(NAMED, &set(arguments)))
+    .collect();
+    insta::assert_snapshot!(refused.join("\n"));
+}
+
+const REOPENED: &str = r#"
+[suite]
+name = "reopened"
+[data]
+records = "1M"
+value_bytes = 100
+[run]
+threads = [1, 2]
+trials = 1
+[[engine]]
+name = "rocksdb"
+options = { bloom_bits = 1, compression = "none", block_cache = ["10MiB", "20MiB"] }
+[[engine]]
+name = "lmdb"
+[[phase]]
+kind = "load"
+[[phase]]
+kind = "reopen"
+options.rocksdb = { bloom_bits = 10 }
+[[phase]]
+kind = "settle"
+[[phase]]
+kind = "measure"
+duration = "5s"
+[[phase.role]]
+name = "readers"
+threads = "sweep"
+mix = [{ op = "get" }]
+[[phase]]
+kind = "reopen"
+options.rocksdb = { compression = "snappy" }
+"#;
+
+#[test]
+fn an_engine_is_opened_again_with_other_options() {
+    let plan = plan(REOPENED, &[]);
+    let line = |case: &Case| {
+        let options =
+            |options: &kvdyno_record::engine::Options| match &options.values.get("bloom_bits") {
+                Some(bits) => format!(
+                    "{bits} {} {}",
+                    options.values["compression"], options.values["block_cache"]
+                ),
+                None => "its own".to_owned(),
+            };
+        let phases = case.phases.iter().map(|phase| match &phase.work {
+            Activity::Reopen { options: to } => format!("{} ({})", phase.name, options(to)),
+            _ => phase.name.clone(),
+        });
+        let phases = phases.collect::<Vec<_>>().join(", ");
+        format!("{} ({}): {phases}", case.id, options(&case.options))
+    };
+    let mut cases: Vec<&Case> = plan.cases.iter().collect();
+    cases.sort_by_key(|case| case.listed);
+    insta::assert_snapshot!(cases.into_iter().map(line).collect::<Vec<_>>().join("\n"));
+    // Engines do equal work, whatever options each of them is opened with.
+    let work = |label: &str| {
+        let case =
+            plan.cases.iter().find(|case| case.label.starts_with(label) && case.threads == Some(2));
+        let work = kvdyno_record::work::Work::of(case.unwrap(), &plan);
+        work.equal(kvdyno_record::work::Purpose::Engines)
+    };
+    assert_eq!(work("lmdb"), work("rocksdb"));
+    let other = super::plan(REOPENED, &["phase.1.options.rocksdb.bloom_bits=9"]);
+    let keys = |plan: &Plan| -> Vec<String> {
+        let rocksdb = plan.cases.iter().filter(|case| case.engine == "rocksdb");
+        rocksdb.map(|case| case.key.clone()).collect()
+    };
+    assert!(keys(&plan).iter().all(|key| !keys(&other).contains(key)));
+    let text = serde_json::to_string(&plan).unwrap();
+    assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), plan);
+}
+
+#[test]
+fn options_are_for_a_phase_that_opens() {
+    let refused: Vec<String> = [
+        "phase.load.options.rocksdb.bloom_bits=1",
+        "phase.1.options.rockdb.bloom_bits=1",
+        "phase.1.options.rocksdb.bloom=1",
+        "phase.1.options.rocksdb.bloom_bits=[1, 2]",
+        "phase.1.options.rocksdb.bloom_bits=none",
+        "phase.1.options.rocksdb=1",
+    ]
+    .into_iter()
+    .map(|argument| refusal(REOPENED, &set(&[argument])))
+    .collect();
+    insta::assert_snapshot!(refused.join("\n"));
+}
+
+#[test]
+fn a_phase_is_cut_into_windows() {
+    let windows =
+        ["phase.measure.duration=150m", "phase.measure.windows=1h", "phase.measure.warmup=1m"];
+    let plan = plan(SMALL, &windows);
+    let case = &plan.cases[1];
+    let phases: Vec<_> = case
+        .phases
+        .iter()
+        .map(|phase| {
+            (phase.name.as_str(), phase.mix().unwrap().ends.duration_ns.unwrap() / 60_000_000_000)
+        })
+        .collect();
+    assert_eq!(phases, [("warmup", 1), ("measure-w1", 60), ("measure-w2", 60), ("measure-w3", 30)]);
+    assert!(case.budget_ns > 150 * 60_000_000_000);
+    let day = super::plan(SMALL, &["phase.measure.duration=1d", "phase.measure.windows=1h"]);
+    assert_eq!(day.cases[1].phases.last().unwrap().name, "measure-w24");
+    assert_eq!(day.cases[1].phases[0].name, "measure-w01");
+    let short = Overrides { duration: Some("1s".to_owned()), ..set(&windows) };
+    assert_eq!(plan_of(SMALL, &short).unwrap().cases[1].phases.len(), 2);
+    let refused: Vec<String> = [
+        &["phase.measure.windows=5s"][..],
+        &["phase.measure.windows=4"],
+        &["phase.measure.windows=1ms"],
+        &["phase.measure.windows=1s", "phase.measure.operations=10"],
+        &["phase.measure.windows=1s", "phase.measure.duration="],
+        &["phase.load.windows=1s"],
+    ]
+    .into_iter()
+    .map(|arguments| refusal(SMALL, &set(arguments)))
+    .collect();
+    insta::assert_snapshot!(refused.join("\n"));
+}
+
+const ON_VOLUMES: &str = r#"
+[suite]
+name = "on-volumes"
+[data]
+records = "1M"
+value_bytes = 100
+[[volume]]
+name = "ext4"
+kind = "directory"
+path = "/mnt/ext4"
+[[volume]]
+name = "xfs"
+kind = "directory"
+path = "/mnt/xfs"
+[run]
+trials = 1
+[[engine]]
+name = "lmdb"
+volumes = ["ext4"]
+[[engine]]
+name = "rocksdb"
+[[phase]]
+kind = "load"
+"#;
+
+#[test]
+fn an_engine_has_volumes_of_its_own() {
+    let on = |plan: &Plan| -> Vec<String> {
+        let on = |case: &Case| format!("{} {}", case.label, case.volume.as_ref().unwrap().name);
+        let mut on: Vec<String> = plan.cases.iter().map(on).collect();
+        on.sort();
+        on
+    };
+    let whole = plan(ON_VOLUMES, &[]);
+    assert_eq!(on(&whole), ["lmdb ext4", "rocksdb ext4", "rocksdb xfs"]);
+    // What is done is the same as where every engine is on every volume.
+    let every = plan(ON_VOLUMES, &["engine.lmdb.volumes="]);
+    assert!(whole.cases.iter().all(|case| every.cases.iter().any(|other| other.key == case.key)));
+    let part = plan(ON_VOLUMES, &["part=[{ name = \"x\", volumes = [\"xfs\"] }]"]);
+    assert_eq!(on(&part), ["rocksdb x xfs"]);
+    assert_eq!(part.warnings, ["lmdb is not run: it lies on none of the volumes picked"]);
+    let refused: Vec<String> = [
+        &["engine.lmdb.volumes=[\"ext3\"]"][..],
+        &["engine.lmdb.volumes=[]"],
+        &["engine.lmdb.volumes=ext4"],
+        &["part=[{ name = \"x\", volumes = [\"xfs\"], engines = [\"lmdb\"] }]"],
+    ]
+    .into_iter()
+    .map(|arguments| refusal(ON_VOLUMES, &set(arguments)))
+    .collect();
+    insta::assert_snapshot!(refused.join("\n"));
+}
