@@ -1,4 +1,5 @@
-//! Databases with transactions: the optimistic one and the locking one, and a transaction of either.
+//! Databases with transactions, the optimistic one and the locking one, and a transaction of
+//! either.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
