@@ -13,13 +13,19 @@ use std::sync::Arc;
 /// Writes keys, and reads back what it wrote.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyWriter {
+    digits: Digits,
+    /// Lengths by number, where they differ.
+    lengths: Option<Arc<Size>>,
+}
+
+/// Writes keys of one length: small enough to be in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digits {
     format: KeyFormat,
-    /// Of the longest.
+    /// Of the longest key.
     bytes: usize,
     /// Bits that are scattered; 0: numbers are written as they are.
     scattered: u32,
-    /// Lengths by number, where they differ.
-    lengths: Option<Arc<Size>>,
 }
 
 const YCSB: &[u8] = b"user";
@@ -34,29 +40,35 @@ impl KeyWriter {
             KeyFormat::Binary | KeyFormat::DbBench => 64.min(8 * key.bytes),
         };
         let lengths = key.lengths.clone().map(Arc::new);
-        Self { format: key.format, bytes, scattered, lengths }
+        Self { digits: Digits { format: key.format, bytes, scattered }, lengths }
     }
 
     /// Length of every key; 0: they differ.
     #[inline]
     pub(crate) fn fixed_len(&self) -> usize {
-        let differ = self.lengths.is_some() || self.format == KeyFormat::Ycsb;
-        if differ { 0 } else { self.bytes }
+        let differ = self.lengths.is_some() || self.digits.format == KeyFormat::Ycsb;
+        if differ { 0 } else { self.digits.bytes }
+    }
+
+    /// For keys of [`Self::fixed_len`].
+    #[inline]
+    pub(crate) fn digits(&self) -> Digits {
+        self.digits
     }
 
     /// Whether keys have the order of their numbers.
     pub(crate) fn is_ordered(&self) -> bool {
-        self.scattered == 0
+        self.digits.scattered == 0
     }
 
     /// The number that a key was written from; nothing where it was not written by this.
     pub(crate) fn read(&self, key: &[u8]) -> Option<u64> {
-        let written = match self.format {
+        let written = match self.digits.format {
             KeyFormat::Hex => {
-                let digits = self.digits(key, 16)?;
+                let digits = self.number_in(key, 16)?;
                 u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?
             }
-            KeyFormat::Binary => number(self.digits(key, 8)?),
+            KeyFormat::Binary => number(self.number_in(key, 8)?),
             KeyFormat::DbBench => {
                 let (digits, zeros) = key.split_at_checked(key.len().min(8))?;
                 let whole = zeros.iter().all(|zero| *zero == b'0');
@@ -67,12 +79,12 @@ impl KeyWriter {
                 std::str::from_utf8(digits).ok()?.parse().ok()?
             }
         };
-        let number = unscatter(written, self.scattered);
+        let number = unscatter(written, self.digits.scattered);
         // Most keys need no memory of their own to be written again.
         let mut short = [0; 64];
         let length = self.fixed_len();
         if length > 0 && length <= short.len() {
-            self.write(number, &mut short);
+            self.digits.write(number, &mut short);
             return (key == &short[..length]).then_some(number);
         }
         let mut again = Vec::with_capacity(key.len());
@@ -81,7 +93,7 @@ impl KeyWriter {
     }
 
     /// The part of a key that is its number.
-    fn digits<'k>(&self, key: &'k [u8], digits: usize) -> Option<&'k [u8]> {
+    fn number_in<'k>(&self, key: &'k [u8], digits: usize) -> Option<&'k [u8]> {
         if self.lengths.is_some() {
             return key.get(..digits.min(key.len()));
         }
@@ -90,31 +102,49 @@ impl KeyWriter {
 
     /// Writes `number` behind what is in `out`, and gives the bytes that took.
     pub(crate) fn push(&self, number: u64, out: &mut Vec<u8>) -> usize {
-        let start = out.len();
-        if self.format == KeyFormat::Ycsb {
+        let (start, Digits { format, bytes, scattered }) = (out.len(), self.digits);
+        if format == KeyFormat::Ycsb {
             out.extend_from_slice(YCSB);
             // Writing to memory does not fail.
-            let _ = write!(out, "{}", scatter(number, self.scattered));
+            let _ = write!(out, "{}", scatter(number, scattered));
         } else if let Some(lengths) = &self.lengths {
-            let digits = if self.format == KeyFormat::Hex { 16 } else { 8 };
+            let digits = if format == KeyFormat::Hex { 16 } else { 8 };
             out.resize(start + digits, 0);
-            let front = Self { bytes: digits, lengths: None, ..self.clone() };
-            front.write(number, &mut out[start..]);
+            Digits { bytes: digits, ..self.digits }.write(number, &mut out[start..]);
             let u = (mix(number) >> 11) as f64 / (1u64 << 53) as f64;
             let longer = lengths.drawn(u) as usize;
-            let zero = if self.format == KeyFormat::Binary { 0 } else { b'0' };
-            out.resize(start + longer.clamp(digits, self.bytes), zero);
+            let zero = if format == KeyFormat::Binary { 0 } else { b'0' };
+            out.resize(start + longer.clamp(digits, bytes), zero);
         } else {
-            out.resize(start + self.bytes, 0);
-            self.write(number, &mut out[start..]);
+            out.resize(start + bytes, 0);
+            self.digits.write(number, &mut out[start..]);
         }
         out.len() - start
     }
+}
 
-    /// Writes `number` into a key's place, which has [`Self::fixed_len`] bytes.
+impl Digits {
+    /// Length of every key.
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        self.bytes
+    }
+
+    /// Writes `number` into a key's place, which has [`Self::len`] bytes.
     #[inline(always)]
-    pub(crate) fn write(&self, number: u64, out: &mut [u8]) {
-        let number = if self.scattered == 0 { number } else { scatter(number, self.scattered) };
+    pub(crate) fn write(self, number: u64, out: &mut [u8]) {
+        self.write_scattered(scatter(number, self.scattered), out);
+    }
+
+    /// Whether [`Self::write`] is [`Self::write_scattered`].
+    #[inline]
+    pub(crate) fn is_ordered(self) -> bool {
+        self.scattered == 0
+    }
+
+    /// Writes what is scattered already, or is not to be.
+    #[inline(always)]
+    pub(crate) fn write_scattered(self, number: u64, out: &mut [u8]) {
         let out = &mut out[..self.bytes];
         match self.format {
             KeyFormat::Hex if self.bytes == 16 => out.copy_from_slice(&hex(number)),

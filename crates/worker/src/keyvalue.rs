@@ -72,7 +72,9 @@ fn perform<S: Session>(
     match step.action {
         Action::Get => {
             let mut seen = Seen::default();
-            session.get(view.key(step.first), |value| seen.value(view, step.first, value, sink))?;
+            let key = view.key(step.first);
+            let at = (step.first, key.len());
+            session.get(key, |value| seen.value(view, at, value, sink))?;
             seen.add_to(tally);
             Ok(())
         }
@@ -106,7 +108,8 @@ fn perform_rare<S: Session>(
             let keys = &view.refs[step.first as usize..][..step.items as usize];
             let mut seen = Seen::default();
             session.multiget(keys, |index, value| {
-                seen.value(view, step.first + index as u32, value, sink);
+                let at = (step.first + index as u32, keys[index].len());
+                seen.value(view, at, value, sink);
             })?;
             tally.many_items += u64::from(step.items);
             seen.add_to(tally);
@@ -115,8 +118,10 @@ fn perform_rare<S: Session>(
         Action::ReadModifyWrite => {
             let new = view.value(step.value);
             let mut seen = Seen::default();
-            session.read_modify_write(view.key(step.first), buffer, |old, buffer| {
-                seen.value(view, step.first, old, sink);
+            let key = view.key(step.first);
+            let at = (step.first, key.len());
+            session.read_modify_write(key, buffer, |old, buffer| {
+                seen.value(view, at, old, sink);
                 buffer.extend_from_slice(new);
             })?;
             seen.add_to(tally);
@@ -219,14 +224,20 @@ struct Seen {
 }
 
 impl Seen {
-    /// A value came back, or did not.
+    /// A value came back, or did not: to the key of this place and length.
     #[inline(always)]
-    fn value(&mut self, view: &View<'_>, index: u32, value: Option<&[u8]>, sink: &mut u64) {
+    fn value(
+        &mut self,
+        view: &View<'_>,
+        (index, key_bytes): (u32, usize),
+        value: Option<&[u8]>,
+        sink: &mut u64,
+    ) {
         let Some(value) = value else {
             self.missing += 1;
             return;
         };
-        self.read_bytes += (view.key_len(index) + value.len()) as u64;
+        self.read_bytes += (key_bytes + value.len()) as u64;
         if view.verify {
             self.wrong += u64::from(!is_sound(value, view.data.numbers[index as usize]));
         } else {

@@ -4,7 +4,7 @@ use crate::bijection::Bijection;
 use crate::block::Step;
 use crate::chooser::{Chooser, Keyspace};
 use crate::keyed::{Action, Keyed, KeyedBlock, KeyedStep, View};
-use crate::keys::KeyWriter;
+use crate::keys::{Digits, KeyWriter};
 use crate::kind::Supply;
 use crate::population::{Inserter, Population};
 use crate::rng::Rng;
@@ -170,10 +170,12 @@ impl<'p> MixSource<'p> {
             let (records, rng) = (self.records, &mut self.rng);
             match chooser {
                 Chooser::Uniform => {
-                    fill_with_gets(&self.supply.keys, block, steps, || rng.below(records));
+                    fill_with_gets(self.supply.keys.digits(), block, steps, || rng.below(records));
                 }
                 other => {
-                    fill_with_gets(&self.supply.keys, block, steps, || other.next(records, rng));
+                    fill_with_gets(self.supply.keys.digits(), block, steps, || {
+                        other.next(records, rng)
+                    });
                 }
             }
             return;
@@ -261,20 +263,28 @@ impl<'p> MixSource<'p> {
 /// The commonest mix of all, without a draw or a branch per step. The steps are the same in every
 /// block, so they are written once.
 fn fill_with_gets(
-    keys: &KeyWriter,
+    keys: Digits,
     block: &mut KeyedBlock,
     steps: usize,
     mut next: impl FnMut() -> u64,
 ) {
     let steps = steps.min(KEYS_MAX);
     block.due.clear();
-    let bytes = keys.fixed_len();
+    let bytes = keys.len();
     block.data.keys.resize(steps * bytes, 0);
     block.data.numbers.resize(steps, 0);
-    for (key, place) in block.data.keys.chunks_exact_mut(bytes).zip(&mut block.data.numbers) {
-        let number = next();
-        keys.write(number, key);
-        *place = number;
+    let places = block.data.keys.chunks_exact_mut(bytes).zip(&mut block.data.numbers);
+    // Looked at once and not for each key.
+    if keys.is_ordered() {
+        for (key, place) in places {
+            *place = next();
+            keys.write_scattered(*place, key);
+        }
+    } else {
+        for (key, place) in places {
+            *place = next();
+            keys.write(*place, key);
+        }
     }
     block.steps.truncate(steps);
     for first in block.steps.len()..steps {
@@ -309,7 +319,7 @@ fn push_key(keys: &KeyWriter, block: &mut KeyedBlock, number: u64) -> u64 {
     }
     let at = data.keys.len();
     data.keys.resize(at + fixed, 0);
-    keys.write(number, &mut data.keys[at..]);
+    keys.digits().write(number, &mut data.keys[at..]);
     fixed as u64
 }
 
