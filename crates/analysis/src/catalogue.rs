@@ -43,6 +43,8 @@ figures! {
     WRONG: "wrong_values", "values", Lower, LoadGenerator, Sum;
     /// Operations that failed; they are in no other figure.
     ERRORS: "errors", "ops", Lower, LoadGenerator, Sum;
+    /// How often an operation met a conflict and was performed again, inside its own time.
+    RETRIES: "retries", "tries", Lower, LoadGenerator, Sum;
     /// Mean time from the start of a call to its end.
     SERVICE_MEAN: "service_ns_mean", "ns", Lower, LoadGenerator, Median;
     /// Median time from the start of a call to its end.

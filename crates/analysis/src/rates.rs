@@ -41,6 +41,7 @@ pub(super) fn of(trials: &Trials<'_>, at: &At<'_>, clocks: Clocks) -> Metrics {
     metrics.add(&c::WRONG, trials.of_role(at, |_, op| Ok(op.wrong as f64)));
     let errors = |op: &OpResult| op.errors.values().sum::<u64>() as f64;
     metrics.add(&c::ERRORS, trials.of_role(at, |_, op| Ok(errors(op))));
+    metrics.add(&c::RETRIES, trials.of_role(at, |_, op| Ok(op.retries as f64)));
     let mean = |op: &OpResult| over(op.service_ns as f64, op.count as f64, "no operation was done");
     metrics.add(&c::SERVICE_MEAN, trials.of_role(at, |_, op| mean(op)));
 

@@ -112,6 +112,7 @@ fn added(mut sum: OpResult, op: &OpResult) -> OpResult {
     sum.write_bytes += op.write_bytes;
     sum.service_ns += op.service_ns;
     sum.service_ns_max = sum.service_ns_max.max(op.service_ns_max);
+    sum.retries += op.retries;
     for (class, count) in &op.errors {
         *sum.errors.entry(*class).or_insert(0) += count;
     }

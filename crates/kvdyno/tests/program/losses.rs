@@ -1,7 +1,7 @@
 //! Engines that lose data, and engines that return errors.
 
 use super::scratch::{Scratch, outcomes, record};
-use super::suites::{GET, RECORDS, reads, suite};
+use super::suites::{GET, RECORDS, UPDATE, reads, suite};
 use kvdyno_record::case::Outcome;
 use kvdyno_record::engine::ErrorClass;
 use kvdyno_record::units::grouped;
@@ -26,7 +26,7 @@ fn an_engine_that_loses_one_key_in_a_hundred_fails() {
         format!("`measure`, role `readers`: {missing} of {all} keys looked up were not there");
     assert_eq!(record.outcome, Outcome::Failed { class: ErrorClass::Corrupt, message });
     assert_eq!(super::scratch::record(&run, "null_t1").outcome, Outcome::Done);
-    scratch.run(&["check"]).assert_code(4).assert_says("keys were not there");
+    scratch.run(&["check"]).assert_code(4).assert_says("keys looked up were not there");
     scratch.assert_nothing_left();
 }
 
@@ -110,5 +110,61 @@ fn a_few_errors_are_counted_and_more_than_a_few_end_the_case() {
     assert!(message.contains("more than 3 operations failed"), "{message}");
     assert_eq!(record(&run, "null_t1").outcome, Outcome::Done);
     assert!(run.is_complete());
+    scratch.assert_nothing_left();
+}
+
+/// Conflicts are tried again inside an operation's own time: counted, and no errors.
+#[test]
+fn an_operation_that_meets_a_conflict_is_tried_again() {
+    let scratch = Scratch::new();
+    let suite = suite()
+        .engine_as("conflicts", "null", "conflict_permille = 100")
+        .engine("null")
+        .load("batch = 500")
+        .measure("operations = 1000")
+        .role("writers", UPDATE);
+    scratch.write("s.toml", &suite.text());
+    scratch.run(&["run", "s.toml"]).assert_ok();
+    let run = scratch.only_run();
+    let update = &record(&run, "conflicts_t1").phases[0].roles[0].ops["update"];
+    // Each tenth call, those that try again among them.
+    assert_eq!((update.count, update.errors.len()), (1000, 0));
+    assert!((110..=112).contains(&update.retries), "{} tries", update.retries);
+    assert_eq!(record(&run, "null_t1").phases[0].roles[0].ops["update"].retries, 0);
+    scratch.assert_nothing_left();
+}
+
+/// What a load left out, and what was never there, is no loss; more than chance allows is one.
+#[test]
+fn what_is_not_to_be_found_is_held_to_chance() {
+    let scratch = Scratch::new();
+    let suite = |found: &str| {
+        let absent = "mix = [{ op = \"get\" }]\nkeys = { distribution = \"absent\" }";
+        suite()
+            .data("records = 2000\nvalue_bytes = 100\nkey_format = \"ycsb\"")
+            .engine_as("memory", "null", "store = \"memory\"")
+            .load("order = \"drawn\"")
+            .phase("verify", "count = true")
+            .measure("operations = 3000")
+            .role("readers", &format!("{GET}\n{found}"))
+            .role("strangers", absent)
+            .role("walker", "mix = [{ op = \"walk\", length = 30 }]")
+    };
+    scratch.write("drawn.toml", &suite("").text());
+    scratch.write("all.toml", &suite("found = \"all\"").text());
+    scratch.run(&["run", "drawn.toml"]).assert_ok();
+    let run = scratch.only_run();
+    let roles = &record(&run, "memory_t1").phases[0].roles;
+    let share = |role: usize| {
+        let get = &roles[role].ops["get"];
+        get.found as f64 / (get.found + get.missing) as f64
+    };
+    assert!((share(0) - 0.632).abs() < 0.05, "{} of the keys were there", share(0));
+    assert!(share(1).abs() < 1e-9, "{} of what is not there was", share(1));
+    assert!(roles[2].ops["walk"].items > 0);
+    scratch.run(&["check"]).assert_code(0);
+    std::fs::remove_dir_all(scratch.path("runs")).unwrap();
+
+    scratch.run(&["run", "all.toml"]).assert_code(3).assert_says("keys looked up were not there");
     scratch.assert_nothing_left();
 }

@@ -96,6 +96,7 @@ const COLUMNS: &[Column] = &[
         .wide(),
     figure(&c::WRONG, "", "wrong values"),
     figure(&c::ERRORS, "errors", "errors").wide(),
+    figure(&c::RETRIES, "retries", "retries").wide(),
     sheet("keys+values read, B", Role(|_, op| op.read_bytes as f64)),
     sheet("keys+values written, B", Role(|_, op| op.write_bytes as f64)),
     figure(&c::OFFERED_OPS_PER_S, "", "offered, ops/s"),
