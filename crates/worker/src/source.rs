@@ -54,12 +54,14 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
 
     fn steps_max(&self) -> usize {
         let keys = match self {
-            Self::Mix(mix) => mix.entries.iter().map(|entry| keys_of(&entry.op)).max().unwrap_or(1),
+            Self::Mix(mix) => mix.entries.iter().map(|entry| keys_of(&entry.op)).max().unwrap_or(0),
             Self::Load(load) => load.batch,
         };
+        // A walk has no keys at all.
+        let keys = keys.max(1);
         let value_bytes = self.supply().values.bytes_max().max(1) * u64::from(keys);
         let by_bytes = VALUE_BYTES_MAX / value_bytes;
-        (KEYS_MAX / keys.max(1) as usize).min(by_bytes as usize).max(1)
+        (KEYS_MAX / keys as usize).min(by_bytes as usize).max(1)
     }
 }
 
@@ -428,6 +430,29 @@ mod tests {
             random.sort_unstable();
             assert_eq!(random, Vec::from_iter(0..10_007));
         }
+    }
+
+    /// A block of a role that only walks holds no key.
+    #[test]
+    fn a_walk_needs_no_keys() {
+        let entry = MixEntry {
+            op: Op::Walk { reverse: false, length: Size::Fixed { bytes: 3 } },
+            weight: 1.0,
+            keys: Choice::Uniform,
+        };
+        let role = Role {
+            name: "walker".into(),
+            threads: 1,
+            mix: vec![entry],
+            rate: None,
+            depth: None,
+            found: kvdyno_record::found::Found::All,
+        };
+        let population = Population::new(100);
+        let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
+        let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
+        assert!(source.steps_max() > 100 && source.fill(&mut block, 100));
+        assert!(block.steps.len() == 100 && block.data.numbers.is_empty());
     }
 
     #[test]

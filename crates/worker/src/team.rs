@@ -175,11 +175,14 @@ pub(crate) fn work<K: Kind, C: Clock>(
     packets: Sender<Packet>,
 ) -> ThreadResult {
     // A panic here must not leave the others waiting at the barrier.
-    let handle = catch_unwind(AssertUnwindSafe(|| K::open(engine)))
-        .unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
     let paced = spec.pace.as_ref();
     let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
-    let first = First::<K>::prepare(&mut source, shared, spec.role, paced_max);
+    let opened = catch_unwind(AssertUnwindSafe(|| {
+        let handle = K::open(engine)?;
+        Ok((handle, First::<K>::prepare(&mut source, shared, spec.role, paced_max)))
+    }));
+    let opened =
+        opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
     shared.ready.wait();
     shared.ready.wait();
     let start = shared.start.load(Relaxed);
@@ -190,8 +193,8 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let recorder = Recorder::new(tallies, time, start);
     let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     let (role, thread) = (spec.role, spec.thread);
-    let recorder = match handle {
-        Ok(handle) => {
+    let recorder = match opened {
+        Ok((handle, first)) => {
             // An open loop waits for its first operation, and prepares it before.
             while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
