@@ -335,13 +335,16 @@ pub(crate) struct LoadRange {
     batch: u32,
 }
 
+/// Names the draws of a load.
+const DRAWN: u64 = 0x6472_6177;
+
 /// Which number a place of a load's order has.
 #[derive(Debug)]
 enum Order {
     Sequential,
     Random(Bijection),
-    /// One of so many, each time anew.
-    Drawn(u64),
+    /// One of so many, each time anew; by draws of its own, or a reader would draw the same keys.
+    Drawn(u64, Rng),
 }
 
 impl LoadRange {
@@ -355,14 +358,16 @@ impl LoadRange {
         mut rng: Rng,
     ) -> Self {
         let bound = |t: u32| (u128::from(records) * u128::from(t) / u128::from(threads)) as u64;
+        let values = supply.values.for_thread(&mut rng);
+        let draws = Rng::new(&[rng.clone().next(), DRAWN]);
         Self {
-            supply: KeySupply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
+            supply: KeySupply { values, ..supply.clone() },
             rng,
             left: bound(thread)..bound(thread + 1),
             order: match order {
                 LoadOrder::Sequential => Order::Sequential,
                 LoadOrder::Random => Order::Random(Bijection::new(records, supply.keyspace.seed)),
-                LoadOrder::Drawn => Order::Drawn(records),
+                LoadOrder::Drawn => Order::Drawn(records, draws),
             },
             batch: batch.max(1),
         }
@@ -375,10 +380,10 @@ impl LoadRange {
             let (first, value) = (block.data.numbers.len() as u32, block.data.values.len() as u32);
             let (mut items, mut write_bytes) = (0, 0);
             for place in self.left.by_ref().take(self.batch as usize) {
-                let number = match &self.order {
+                let number = match &mut self.order {
                     Order::Sequential => place,
                     Order::Random(order) => order.at(place),
-                    Order::Drawn(records) => self.rng.below(*records),
+                    Order::Drawn(records, rng) => rng.below(*records),
                 };
                 write_bytes += push_key(&self.supply.keys, block, number);
                 let at =
