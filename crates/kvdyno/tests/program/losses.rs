@@ -154,7 +154,7 @@ fn what_is_not_to_be_found_is_held_to_chance() {
     scratch.write("all.toml", &suite("found = \"all\"").text());
     scratch.run(&["run", "drawn.toml"]).assert_ok();
     let run = scratch.only_run();
-    let roles = &record(&run, "memory_t1").phases[0].roles;
+    let roles = &record(&run, "memory_t3").phases[0].roles;
     let share = |role: usize| {
         let get = &roles[role].ops["get"];
         get.found as f64 / (get.found + get.missing) as f64
