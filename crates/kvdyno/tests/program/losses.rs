@@ -145,7 +145,7 @@ fn what_is_not_to_be_found_is_held_to_chance() {
             .engine_as("memory", "null", "store = \"memory\"")
             .load("order = \"drawn\"")
             .phase("verify", "count = true")
-            .measure("operations = 3000")
+            .measure("duration = \"200ms\"")
             .role("readers", &format!("{GET}\n{found}"))
             .role("strangers", absent)
             .role("walker", "mix = [{ op = \"walk\", length = 30 }]")

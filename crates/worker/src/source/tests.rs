@@ -1,0 +1,99 @@
+//! What sources prepare.
+
+use super::*;
+use crate::scripted::supply;
+use kvdyno_record::workload::{Choice, MixEntry};
+
+fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    for thread in 0..threads {
+        let range =
+            LoadRange::new(order, batch, 10_007, (thread, threads), &supply(), Rng::new(&[1]));
+        let (mut source, mut block) = (Source::Load(range), KeyedBlock::default());
+        while source.fill(&mut block, 64) {
+            assert_eq!(
+                block.steps.iter().map(|s| s.action.items as usize).sum::<usize>(),
+                block.data.numbers.len()
+            );
+            assert!(block.steps.iter().all(|s| s.write_bytes == u64::from(s.action.items) * 36));
+            numbers.extend_from_slice(&block.data.numbers);
+        }
+    }
+    numbers
+}
+
+/// Regression test for bug 1, at the level of what a load writes.
+#[test]
+fn a_load_writes_each_key_once() {
+    for (batch, threads) in [(1, 1), (100, 1), (7, 3)] {
+        assert_eq!(loaded(LoadOrder::Sequential, batch, threads), Vec::from_iter(0..10_007));
+        let mut random = loaded(LoadOrder::Random, batch, threads);
+        assert_ne!(random[..100], Vec::from_iter(0..100)[..]);
+        random.sort_unstable();
+        assert_eq!(random, Vec::from_iter(0..10_007));
+    }
+}
+
+/// A block of a role that only walks holds no key.
+#[test]
+fn a_walk_needs_no_keys() {
+    let entry = MixEntry {
+        op: Op::Walk { reverse: false, length: Size::Fixed { bytes: 3 } },
+        weight: 1.0,
+        keys: Choice::Uniform,
+    };
+    let role = Role {
+        name: "walker".into(),
+        threads: 1,
+        mix: vec![entry],
+        rate: None,
+        depth: None,
+        found: kvdyno_record::found::Found::All,
+    };
+    let population = Population::new(100);
+    let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
+    let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
+    assert!(source.steps_max() > 100 && source.fill(&mut block, 100));
+    assert!(block.steps.len() == 100 && block.data.numbers.is_empty());
+}
+
+#[test]
+fn a_mix_has_its_weights_and_reads_only_what_exists() {
+    let entry = |op, weight| MixEntry { op, weight, keys: Choice::Uniform };
+    let role = Role {
+        name: "users".into(),
+        threads: 1,
+        mix: vec![
+            entry(Op::Get, 3.0),
+            entry(Op::Insert, 1.0),
+            entry(Op::Multiget { keys: 5 }, 1.0),
+        ],
+        rate: None,
+        depth: None,
+        found: kvdyno_record::found::Found::All,
+    };
+    let population = Population::new(100);
+    let mut source =
+        Source::Mix(MixSource::new(&role, 0, true, &supply(), Rng::new(&[5]), &population));
+    let (mut block, mut seen, mut inserted) = (KeyedBlock::default(), [0u32; 3], 0);
+    for _ in 0..1_000 {
+        let visible = population.visible();
+        assert!(source.fill(&mut block, 50));
+        for step in &block.steps {
+            seen[step.slot as usize] += 1;
+            let numbers = &block.data.numbers[step.action.first as usize..]
+                [..if step.slot == 2 { 5 } else { 1 }];
+            if step.slot == 1 {
+                assert_eq!(numbers[0], 100 + inserted);
+                inserted += 1;
+            } else {
+                assert!(numbers.iter().all(|n| *n < visible));
+            }
+        }
+        source.settle(&block, block.steps.len(), &[]);
+    }
+    let total = f64::from(seen.iter().sum::<u32>());
+    for (count, share) in seen.iter().zip([0.6, 0.2, 0.2]) {
+        assert!((f64::from(*count) / total - share).abs() < 0.01, "{seen:?}");
+    }
+}
