@@ -31,7 +31,7 @@ use kvdyno_record::plan::{Case, Database, Estimate, Plan};
 use kvdyno_record::run::RunRecord;
 use kvdyno_record::series::{Slice, SliceCounts};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{Activity, Choice, Ends, Mix, MixEntry, Op, Phase, Role};
+use kvdyno_record::workload::{Activity, Choice, Ends, Found, Mix, MixEntry, Op, Phase, Role};
 pub use moments::{hiccups, stall};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -263,7 +263,7 @@ fn run_case(engine: Pace, trial: u32, threads: u32, id: &str, loader: &str) -> F
         mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
         depth: None,
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     };
     let drive = Mix {
         roles: vec![role("readers", threads, Op::Get), role("writer", 1, Op::Update)],

@@ -12,12 +12,16 @@ use procfs_core::process::{Io, Stat, StatM};
 /// The readings of these processes, summed; `None` where not one of them can be read.
 pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
     let all: Vec<Reading> = pids.iter().filter_map(|pid| Reading::of(root, *pid)).collect();
-    all.first()?;
+    (!all.is_empty()).then(|| summed(&all))
+}
+
+/// What these processes used themselves.
+pub(super) fn summed(all: &[Reading]) -> ProcessUsage {
     let sum = |of: fn(&Reading) -> u64| all.iter().map(of).sum::<u64>();
     let sum_io = |of: fn(&ProcessIo) -> u64| {
         all.iter().filter_map(|one| one.io.as_ref()).map(of).sum::<u64>()
     };
-    Some(ProcessUsage {
+    ProcessUsage {
         user_ns: ticks_ns(sum(|one| one.stat.utime)),
         system_ns: ticks_ns(sum(|one| one.stat.stime)),
         voluntary_switches: sum(|one| one.switches.0),
@@ -38,7 +42,7 @@ pub fn usage(root: &Root, pids: &[u32]) -> Option<ProcessUsage> {
             write_bytes: sum_io(|io| io.write_bytes),
             cancelled_write_bytes: sum_io(|io| io.cancelled_write_bytes),
         }),
-    })
+    }
 }
 
 /// Memory resident now, summed over these processes, pages that they share counted again.

@@ -6,8 +6,8 @@
 //! nobody waits, and for context switches, which are handed to nobody, the last reading is kept.
 
 use super::Root;
-use super::process::{Reading, ticks_ns, with_descendants};
-use kvdyno_record::usage::{ProcessIo, ProcessUsage};
+use super::process::{Reading, summed, ticks_ns, with_descendants};
+use kvdyno_record::usage::ProcessUsage;
 use std::collections::BTreeMap;
 
 /// A server as it is accounted for.
@@ -17,7 +17,7 @@ pub struct Server {
     named: Vec<u32>,
     /// Context switches at the last reading, of all that were ever seen: by number and start time,
     /// because numbers come again.
-    switches: BTreeMap<(u32, u64), (u64, u64)>,
+    switches: BTreeMap<(i32, u64), (u64, u64)>,
     /// No reading is less than the one before it.
     reached: ProcessUsage,
 }
@@ -26,11 +26,6 @@ impl Server {
     /// Those the engine has named when it was opened, now or again. None: there is no server.
     pub fn named(&mut self, processes: Vec<u32>) {
         self.named = processes;
-    }
-
-    /// Whether there is one.
-    pub fn is_there(&self) -> bool {
-        !self.named.is_empty()
     }
 
     /// All its processes of this moment.
@@ -44,45 +39,30 @@ impl Server {
 
     /// What it has used since it was first read; none: it is none, or was never to be read.
     pub fn usage(&mut self, root: &Root) -> Option<ProcessUsage> {
-        if !self.is_there() {
+        if self.named.is_empty() {
             return None;
         }
-        let all: Vec<(u32, Reading)> = self
-            .processes(root)
-            .into_iter()
-            .filter_map(|pid| Some((pid, Reading::of(root, pid)?)))
-            .collect();
+        let all: Vec<Reading> =
+            self.processes(root).into_iter().filter_map(|pid| Reading::of(root, pid)).collect();
         if all.is_empty() && self.switches.is_empty() {
             return None;
         }
-        for (pid, reading) in &all {
-            self.switches.insert((*pid, reading.stat.starttime), reading.switches);
+        for Reading { stat, switches, .. } in &all {
+            self.switches.insert((stat.pid, stat.starttime), *switches);
         }
-        let sum = |of: &dyn Fn(&Reading) -> u64| all.iter().map(|(_, one)| of(one)).sum::<u64>();
-        let waited = |own: u64, children: i64| own + u64::try_from(children).unwrap_or(0);
-        let io = |of: fn(&ProcessIo) -> u64| sum(&|one| one.io.as_ref().map_or(0, of));
-        // Of some processes would be taken for that of all.
-        let all_io = all.iter().all(|(_, one)| one.io.is_some());
+        let sum = |of: fn(&Reading) -> u64| all.iter().map(of).sum::<u64>();
+        let waited = |of: fn(&Reading) -> i64| {
+            ticks_ns(all.iter().map(|one| u64::try_from(of(one)).unwrap_or(0)).sum())
+        };
+        let own = summed(&all);
         let now = ProcessUsage {
-            user_ns: ticks_ns(sum(&|one| waited(one.stat.utime, one.stat.cutime))),
-            system_ns: ticks_ns(sum(&|one| waited(one.stat.stime, one.stat.cstime))),
+            user_ns: own.user_ns + waited(|one| one.stat.cutime),
+            system_ns: own.system_ns + waited(|one| one.stat.cstime),
             voluntary_switches: self.switches.values().map(|(voluntary, _)| voluntary).sum(),
             involuntary_switches: self.switches.values().map(|(_, involuntary)| involuntary).sum(),
-            minor_faults: sum(&|one| one.stat.minflt + one.stat.cminflt),
-            major_faults: sum(&|one| one.stat.majflt + one.stat.cmajflt),
-            // What the kernel makes ru_inblock and ru_oublock of.
-            input_blocks_512: io(|io| io.read_bytes) / 512,
-            output_blocks_512: io(|io| io.write_bytes) / 512,
-            rss_peak_bytes: sum(&|one| one.rss_peak_bytes),
-            io: all_io.then(|| ProcessIo {
-                read_chars: io(|io| io.read_chars),
-                write_chars: io(|io| io.write_chars),
-                read_calls: io(|io| io.read_calls),
-                write_calls: io(|io| io.write_calls),
-                read_bytes: io(|io| io.read_bytes),
-                write_bytes: io(|io| io.write_bytes),
-                cancelled_write_bytes: io(|io| io.cancelled_write_bytes),
-            }),
+            minor_faults: own.minor_faults + sum(|one| one.stat.cminflt),
+            major_faults: own.major_faults + sum(|one| one.stat.cmajflt),
+            ..own
         };
         self.reached = now.at_least(&self.reached);
         Some(self.reached.clone())

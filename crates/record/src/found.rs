@@ -28,7 +28,7 @@ pub enum Found {
 }
 
 /// Chance is not believed past so many deviations: one in 500 million.
-pub const DEVIATIONS: f64 = 6.0;
+const DEVIATIONS: f64 = 6.0;
 
 impl Found {
     /// Whether all are.
@@ -97,22 +97,26 @@ impl LoadOrder {
     }
 }
 
-/// The order of the case's load; sequential where it has none.
-pub fn load_order(phases: &[Phase]) -> LoadOrder {
-    let order = phases.iter().find_map(|phase| match &phase.work {
-        Activity::Load(load) => Some(load.order),
+/// What a load of so many records has left of the keys of a case. Where another case loaded, what
+/// its roles were planned to find says it.
+pub fn left(phases: &[Phase], records: u64) -> Found {
+    let load = phases.iter().find_map(|phase| match &phase.work {
+        Activity::Load(load) => Some(load.order.found(records)),
         _ => None,
     });
-    order.unwrap_or(LoadOrder::Sequential)
+    let mut found =
+        phases.iter().filter_map(Phase::mix).flat_map(|mix| &mix.roles).map(|role| role.found);
+    let share = found.find(|found| matches!(found, Found::Share { .. }));
+    load.or(share).unwrap_or(Found::All)
 }
 
 /// Not every number of the data set is there: a scan cannot be told how many records to show.
-pub fn leaves_gaps(phases: &[Phase]) -> bool {
-    deletes(phases) || load_order(phases) == LoadOrder::Drawn
+pub fn leaves_gaps(phases: &[Phase], records: u64) -> bool {
+    deletes(phases) || !left(phases, records).is_all()
 }
 
 /// What a role of a phase is to find; none: nothing can be said, because keys are deleted.
-pub fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<Found> {
+fn to_be_found(phases: &[Phase], phase: &str, role: &str) -> Option<Found> {
     if deletes(phases) {
         return None;
     }
@@ -132,40 +136,32 @@ pub fn mistake_of(phases: &[Phase], phase: &str, role: &RoleResult) -> Option<St
 }
 
 impl Verified {
-    /// What is wrong with what is there after a load in this order; none: nothing is.
-    pub fn mistake(&self, order: LoadOrder) -> Option<String> {
+    /// What is wrong with what is there, after a load that left so much; none: nothing is.
+    pub fn mistake(&self, left: Found) -> Option<String> {
         let lost = self.sampled.saturating_sub(self.found);
-        match order.found(self.expected) {
-            Found::All if lost > 0 => {
-                let (lost, sampled) = (grouped(lost), grouped(self.sampled));
-                return Some(format!("{lost} of {sampled} sampled keys are not there"));
-            }
-            found => {
-                if let Some(mistake) = found.mistake(self.found, lost) {
-                    return Some(mistake);
-                }
-            }
+        let sampled = grouped(self.sampled);
+        if left.is_all() && lost > 0 {
+            return Some(format!("{} of {sampled} sampled keys are not there", grouped(lost)));
+        }
+        let missed = left.mistake(self.found, lost);
+        if missed.is_some() {
+            return missed;
         }
         if self.wrong > 0 {
-            let (wrong, sampled) = (grouped(self.wrong), grouped(self.sampled));
-            return Some(format!("{wrong} of {sampled} sampled values are wrong"));
+            return Some(format!("{} of {sampled} sampled values are wrong", grouped(self.wrong)));
         }
-        let counted = self.counted?;
-        let (records, (share, deviation)) = (self.expected as f64, order.share(self.expected));
-        let off = (counted as f64 - records * share).abs();
-        (off > DEVIATIONS * deviation * records + 0.5).then(|| match order {
-            LoadOrder::Drawn => format!(
-                "{} records are there, and about {} of {} drawn were to be",
-                grouped(counted),
-                grouped((records * share) as u64),
-                grouped(self.expected)
-            ),
-            _ => format!(
-                "{} records are there, {} were written",
-                grouped(counted),
-                grouped(self.expected)
-            ),
-        })
+        let (counted, expected) = (self.counted?, self.expected);
+        let (told, all) = (grouped(counted), grouped(expected));
+        let Found::Share { share, deviation, or_more } = left else {
+            let words = || format!("{told} records are there, {all} were written");
+            return (counted != expected).then(words);
+        };
+        let (about, spread) = (expected as f64 * share, expected as f64 * deviation);
+        let short = about - counted as f64;
+        let off = if or_more { short } else { short.abs() };
+        let about = grouped(about as u64);
+        let words = || format!("{told} records are there, and about {about} of {all} were to be");
+        (off > DEVIATIONS * spread + 0.5).then(words)
     }
 }
 
@@ -212,10 +208,10 @@ mod tests {
             counted: Some(counted),
             expected: 1_000_000,
         };
-        assert_eq!(verified(632_000, 640).mistake(LoadOrder::Drawn), None);
-        assert!(verified(640_000, 640).mistake(LoadOrder::Drawn).is_some());
-        assert!(verified(632_000, 1_000).mistake(LoadOrder::Drawn).is_some());
-        assert!(verified(999_999, 1_000).mistake(LoadOrder::Random).is_some());
-        assert_eq!(verified(1_000_000, 1_000).mistake(LoadOrder::Random), None);
+        assert_eq!(verified(632_000, 640).mistake(LoadOrder::Drawn.found(1_000_000)), None);
+        assert!(verified(640_000, 640).mistake(LoadOrder::Drawn.found(1_000_000)).is_some());
+        assert!(verified(632_000, 1_000).mistake(LoadOrder::Drawn.found(1_000_000)).is_some());
+        assert!(verified(999_999, 1_000).mistake(LoadOrder::Random.found(1_000_000)).is_some());
+        assert_eq!(verified(1_000_000, 1_000).mistake(LoadOrder::Random.found(1_000_000)), None);
     }
 }

@@ -17,8 +17,8 @@ use super::wanted::Engines;
 use kvdyno_record::engine::{Description, Value};
 use kvdyno_record::units;
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase, Role,
-    Size, ValueShape,
+    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Load, LoadOrder, Mix, MixEntry, Op, Phase,
+    Role, Size, ValueShape,
 };
 use std::collections::BTreeMap;
 
@@ -279,7 +279,7 @@ pub(super) fn filling(bare: &Bare) -> Vec<Phase> {
             }],
             rate: None,
             depth: Some(PRECONDITION_DEPTH),
-            found: kvdyno_record::found::Found::All,
+            found: Found::All,
         };
         let operations = Some(bare.blocks.saturating_mul(bare.precondition - 1));
         let work = Mix { roles: vec![role], ends: Ends { duration_ns: None, operations } };
@@ -321,7 +321,7 @@ fn role(job: &DriveJob, swept: Option<u32>) -> Role {
         mix: mix.into_iter().filter(|entry| entry.weight > 0.0).collect(),
         rate: None,
         depth: (job.io() == Way::IoUring).then_some(depth),
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     }
 }
 

@@ -21,26 +21,19 @@ pub(crate) const FIRST_STEPS: usize = 16;
 /// An open loop that is behind prepares no more than this in one go.
 const BEHIND_STEPS_MAX: usize = 16;
 
-/// What a thread prepares before the clock starts.
-pub(crate) struct First<K: Kind> {
-    pub(crate) block: BlockOf<K>,
-    /// There was nothing to prepare.
-    empty: bool,
-}
-
-impl<K: Kind> First<K> {
-    /// Prepares the first block of a role's thread.
-    pub(crate) fn prepare(
-        source: &mut K::Source<'_>,
-        shared: &Shared,
-        role: usize,
-        paced_max: Option<usize>,
-    ) -> Self {
-        let wanted = shared.take(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
-        let mut block = BlockOf::<K>::default();
-        let empty = wanted == 0 || !source.fill(&mut block, wanted);
-        Self { block, empty }
+/// The block that a role's thread prepares before the clock starts; empty where there is nothing.
+pub(crate) fn first_block<K: Kind>(
+    source: &mut K::Source<'_>,
+    shared: &Shared,
+    role: usize,
+    paced_max: Option<usize>,
+) -> BlockOf<K> {
+    let wanted = shared.take(role, steps_max::<K>(source, paced_max).min(FIRST_STEPS));
+    let mut block = BlockOf::<K>::default();
+    if wanted > 0 {
+        source.fill(&mut block, wanted);
     }
+    block
 }
 
 /// Operations of one block at most. An open loop must not sleep through the end of a phase inside
@@ -53,13 +46,12 @@ fn steps_max<K: Kind>(source: &K::Source<'_>, paced_max: Option<usize>) -> usize
 pub(crate) fn drive<K: Kind, C: Clock>(
     mut context: ThreadContext<'_, K::Handle<'_>, C>,
     source: &mut K::Source<'_>,
-    first: First<K>,
+    mut block: BlockOf<K>,
     pace: &mut Option<Pace>,
 ) -> Recorder {
     let shared = context.shared;
     let steps_max = steps_max::<K>(source, pace.as_ref().map(|pace| pace.steps_in(BLOCK_NS)));
-    let First { mut block, empty } = first;
-    let (mut steps, mut prepared) = (block.steps.len().max(1), !empty);
+    let (mut steps, mut prepared) = (block.steps.len().max(1), !block.steps.is_empty());
     let mut ahead = Ahead { step_ns: u64::MAX };
     while !shared.is_over() {
         let before = pace.as_ref().map_or(0, |pace| {

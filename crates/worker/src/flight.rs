@@ -151,7 +151,7 @@ impl Flight {
             tally: *slot,
             reads: step.action == Action::Get,
             number: view.data.numbers[step.first as usize],
-            key_bytes: view.key_len(step.first) as u32,
+            key_bytes: view.key(step.first).len() as u32,
             write_bytes: *write_bytes,
             start: self.now,
             sent: self.now,

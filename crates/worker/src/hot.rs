@@ -150,7 +150,7 @@ fn again<K: Kind>(
             break;
         }
         tally.retries += 1;
-        match perform_once_more::<K>(handle, step, view, tally, &mut sink) {
+        match K::perform(handle, step, view, tally, &mut sink) {
             Ok(()) => {
                 black_box(sink);
                 return Ok(());
@@ -159,19 +159,6 @@ fn again<K: Kind>(
         }
     }
     Err(error)
-}
-
-/// Apart, so that the loops have the only copy of an engine's call that is not in a function of its
-/// own.
-#[inline(never)]
-fn perform_once_more<K: Kind>(
-    handle: &mut K::Handle<'_>,
-    step: &Step<K::Action>,
-    view: &K::View<'_>,
-    tally: &mut Tally,
-    sink: &mut u64,
-) -> Result<()> {
-    K::perform(handle, step, view, tally, sink)
 }
 
 /// Files the times of some steps. In an open loop also the response times, from the schedule.

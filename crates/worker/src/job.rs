@@ -16,6 +16,7 @@ use crate::values::Values;
 use crate::verify;
 use kvdyno_engine::{Counters, Engine, Error, ErrorClass, Options, Result};
 use kvdyno_record::case::{RoleResult, Verified};
+use kvdyno_record::found::leaves_gaps;
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::usage::ProcessUsage;
 use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role};
@@ -246,7 +247,7 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
             slice_ns: self.job.slice_ns,
             errors_max: self.job.errors_max,
             verify: self.job.data.verify,
-            gaps: kvdyno_record::found::leaves_gaps(&self.job.phases),
+            gaps: leaves_gaps(&self.job.phases, self.job.data.records),
         }
     }
 

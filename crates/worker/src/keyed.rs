@@ -100,14 +100,6 @@ impl<'b> View<'b> {
         &self.data.keys[index as usize * self.key_bytes..][..self.key_bytes]
     }
 
-    #[inline(always)]
-    pub(crate) fn key_len(&self, index: u32) -> usize {
-        match self.key_bytes {
-            0 => self.key_of_its_own_length(index).len(),
-            bytes => bytes,
-        }
-    }
-
     #[inline(never)]
     fn key_of_its_own_length(&self, index: u32) -> &'b [u8] {
         let (index, ends) = (index as usize, &self.data.key_ends);

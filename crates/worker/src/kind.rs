@@ -1,8 +1,9 @@
 //! What the loops, the clock and the slices need to know of the work that they time: a kind of work
 //! prepares its operations in blocks and performs them one by one. Key-value operations are one
-//! kind (`keyed`).
+//! kind (`keyvalue`).
 
 use crate::block::{Block, Step};
+use crate::clock::Clock;
 use crate::recorder::Recorder;
 use crate::shared::{Task, ThreadContext};
 use crate::tally::Tally;
@@ -44,7 +45,7 @@ pub(crate) trait Kind: Sized + 'static {
     ) -> Result<()>;
 
     /// Keeps `depth` operations in flight until there is no more to do or no more time.
-    fn in_flight<C: crate::clock::Clock>(
+    fn in_flight<C: Clock>(
         context: ThreadContext<'_, Self::Handle<'_>, C>,
         _source: &mut Self::Source<'_>,
         _block: BlockOf<Self>,

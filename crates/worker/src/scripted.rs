@@ -22,7 +22,7 @@ use kvdyno_engine::{
 };
 use kvdyno_record::hlog::Kind;
 use kvdyno_record::workload::{
-    Choice, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
+    Choice, Found, Key, KeyFormat, MixEntry, Op, Rate, Role, Schedule, Size, ValueShape,
 };
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -316,7 +316,7 @@ fn gets(population: &Population) -> Source<'_> {
         mix: vec![MixEntry { op: Op::Get, weight: 1.0, keys: Choice::Uniform }],
         rate: None,
         depth: None,
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     };
     Source::Mix(MixSource::new(&role, 0, false, &supply(), Rng::new(&[1]), population))
 }

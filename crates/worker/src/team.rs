@@ -2,7 +2,7 @@
 //!
 //! The calling thread collects their slices, writes them out, and tells how far they are.
 
-use crate::calls::{self, BLOCK_NS, First};
+use crate::calls::{self, BLOCK_NS};
 use crate::clock::{Clock, unix_ns};
 use crate::collector::Collector;
 use crate::control::Gate;
@@ -179,7 +179,7 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let paced_max = paced.map(|(rate, place, _)| Pace::steps_of(rate, *place, BLOCK_NS));
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let handle = K::open(engine)?;
-        Ok((handle, First::<K>::prepare(&mut source, shared, spec.role, paced_max)))
+        Ok((handle, calls::first_block::<K>(&mut source, shared, spec.role, paced_max)))
     }));
     let opened =
         opened.unwrap_or_else(|_| Err(Error::new(ErrorClass::Other, "the engine panicked")));
@@ -194,15 +194,15 @@ pub(crate) fn work<K: Kind, C: Clock>(
     let mut pace = spec.pace.map(|(rate, place, rng)| Pace::new(&rate, place, start, rng));
     let (role, thread) = (spec.role, spec.thread);
     let recorder = match opened {
-        Ok((handle, first)) => {
+        Ok((handle, block)) => {
             // An open loop waits for its first operation, and prepares it before.
             while pace.is_none() && clock.now() < start {
                 std::hint::spin_loop();
             }
             let context = ThreadContext { role, thread, handle, clock, recorder, task, shared };
             match spec.depth {
-                Some(depth) => K::in_flight(context, &mut source, first.block, depth),
-                None => calls::drive::<K, C>(context, &mut source, first, &mut pace),
+                Some(depth) => K::in_flight(context, &mut source, block, depth),
+                None => calls::drive::<K, C>(context, &mut source, block, &mut pace),
             }
         }
         Err(error) => {

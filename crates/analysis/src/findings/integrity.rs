@@ -113,8 +113,8 @@ fn over_ops(
 
 fn verify_failed(evidence: &Evidence) -> Vec<(String, String)> {
     let each = phases(evidence).filter_map(|(case, phase)| {
-        let order = found::load_order(&case.case.phases);
-        Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(order)?))
+        let left = found::left(&case.case.phases, case.case.data.records);
+        Some((case.case.id.clone(), phase.verified.as_ref()?.mistake(left)?))
     });
     each.collect()
 }

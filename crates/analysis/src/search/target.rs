@@ -296,7 +296,7 @@ fn plain_figure(word: &str) -> Option<Quantity> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kvdyno_record::workload::{Choice, Ends, MixEntry, Op};
+    use kvdyno_record::workload::{Choice, Ends, Found, MixEntry, Op};
 
     #[test]
     fn what_can_be_asked_for() {
@@ -361,7 +361,7 @@ mod tests {
             mix: vec![MixEntry { op, weight: 1.0, keys: Choice::Uniform }],
             rate: None,
             depth: None,
-            found: kvdyno_record::found::Found::All,
+            found: Found::All,
         };
         let ends = Ends { duration_ns: Some(1), operations: None };
         let roles = vec![role("readers", Op::Get), role("writer", Op::Update)];

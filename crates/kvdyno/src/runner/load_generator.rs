@@ -5,7 +5,8 @@ use super::solo::{Solo, items_per_s};
 use kvdyno_record::case::WorkerIdentity;
 use kvdyno_record::engine::{Durability, Place};
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape,
+    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size,
+    ValueShape,
 };
 use std::path::Path;
 
@@ -60,7 +61,7 @@ pub fn random_reads(threads: u32, duration_ns: u64) -> Mix {
         mix: vec![get],
         rate: None,
         depth: None,
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     };
     Mix { roles: vec![role], ends: Ends { duration_ns: Some(duration_ns), operations: None } }
 }

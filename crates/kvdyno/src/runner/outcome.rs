@@ -83,8 +83,8 @@ fn exit_words(exit: &ExitStatus) -> String {
 
 /// Data that should be there and was not, or was wrong: the figures of such a case mean nothing.
 pub(super) fn lost_data(case: &Case, phases: &[PhaseRecord]) -> Option<String> {
-    let order = found::load_order(&case.phases);
-    let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(order));
+    let left = found::left(&case.phases, case.data.records);
+    let unverified = phases.iter().find_map(|phase| phase.verified.as_ref()?.mistake(left));
     unverified.or_else(|| phases.iter().find_map(|phase| reads_failed(phase, &case.phases)))
 }
 

@@ -148,7 +148,11 @@ fn what_is_not_to_be_found_is_held_to_chance() {
             .measure("duration = \"200ms\"")
             .role("readers", &format!("{GET}\n{found}"))
             .role("strangers", absent)
-            .role("walker", "mix = [{ op = \"walk\", length = 30 }]")
+            .role(
+                "walker",
+                "mix = [{ op = \"walk\", length = 30 }, { op = \"scan\", length = 30 }]",
+            )
+            .phase("verify", "count = true")
     };
     scratch.write("drawn.toml", &suite("").text());
     scratch.write("all.toml", &suite("found = \"all\"").text());

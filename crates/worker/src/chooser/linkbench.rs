@@ -53,7 +53,7 @@ mod tests {
         }
     }
 
-    /// As the class itself puts them, compiled and run with Java 17.
+    /// As a Java port of the class puts them, run with Java 17: from the copy in OLTP-Bench.
     #[test]
     fn ranks_are_where_linkbench_puts_them() {
         let placed = |seed, n, ranks: [u64; 4]| {

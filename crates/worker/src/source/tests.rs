@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::scripted::supply;
-use kvdyno_record::workload::{Choice, MixEntry};
+use kvdyno_record::workload::{Choice, Found, MixEntry};
 
 fn loaded(order: LoadOrder, batch: u32, threads: u32) -> Vec<u64> {
     let mut numbers = Vec::new();
@@ -48,7 +48,7 @@ fn a_walk_needs_no_keys() {
         mix: vec![entry],
         rate: None,
         depth: None,
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     };
     let population = Population::new(100);
     let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
@@ -70,7 +70,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         ],
         rate: None,
         depth: None,
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     };
     let population = Population::new(100);
     let mut source =

@@ -111,7 +111,8 @@ fn counted(record: &CaseRecord, load: usize) -> Answer {
             break;
         }
         let Some(verified) = &phase.verified else { continue };
-        if let Some(mistake) = verified.mistake(found::load_order(&record.case.phases)) {
+        let left = found::left(&record.case.phases, record.case.data.records);
+        if let Some(mistake) = verified.mistake(left) {
             return Answer::Failed(mistake);
         }
         let Some(counted) = verified.counted else {

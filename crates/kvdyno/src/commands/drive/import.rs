@@ -21,7 +21,8 @@ use kvdyno_record::run::RunRecord;
 use kvdyno_record::units;
 use kvdyno_record::usage::{ProcessUsage, Snapshot};
 use kvdyno_record::workload::{
-    Activity, Choice, Data, Ends, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size, ValueShape,
+    Activity, Choice, Data, Ends, Found, Key, KeyFormat, Mix, MixEntry, Op, Phase, Role, Size,
+    ValueShape,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -207,7 +208,7 @@ fn phase(job: &Job, threads: u32, depth: Option<u32>) -> Phase {
         mix: mix.collect(),
         rate: None,
         depth,
-        found: kvdyno_record::found::Found::All,
+        found: Found::All,
     };
     let ends = Ends { duration_ns: Some(job.window_ns()), operations: None };
     let work = Activity::Measure(Mix { roles: vec![role], ends });
