@@ -65,6 +65,7 @@ fn checks<E: Engine>() -> Vec<(&'static str, CheckFn<E>)> {
     vec![
         ("describes itself", lifecycle::describes_itself),
         ("opens with every word of its options", lifecycle::opens_with_every_word),
+        ("opens with every preset", lifecycle::opens_with_every_preset),
         ("round-trips in every durability class", lifecycle::every_durability_class),
         ("put get overwrite delete", points::round_trip),
         ("shows a value exactly once", points::shown_once),

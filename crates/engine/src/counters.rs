@@ -37,6 +37,18 @@ impl From<u64> for Value {
     }
 }
 
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Boolean(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
 /// An engine's statistics by its own names.
 pub type Counters = BTreeMap<String, Value>;
 

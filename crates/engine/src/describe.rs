@@ -1,6 +1,6 @@
 //! What an engine says of itself, as data: a plan is checked against it before a process starts.
 
-use crate::{Options, Transactions, Value};
+use crate::{OptionKind, OptionSpec, Options, Transactions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -198,72 +198,6 @@ pub enum BatchKind {
     Together,
     /// A loop over single writes.
     Loop,
-}
-
-/// One option of an engine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct OptionSpec {
-    /// The name in a suite: the engine's own, in `snake_case`.
-    pub name: String,
-    /// What values it takes.
-    pub kind: OptionKind,
-    /// The value where the suite says nothing.
-    pub default: Value,
-    /// One sentence: what it does, in the engine's terms.
-    pub help: String,
-}
-
-impl OptionSpec {
-    /// An option by its four parts.
-    pub fn new(name: &str, kind: OptionKind, default: Value, help: &str) -> Self {
-        Self { name: name.to_owned(), kind, default, help: help.to_owned() }
-    }
-
-    /// One that is on or off.
-    pub fn flag(name: &str, default: bool, help: &str) -> Self {
-        Self::new(name, OptionKind::Boolean, Value::Boolean(default), help)
-    }
-
-    /// A number of bytes.
-    pub fn bytes(name: &str, default: u64, help: &str) -> Self {
-        Self::new(name, OptionKind::Bytes, default.into(), help)
-    }
-
-    /// A whole number from 0 to `max`.
-    pub fn count(name: &str, max: u64, default: u64, help: &str) -> Self {
-        Self::new(name, OptionKind::Integer { min: 0, max }, default.into(), help)
-    }
-
-    /// One of some words; the first is the default.
-    pub fn words(name: &str, words: &[&str], help: &str) -> Self {
-        let of: Vec<String> = words.iter().map(ToString::to_string).collect();
-        let default = Value::Text(of.first().cloned().unwrap_or_default());
-        Self::new(name, OptionKind::Choice { of }, default, help)
-    }
-}
-
-/// What values an option takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum OptionKind {
-    /// `true` or `false`.
-    Boolean,
-    /// Bytes: `64MiB`, or a share of the RAM limit: `50%`.
-    Bytes,
-    /// A whole number.
-    Integer {
-        /// The smallest.
-        min: u64,
-        /// The largest.
-        max: u64,
-    },
-    /// One of a list of words.
-    Choice {
-        /// The words.
-        of: Vec<String>,
-    },
-    /// Anything.
-    Text,
 }
 
 /// Rough factors that `kvdyno plan` counts space and writes with; measured once, on the safe side.

@@ -25,6 +25,7 @@ mod counters;
 mod describe;
 mod error;
 pub mod library;
+mod option;
 mod options;
 mod range;
 mod shape;
@@ -35,10 +36,9 @@ mod transaction;
 pub mod conformance;
 
 pub use counters::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
-pub use describe::{
-    BatchKind, Capabilities, Description, Durability, OptionKind, OptionSpec, PlaceKind, Planning,
-};
+pub use describe::{BatchKind, Capabilities, Description, Durability, PlaceKind, Planning};
 pub use error::{Error, ErrorClass, Result};
+pub use option::{OptionKind, OptionSpec, Preset, Setting};
 pub use options::Options;
 pub use range::{Direction, Range, Walk};
 pub use shape::{DataShape, Place};

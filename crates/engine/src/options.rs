@@ -1,6 +1,6 @@
 //! The options an engine is opened with: every one it describes, resolved to a value.
 
-use crate::{Description, Durability, Error, OptionKind, Result, Value};
+use crate::{Description, Durability, Error, Preset, Result, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -23,6 +23,22 @@ impl Options {
             .map(|option| (option.name.clone(), option.default.clone()))
             .collect();
         Self { durability, values }
+    }
+
+    /// The defaults, and in their places what the preset says, with `memory` bytes at hand.
+    pub fn of_preset(
+        description: &Description,
+        durability: Durability,
+        preset: Preset,
+        memory: u64,
+    ) -> Result<Self> {
+        let mut options = Self::defaults(description, durability);
+        for option in &description.options {
+            if let Some(value) = option.value_of(preset, memory)? {
+                options.values.insert(option.name.clone(), value);
+            }
+        }
+        Ok(options)
     }
 
     /// Refuses options the description does not have and values of the wrong kind, and fills in
@@ -73,38 +89,6 @@ impl Options {
         match self.values.get(name) {
             Some(Value::Text(value)) => Ok(value),
             other => Err(mistaken(name, "text", other)),
-        }
-    }
-}
-
-impl OptionKind {
-    /// Whether `value` is of this kind; if not, what would be.
-    pub fn accept(&self, value: &Value) -> std::result::Result<(), String> {
-        match (self, value) {
-            (Self::Boolean, Value::Boolean(_))
-            | (Self::Bytes, Value::Integer(_))
-            | (Self::Text, Value::Text(_)) => Ok(()),
-            (Self::Integer { min, max }, Value::Integer(number))
-                if (*min..=*max).contains(number) =>
-            {
-                Ok(())
-            }
-            (Self::Choice { of }, Value::Text(text)) if of.contains(text) => Ok(()),
-            _ => Err(self.expected()),
-        }
-    }
-
-    /// What a user may write, in words.
-    pub fn expected(&self) -> String {
-        match self {
-            Self::Boolean => "true or false".to_owned(),
-            Self::Bytes => {
-                "bytes such as 64MiB, or a share of the RAM limit such as 50%".to_owned()
-            }
-            Self::Text => "text".to_owned(),
-            Self::Integer { min, max: u64::MAX } => format!("a whole number from {min}"),
-            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
-            Self::Choice { of } => format!("one of {}", of.join(", ")),
         }
     }
 }

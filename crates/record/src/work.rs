@@ -65,7 +65,7 @@ impl<'c> Work<'c> {
         use Purpose::{AnswerOnVolumes, Engines, Runs, Volumes, VolumesLoading};
         let case = self.case;
         let mut all = json!({
-            "data": case.data,
+            "data": case.data.unpacked(),
             "durability": case.options.durability,
             "ram_limit_bytes": case.ram_limit_bytes,
             "tier": case.tier_below().map(TierKey::of),
@@ -147,7 +147,7 @@ impl<'c> Work<'c> {
 
     fn checksum(&self, shared: bool) -> String {
         let case = self.case;
-        let key = json!({
+        let mut key = json!({
             "engine": case.engine,
             "label": case.label,
             "options": case.options,
@@ -155,6 +155,9 @@ impl<'c> Work<'c> {
             "shared": shared,
             "work": self.equal(Purpose::Runs),
         });
+        if let Some(packed) = case.data.packed {
+            key["packed"] = json!(packed);
+        }
         let digest = Sha256::digest(key.to_string());
         digest.iter().take(6).fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");

@@ -31,6 +31,33 @@ pub struct Data {
     pub seed: u64,
     /// Values carry their key, version and checksum, and every one read is checked.
     pub verify: bool,
+    /// What was packed to make these records; null: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packed: Option<Packed>,
+}
+
+/// Neighbouring records that an engine has under one key. Those of the data set are then the packed
+/// ones, fewer and longer: an operation asks for one record of a value, or writes them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Packed {
+    /// How many records there are by themselves.
+    pub records: u64,
+    /// How many under one key.
+    pub each: u32,
+}
+
+impl Data {
+    /// The records by themselves, packed or not: the same for engines that are compared.
+    #[must_use]
+    pub fn unpacked(&self) -> Self {
+        let Some(packed) = self.packed else { return self.clone() };
+        let size = match self.value.size {
+            Size::Fixed { bytes } => Size::Fixed { bytes: bytes / u64::from(packed.each) },
+            ref drawn => drawn.clone(),
+        };
+        let value = ValueShape { size, ..self.value.clone() };
+        Self { records: packed.records, value, packed: None, ..self.clone() }
+    }
 }
 
 /// How a value is made.

@@ -3,9 +3,9 @@
 
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Toml, table};
-use super::scalar::{Given, Label, Name, OneOrMany, Version};
+use super::scalar::{Given, Label, Name, OneOrMany, Several, Version};
 use super::wanted::Pick;
-use kvdyno_record::engine::Durability;
+use kvdyno_record::engine::{Durability, Preset};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,12 @@ pub(super) struct EngineTable {
     volumes: Option<At<Vec<At<String>>>>,
     /// What "done" means for a write. Default: async.
     durability: Option<At<Durability>>,
+    /// Where its options begin: `"defaults"` is the engine as it comes, `"tuned"` its own tuning
+    /// guide applied to the RAM limit. A list makes an engine of each: `rocksdb-tuned`. Default:
+    /// the options' defaults here, made for engines that are compared.
+    preset: Option<At<OneOrMany<Preset>>>,
+    /// So many neighbouring records under one key: fewer keys, longer values. Default: 1.
+    pack: Option<At<Several>>,
     /// Options by the engine's own names; bytes may be a share of the RAM limit: `"50%"`. A list of
     /// values makes as many engines: `rocksdb block_cache=1GiB`.
     #[schemars(default)]
@@ -57,6 +63,10 @@ pub(super) struct Engine {
     /// Only on these volumes; none: on all.
     pub(super) volumes: Option<At<Vec<At<String>>>>,
     pub(super) durability: Option<At<Durability>>,
+    /// Where its options begin, if not at their defaults.
+    pub(super) preset: Option<At<Preset>>,
+    /// So many neighbouring records under one key.
+    pub(super) pack: Option<At<Several>>,
     pub(super) options: Options,
 }
 
@@ -80,13 +90,20 @@ impl Engine {
         let stem = label.0.clone();
         let pick = name.of(Pick::Newest);
         let options = Options::default();
-        Self { name, label, stem, pick, volumes: None, durability: None, options }
+        let (volumes, durability, preset, pack) = (None, None, None, None);
+        Self { name, label, stem, pick, volumes, durability, preset, pack, options }
     }
 
     /// It at a version of a list: `rocksdb-9.10.0`.
     fn of_version(&self, version: &At<Version>) -> Self {
         let label = version.of(Label(format!("{}-{}", self.label.0, version.0)));
         Self { label, pick: version.of(Pick::Version(version.0.clone())), ..self.clone() }
+    }
+
+    /// It with a preset of a list: `rocksdb-tuned`.
+    fn of_preset(&self, preset: &At<Preset>) -> Self {
+        let label = preset.of(Label(format!("{}-{}", self.label.0, preset.as_str())));
+        Self { label, preset: Some(preset.clone()), ..self.clone() }
     }
 
     /// Whether it may lie on the volume of that name.
@@ -111,7 +128,8 @@ impl EngineTable {
             Axis::Many(values) => values.0.len(),
         });
         let versions = table.versions.as_ref().map_or(1, |versions| versions.0.len());
-        let count = lists.fold(versions, usize::saturating_mul);
+        let presets = table.preset.as_ref().map_or(1, |presets| presets.0.len());
+        let count = lists.fold(versions.saturating_mul(presets), usize::saturating_mul);
         if count > ENGINES_MAX {
             let mistake = mistakes.at(&span, format!("its lists come to {count} engines"));
             mistake.label(format!("expected at most {ENGINES_MAX}"));
@@ -121,6 +139,7 @@ impl EngineTable {
         let mut engine = Engine::plain(table.name, label);
         engine.durability = table.durability;
         engine.volumes = table.volumes;
+        engine.pack = table.pack;
         if let Some(version) = table.version {
             engine.pick = version.of(Pick::Version(version.0.clone()));
         }
@@ -131,6 +150,16 @@ impl EngineTable {
             Some(versions) => versions.0.iter().map(|at| engine.of_version(at)).collect(),
             None => vec![engine],
         };
+        match table.preset.as_ref().map(|presets| &presets.0[..]) {
+            None => {}
+            Some([only]) => engines.iter_mut().for_each(|engine| {
+                engine.preset = Some(only.clone());
+            }),
+            Some(presets) => {
+                let each = |engine: Engine| presets.iter().map(move |at| engine.of_preset(at));
+                engines = engines.into_iter().flat_map(each).collect();
+            }
+        }
         for (name, axis) in table.options.0 {
             engines = with_option(engines, &name, axis);
         }
@@ -155,6 +184,7 @@ impl EngineTable {
             mistakes.at(&empty.span, "the library has no name").label("expected a file's path");
         }
         self.versions.iter().for_each(|versions| versions.check_repeated(mistakes));
+        self.preset.iter().for_each(|presets| presets.check_repeated(mistakes));
         for (_, axis) in &self.options.0 {
             if let Axis::Many(values) = axis {
                 values.check_repeated(mistakes);
@@ -186,7 +216,10 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
     }
 }
 
-table!(EngineTable, "[[engine]]": name label version versions library volumes durability options);
+table!(
+    EngineTable, "[[engine]]":
+    name label version versions library volumes durability preset pack options
+);
 
 impl FromToml for OptionTable {
     fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {

@@ -8,6 +8,7 @@ use super::found;
 use super::jobs::{self, Bare};
 use super::mistake::Mistakes;
 use super::options;
+use super::packing;
 use super::parse::Part;
 use super::phase::Phase;
 use super::setup::EngineSetup;
@@ -56,6 +57,13 @@ impl<'a> Grid<'a> {
         for (at, (sized, limits)) in sets.iter().zip(&limits).enumerate() {
             let of = set_up(part, &found, limits, sized, host, mistakes);
             setups.extend(of.into_iter().map(|setup| EngineSetup { data: at, ..setup }));
+        }
+        for setup in &mut setups {
+            let sized = &sets[setup.data];
+            if let Some(sized) = packing::packed(&part.typed, setup.engine, sized, mistakes) {
+                setup.data = sets.len();
+                sets.push(sized);
+            }
         }
         let threads = swept_threads(part);
         check_keys(part, &setups, &threads, &sets, mistakes);

@@ -257,6 +257,7 @@ fn blocks(file_bytes: u64, block_bytes: u64, seed: u64) -> Sized {
         value: ValueShape { size, compress_to: 1.0 },
         seed,
         verify: false,
+        packed: None,
     };
     Sized { data, tag: None, record_bytes, notes: Vec::new() }
 }

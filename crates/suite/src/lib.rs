@@ -29,6 +29,7 @@ mod length;
 mod mistake;
 mod names;
 mod options;
+mod packing;
 mod parse;
 mod part;
 mod phase;

@@ -5,7 +5,9 @@ use super::mistake::Mistakes;
 use super::read::{At, Or as _};
 use super::scalar::Given;
 use super::scale::PAGE;
-use kvdyno_record::engine::{Description, Durability, OptionKind, OptionSpec, Options, Value};
+use kvdyno_record::engine::{
+    Description, Durability, OptionKind, OptionSpec, Options, Preset, Value,
+};
 use kvdyno_record::units;
 
 /// Every option of the engine, resolved. `memory`: bytes that shares are shares of.
@@ -16,7 +18,16 @@ pub(super) fn resolve(
     mistakes: &mut Mistakes,
 ) -> Options {
     let durability = durability(engine, description, mistakes);
-    let mut options = Options::defaults(description, durability);
+    let begin = |preset: &At<Preset>| {
+        Options::of_preset(description, durability, preset.value, memory)
+            .inspect_err(|error| {
+                let mistake = mistakes.at(&preset.span, error.message.clone());
+                mistake.label("the engine's description is mistaken here: tell its author");
+            })
+            .ok()
+    };
+    let preset = engine.preset.as_ref().and_then(begin);
+    let mut options = preset.unwrap_or_else(|| Options::defaults(description, durability));
     apply(&engine.options, description, memory, &mut options, mistakes);
     options
 }

@@ -3,7 +3,7 @@
 use super::mistake::Mistakes;
 use super::read::{At, FromToml, Toml, Word, wrong_kind};
 use super::source::Span;
-use kvdyno_record::engine::{Durability, Value};
+use kvdyno_record::engine::{Durability, Preset, Value};
 use kvdyno_record::units::{self, UnitError};
 use kvdyno_record::workload::{KeyFormat, KeyOrder, LoadOrder, Over, Schedule};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -120,6 +120,12 @@ impl Word for Durability {
         &[("none", Self::None), ("async", Self::Async), ("commit", Self::Commit)];
     const ALIASES: &'static [(&'static str, Self)] =
         &[("sync", Self::Commit), ("fsync", Self::Commit)];
+}
+
+impl Word for Preset {
+    const WHAT: &'static str = "a preset";
+    const ALL: &'static [(&'static str, Self)] =
+        &[("defaults", Self::Defaults), ("tuned", Self::Tuned)];
 }
 
 impl FromToml for Count {

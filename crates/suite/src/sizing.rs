@@ -172,6 +172,7 @@ fn data_set(
         },
         seed: typed.seed.given_or(Count(1)).0,
         verify: typed.verify.given_or(false),
+        packed: None,
     };
     Sized { data, tag: None, record_bytes, notes }
 }

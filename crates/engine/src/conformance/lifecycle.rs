@@ -2,8 +2,8 @@
 
 use super::field::{Field, Outcome, Stop, expect, expect_value, mix, value};
 use crate::{
-    Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, Range, Session,
-    Value,
+    Direction, Engine, Error, ErrorClass, OptionKind, OptionSpec, Options, Place, Preset, Range,
+    Session, Value,
 };
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -49,6 +49,22 @@ pub(super) fn opens_with_every_word<E: Engine>(field: &Field<'_, E>) -> Outcome 
                 skip @ Stop::Skip(_) => skip,
             })?;
         }
+    }
+    Ok(())
+}
+
+/// With the memory of a small machine, for shares of it.
+pub(super) fn opens_with_every_preset<E: Engine>(field: &Field<'_, E>) -> Outcome {
+    const MEMORY: u64 = 512 << 20;
+    for preset in Preset::ALL {
+        let class = field.options().durability;
+        let options = Options::of_preset(&field.description, class, preset, MEMORY)?;
+        let place = field.place()?;
+        let engine = E::open(&place, &options, &field.shape(100))
+            .map_err(|error| Stop::Fail(format!("preset {}: {error}", preset.as_str())))?;
+        fill(field, &engine, 20)?;
+        check_fill(field, &engine, 20)?;
+        engine.close()?;
     }
     Ok(())
 }

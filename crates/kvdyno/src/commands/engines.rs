@@ -129,16 +129,22 @@ fn one(name: &str, json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     printer.data("");
     printer.heading("Options");
     for option in &engine.options {
-        let default = default(option);
+        let default = written(option, &option.default);
         let word = format!("  {} = {default}", option.name);
         printer.marked(Tone::Strong, &word, &format!("\n      {}", option.help));
         printer.data(&format!("      {}", option.kind.expected()));
+        for setting in &option.presets {
+            let preset = setting.preset.as_str();
+            let value = written(option, &setting.value);
+            let (reason, source) = (&setting.reason, &setting.source);
+            printer.data(&format!("      {preset}: {value}. {reason} ({source})"));
+        }
     }
     Ok(Exit::Ok)
 }
 
-fn default(option: &OptionSpec) -> String {
-    match (&option.kind, &option.default) {
+fn written(option: &OptionSpec, value: &Value) -> String {
+    match (&option.kind, value) {
         (OptionKind::Bytes, Value::Integer(bytes)) => units::exact_bytes(*bytes),
         (_, Value::Text(text)) => format!("\"{text}\""),
         (_, value) => value.to_string(),

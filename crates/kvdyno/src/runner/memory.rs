@@ -84,6 +84,12 @@ impl<'r> CaseMemory<'r> {
         self.swap.as_ref()?.device.as_ref()
     }
 
+    /// What came of it until now.
+    pub(super) fn so_far(&self) -> RamLimit {
+        let group = self.group.as_ref().and_then(|group| group.usage().ok());
+        RamLimit { group, ..self.limit.clone() }
+    }
+
     /// Reads what came of it, and gives it back.
     pub(super) fn end(mut self, not_measured: &mut Vec<String>) -> RamLimit {
         if let Some(group) = self.group.take() {

@@ -2,20 +2,22 @@
 //! the clock. What comes of it is judged elsewhere (`outcome.rs`).
 
 use super::blockio::BlockIoOfCase;
+use super::case;
 use super::environment::CaseEnvironment;
 use super::memory::CaseMemory;
 use super::outcome::{self, Cut, Ending};
 use super::readings::append;
 use super::worker::{Heard, Worker};
+use crate::steps;
 use kvdyno_host::cache::{self, Reach};
 use kvdyno_host::wait_samples::WaitSampler;
 use kvdyno_host::{Meter, Server, process, size};
-use kvdyno_record::case::{CaseRecord, Clock, CounterFile, PhaseRecord};
+use kvdyno_record::case::{CaseRecord, Clock, CounterFile, Outcome, PhaseRecord};
 use kvdyno_record::engine::{Counters, ErrorClass};
 use kvdyno_record::protocol::{Control, Event};
 use kvdyno_record::series::MachineReading;
 use kvdyno_record::usage::{ProcessUsage, Residency, Snapshot};
-use kvdyno_record::workload::Activity;
+use kvdyno_record::workload::{Activity, Phase};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -31,6 +33,7 @@ const SIZE_EVERY: Duration = Duration::from_secs(5);
 /// The conversation with a worker, and what is learned in it.
 pub(super) struct Talk<'r> {
     environment: &'r CaseEnvironment<'r>,
+    memory: &'r CaseMemory<'r>,
     meter: Meter<'r>,
     server: Server,
     started: Instant,
@@ -76,6 +79,7 @@ impl<'r> Talk<'r> {
         let block_io = BlockIoOfCase::start(environment, &mut record.not_measured);
         Ok(Self {
             environment,
+            memory,
             meter,
             server: Server::default(),
             started,
@@ -395,6 +399,29 @@ impl<'r> Talk<'r> {
         });
         let missed = self.record.phases.last().and_then(|phase| self.block_io.missed(phase));
         self.record.not_measured.extend(missed);
+        self.file_so_far();
+    }
+
+    /// Where more is to be measured, what has been is filed now: hours of windows are not lost with
+    /// the program. A record that cannot be written is told of when the whole is.
+    fn file_so_far(&self) {
+        let case = self.environment.case;
+        let (done, left) = case.phases.split_at(self.record.phases.len());
+        let measures = |phase: &Phase| matches!(phase.work, Activity::Measure(_));
+        let Some(last) = done.last().filter(|last| measures(last)) else { return };
+        if !left.iter().any(measures) {
+            return;
+        }
+        let message = format!("kvdyno ended after `{}`", last.name);
+        let record = CaseRecord {
+            outcome: Outcome::Interrupted { message },
+            ram_limit: self.memory.so_far(),
+            volume: self.environment.site.volume.clone(),
+            wall_ns: self.started.elapsed().as_nanos() as u64,
+            ..self.record.clone()
+        };
+        let _ = case::file(self.environment.folder, &record);
+        steps::passed(&format!("{} of {}", last.name, case.id));
     }
 
     /// Everything dirty onto the device, so that its counters tell all the phase has written.

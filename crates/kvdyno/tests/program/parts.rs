@@ -1,6 +1,6 @@
 //! Parts of a suite, engines that are opened again, and windows: planned, run, and on record.
 
-use super::scratch::{Scratch, outcomes, record};
+use super::scratch::{Scratch, outcomes, record, wait_until};
 use kvdyno_record::workload::Activity;
 
 const LATENCY_NS: u64 = 2_000_000;
@@ -79,4 +79,30 @@ fn an_engine_is_opened_again_between_two_measured_phases() {
     assert!(found("reads").service_ns >= READS * LATENCY_NS);
     assert!(found("hours-w1").count > 0);
     assert_eq!(long.opens_ns.len(), 2);
+}
+
+/// A window is on record when it has ended: what was measured is not lost with the program.
+#[test]
+fn windows_that_have_ended_are_there_after_a_kill() {
+    let scratch = Scratch::new();
+    scratch.write("s.toml", &suite());
+    let arguments = ["run", "s.toml", "--part", "long"];
+    let plan = scratch.run(&["plan", "s.toml", "--part", "long", "--json"]).json();
+    let cases = plan["cases"].as_array().unwrap().iter();
+    let mut ids = cases.map(|case| case["id"].as_str().unwrap());
+    let case = ids.find(|id| id.contains("long_null_n1k_t1")).unwrap();
+    let mut command = scratch.kvdyno(&arguments);
+    command.env("KVDYNO_DIE_AT", format!("hours-w2 of {case}"));
+    assert_eq!(scratch.start(command).wait().signal, Some(9));
+    wait_until("its worker is gone", || scratch.processes().is_empty());
+    let killed = record(&scratch.only_run(), "long_null_n1k_t1");
+    let names: Vec<&str> = killed.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["hours-w1", "hours-w2"]);
+    assert_eq!(killed.outcome.word(), "interrupted");
+    assert!(killed.phases[1].roles[0].ops["get"].count > 0);
+    scratch.run(&["resume"]).assert_ok();
+    let run = scratch.only_run();
+    assert!(outcomes(&run).values().all(|outcome| *outcome == "done"), "{:?}", outcomes(&run));
+    assert_eq!(record(&run, "long_null_n1k_t1").phases.len(), 3);
+    scratch.run(&["check"]).assert_code(0);
 }

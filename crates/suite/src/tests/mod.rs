@@ -3,6 +3,7 @@
 mod adjusted;
 mod data_sets;
 mod drive;
+mod engines;
 mod language;
 mod libraries;
 mod parts;
@@ -213,7 +214,9 @@ fn engines() -> Engines {
     let count = OptionKind::Integer { min: 1, max: 64 };
     rocksdb.capabilities.durability.insert(Durability::Commit, "waited for".to_owned());
     rocksdb.options = vec![
-        option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20)),
+        option("block_cache", OptionKind::Bytes, Value::Integer(32 << 20))
+            .as_it_comes(8 << 20, "db.h")
+            .tuned("50%", "Half of the memory.", "the tuning guide"),
         option("write_buffer_size", OptionKind::Bytes, Value::Integer(64 << 20)),
         option("max_write_buffer_number", count.clone(), Value::Integer(2)),
         option("bloom_bits", count, Value::Integer(0)),

@@ -173,6 +173,7 @@ fn case(at: usize, job: &Job) -> Case {
             value: ValueShape { size, compress_to: 1.0 },
             seed: 0,
             verify: false,
+            packed: None,
         },
         shape: DataShape {
             records,

@@ -1,0 +1,188 @@
+//! One option of an engine, with its default and what the presets make of it.
+
+use crate::{Error, Result, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One option of an engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OptionSpec {
+    /// The name in a suite: the engine's own, in `snake_case`.
+    pub name: String,
+    /// What values it takes.
+    pub kind: OptionKind,
+    /// The value where the suite says nothing.
+    pub default: Value,
+    /// One sentence: what it does, in the engine's terms.
+    pub help: String,
+    /// What presets give it in place of the default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub presets: Vec<Setting>,
+}
+
+/// Settings of an engine as a whole, by name: `preset = "tuned"` in a suite.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// As the engine comes: what it takes for itself where it is told nothing.
+    Defaults,
+    /// As its own tuning guide has it, for the memory at hand.
+    Tuned,
+}
+
+impl Preset {
+    /// Every preset.
+    pub const ALL: [Self; 2] = [Self::Defaults, Self::Tuned];
+
+    /// As written in a suite.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Defaults => "defaults",
+            Self::Tuned => "tuned",
+        }
+    }
+}
+
+/// What a preset gives one option, and why.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Setting {
+    /// Which preset.
+    pub preset: Preset,
+    /// As a suite would have it: bytes may be a share of the RAM limit, `"50%"`.
+    pub value: Value,
+    /// Why, in one sentence.
+    pub reason: String,
+    /// Where the engine's authors say so: a page of theirs, a file of the source.
+    pub source: String,
+}
+
+impl OptionSpec {
+    /// An option by its four parts.
+    pub fn new(name: &str, kind: OptionKind, default: Value, help: &str) -> Self {
+        Self { name: name.to_owned(), kind, default, help: help.to_owned(), presets: Vec::new() }
+    }
+
+    /// One that is on or off.
+    pub fn flag(name: &str, default: bool, help: &str) -> Self {
+        Self::new(name, OptionKind::Boolean, Value::Boolean(default), help)
+    }
+
+    /// A number of bytes.
+    pub fn bytes(name: &str, default: u64, help: &str) -> Self {
+        Self::new(name, OptionKind::Bytes, default.into(), help)
+    }
+
+    /// A whole number from 0 to `max`.
+    pub fn count(name: &str, max: u64, default: u64, help: &str) -> Self {
+        Self::new(name, OptionKind::Integer { min: 0, max }, default.into(), help)
+    }
+
+    /// One of some words; the first is the default.
+    pub fn words(name: &str, words: &[&str], help: &str) -> Self {
+        let of: Vec<String> = words.iter().map(ToString::to_string).collect();
+        let default = Value::Text(of.first().cloned().unwrap_or_default());
+        Self::new(name, OptionKind::Choice { of }, default, help)
+    }
+}
+
+impl OptionSpec {
+    /// Where the engine itself would take another value than the default here: that value.
+    #[must_use]
+    pub fn as_it_comes(self, value: impl Into<Value>, source: &str) -> Self {
+        let reason = "What the engine takes for itself.";
+        self.preset(Preset::Defaults, value.into(), reason, source)
+    }
+
+    /// What the engine's own tuning guide gives it, why, and where it says so. Bytes may be a share
+    /// of the RAM limit: `"50%"`.
+    #[must_use]
+    pub fn tuned(self, value: impl Into<Value>, reason: &str, source: &str) -> Self {
+        self.preset(Preset::Tuned, value.into(), reason, source)
+    }
+
+    fn preset(mut self, preset: Preset, value: Value, reason: &str, source: &str) -> Self {
+        let (reason, source) = (reason.to_owned(), source.to_owned());
+        self.presets.push(Setting { preset, value, reason, source });
+        self
+    }
+
+    /// The value of a preset with `memory` bytes at hand; none: that of the default. `Err`: what
+    /// the preset says is no value of this option.
+    pub fn value_of(&self, preset: Preset, memory: u64) -> Result<Option<Value>> {
+        let Some(setting) = self.presets.iter().find(|setting| setting.preset == preset) else {
+            return Ok(None);
+        };
+        let value = match &setting.value {
+            Value::Text(text) if self.kind == OptionKind::Bytes => {
+                let share = text.strip_suffix('%').and_then(|share| share.parse::<f64>().ok());
+                share.map(|share| Value::Integer((share / 100.0 * memory as f64) as u64))
+            }
+            value => Some(value.clone()),
+        };
+        let value = value.filter(|value| self.kind.accept(value).is_ok()).ok_or_else(|| {
+            let (name, preset) = (&self.name, preset.as_str());
+            let expected = self.kind.expected();
+            let given = &setting.value;
+            Error::invalid(format!("{preset}: option `{name}` is {given}; expected {expected}"))
+        })?;
+        Ok(Some(value))
+    }
+}
+
+/// What values an option takes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OptionKind {
+    /// `true` or `false`.
+    Boolean,
+    /// Bytes: `64MiB`, or a share of the RAM limit: `50%`.
+    Bytes,
+    /// A whole number.
+    Integer {
+        /// The smallest.
+        min: u64,
+        /// The largest.
+        max: u64,
+    },
+    /// One of a list of words.
+    Choice {
+        /// The words.
+        of: Vec<String>,
+    },
+    /// Anything.
+    Text,
+}
+
+impl OptionKind {
+    /// Whether `value` is of this kind; if not, what would be.
+    pub fn accept(&self, value: &Value) -> std::result::Result<(), String> {
+        match (self, value) {
+            (Self::Boolean, Value::Boolean(_))
+            | (Self::Bytes, Value::Integer(_))
+            | (Self::Text, Value::Text(_)) => Ok(()),
+            (Self::Integer { min, max }, Value::Integer(number))
+                if (*min..=*max).contains(number) =>
+            {
+                Ok(())
+            }
+            (Self::Choice { of }, Value::Text(text)) if of.contains(text) => Ok(()),
+            _ => Err(self.expected()),
+        }
+    }
+
+    /// What a user may write, in words.
+    pub fn expected(&self) -> String {
+        match self {
+            Self::Boolean => "true or false".to_owned(),
+            Self::Bytes => {
+                "bytes such as 64MiB, or a share of the RAM limit such as 50%".to_owned()
+            }
+            Self::Text => "text".to_owned(),
+            Self::Integer { min, max: u64::MAX } => format!("a whole number from {min}"),
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Choice { of } => format!("one of {}", of.join(", ")),
+        }
+    }
+}

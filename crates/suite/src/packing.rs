@@ -1,0 +1,66 @@
+//! Neighbouring records under one key: `pack = 64` of an engine. It stores fewer and longer values;
+//! the records are those of all others.
+
+use super::engine::Engine;
+use super::mistake::Mistakes;
+use super::phase::{Entry, Phase, Role};
+use super::sizing::Sized;
+use super::typed::Typed;
+use kvdyno_record::units;
+use kvdyno_record::workload::{Choice, Data, Op, Packed, Size, ValueShape};
+
+/// The data set as the engine stores it; none where it packs nothing, or cannot.
+pub(super) fn packed(
+    typed: &Typed,
+    engine: &Engine,
+    sized: &Sized,
+    mistakes: &mut Mistakes,
+) -> Option<Sized> {
+    let pack = engine.pack.as_ref()?;
+    let each = pack.value.0;
+    if each < 2 {
+        return None;
+    }
+    let Size::Fixed { bytes } = sized.data.value.size else {
+        let mistake = mistakes.at(&pack.span, "values of several lengths are not packed");
+        mistake.label("expected data with one `value_bytes`");
+        return None;
+    };
+    for phase in &typed.phase {
+        let Phase::Measure(measure) = &phase.value else { continue };
+        for role in measure.role.iter() {
+            let others = role.mix.iter().filter(|entry| !is_same_work(role, entry));
+            for entry in others {
+                let mistake = mistakes.at(&entry.span, "other work on packed records");
+                mistake
+                    .label("expected get or update, of uniform keys")
+                    .help(format!("`pack` of engine `{}` asks for it", engine.label.0));
+            }
+        }
+    }
+    let data = &sized.data;
+    let keys = data.records.div_ceil(u64::from(each));
+    let size = Size::Fixed { bytes: bytes * u64::from(each) };
+    let packed = Data {
+        records: keys,
+        value: ValueShape { size, ..data.value.clone() },
+        packed: Some(Packed { records: data.records, each }),
+        ..data.clone()
+    };
+    let note = format!(
+        "{}: {} records under {} keys, {each} each",
+        engine.label.0,
+        units::exact_count(data.records),
+        units::exact_count(keys),
+    );
+    let record_bytes = data.key.bytes_mean() + (bytes * u64::from(each)) as f64;
+    Some(Sized { data: packed, tag: sized.tag.clone(), record_bytes, notes: vec![note] })
+}
+
+/// Whether an entry is the same work on packed records as on single ones: one of them is asked for,
+/// or written, and each as often.
+fn is_same_work(role: &Role, entry: &Entry) -> bool {
+    let keys = entry.keys.as_ref().or(role.keys.as_ref());
+    let uniform = keys.is_none_or(|keys| keys.value == Choice::Uniform);
+    uniform && matches!(entry.op, Op::Get | Op::Update)
+}

@@ -1,0 +1,51 @@
+//! What one `[[engine]]` stands for: presets of its options, and records packed under one key.
+
+use super::*;
+use kvdyno_record::work::{Purpose, Work};
+use kvdyno_record::workload::{Packed, Size};
+
+/// `SMALL` with this engine in place of its own.
+fn with(engine: &str) -> String {
+    let (before, rest) = SMALL.split_once("[[engine]]").unwrap();
+    let (_, after) = rest.split_once("[[phase]]").unwrap();
+    format!("{before}[[engine]]\n{engine}\n[[phase]]{after}")
+}
+
+#[test]
+fn presets_are_where_options_begin() {
+    let text = with("name = \"rocksdb\"\npreset = [\"defaults\", \"tuned\"]");
+    let plan =
+        plan(&text, &["run.trials=1", "ram.limit=100MiB", "engine.rocksdb.options.bloom_bits=9"]);
+    let of = |label: &str| {
+        let case = plan.cases.iter().find(|case| case.label == label).unwrap();
+        let option = |name| case.options.integer(name).unwrap();
+        (option("block_cache"), option("bloom_bits"))
+    };
+    assert_eq!(of("rocksdb-defaults"), (8 << 20, 9));
+    assert_eq!(of("rocksdb-tuned"), (50 << 20, 9));
+    // One preset is no list: the engine keeps its name.
+    let one = super::plan(&with("name = \"rocksdb\"\npreset = \"tuned\""), &["ram.limit=64MiB"]);
+    assert!(one.cases.iter().all(|case| case.label == "rocksdb"));
+    assert_eq!(one.cases[0].options.integer("block_cache"), Ok(32 << 20));
+    let refused = refusal(&with("name = \"rocksdb\"\npreset = \"fast\""), &set(&[]));
+    assert!(refused.contains("defaults, tuned"), "{refused}");
+}
+
+#[test]
+fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
+    let text = with("name = \"null\"\n[[engine]]\nname = \"null\"\nlabel = \"packed\"\npack = 64");
+    let data = ["run.trials=1", "data.records=1000", "data.value_bytes=16"];
+    let plan = plan(&text, &data);
+    let of = |label: &str| plan.cases.iter().find(|case| case.label == label).unwrap();
+    let (plain, packed) = (of("null"), of("packed"));
+    assert_eq!(packed.data.packed, Some(Packed { records: 1000, each: 64 }));
+    assert_eq!((packed.data.records, packed.shape.records_max), (16, 16));
+    assert_eq!(packed.data.value.size, Size::Fixed { bytes: 1024 });
+    assert_eq!(packed.data.unpacked(), plain.data);
+    let work = |case| Work::of(case, &plan).equal(Purpose::Engines);
+    assert_eq!(work(plain), work(packed));
+    assert_ne!(plain.key, packed.key);
+    let zipf = "phase.measure.role.readers.keys={ distribution = \"zipf\", theta = 0.9 }";
+    let refused = refusal(&text, &set(&[&data[..], &[zipf]].concat()));
+    assert!(refused.contains("other work on packed records"), "{refused}");
+}
