@@ -19,7 +19,8 @@ pub(super) fn inserts_max(phases: &[Phase], record_bytes: f64) -> u64 {
         let by_drive = MOST_BYTES_PER_S / record_bytes;
         let closed = (MOST_PER_THREAD_S * f64::from(role.threads)).min(by_drive);
         // Twice the offered rate: arrivals are drawn, and a backlog is worked off at once.
-        let per_s = role.rate.as_ref().map_or(closed, |rate| offered(mix, rate) * 2.0);
+        let per_s =
+            role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns) * 2.0);
         // Every operation could be an insert, and threads notice the end a little late.
         let by_count = mix.ends.operations.map(|count| count as f64 + 1e6);
         by_time(mix, per_s).into_iter().chain(by_count).fold(f64::INFINITY, f64::min)
@@ -44,15 +45,10 @@ pub(super) fn writes_expected(phases: &[Phase]) -> u64 {
 fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {
     let closed = WRITES_PER_THREAD_S * f64::from(role.threads);
     // A role that mostly reads comes to fewer writes.
-    let per_s = role.rate.as_ref().map_or(closed, |rate| offered(mix, rate));
+    let per_s = role.rate.as_ref().map_or(closed, |rate| rate.offered(mix.ends.duration_ns));
     let by_count = mix.ends.operations.map(|count| count as f64);
     let ends = by_time(mix, per_s).into_iter().chain(by_count);
     share * ends.fold(f64::INFINITY, f64::min)
-}
-
-/// The mean over the phase, which is another one than that of a wave's period.
-fn offered(mix: &Mix, rate: &Rate) -> f64 {
-    mix.ends.duration_ns.map_or(rate.operations_per_s, |ns| rate.mean_over(ns as f64))
 }
 
 fn by_time(mix: &Mix, per_s: f64) -> Option<f64> {

@@ -73,7 +73,8 @@ pub(crate) fn run<K: Kind, C: Clock>(
 ) -> Result<Option<Done>> {
     let threads: usize = specs.iter().map(|spec| spec.sources.len()).sum();
     let shared = Shared::new(threads, 1, task.operations);
-    let mut roles: Vec<RoleResult> = specs.iter().map(empty_result).collect();
+    let mut roles: Vec<RoleResult> =
+        specs.iter().map(|spec| empty_result(spec, task.duration_ns)).collect();
     let names: Vec<String> = specs.iter().map(|spec| spec.name.clone()).collect();
     let (sender, packets) = channel();
     std::thread::scope(|scope| {
@@ -227,12 +228,12 @@ impl ThreadSpec {
     }
 }
 
-fn empty_result<S>(spec: &RoleSpec<S>) -> RoleResult {
+fn empty_result<S>(spec: &RoleSpec<S>, duration_ns: Option<u64>) -> RoleResult {
     RoleResult {
         role: spec.name.clone(),
         threads: spec.sources.len() as u32,
         window_ns: 0,
-        offered_per_s: spec.rate.as_ref().map(|rate| rate.operations_per_s),
+        offered_per_s: spec.rate.as_ref().map(|rate| rate.offered(duration_ns)),
         windows: Vec::new(),
         backlog: 0,
         own_ns: 0,
@@ -263,6 +264,7 @@ impl ThreadResult {
 mod tests {
     use super::*;
     use crate::scripted::{Play, START, Script};
+    use kvdyno_record::workload::{Schedule, Sine};
 
     const MS: u64 = 1_000_000;
 
@@ -270,7 +272,7 @@ mod tests {
         let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
         let spec =
             RoleSpec { name: "readers".into(), ops, rate: None, depth: None, sources, seeds };
-        let mut roles = [empty_result(&spec)];
+        let mut roles = [empty_result(&spec, None)];
         results.into_iter().for_each(|result| result.add_to(&mut roles, START));
         let [role] = roles;
         role
@@ -290,6 +292,21 @@ mod tests {
         let rate = role.per_second(role.ops["get"].count).unwrap();
         let exact = 7.0 * 100_000.0 + 2_991.0 / 0.035;
         assert!((rate / exact - 1.0).abs() < 0.001, "{rate:.0}/s, and not {exact:.0}/s");
+    }
+
+    /// Half a wave is above the mean of a whole: what was offered is what came.
+    #[test]
+    fn what_a_wave_offers_is_the_mean_of_the_phase() {
+        let sine = Sine { amplitude: 500.0, period_ns: 100 * MS, step_ns: MS };
+        let rate = Rate { sine: Some(sine), ..Rate::new(1_000.0, Schedule::Fixed) };
+        let (ops, sources, seeds) = (Vec::new(), Vec::<()>::new(), Vec::new());
+        let rate = Some(rate);
+        let spec = RoleSpec { name: "readers".into(), ops, rate, depth: None, sources, seeds };
+        let offered = |duration_ns| empty_result(&spec, duration_ns).offered_per_s.unwrap();
+        let half = 1_000.0 + 500.0 * 2.0 / std::f64::consts::PI;
+        assert!((offered(Some(50 * MS)) - half).abs() < 1.0, "{}", offered(Some(50 * MS)));
+        assert!((offered(Some(300 * MS)) - 1_000.0).abs() < 1e-6);
+        assert_eq!(offered(None), 1_000.0);
     }
 
     /// Both ways of ending: by the count, and by the time.

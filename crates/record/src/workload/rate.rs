@@ -61,6 +61,11 @@ impl Rate {
         Self { operations_per_s, schedule, sine: None, bytes_per_s: None }
     }
 
+    /// The mean rate of a phase of this length; of one that ends otherwise, that of a period.
+    pub fn offered(&self, duration_ns: Option<u64>) -> f64 {
+        duration_ns.map_or(self.operations_per_s, |ns| self.mean_over(ns as f64))
+    }
+
     /// The mean rate of the first `span_ns` of a phase: with a wave another one than that of a
     /// period.
     pub fn mean_over(&self, span_ns: f64) -> f64 {
