@@ -116,7 +116,7 @@ fn find_in(folders: &[PathBuf], name: &str) -> Result<PathBuf, Complaint> {
         };
         Complaint::usage(format!("there is no program `{PREFIX}{name}` for engine `{name}`")).hint(
             format!(
-                "{found}; `make engines` builds LMDB and RocksDB; engines of your own are found \
+                "{found}; `make engines` builds the engines; engines of your own are found \
                  next to kvdyno, in {PATH_VARIABLE} or in PATH"
             ),
         )

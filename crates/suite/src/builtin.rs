@@ -4,6 +4,8 @@
 pub fn builtin() -> &'static [(&'static str, &'static str)] {
     &[
         ("calibrate", include_str!("../../../suites/calibrate.toml")),
+        ("durability", include_str!("../../../suites/durability.toml")),
+        ("field", include_str!("../../../suites/field.toml")),
         ("sizing", include_str!("../../../suites/sizing.toml")),
         ("quick", include_str!("../../../suites/quick.toml")),
         ("readwhilewriting", include_str!("../../../suites/readwhilewriting.toml")),

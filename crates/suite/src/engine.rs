@@ -2,7 +2,7 @@
 //! list among its options. Which library a version is, is found out outside.
 
 use super::mistake::Mistakes;
-use super::read::{At, Fields, FromToml, Toml, table};
+use super::read::{At, Fields, FromToml, Or as _, Toml, table};
 use super::scalar::{Given, Label, Name, OneOrMany, Several, Version};
 use super::wanted::Pick;
 use kvdyno_record::engine::{Durability, Preset};
@@ -29,8 +29,11 @@ pub(super) struct EngineTable {
     library: Option<At<String>>,
     /// Only on these volumes, by name. Default: on all that it can store its data on.
     volumes: Option<At<Vec<At<String>>>>,
-    /// What "done" means for a write. Default: async.
-    durability: Option<At<Durability>>,
+    /// What "done" means for a write. A list makes an engine of each class that it has:
+    /// `rocksdb-commit`. Default: async.
+    durability: Option<At<OneOrMany<Durability>>>,
+    /// Left out, and said, where it is not found. Default: false.
+    optional: Option<At<bool>>,
     /// Where its options begin: `"defaults"` is the engine as it comes, `"tuned"` its own tuning
     /// guide applied to the RAM limit. A list makes an engine of each: `rocksdb-tuned`. Default:
     /// the options' defaults here, made for engines that are compared.
@@ -63,6 +66,10 @@ pub(super) struct Engine {
     /// Only on these volumes; none: on all.
     pub(super) volumes: Option<At<Vec<At<String>>>>,
     pub(super) durability: Option<At<Durability>>,
+    /// It is left out where it has not that class.
+    pub(super) of_classes: bool,
+    /// It is left out where it is not found.
+    pub(super) optional: bool,
     /// Where its options begin, if not at their defaults.
     pub(super) preset: Option<At<Preset>>,
     /// So many neighbouring records under one key.
@@ -91,7 +98,20 @@ impl Engine {
         let pick = name.of(Pick::Newest);
         let options = Options::default();
         let (volumes, durability, preset, pack) = (None, None, None, None);
-        Self { name, label, stem, pick, volumes, durability, preset, pack, options }
+        let (of_classes, optional) = (false, false);
+        Self {
+            name,
+            label,
+            stem,
+            pick,
+            volumes,
+            durability,
+            of_classes,
+            optional,
+            preset,
+            pack,
+            options,
+        }
     }
 
     /// It at a version of a list: `rocksdb-9.10.0`.
@@ -100,10 +120,9 @@ impl Engine {
         Self { label, pick: version.of(Pick::Version(version.0.clone())), ..self.clone() }
     }
 
-    /// It with a preset of a list: `rocksdb-tuned`.
-    fn of_preset(&self, preset: &At<Preset>) -> Self {
-        let label = preset.of(Label(format!("{}-{}", self.label.0, preset.as_str())));
-        Self { label, preset: Some(preset.clone()), ..self.clone() }
+    /// It with a word behind its name: `rocksdb-tuned`.
+    fn named<T>(&self, at: &At<T>, word: &str) -> Self {
+        Self { label: at.of(Label(format!("{}-{word}", self.label.0))), ..self.clone() }
     }
 
     /// Whether it may lie on the volume of that name.
@@ -129,7 +148,8 @@ impl EngineTable {
         });
         let versions = table.versions.as_ref().map_or(1, |versions| versions.0.len());
         let presets = table.preset.as_ref().map_or(1, |presets| presets.0.len());
-        let count = lists.fold(versions.saturating_mul(presets), usize::saturating_mul);
+        let classes = table.durability.as_ref().map_or(1, |classes| classes.0.len());
+        let count = lists.chain([presets, classes]).fold(versions, usize::saturating_mul);
         if count > ENGINES_MAX {
             let mistake = mistakes.at(&span, format!("its lists come to {count} engines"));
             mistake.label(format!("expected at most {ENGINES_MAX}"));
@@ -137,9 +157,9 @@ impl EngineTable {
         }
         let label = table.label.unwrap_or_else(|| table.name.of(Label(table.name.0.clone())));
         let mut engine = Engine::plain(table.name, label);
-        engine.durability = table.durability;
         engine.volumes = table.volumes;
         engine.pack = table.pack;
+        engine.optional = table.optional.given_or(false);
         if let Some(version) = table.version {
             engine.pick = version.of(Pick::Version(version.0.clone()));
         }
@@ -150,16 +170,20 @@ impl EngineTable {
             Some(versions) => versions.0.iter().map(|at| engine.of_version(at)).collect(),
             None => vec![engine],
         };
-        match table.preset.as_ref().map(|presets| &presets.0[..]) {
-            None => {}
-            Some([only]) => engines.iter_mut().for_each(|engine| {
-                engine.preset = Some(only.clone());
-            }),
-            Some(presets) => {
-                let each = |engine: Engine| presets.iter().map(move |at| engine.of_preset(at));
-                engines = engines.into_iter().flat_map(each).collect();
-            }
-        }
+        let classes = table.durability.as_ref();
+        engines = each_of(engines, classes, Durability::as_str, |engine, class, several| {
+            engine.durability = Some(class.clone());
+            engine.of_classes = several;
+        });
+        let presets = table.preset.as_ref();
+        engines = each_of(
+            engines,
+            presets,
+            |preset| preset.as_str(),
+            |engine, preset, _| {
+                engine.preset = Some(preset.clone());
+            },
+        );
         for (name, axis) in table.options.0 {
             engines = with_option(engines, &name, axis);
         }
@@ -184,6 +208,7 @@ impl EngineTable {
             mistakes.at(&empty.span, "the library has no name").label("expected a file's path");
         }
         self.versions.iter().for_each(|versions| versions.check_repeated(mistakes));
+        self.durability.iter().for_each(|classes| classes.check_repeated(mistakes));
         self.preset.iter().for_each(|presets| presets.check_repeated(mistakes));
         for (_, axis) in &self.options.0 {
             if let Axis::Many(values) = axis {
@@ -191,6 +216,26 @@ impl EngineTable {
             }
         }
     }
+}
+
+/// Each engine with each value of a list, which stands behind its name; with one value it keeps its
+/// name.
+fn each_of<T>(
+    engines: Vec<Engine>,
+    values: Option<&At<OneOrMany<T>>>,
+    word: impl Fn(&T) -> &'static str,
+    set: impl Fn(&mut Engine, &At<T>, bool),
+) -> Vec<Engine> {
+    let Some(values) = values else { return engines };
+    let several = values.0.len() > 1;
+    let with = |engine: &Engine, value: &At<T>| {
+        let named = several.then(|| engine.named(value, word(value)));
+        let mut engine = named.unwrap_or_else(|| engine.clone());
+        set(&mut engine, value, several);
+        engine
+    };
+    let each = |engine: &Engine| values.0.iter().map(|value| with(engine, value)).collect();
+    engines.iter().flat_map(|engine| -> Vec<Engine> { each(engine) }).collect()
 }
 
 /// Each engine with an option; with a list as many as it has values: `rocksdb block_cache=1GiB`.
@@ -218,7 +263,7 @@ fn with_option(engines: Vec<Engine>, name: &At<String>, axis: Axis<Given>) -> Ve
 
 table!(
     EngineTable, "[[engine]]":
-    name label version versions library volumes durability preset pack options
+    name label version versions library volumes durability optional preset pack options
 );
 
 impl FromToml for OptionTable {

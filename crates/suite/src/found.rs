@@ -4,63 +4,120 @@ use super::engine::Engine;
 use super::mistake::Mistakes;
 use super::parse::Part;
 use super::wanted::{self, Engines, Missing};
+use kvdyno_record::engine::{Description, Durability};
 
-/// The engines of a part with what they say of themselves; a mistake for each that is not there.
+/// The engines of a part with what they say of themselves, and what is left out: optional ones that
+/// are not there, classes of a list that an engine has not. A mistake for each other that is not
+/// there.
 pub(super) fn find<'a>(
     part: &'a Part,
     engines: &'a Engines,
     mistakes: &mut Mistakes,
-) -> Vec<(&'a Engine, &'a wanted::FoundWorker)> {
-    let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
-    let mut found = Vec::new();
+) -> (Vec<(&'a Engine, &'a wanted::FoundWorker)>, Vec<String>) {
+    let (mut found, mut left_out, mut no_worker) = (Vec::new(), Vec::new(), Vec::new());
     for engine in &part.typed.engine {
-        let (name, span) = (&engine.name.0, &engine.pick.span);
+        let name = engine.name.0.as_str();
         match engines.get(name, &engine.pick) {
-            Some(Ok(worker)) => found.push((engine, worker)),
-            Some(Err(Missing::NotInstalled { installed })) => {
-                let versions = not_installed(part, engines, name);
-                // All of an engine at once, so that one command fetches them.
-                if versions.first() == Some(&engine.pick.words()) {
-                    let (all, get) = (versions.join(", "), versions.join(" "));
-                    let are = if versions.len() == 1 { "is" } else { "are" };
-                    let installed = match &installed[..] {
-                        [] => "nothing".to_owned(),
-                        installed => installed.join(", "),
-                    };
-                    let mistake = mistakes.at(span, format!("{name} {all} {are} not installed"));
-                    mistake.label("not installed");
-                    mistake
-                        .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
+            Some(Ok(worker)) => match lacking(engine, worker.engine()) {
+                Some(class) => {
+                    let (label, class) = (&engine.label.0, class.as_str());
+                    left_out.push(format!("{label} is not run: {name} has no durability {class}"));
                 }
+                None => found.push((engine, worker)),
+            },
+            Some(Err(missing)) if engine.optional => {
+                left_out.push(format!("{name} is not run: {}", why(name, missing)));
             }
-            Some(Err(Missing::NoLibrary(words))) => {
-                mistakes.at(span, format!("{name}: {words}")).help(format!(
-                    "`kvdyno engines get {name}` fetches the newest release; --engine runs the \
-                     others alone"
-                ));
-            }
-            Some(Err(Missing::TakesNone { version })) => {
-                let what = format!("{name} is part of its worker, and loads no library");
-                let mistake = mistakes.at(span, what);
-                mistake.label(format!("expected neither a version nor a library: it is {version}"));
-            }
-            Some(Err(Missing::Unusable(why))) => {
-                mistakes.at(span, format!("{name} cannot be loaded: {why}"));
-            }
-            None => {
-                let message = format!("there is no worker `kvdyno-{name}`");
-                let found = match &known[..] {
-                    [] => "none was found".to_owned(),
-                    known => format!("found: {}", known.join(", ")),
-                };
-                mistakes.unknown(&engine.name.span, message, name, &known).help(format!(
-                    "{found}; `make engines` builds LMDB and RocksDB, `kvdyno engines` says where \
-                     workers are looked for, --engine runs the others alone"
-                ));
-            }
+            None if engine.optional => no_worker.push(name),
+            Some(Err(missing)) => refuse(part, engines, engine, missing, mistakes),
+            None => refuse_unknown(engines, engine, mistakes),
         }
     }
-    found
+    no_worker.dedup();
+    if !no_worker.is_empty() {
+        let names = no_worker.join(", ");
+        let words = format!("not run, for there is no worker: {names}; `make engines` builds them");
+        left_out.push(words);
+    }
+    // Versions of an engine have one reason.
+    left_out.dedup();
+    let first = part.typed.engine.first().filter(|_| found.is_empty() && !left_out.is_empty());
+    if let Some(engine) = first {
+        let mistake = mistakes.at(&engine.name.span, "none of the suite's engines can be run here");
+        mistake.help(left_out.join("\n"));
+    }
+    (found, left_out)
+}
+
+/// An engine that has a worker and cannot be run.
+fn refuse(
+    part: &Part,
+    engines: &Engines,
+    engine: &Engine,
+    missing: &Missing,
+    mistakes: &mut Mistakes,
+) {
+    let (name, span) = (&engine.name.0, &engine.pick.span);
+    match missing {
+        Missing::NotInstalled { installed } => {
+            let versions = not_installed(part, engines, name);
+            // All of an engine at once, so that one command fetches them.
+            if versions.first() == Some(&engine.pick.words()) {
+                let (all, get) = (versions.join(", "), versions.join(" "));
+                let are = if versions.len() == 1 { "is" } else { "are" };
+                let installed = match &installed[..] {
+                    [] => "nothing".to_owned(),
+                    installed => installed.join(", "),
+                };
+                let mistake = mistakes.at(span, format!("{name} {all} {are} not installed"));
+                mistake
+                    .label("not installed")
+                    .help(format!("`kvdyno engines get {name} {get}`; installed: {installed}"));
+            }
+        }
+        Missing::NoLibrary(words) => {
+            mistakes.at(span, format!("{name}: {words}")).help(format!(
+                "`kvdyno engines get {name}` fetches the newest release; --engine runs the others \
+                 alone"
+            ));
+        }
+        Missing::TakesNone { version } => {
+            let what = format!("{name} is part of its worker, and loads no library");
+            let mistake = mistakes.at(span, what);
+            mistake.label(format!("expected neither a version nor a library: it is {version}"));
+        }
+        Missing::Unusable(why) => {
+            mistakes.at(span, format!("{name} cannot be loaded: {why}"));
+        }
+    }
+}
+
+fn refuse_unknown(engines: &Engines, engine: &Engine, mistakes: &mut Mistakes) {
+    let name = &engine.name.0;
+    let known: Vec<&str> = engines.known.iter().map(String::as_str).collect();
+    let found = match &known[..] {
+        [] => "none was found".to_owned(),
+        known => format!("found: {}", known.join(", ")),
+    };
+    let message = format!("there is no worker `kvdyno-{name}`");
+    mistakes.unknown(&engine.name.span, message, name, &known).help(format!(
+        "{found}; `make engines` builds the engines, `kvdyno engines` says where workers are \
+         looked for, --engine runs the others alone"
+    ));
+}
+
+/// The class that an engine of a list of classes is to have and has not.
+fn lacking(engine: &Engine, description: &Description) -> Option<Durability> {
+    let class = engine.durability.as_ref().filter(|_| engine.of_classes)?.value;
+    (!description.capabilities.durability.contains_key(&class)).then_some(class)
+}
+
+/// Why an engine that has a worker cannot be run here.
+fn why(name: &str, missing: &Missing) -> String {
+    match missing {
+        Missing::Unusable(why) => format!("it cannot be loaded: {why}"),
+        _ => format!("its library is not installed; `kvdyno engines get {name}`"),
+    }
 }
 
 /// The versions of one engine that are not installed, each once.

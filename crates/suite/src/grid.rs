@@ -37,6 +37,8 @@ pub(super) struct Grid<'a> {
     /// The place is a block device.
     device: bool,
     found: Vec<(&'a Engine, &'a wanted::FoundWorker)>,
+    /// Why optional engines are left out.
+    absent: Vec<String>,
     workers: BTreeMap<&'static str, &'a Description>,
 }
 
@@ -49,7 +51,7 @@ impl<'a> Grid<'a> {
         host: &SizingHost,
         mistakes: &mut Mistakes,
     ) -> Self {
-        let found = found::find(part, engines, mistakes);
+        let (found, absent) = found::find(part, engines, mistakes);
         let described: Vec<_> = found.iter().map(|(_, found)| found.engine()).collect();
         let mut sets = sizing::data_sets(part, &described, host, mistakes);
         let limits: Vec<_> = sets.iter_mut().map(|set| sizing::limits(part, set, host)).collect();
@@ -74,7 +76,7 @@ impl<'a> Grid<'a> {
             jobs::resolve(drive, jobs, &context, &mut sets, mistakes)
         });
         let device = host.device;
-        let grid = Self { at, part, sets, setups, threads, bare, device, found, workers };
+        let grid = Self { at, part, sets, setups, threads, bare, device, found, absent, workers };
         grid.check_left(mistakes);
         grid
     }
@@ -119,7 +121,8 @@ impl<'a> Grid<'a> {
     /// What will probably not work out, or is not done.
     pub(super) fn warnings(&self, host: &SizingHost) -> Vec<String> {
         let (setups, part) = (&self.setups, self.part);
-        [fit_warnings(setups, host), left_out(part, &self.found), not_copied(part, setups, host)]
+        let left_out = left_out(part, &self.found);
+        [self.absent.clone(), fit_warnings(setups, host), left_out, not_copied(part, setups, host)]
             .concat()
     }
 

@@ -31,6 +31,27 @@ fn presets_are_where_options_begin() {
     assert!(refused.contains("defaults, tuned"), "{refused}");
 }
 
+/// A suite of many engines is run with those that are there, and says which are not.
+#[test]
+fn what_is_optional_and_not_there_is_left_out_and_said() {
+    let text = with("name = \"null\"\n[[engine]]\nname = \"other\"\noptional = true");
+    let plan = super::plan(&text, &["run.trials=1"]);
+    assert!(plan.cases.iter().all(|case| case.label == "null"));
+    assert!(plan.warnings.iter().any(|words| words.contains("there is no worker: other")));
+    let refused = refusal(&text.replace("true", "false"), &set(&[]));
+    assert!(refused.contains("there is no worker `kvdyno-other`"), "{refused}");
+}
+
+#[test]
+fn a_list_of_classes_is_an_engine_of_each_that_it_has() {
+    let text = with("name = \"rocksdb\"\ndurability = [\"none\", \"async\", \"commit\"]");
+    let plan = super::plan(&text, &["run.trials=1"]);
+    let labels: Vec<&str> = plan.cases.iter().map(|case| case.label.as_str()).collect();
+    assert!(labels.contains(&"rocksdb-async") && labels.contains(&"rocksdb-commit"), "{labels:?}");
+    let left_out = "rocksdb-none is not run: rocksdb has no durability none";
+    assert!(plan.warnings.iter().any(|words| words.contains(left_out)), "{:?}", plan.warnings);
+}
+
 #[test]
 fn packed_records_are_fewer_and_longer_and_stand_beside_single_ones() {
     let text = with("name = \"null\"\n[[engine]]\nname = \"null\"\nlabel = \"packed\"\npack = 64");
