@@ -1,6 +1,6 @@
 //! How many records inserts may add: the most there can be, and what is to be expected.
 
-use kvdyno_record::workload::{Activity, Mix, Op, Phase, Rate, Role};
+use kvdyno_record::workload::{Activity, Mix, Op, Phase, Role};
 
 /// No engine inserts faster, with one thread.
 const MOST_PER_THREAD_S: f64 = 1e6;
