@@ -383,8 +383,8 @@ mod tests {
         assert_eq!((played.count(), played.times(Kind::Submit).max), (96, 2 * 10 + 100 + 1));
     }
 
-    /// The first answer of the second wait, and of the two after it, is a conflict: the operation is
-    /// in flight for four waits and more, and is one operation.
+    /// The answers of the second wait and the two after it are conflicts: the first operation of
+    /// them is in flight for five waits, and is one operation.
     #[test]
     fn a_conflict_is_handed_over_again_inside_the_operations_time() {
         let play = Play { depth: Some(2), operations: Some(4), ..Play::default() };
