@@ -51,9 +51,9 @@ mod tests {
             Op::Update,
             Op::Delete,
             Op::Scan { reverse: false, length: length() },
-            Op::Multiget { keys: 1 },
+            Op::Multiget { keys: length() },
             Op::ReadModifyWrite,
-            Op::Batch { writes: 1 },
+            Op::Batch { writes: length() },
             Op::Walk { reverse: false, length: length() },
         ];
         assert_eq!(all.each_ref().map(Op::name), OPERATIONS.map(|op| op.name));

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod choice;
+mod count;
 mod rate;
 mod size;
 #[cfg(test)]
@@ -220,15 +221,18 @@ pub enum Op {
     /// Look several keys up in one call.
     Multiget {
         /// How many; `count` in files, where `keys` says which.
-        #[serde(rename = "count")]
-        keys: u32,
+        #[serde(rename = "count", with = "count")]
+        #[schemars(with = "count::Count")]
+        keys: Size,
     },
     /// Read a key and write it anew.
     ReadModifyWrite,
     /// Update several keys in one batch.
     Batch {
         /// How many.
-        writes: u32,
+        #[serde(with = "count")]
+        #[schemars(with = "count::Count")]
+        writes: Size,
     },
     /// Read the next records in key order, from where the one before ended; after the last, from
     /// the first again. It takes no keys.
@@ -259,6 +263,14 @@ impl Op {
             Self::Batch { .. } => 7,
             Self::Walk { .. } => 8,
         }]
+    }
+
+    /// Records that one of it writes, in the mean.
+    pub fn records_written(&self) -> f64 {
+        match self {
+            Self::Batch { writes } => writes.mean(),
+            op => f64::from(u8::from(op.writes())),
+        }
     }
 
     /// Whether it reads, writes or does both is what decides a role's column.

@@ -35,11 +35,7 @@ pub(super) fn inserts_expected(phases: &[Phase]) -> u64 {
 
 /// Writes of all kinds to be expected, batches counted by their records.
 pub(super) fn writes_expected(phases: &[Phase]) -> u64 {
-    let records = |op: &Op| match op {
-        Op::Batch { writes } => f64::from(*writes),
-        op => f64::from(u8::from(op.writes())),
-    };
-    sum(phases, records, expected)
+    sum(phases, Op::records_written, expected)
 }
 
 fn expected(mix: &Mix, role: &Role, share: f64) -> f64 {

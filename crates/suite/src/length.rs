@@ -1,8 +1,9 @@
-//! Lengths as typed: a number, or one distribution by name.
+//! Lengths and counts as typed: a number, or one distribution by name.
 
 use super::mistake::Mistakes;
 use super::read::{At, Fields, FromToml, Or as _, Toml, wrong_kind};
-use super::scalar::Bytes;
+use super::scalar::{Bytes, SEVERAL_MAX, Several};
+use super::source::Span;
 use kvdyno_record::workload::{Over, Size};
 use schemars::JsonSchema;
 use toml::de::DeValue;
@@ -24,6 +25,23 @@ pub(super) enum Written {
     /// Always the same.
     Fixed(Bytes),
     /// Drawn.
+    Drawn(Drawn),
+}
+
+/// How many keys an operation takes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Keys(pub(super) Size);
+
+/// How many keys: a number, or a distribution.
+///
+/// Only the schema is made from this; [`Keys`] is what is read.
+#[derive(JsonSchema)]
+#[schemars(untagged, rename = "Keys")]
+#[expect(dead_code, reason = "describes the language for the schema")]
+pub(super) enum WrittenKeys {
+    /// Always so many.
+    Fixed(Several),
+    /// Drawn for each operation, at most 65536.
     Drawn(Drawn),
 }
 
@@ -65,22 +83,45 @@ impl FromToml for Length {
         } else {
             Size::Fixed { bytes: Bytes::from_toml(toml, mistakes)?.0 }
         };
-        let shortest = match size {
-            Size::Lognormal { median, .. } => median,
-            // What it comes to is never 0.
-            Size::Pareto { min, .. } => min,
-            _ => size.min(),
-        };
-        if shortest == 0 || size.max() > LONGEST {
-            mistakes.at(&span, "the length is out of range").label("expected 1 to 1GiB");
-        } else if shortest > size.max() {
-            let mistake = mistakes.at(&span, format!("{shortest} is more than the `max`"));
-            mistake.label(format!("expected at most {}", size.max()));
-        } else {
-            return Some(Self(size));
-        }
-        None
+        within(size, (LONGEST, "1GiB"), &span, mistakes).map(Self)
     }
+}
+
+impl FromToml for Keys {
+    fn from_toml(toml: Toml<'_>, mistakes: &mut Mistakes) -> Option<Self> {
+        let span = toml.span();
+        if matches!(toml.get_ref(), DeValue::Table(_)) {
+            let size = drawn(toml, mistakes)?;
+            return within(size, (SEVERAL_MAX.into(), "65536"), &span, mistakes).map(Self);
+        }
+        let Several(keys) = Several::from_toml(toml, mistakes)?;
+        Some(Self(Size::Fixed { bytes: keys.into() }))
+    }
+}
+
+/// What is from 1 to `most` long.
+fn within(
+    size: Size,
+    (most, words): (u64, &str),
+    span: &Span,
+    mistakes: &mut Mistakes,
+) -> Option<Size> {
+    let shortest = match size {
+        Size::Lognormal { median, .. } => median,
+        // What it comes to is never 0.
+        Size::Pareto { min, .. } => min,
+        _ => size.min(),
+    };
+    if shortest == 0 || size.max() > most {
+        let mistake = mistakes.at(span, "the length is out of range");
+        mistake.label(format!("expected 1 to {words}"));
+    } else if shortest > size.max() {
+        let mistake = mistakes.at(span, format!("{shortest} is more than the `max`"));
+        mistake.label(format!("expected at most {}", size.max()));
+    } else {
+        return Some(size);
+    }
+    None
 }
 
 const NAMES: [&str; 6] = ["uniform", "normal", "lognormal", "geometric", "pareto", "empirical"];

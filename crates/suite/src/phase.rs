@@ -1,7 +1,7 @@
 //! Phases, roles and operation mixes as typed.
 
 use super::engine::Options;
-use super::length::{Length, Written};
+use super::length::{Keys, Length, Written, WrittenKeys};
 use super::mistake::Mistakes;
 use super::rate::{Arrivals, WrittenRate};
 use super::read::{At, Fields, FromToml, Or as _, Toml, table};
@@ -227,14 +227,14 @@ enum Operation {
     /// Look several keys up in one call.
     Multiget {
         /// How many. Default: 10.
-        count: Option<At<Several>>,
+        count: Option<At<WrittenKeys>>,
     },
     /// Read a key and write it anew.
     Rmw,
     /// Update several keys in one batch.
     Batch {
         /// How many. Default: 10.
-        count: Option<At<Several>>,
+        count: Option<At<WrittenKeys>>,
     },
 }
 
@@ -338,7 +338,10 @@ impl FromToml for Entry {
 }
 
 fn operation(op: &At<String>, fields: &mut Fields<'_, '_>) -> Option<Op> {
-    let mut count = || fields.optional("count").given_or(Several(10)).0;
+    let mut count = || {
+        let keys: Option<At<Keys>> = fields.optional("count");
+        keys.map_or(Size::Fixed { bytes: 10 }, |keys| keys.value.0)
+    };
     Some(match op.as_str() {
         "get" => Op::Get,
         "insert" => Op::Insert,

@@ -182,11 +182,11 @@ fn resolve_role(part: &Part, role: &Role, context: PhaseContext<'_>) -> plan::Ro
         MixEntry { op: entry.op.clone(), weight: entry.weight.given_or(1.0), keys }
     };
     let mix: Vec<MixEntry> = role.mix.iter().map(entry).collect();
-    let operation_bytes = written_by(&mix) * context.record_bytes;
+    let operation_bytes = || written_by(&mix) * context.record_bytes;
     plan::Role {
         name: role.name.0.clone(),
         threads: role.threads.given_or(Threads::Are(1)).at(context.threads),
-        rate: role.rate.as_ref().map(|rate| rate.resolve(operation_bytes)),
+        rate: role.rate.as_ref().map(|rate| rate.resolve(operation_bytes())),
         depth: role.depth.as_ref().map(|depth| depth.0),
         found: found(role, &mix, left(part, context)),
         mix,
@@ -221,11 +221,7 @@ fn found(role: &Role, mix: &[MixEntry], drawn: Found) -> Found {
 
 /// Records that an operation of the mix writes, in the mean.
 fn written_by(mix: &[MixEntry]) -> f64 {
-    let records = |op: &Op| match op {
-        Op::Batch { writes } => f64::from(*writes),
-        op => f64::from(u8::from(op.writes())),
-    };
-    let written: f64 = mix.iter().map(|entry| entry.weight * records(&entry.op)).sum();
+    let written: f64 = mix.iter().map(|entry| entry.weight * entry.op.records_written()).sum();
     written / mix.iter().map(|entry| entry.weight).sum::<f64>()
 }
 

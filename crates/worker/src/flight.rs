@@ -7,17 +7,22 @@
 //! all been looked at (`completion`): the parts sum up to its service time. What a thread prepares
 //! and files meanwhile is in the times of those it has in flight, because it cannot look at their
 //! answers. The loop that waits for each is `calls`.
+//!
+//! What met a conflict is handed over again with the next round, as the same operation: its time
+//! goes on.
 
 use crate::block::Step;
 use crate::clock::Clock;
+use crate::hot::RETRIES_MAX;
 use crate::keyed::{Action, KeyedBlock, KeyedStep, Thread, View};
 use crate::kind::Supply;
 use crate::recorder::Recorder;
+use crate::rng::Rng;
 use crate::shared::ThreadContext;
-use crate::source::Source;
-use crate::tally::OVER;
+use crate::source::{KeySupply, Source};
+use crate::tally::{OVER, Tally};
 use crate::values::{is_sound, touch};
-use kvdyno_engine::{Error, Result, Session};
+use kvdyno_engine::{Error, ErrorClass, Result, Session};
 use std::hint::black_box;
 
 /// Operations prepared in one go: while they are prepared nothing is handed over.
@@ -32,6 +37,7 @@ struct Flight {
     taken: Vec<u32>,
     /// The answers of one round.
     landed: Vec<(u32, Result<Landed>)>,
+    again: Again,
     /// The end of the last round, or of what was filed or prepared since, in ticks.
     now: u64,
     sink: u64,
@@ -42,11 +48,32 @@ struct Flight {
 struct InFlight {
     tally: u8,
     reads: bool,
-    number: u64,
+    retries: u16,
     key_bytes: u32,
+    number: u64,
     write_bytes: u64,
     start: u64,
     sent: u64,
+}
+
+/// What met a conflict and is to be submitted again. Its block may be gone by then: the key is
+/// written from its number, and a value made anew.
+struct Again {
+    tickets: Vec<u32>,
+    supply: KeySupply,
+    rng: Rng,
+    key: Vec<u8>,
+    arena: Vec<u8>,
+}
+
+/// Operations of one round that began and were handed over together: most of them, and so most have
+/// one time.
+#[derive(Default)]
+struct Together {
+    tally: u8,
+    start: u64,
+    sent: u64,
+    count: u64,
 }
 
 /// What an answer showed.
@@ -65,7 +92,8 @@ pub(crate) fn drive<S: Session, C: Clock>(
     depth: u32,
 ) -> Recorder {
     let shared = context.shared;
-    let mut flight = Flight::new(depth, context.clock.ticks());
+    let again = Again::new(source.supply(), context.thread);
+    let mut flight = Flight::new(depth, again, context.clock.ticks());
     let steps_max = source.steps_max().min(BLOCK_STEPS_MAX);
     let mut prepared = !block.steps.is_empty();
     while context.recorder.edge != OVER && !shared.is_over() {
@@ -99,12 +127,13 @@ pub(crate) fn drive<S: Session, C: Clock>(
 }
 
 impl Flight {
-    fn new(depth: u32, now: u64) -> Self {
+    fn new(depth: u32, again: Again, now: u64) -> Self {
         Self {
             slots: vec![InFlight::default(); depth as usize],
             free: (0..depth).rev().collect(),
             taken: Vec::with_capacity(depth as usize),
             landed: Vec::with_capacity(depth as usize),
+            again,
             now,
             sink: 0,
         }
@@ -147,17 +176,18 @@ impl Flight {
         view: &View<'_>,
     ) -> Result<()> {
         let Some(ticket) = self.free.pop() else { return Ok(()) };
+        let key = view.key(step.first);
         self.slots[ticket as usize] = InFlight {
             tally: *slot,
             reads: step.action == Action::Get,
+            retries: 0,
+            key_bytes: key.len() as u32,
             number: view.data.numbers[step.first as usize],
-            key_bytes: view.key(step.first).len() as u32,
             write_bytes: *write_bytes,
             start: self.now,
             sent: self.now,
         };
         self.taken.push(ticket);
-        let key = view.key(step.first);
         match step.action {
             Action::Get => session.submit_get(ticket, key),
             Action::Put => session.submit_put(ticket, key, view.value(step.value)),
@@ -200,16 +230,28 @@ impl Flight {
             recorder.edge = recorder.time.cross(recorder.last_end, &mut recorder.tallies);
         }
         self.count(context);
+        if self.again.tickets.is_empty() { Ok(()) } else { self.again(&mut context.handle.session) }
+    }
+
+    /// Submits what met a conflict.
+    #[cold]
+    fn again<S: Session>(&mut self, session: &mut S) -> Result<()> {
+        for ticket in std::mem::take(&mut self.again.tickets) {
+            self.again.submit(session, ticket, &mut self.slots[ticket as usize])?;
+            self.taken.push(ticket);
+        }
         Ok(())
     }
 
     fn count<S, C: Clock>(&mut self, context: &mut ThreadContext<'_, Thread<S>, C>) {
         #[cfg(test)]
         crate::scripted::filed(self.landed.len());
-        let clock = context.clock;
+        let (clock, now) = (context.clock, self.now);
+        let mut together = Together::default();
         for (ticket, answer) in self.landed.drain(..) {
-            let asked = &self.slots[ticket as usize];
-            let tally = &mut context.recorder.tallies[usize::from(asked.tally)];
+            let asked = &mut self.slots[ticket as usize];
+            let tallies = &mut context.recorder.tallies;
+            let tally = &mut tallies[usize::from(asked.tally)];
             match answer {
                 Ok(landed) => {
                     tally.count += 1;
@@ -219,9 +261,16 @@ impl Flight {
                         landed.value_bytes.map(|bytes| bytes + u64::from(asked.key_bytes));
                     tally.read_bytes += read_bytes.unwrap_or(0);
                     tally.write_bytes += asked.write_bytes;
-                    let submit = clock.ns(asked.sent.saturating_sub(asked.start));
-                    let completion = clock.ns(self.now.saturating_sub(asked.sent));
-                    tally.in_flight(submit, completion);
+                    if !together.takes(asked) {
+                        let before = std::mem::replace(&mut together, Together::of(asked));
+                        before.file(clock, now, tallies);
+                    }
+                }
+                Err(error) if error.class == ErrorClass::Conflict && asked.may_retry() => {
+                    asked.retries += 1;
+                    tally.retries += 1;
+                    self.again.tickets.push(ticket);
+                    continue;
                 }
                 Err(error) => {
                     tally.error(error.class);
@@ -230,6 +279,63 @@ impl Flight {
             }
             self.free.push(ticket);
         }
+        together.file(clock, now, &mut context.recorder.tallies);
+    }
+}
+
+impl Together {
+    #[inline]
+    fn of(asked: &InFlight) -> Self {
+        Self { tally: asked.tally, start: asked.start, sent: asked.sent, count: 1 }
+    }
+
+    /// Whether `asked` is one of them, and is counted.
+    #[inline]
+    fn takes(&mut self, asked: &InFlight) -> bool {
+        let same = (self.tally, self.start, self.sent) == (asked.tally, asked.start, asked.sent);
+        self.count += u64::from(same);
+        same
+    }
+
+    #[inline]
+    fn file<C: Clock>(self, clock: C, now: u64, tallies: &mut [Tally]) {
+        if self.count > 0 {
+            let submit_ns = clock.ns(self.sent.saturating_sub(self.start));
+            let completion_ns = clock.ns(now.saturating_sub(self.sent));
+            tallies[usize::from(self.tally)].in_flight(submit_ns, completion_ns, self.count);
+        }
+    }
+}
+
+impl InFlight {
+    fn may_retry(&self) -> bool {
+        u32::from(self.retries) < RETRIES_MAX
+    }
+}
+
+impl Again {
+    fn new(supply: &KeySupply, thread: usize) -> Self {
+        let rng = Rng::new(&[supply.keyspace.seed, thread as u64]);
+        let (tickets, supply, key, arena) = (Vec::new(), supply.clone(), Vec::new(), Vec::new());
+        Self { tickets, supply, rng, key, arena }
+    }
+
+    fn submit<S: Session>(
+        &mut self,
+        session: &mut S,
+        ticket: u32,
+        asked: &mut InFlight,
+    ) -> Result<()> {
+        let Self { supply: KeySupply { keys, values, .. }, rng, key, arena, .. } = self;
+        key.clear();
+        keys.push(asked.number, key);
+        if asked.reads {
+            return session.submit_get(ticket, key);
+        }
+        arena.clear();
+        let at = values.prepare(asked.number, asked.retries.into(), rng, arena);
+        asked.write_bytes = (key.len() + at.bytes) as u64;
+        session.submit_put(ticket, key, &values.bytes(arena)[at.start..][..at.bytes])
     }
 }
 
@@ -275,6 +381,36 @@ mod tests {
         let script = Script { submit_ns: 10, send_ns: 100, answers: 2, ..Script::of(&[], 1_000) };
         let played = play.run(script);
         assert_eq!((played.count(), played.times(Kind::Submit).max), (96, 2 * 10 + 100 + 1));
+    }
+
+    /// The answers of the second wait and the two after it are conflicts: the first operation of
+    /// them is in flight for five waits, and is one operation.
+    #[test]
+    fn a_conflict_is_handed_over_again_inside_the_operations_time() {
+        let play = Play { depth: Some(2), operations: Some(4), ..Play::default() };
+        let script = Script { answers: 1, conflicts: 3, ..Script::of(&[Ok(1_000)], 1_000) };
+        let in_flight = script.in_flight.clone();
+        let played = play.run(script);
+        assert_eq!((played.count(), played.left.tallies[0].retries), (4, 3));
+        assert!(played.packets[0].times[0].errors == 0 && played.failure.is_none());
+        // Nothing waits while another is tried again.
+        assert_eq!(*in_flight.lock().unwrap(), [2, 2, 2, 2, 2, 2, 1]);
+        let window = played.window_ns();
+        assert!((7_000..7_100).contains(&window), "{window}");
+        let service = played.times(Kind::Service);
+        assert_eq!(sums(&played)[0], sums(&played)[1] + sums(&played)[2]);
+        // What was tried again took its turn behind the other one each time.
+        assert!(service.max > 5_000 && service.sum > 4 * 2_000 + 3_000, "{service:?}");
+    }
+
+    #[test]
+    fn a_conflict_without_end_is_an_error() {
+        let play = Play { depth: Some(1), operations: Some(3), errors_max: 1, ..Play::default() };
+        let script = Script { answers: 1, conflicts: 17, ..Script::of(&[Ok(100)], 50) };
+        let played = play.run(script);
+        assert_eq!((played.count(), played.left.tallies[0].retries), (2, 16));
+        assert_eq!(played.packets[0].times[0].errors, 1);
+        assert!(played.failure.is_none());
     }
 
     #[test]

@@ -43,6 +43,14 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
+    /// Counts one time `count` times.
+    #[inline]
+    pub(crate) fn record_many(&mut self, ns: u64, count: u64) {
+        self.buckets()[index(ns)] += count;
+        self.sum += ns * count;
+        self.max = self.max.max(ns);
+    }
+
     /// Counts several times, with the sum and the maximum in registers.
     #[inline]
     pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// How often an operation is performed again before its conflict is an error.
-const RETRIES_MAX: u32 = 16;
+pub(crate) const RETRIES_MAX: u32 = 16;
 
 /// Why a loop came back.
 #[derive(Debug)]

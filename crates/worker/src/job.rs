@@ -19,7 +19,7 @@ use kvdyno_record::case::{RoleResult, Verified};
 use kvdyno_record::found::leaves_gaps;
 use kvdyno_record::protocol::{Event, Job};
 use kvdyno_record::usage::ProcessUsage;
-use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role};
+use kvdyno_record::workload::{self, Activity, Load, Mix, Op, Phase, Role, Size};
 use std::time::Duration;
 
 /// A job at work.
@@ -177,7 +177,8 @@ impl<'j, E: Engine, C: Clock> Case<'j, E, C> {
             let range = LoadRange::new(load.order, load.batch, records, place, &self.supply, rng);
             Source::Load(range)
         };
-        let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes: load.batch } };
+        let writes = Size::Fixed { bytes: load.batch.into() };
+        let op = if load.batch == 1 { Op::Insert } else { Op::Batch { writes } };
         let spec = RoleSpec {
             name: "load".to_owned(),
             ops: vec![op.info()],

@@ -6,7 +6,7 @@
 )]
 
 use crate::block::{Block, Step};
-use crate::keys::KeyWriter;
+use crate::keys::{Digits, KeyWriter};
 use crate::values::ValueAt;
 use kvdyno_engine::{Direction, Session, Walk, Write};
 
@@ -52,6 +52,26 @@ pub(crate) struct Keyed {
     pub(crate) multigets: bool,
     /// Some step is a batch: writes are needed as a list.
     pub(crate) batches: bool,
+}
+
+impl Keyed {
+    /// Puts the key of `number` behind the others, which are all as long; gives its bytes.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, number: u64, digits: Digits) -> u64 {
+        let at = self.keys.len();
+        self.keys.resize(at + digits.len(), 0);
+        digits.write(number, &mut self.keys[at..]);
+        self.numbers.push(number);
+        digits.len() as u64
+    }
+
+    /// The same where each key has a length of its own.
+    pub(crate) fn push_of_its_length(&mut self, number: u64, keys: &KeyWriter) -> u64 {
+        let bytes = keys.push(number, &mut self.keys);
+        self.key_ends.push(self.keys.len() as u32);
+        self.numbers.push(number);
+        bytes as u64
+    }
 }
 
 /// A block of key-value operations.

@@ -50,10 +50,10 @@ impl KeyWriter {
         if differ { 0 } else { self.digits.bytes }
     }
 
-    /// For keys of [`Self::fixed_len`].
+    /// What writes keys that all have one length; nothing where they differ.
     #[inline]
-    pub(crate) fn digits(&self) -> Digits {
-        self.digits
+    pub(crate) fn of_one_length(&self) -> Option<Digits> {
+        (self.fixed_len() > 0).then_some(self.digits)
     }
 
     /// Whether keys have the order of their numbers.

@@ -57,14 +57,13 @@ impl Supply<KeyedStep, Keyed> for Source<'_> {
 
     fn steps_max(&self) -> usize {
         let keys = match self {
-            Self::Mix(mix) => mix.entries.iter().map(|entry| keys_of(&entry.op)).max().unwrap_or(0),
-            Self::Load(load) => load.batch,
+            Self::Mix(mix) => mix.entries.iter().map(|entry| entry.keys.mean()).fold(0.0, f64::max),
+            Self::Load(load) => f64::from(load.batch),
         };
         // A walk has no keys at all.
-        let keys = keys.max(1);
-        let value_bytes = self.supply().values.bytes_max().max(1) * u64::from(keys);
-        let by_bytes = VALUE_BYTES_MAX / value_bytes;
-        (KEYS_MAX / keys as usize).min(by_bytes as usize).max(1)
+        let keys = keys.ceil().max(1.0) as u64;
+        let by_bytes = VALUE_BYTES_MAX / (self.supply().values.bytes_max().max(1) * keys);
+        (KEYS_MAX as u64 / keys).min(by_bytes).max(1) as usize
     }
 }
 
@@ -121,12 +120,53 @@ pub(crate) struct MixSource<'p> {
     version: u32,
 }
 
+/// One operation of a mix, and how it is prepared: looked up once, and not for each.
 #[derive(Debug)]
 struct Entry {
     /// Upper end of its share of `0..1`.
     until: f64,
-    op: Op,
+    action: Action,
+    /// It writes numbers that nobody was given yet.
+    inserts: bool,
+    /// Its keys come with values.
+    values: bool,
+    /// Its keys are bytes given to the engine to write.
+    counts: bool,
+    /// How many it takes.
+    keys: Size,
+    /// How many records it asks for, where that is not how many keys.
+    records: Option<Size>,
     chooser: Chooser,
+}
+
+impl Entry {
+    fn new(op: &Op, until: f64, chooser: Chooser) -> Self {
+        let one = Size::Fixed { bytes: 1 };
+        let (action, keys, records) = match op.clone() {
+            Op::Get => (Action::Get, one, None),
+            Op::Insert | Op::Update => (Action::Put, one, None),
+            Op::Delete => (Action::Delete, one, None),
+            Op::Scan { reverse: false, length } => (Action::ScanForward, one, Some(length)),
+            Op::Scan { reverse: true, length } => (Action::ScanReverse, one, Some(length)),
+            Op::Multiget { keys } => (Action::Multiget, keys, None),
+            Op::ReadModifyWrite => (Action::ReadModifyWrite, one, None),
+            Op::Batch { writes } => (Action::Batch, writes, None),
+            Op::Walk { reverse, length } => {
+                let action = if reverse { Action::WalkReverse } else { Action::WalkForward };
+                (action, Size::Fixed { bytes: 0 }, Some(length))
+            }
+        };
+        Self {
+            until,
+            action,
+            inserts: *op == Op::Insert,
+            values: op.writes() && *op != Op::Delete,
+            counts: op.writes(),
+            keys,
+            records,
+            chooser,
+        }
+    }
 }
 
 impl<'p> MixSource<'p> {
@@ -149,10 +189,10 @@ impl<'p> MixSource<'p> {
                 until += entry.weight / total;
                 let chooser =
                     Chooser::new(&entry.keys, &supply.keyspace, records, (thread, role.threads));
-                Entry { until, op: entry.op.clone(), chooser }
+                Entry::new(&entry.op, until, chooser)
             })
             .collect();
-        let inserts = entries.iter().any(|entry| matches!(entry.op, Op::Insert));
+        let inserts = entries.iter().any(|entry| entry.inserts);
         Self {
             supply: KeySupply { values: supply.values.for_thread(&mut rng), ..supply.clone() },
             rng,
@@ -170,94 +210,81 @@ impl<'p> MixSource<'p> {
             self.records = self.population.visible().max(1);
         }
         self.version = self.version.wrapping_add(1);
-        let fixed = self.supply.keys.fixed_len() > 0;
-        if let ([Entry { op: Op::Get, chooser, .. }], true) = (self.entries.as_mut_slice(), fixed) {
-            let (records, rng) = (self.records, &mut self.rng);
-            match chooser {
-                Chooser::Uniform => {
-                    fill_with_gets(self.supply.keys.digits(), block, steps, || rng.below(records));
-                }
-                other => {
-                    fill_with_gets(self.supply.keys.digits(), block, steps, || {
-                        other.next(records, rng)
-                    });
-                }
+        // Looked at once and not for each key.
+        match self.supply.keys.of_one_length() {
+            Some(digits) if self.gets_alone() => self.fill_with_gets(block, steps, digits),
+            Some(digits) => self.draw(block, steps, |data, number| data.push(number, digits)),
+            None => {
+                let keys = self.supply.keys.clone();
+                self.draw(block, steps, |data, number| data.push_of_its_length(number, &keys));
             }
-            return;
-        }
-        block.clear();
-        while block.steps.len() < steps {
-            self.push_drawn(block);
         }
     }
 
-    fn push_drawn(&mut self, block: &mut KeyedBlock) {
-        let slot = if self.entries.len() == 1 {
-            0
-        } else {
-            let u = self.rng.unit();
-            self.entries.iter().position(|entry| u < entry.until).unwrap_or(self.entries.len() - 1)
-        };
-        let (first, value) = (block.data.numbers.len() as u32, block.data.values.len() as u32);
-        let op = self.entries[slot].op.clone();
-        let (action, writes) = match &op {
-            Op::Get => (Action::Get, false),
-            Op::Insert | Op::Update => (Action::Put, true),
-            Op::Delete => (Action::Delete, false),
-            Op::Scan { reverse: false, .. } => (Action::ScanForward, false),
-            Op::Scan { reverse: true, .. } => (Action::ScanReverse, false),
-            Op::Multiget { .. } => (Action::Multiget, false),
-            Op::ReadModifyWrite => (Action::ReadModifyWrite, true),
-            Op::Batch { .. } => (Action::Batch, true),
-            Op::Walk { reverse: false, .. } => (Action::WalkForward, false),
-            Op::Walk { reverse: true, .. } => (Action::WalkReverse, false),
-        };
-        let keys = keys_of(&op);
-        let mut write_bytes = 0;
-        for _ in 0..keys {
-            let number = self.number(slot, &op);
-            write_bytes += self.push_key(block, number, writes || op == Op::Delete, writes);
-        }
-        let items = match &op {
-            Op::Scan { length, .. } | Op::Walk { length, .. } => scan_length(length, &mut self.rng),
-            _ => keys,
-        };
-        block.data.multigets |= action == Action::Multiget;
-        block.data.batches |= action == Action::Batch;
-        block.writes |= write_bytes > 0;
-        let action = KeyedStep { action, first, items, value };
-        block.steps.push(Step { slot: slot as u8, action, write_bytes });
+    fn gets_alone(&self) -> bool {
+        matches!(self.entries.as_slice(), [Entry { action: Action::Get, .. }])
     }
 
-    fn number(&mut self, slot: usize, op: &Op) -> u64 {
-        match (op, &mut self.inserter) {
-            (Op::Insert, Some(inserter)) => inserter.take(),
-            _ => self.entries[slot].chooser.next(self.records, &mut self.rng),
+    /// The commonest mix of all, without a draw or a branch per step.
+    fn fill_with_gets(&mut self, block: &mut KeyedBlock, steps: usize, digits: Digits) {
+        let (records, rng) = (self.records, &mut self.rng);
+        match &mut self.entries[0].chooser {
+            Chooser::Uniform => fill_with_gets(digits, block, steps, || rng.below(records)),
+            other => fill_with_gets(digits, block, steps, || other.next(records, rng)),
         }
     }
 
-    /// Prepares a key, and a value where one is written; returns the bytes the engine is given.
-    fn push_key(
+    /// Draws operations; `push` puts a number's key into the block, and gives its bytes.
+    fn draw(
         &mut self,
         block: &mut KeyedBlock,
-        number: u64,
-        counts: bool,
-        with_value: bool,
-    ) -> u64 {
-        let bytes = push_key(&self.supply.keys, block, number);
-        if with_value {
-            let values = &mut self.supply.values;
-            let at = values.prepare(number, self.version, &mut self.rng, &mut block.data.arena);
-            block.data.values.push(at);
-            return bytes + at.bytes as u64;
+        steps: usize,
+        push: impl Fn(&mut Keyed, u64) -> u64,
+    ) {
+        block.clear();
+        while block.steps.len() < steps {
+            let slot = self.slot();
+            let Self { supply, rng, entries, records, inserter, version, .. } = self;
+            let (entry, data) = (&mut entries[slot], &mut block.data);
+            let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
+            let keys = draw(&entry.keys, rng) as u32;
+            let mut write_bytes = 0;
+            for _ in 0..keys {
+                let number = match inserter {
+                    Some(inserter) if entry.inserts => inserter.take(),
+                    _ => entry.chooser.next(*records, rng),
+                };
+                let key_bytes = push(data, number);
+                if entry.values {
+                    let at = supply.values.prepare(number, *version, rng, &mut data.arena);
+                    data.values.push(at);
+                    write_bytes += at.bytes as u64;
+                }
+                write_bytes += if entry.counts { key_bytes } else { 0 };
+            }
+            let items = entry.records.as_ref().map_or(keys, |length| scan_length(length, rng));
+            data.multigets |= entry.action == Action::Multiget;
+            data.batches |= entry.action == Action::Batch;
+            block.writes |= write_bytes > 0;
+            let action = KeyedStep { action: entry.action, first, items, value };
+            block.steps.push(Step { slot: slot as u8, action, write_bytes });
         }
-        if counts { bytes } else { 0 }
+    }
+
+    /// Which operation comes next.
+    #[inline]
+    fn slot(&mut self) -> usize {
+        if self.entries.len() == 1 {
+            return 0;
+        }
+        let u = self.rng.unit();
+        self.entries.iter().position(|entry| u < entry.until).unwrap_or(self.entries.len() - 1)
     }
 
     fn settle(&mut self, block: &KeyedBlock, done: usize, failed: &[usize]) {
         let Some(inserter) = &mut self.inserter else { return };
         let entries = &self.entries;
-        let inserts = |step: &&Step<KeyedStep>| entries[step.slot as usize].op == Op::Insert;
+        let inserts = |step: &&Step<KeyedStep>| entries[step.slot as usize].inserts;
         let undone = block.steps[done..].iter();
         let failed = failed.iter().map(|index| &block.steps[*index]);
         let lost = undone.chain(failed).filter(inserts);
@@ -265,8 +292,9 @@ impl<'p> MixSource<'p> {
     }
 }
 
-/// The commonest mix of all, without a draw or a branch per step. The steps are the same in every
-/// block, so they are written once.
+/// The steps are the same in every block, so they are written once. A function of its own: its loop
+/// has the registers to itself.
+#[inline(never)]
 fn fill_with_gets(
     keys: Digits,
     block: &mut KeyedBlock,
@@ -298,34 +326,8 @@ fn fill_with_gets(
     }
 }
 
-/// Keys that one operation is prepared with.
-fn keys_of(op: &Op) -> u32 {
-    match op {
-        Op::Multiget { keys } => *keys,
-        Op::Batch { writes } => *writes,
-        Op::Walk { .. } => 0,
-        _ => 1,
-    }
-}
-
 fn scan_length(length: &Size, rng: &mut Rng) -> u32 {
     draw(length, rng).clamp(1, u64::from(u32::MAX)) as u32
-}
-
-#[inline]
-fn push_key(keys: &KeyWriter, block: &mut KeyedBlock, number: u64) -> u64 {
-    let data = &mut block.data;
-    data.numbers.push(number);
-    let fixed = keys.fixed_len();
-    if fixed == 0 {
-        let bytes = keys.push(number, &mut data.keys);
-        data.key_ends.push(data.keys.len() as u32);
-        return bytes as u64;
-    }
-    let at = data.keys.len();
-    data.keys.resize(at + fixed, 0);
-    keys.digits().write(number, &mut data.keys[at..]);
-    fixed as u64
 }
 
 /// One thread's share of a load: a contiguous range of the order.
@@ -377,10 +379,26 @@ impl LoadRange {
     }
 
     fn fill(&mut self, block: &mut KeyedBlock, steps: usize) {
+        match self.supply.keys.of_one_length() {
+            Some(digits) => self.write(block, steps, |data, number| data.push(number, digits)),
+            None => {
+                let keys = self.supply.keys.clone();
+                self.write(block, steps, |data, number| data.push_of_its_length(number, &keys));
+            }
+        }
+    }
+
+    fn write(
+        &mut self,
+        block: &mut KeyedBlock,
+        steps: usize,
+        push: impl Fn(&mut Keyed, u64) -> u64,
+    ) {
         block.clear();
         (block.data.batches, block.writes) = (self.batch > 1, true);
+        let data = &mut block.data;
         while block.steps.len() < steps && !self.left.is_empty() {
-            let (first, value) = (block.data.numbers.len() as u32, block.data.values.len() as u32);
+            let (first, value) = (data.numbers.len() as u32, data.values.len() as u32);
             let (mut items, mut write_bytes) = (0, 0);
             for place in self.left.by_ref().take(self.batch as usize) {
                 let number = match &mut self.order {
@@ -388,11 +406,10 @@ impl LoadRange {
                     Order::Random(order) => order.at(place),
                     Order::Drawn(records, rng) => rng.below(*records),
                 };
-                write_bytes += push_key(&self.supply.keys, block, number);
-                let at =
-                    self.supply.values.prepare(number, 0, &mut self.rng, &mut block.data.arena);
+                write_bytes += push(data, number);
+                let at = self.supply.values.prepare(number, 0, &mut self.rng, &mut data.arena);
                 write_bytes += at.bytes as u64;
-                block.data.values.push(at);
+                data.values.push(at);
                 items += 1;
             }
             let action = if self.batch == 1 { Action::Put } else { Action::Batch };

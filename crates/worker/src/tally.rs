@@ -133,13 +133,13 @@ impl Tally {
         if self.op.many { self.many_items } else { self.count }
     }
 
-    /// Counts the times of an operation that was in flight.
+    /// Counts the times of `count` operations that were in flight together.
     #[inline]
-    pub(crate) fn in_flight(&mut self, submit_ns: u64, completion_ns: u64) {
-        self.service.record(submit_ns + completion_ns);
+    pub(crate) fn in_flight(&mut self, submit_ns: u64, completion_ns: u64, count: u64) {
+        self.service.record_many(submit_ns + completion_ns, count);
         if let Some(parts) = &mut self.parts {
-            parts.submit.record(submit_ns);
-            parts.completion.record(completion_ns);
+            parts.submit.record_many(submit_ns, count);
+            parts.completion.record_many(completion_ns, count);
         }
     }
 

@@ -121,7 +121,7 @@ pub(crate) fn lmdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
         "--batch=1000",
         "--benchmarks=fillseqbatch,readrandom,readrandom",
     ];
-    let Some(text) = output("t_lmdb", &arguments, folder)? else { return Ok(None) };
+    let Some(text) = peer("t_lmdb", &arguments, folder)? else { return Ok(None) };
     let load_per_s = rate(&text, "fillseqbatch", 0)?;
     Ok(Some(PeerRates { load_per_s, read_per_s: rate(&text, "readrandom", 1)? }))
 }
@@ -137,17 +137,26 @@ pub(crate) fn rocksdb_peer(folder: &Path) -> anyhow::Result<Option<PeerRates>> {
         "--cache_size=1073741824",
         "--cache_type=lru_cache",
     ];
-    let Some(text) = output("db_bench", &arguments, folder)? else { return Ok(None) };
+    let Some(text) = peer("db_bench", &arguments, folder)? else { return Ok(None) };
     Ok(Some(PeerRates {
         load_per_s: rate(&text, "fillseq", 0)?,
         read_per_s: rate(&text, "readrandom", 1)?,
     }))
 }
 
-fn output(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Option<String>> {
+fn peer(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Option<String>> {
     let database = format!("--db={}", folder.join("peer").display());
     // `t_lmdb` begins a benchmark as soon as it has read its name: the database comes first.
-    match Command::new(program).arg(database).args(arguments).output() {
+    let arguments = std::iter::once(database.as_str()).chain(arguments.iter().copied());
+    output(Path::new(program), arguments)
+}
+
+/// All that a program said, or nothing where it is not there.
+pub(crate) fn output<'a>(
+    program: &Path,
+    arguments: impl IntoIterator<Item = &'a str>,
+) -> anyhow::Result<Option<String>> {
+    match Command::new(program).args(arguments).output() {
         Ok(output) => {
             let text = [output.stdout, output.stderr].concat();
             Ok(Some(String::from_utf8_lossy(&text).into_owned()))
@@ -158,7 +167,7 @@ fn output(program: &str, arguments: &[&str], folder: &Path) -> anyhow::Result<Op
 }
 
 /// The operations per second in the `nth` line of a test: both peers print `N ops/sec`.
-fn rate(text: &str, test: &str, nth: usize) -> anyhow::Result<f64> {
+pub(crate) fn rate(text: &str, test: &str, nth: usize) -> anyhow::Result<f64> {
     let mut lines = text
         .lines()
         .filter(|line| line.split_whitespace().next() == Some(test) && line.contains("ops/sec"));

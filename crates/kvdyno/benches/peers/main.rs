@@ -2,17 +2,18 @@
 //! a figure; against a peer that is on PATH, the median of the ratios of interleaved repeats. Never
 //! a test: the machine decides, not the code alone.
 //!
-//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `drive`, `direct`,
-//! `plan`. Each part's file says what its peer is, and how both are set.
+//! `make bench BENCH="lmdb drive"` runs parts of it: `null`, `lmdb`, `rocksdb`, `ranges`, `drive`,
+//! `direct`, `plan`. Each part's file says what its peer is, and how both are set.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's business")]
 
 mod drive;
 mod engines;
 mod load_generator;
+mod ranges;
 mod tools;
 
-const PARTS: [&str; 6] = ["null", "lmdb", "rocksdb", "drive", "direct", "plan"];
+const PARTS: [&str; 7] = ["null", "lmdb", "rocksdb", "ranges", "drive", "direct", "plan"];
 const REPEATS: usize = 5;
 const SECOND: u64 = 1_000_000_000;
 
@@ -27,6 +28,10 @@ fn main() -> anyhow::Result<()> {
             "null" => bench.load_generator()?,
             "lmdb" => bench.engine("lmdb", engines::lmdb_peer)?,
             "rocksdb" => bench.engine("rocksdb", engines::rocksdb_peer)?,
+            "ranges" => {
+                bench.lmdb_ranges()?;
+                bench.rocksdb_ranges()?;
+            }
             "drive" => bench.drive()?,
             "direct" => bench.direct()?,
             _ => bench.plan()?,

@@ -1,7 +1,8 @@
-//! Lengths: of values in bytes, of scans in records.
+//! Lengths: of values in bytes, of scans in records, of batches in keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 
 /// A length: fixed or drawn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -139,7 +140,7 @@ impl Size {
                 parts.sum()
             }
             Self::Normal { .. } | Self::Lognormal { .. } | Self::Pareto { .. } => {
-                mean_of_quantiles(|u| self.drawn(u) as f64)
+                remembered(self, || mean_of_quantiles(|u| self.drawn(u) as f64))
             }
         }
     }
@@ -202,6 +203,19 @@ impl Size {
             Self::Empirical { ref up_to } => up_to.last().map_or(1, |(length, _)| *length),
         }
     }
+}
+
+/// A mean that takes milliseconds, computed once: a plan of thousands of cases asks for the same.
+fn remembered(size: &Size, mean: impl FnOnce() -> f64) -> f64 {
+    thread_local!(static KNOWN: RefCell<Vec<(Size, f64)>> = const { RefCell::new(Vec::new()) });
+    KNOWN.with_borrow_mut(|known| {
+        if let Some((_, mean)) = known.iter().find(|(of, _)| of == size) {
+            return *mean;
+        }
+        let mean = mean();
+        known.push((size.clone(), mean));
+        mean
+    })
 }
 
 /// The mean of a distribution given by its quantile function, by the midpoint rule.

@@ -219,3 +219,25 @@ fn ycsb_expects_twice_the_inserts_of_a_counted_phase() {
     assert_eq!(ycsb_items(1_000, std::slice::from_ref(&timed)), 1_001);
     assert_eq!(ycsb_items(1_000, &[timed, counted]), 1_000 + 1_000 + 1);
 }
+
+/// As records have it that were written when it was always a number.
+#[test]
+fn how_many_keys_an_operation_takes_is_a_number_or_drawn() {
+    let drawn = Size::Geometric { p: 0.382, min: 2, max: 128 };
+    let all = [
+        (Op::Multiget { keys: Size::Fixed { bytes: 16 } }, r#"{"op":"multiget","count":16}"#),
+        (Op::Batch { writes: Size::Fixed { bytes: 5 } }, r#"{"op":"batch","writes":5}"#),
+        (
+            Op::Multiget { keys: drawn },
+            r#"{"op":"multiget","count":{"kind":"geometric","p":0.382,"min":2,"max":128}}"#,
+        ),
+    ];
+    for (op, text) in all {
+        assert_eq!(serde_json::to_string(&op).unwrap(), text);
+        assert_eq!(serde_json::from_str::<Op>(text).unwrap(), op);
+    }
+    assert!(serde_json::from_str::<Op>(r#"{"op":"batch","writes":"5"}"#).is_err());
+    let batch = Op::Batch { writes: Size::Uniform { min: 1, max: 4 } };
+    let written = [batch, Op::Delete, Op::Get].map(|op| op.records_written());
+    assert!(written.iter().zip([2.5, 1.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-9), "{written:?}");
+}

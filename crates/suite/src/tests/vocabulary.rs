@@ -3,7 +3,7 @@
 
 use super::*;
 use kvdyno_record::workload::{
-    Activity, Choice, Domain, Mix, Over, Rate, Role, Schedule, Sine, Size, Spread, Within,
+    Activity, Choice, Domain, Mix, Op, Over, Rate, Role, Schedule, Sine, Size, Spread, Within,
 };
 
 /// The measured mix of the small suite, with `old` replaced by `new`.
@@ -123,6 +123,23 @@ fn every_word_for_a_length_has_its_meaning() {
     }
 }
 
+/// `LinkBench`'s multiget, and a batch that is planned by its mean.
+#[test]
+fn how_many_keys_an_operation_takes_can_be_drawn() {
+    let op = |typed: &str| role_with("{ op = \"get\" }", typed).mix.remove(0).op;
+    let drawn = Size::Geometric { p: 0.382, min: 2, max: 128 };
+    let multiget =
+        "{ op = \"multiget\", count = { geometric = { p = 0.382, min = 2, max = 128 } } }";
+    assert_eq!(op(multiget), Op::Multiget { keys: drawn });
+    assert_eq!(op("{ op = \"batch\" }"), Op::Batch { writes: Size::Fixed { bytes: 10 } });
+    let batch = "{ op = \"batch\", count = { uniform = { min = 1, max = 4 } } }";
+    assert_eq!(op(batch), Op::Batch { writes: Size::Uniform { min: 1, max: 4 } });
+    // Keys of 16 bytes and values of 100, 2.5 of them in an operation.
+    let rate = format!("mix = [{batch}]\nrate = {{ bytes_per_s = \"2.9MB/s\" }}");
+    let rate = role_with("mix = [{ op = \"get\" }]", &rate).rate.unwrap();
+    assert!((rate.operations_per_s - 10_000.0).abs() < 1e-6, "{rate:?}");
+}
+
 #[test]
 fn every_word_for_a_rate_has_its_meaning() {
     let writes = "mix = [{ op = \"get\" }]";
@@ -214,6 +231,14 @@ refused! {
         "empirical = []"
         "empirical = [[10, 0], [10]]"
         r#"empirical = { file = "lengths.csv" }"#;
+    counts: r#"{ op = "get" }"# => r#"{ op = "multiget", count = @ }"#:
+        "0"
+        "70_000"
+        r#""many""#
+        "{ uniform = { min = 0, max = 9 } }"
+        "{ geometric = { p = 0.4, max = 100_000 } }"
+        "{ geometric = { p = 0.4, min = 9, max = 2 } }"
+        "{ zipf = { max = 9 } }";
     rates: r#"mix = [{ op = "get" }]"# => "mix = [{ op = \"update\" }]\nrate = { @ }":
         ""
         "per_second = 1, bytes_per_s = 1"

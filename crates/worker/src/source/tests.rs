@@ -66,7 +66,7 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
         mix: vec![
             entry(Op::Get, 3.0),
             entry(Op::Insert, 1.0),
-            entry(Op::Multiget { keys: 5 }, 1.0),
+            entry(Op::Multiget { keys: Size::Fixed { bytes: 5 } }, 1.0),
         ],
         rate: None,
         depth: None,
@@ -96,4 +96,46 @@ fn a_mix_has_its_weights_and_reads_only_what_exists() {
     for (count, share) in seen.iter().zip([0.6, 0.2, 0.2]) {
         assert!((f64::from(*count) / total - share).abs() < 0.01, "{seen:?}");
     }
+}
+
+/// Of each operation its own number, and as many writes as the record says.
+#[test]
+fn operations_take_as_many_keys_as_are_drawn() {
+    let keys = Size::Geometric { p: 0.25, min: 2, max: 9 };
+    let entry = |op| MixEntry { op, weight: 1.0, keys: Choice::Uniform };
+    let role = Role {
+        name: "users".into(),
+        threads: 1,
+        mix: vec![
+            entry(Op::Multiget { keys: keys.clone() }),
+            entry(Op::Batch { writes: keys.clone() }),
+        ],
+        rate: None,
+        depth: None,
+        found: Found::All,
+    };
+    let population = Population::new(100);
+    let mix = MixSource::new(&role, 0, false, &supply(), Rng::new(&[5]), &population);
+    let (mut source, mut block) = (Source::Mix(mix), KeyedBlock::default());
+    // Of the mean, 4.6 keys, so many fit into a block.
+    assert_eq!(source.steps_max(), 4_096 / 5);
+    let mut counts = [0u32; 10];
+    for _ in 0..100 {
+        assert!(source.fill(&mut block, 500));
+        let (mut first, mut value) = (0, 0);
+        for step in &block.steps {
+            let KeyedStep { items, .. } = step.action;
+            assert_eq!((step.action.first, step.action.value), (first, value));
+            let written = if step.slot == 1 { items } else { 0 };
+            assert_eq!(step.write_bytes, u64::from(written) * 36);
+            (first, value) = (first + items, value + written);
+            counts[items as usize] += 1;
+        }
+        let data = &block.data;
+        assert_eq!((data.numbers.len(), data.values.len()), (first as usize, value as usize));
+        assert!(data.multigets && data.batches && block.writes);
+    }
+    assert_eq!(counts[..2], [0, 0]);
+    let mean = (2..10).map(|n| f64::from(n * counts[n as usize])).sum::<f64>() / 50_000.0;
+    assert!((mean - keys.mean()).abs() < 6.0 * 2.4 / 50_000f64.sqrt(), "{mean}");
 }

@@ -3,7 +3,7 @@
 
 use kvdyno_record::plan::{Case, Plan};
 use kvdyno_record::units;
-use kvdyno_record::workload::Size;
+use kvdyno_record::workload::{Mix, Op, Size};
 use kvdyno_render::table::{Side, Table};
 use kvdyno_render::wrap::wrap;
 
@@ -59,7 +59,7 @@ pub(super) fn table(plan: &Plan) -> String {
         table.row(&values.chain(counts).collect::<Vec<_>>());
     }
     let sum = format!("{} in all", units::cases(plan.cases.len()));
-    format!("\n{}\n{sum}\n{}\n", table.text(), phases(&lines))
+    format!("\n{}\n{sum}\n{}\n{}", table.text(), phases(&lines), drawn(plan))
 }
 
 /// Engines in the order of the suite.
@@ -152,6 +152,33 @@ fn phases(lines: &[Line<'_>]) -> String {
         wrap(&format!("phases{of}: {}", shortened(&names).join(", ")), 2)
     });
     words.collect::<Vec<_>>().join("\n")
+}
+
+/// Operations whose keys or records are drawn: `drawn: multiget of measure ~3.62 keys (2 to 128)`.
+fn drawn(plan: &Plan) -> String {
+    let mut found: Vec<(&str, &str, &Size, &str)> = Vec::new();
+    for phase in plan.cases.iter().flat_map(|case| &case.phases) {
+        for entry in phase.mix().into_iter().flat_map(Mix::entries) {
+            let (size, what) = match &entry.op {
+                Op::Multiget { keys: size } | Op::Batch { writes: size } => (size, "keys"),
+                Op::Scan { length, .. } | Op::Walk { length, .. } => (length, "records"),
+                _ => continue,
+            };
+            let operation = (phase.name.as_str(), entry.op.name(), size, what);
+            if size.min() < size.max() && !found.contains(&operation) {
+                found.push(operation);
+            }
+        }
+    }
+    if found.is_empty() {
+        return String::new();
+    }
+    let words = found.into_iter().map(|(phase, op, size, what)| {
+        let (min, max) = (size.min(), size.max());
+        format!("{op} of {phase} ~{:.2} {what} ({min} to {max})", size.mean())
+    });
+    let words: Vec<String> = words.collect();
+    wrap(&format!("drawn: {}", words.join(", ")), 2) + "\n"
 }
 
 /// Windows of one phase as one: `hours-w01 to w24`.
