@@ -1,7 +1,7 @@
 //! Records in key order: which of them, which way, and where a walk over all of them stands.
 
 use crate::{Result, Session};
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
 
 /// Which way a scan goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,19 @@ impl<'a> Range<'a> {
     #[must_use]
     pub fn limit(self, limit: u64) -> Self {
         Self { limit, ..self }
+    }
+
+    /// Its low and its high end, for engines that take both. The low one may lie above the high
+    /// one: then nothing is in it.
+    #[inline]
+    pub fn bounds(&self) -> (Bound<&'a [u8]>, Bound<&'a [u8]>) {
+        let included = |key: Option<&'a [u8]>| key.map_or(Bound::Unbounded, Bound::Included);
+        match self.direction {
+            Direction::Forward => {
+                (included(self.from), self.until.map_or(Bound::Unbounded, Bound::Excluded))
+            }
+            Direction::Reverse => (included(self.until), included(self.from)),
+        }
     }
 
     /// Whether `key`, met on the way, lies past the end.

@@ -4,6 +4,8 @@
 //! `KVDYNO_REQUIRE` is a list with commas: names of [`NEEDS`], `all`, and `-name` for what a
 //! machine cannot have: `all,-numa`. A machine that is tested on by chance sets nothing.
 
+pub mod turns;
+
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
