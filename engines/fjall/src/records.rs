@@ -1,0 +1,99 @@
+//! fjall's iterators as ranges and walks, and what goes wrong.
+
+use fjall::{Iter, Keyspace, LsmError, UserKey};
+use kvdyno_engine::{Direction, Error, ErrorClass, Result, Walk};
+use std::ops::ControlFlow;
+
+/// fjall's error by what is done about it.
+#[cold]
+#[expect(clippy::needless_pass_by_value, reason = "as map_err passes it")]
+pub(crate) fn failed(error: fjall::Error) -> Error {
+    use fjall::Error as Fjall;
+    let io = |error: &std::io::Error| Error::from(std::io::Error::from(error.kind())).class;
+    let class = match &error {
+        Fjall::Io(error) | Fjall::Storage(LsmError::Io(error)) => io(error),
+        Fjall::Locked | Fjall::InvalidVersion(_) => ErrorClass::Invalid,
+        // What it was poisoned by has been the answer to another call, or to a thread of its own.
+        Fjall::Poisoned => ErrorClass::Io,
+        Fjall::Storage(_)
+        | Fjall::JournalRecovery(_)
+        | Fjall::Decompress(_)
+        | Fjall::InvalidTrailer
+        | Fjall::InvalidTag(_)
+        | Fjall::Unrecoverable => ErrorClass::Corrupt,
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, error.to_string())
+}
+
+/// What came of a way: how many were shown, and the key of the last if it goes on behind it.
+pub(crate) struct Shown {
+    pub(crate) count: u64,
+    last: Option<UserKey>,
+}
+
+/// Shows records of `way` in this direction, `limit` at most.
+#[inline]
+pub(crate) fn show(
+    way: &mut Iter,
+    direction: Direction,
+    limit: u64,
+    mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<Shown> {
+    let mut shown = Shown { count: 0, last: None };
+    while shown.count < limit {
+        let next = match direction {
+            Direction::Forward => way.next(),
+            Direction::Reverse => way.next_back(),
+        };
+        let Some(record) = next else { return Ok(Shown { last: None, ..shown }) };
+        let (key, value) = record.into_inner().map_err(failed)?;
+        shown.count += 1;
+        let broke_off = seen(&key, &value).is_break();
+        shown.last = Some(key);
+        if broke_off {
+            break;
+        }
+    }
+    Ok(shown)
+}
+
+/// An iterator that is kept open from call to call of a walk, and the key it showed last.
+pub(crate) struct Walking {
+    way: Iter,
+    stands: Option<UserKey>,
+}
+
+impl Walking {
+    /// One that begins behind where `walk` stands.
+    pub(crate) fn begin(keyspace: &Keyspace, walk: &Walk) -> Self {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let last = walk.last().map_or(Unbounded, Excluded);
+        let bounds = match walk.direction() {
+            Direction::Forward => (last, Unbounded),
+            Direction::Reverse => (Unbounded, last),
+        };
+        Self { way: keyspace.range::<&[u8], _>(bounds), stands: None }
+    }
+
+    /// Whether it stands where `walk` does.
+    pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
+        self.stands.as_deref() == walk.last()
+    }
+
+    /// The next `limit` records; whether there may be more is in `walk`.
+    pub(crate) fn show(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let Shown { count, last } = show(&mut self.way, walk.direction(), limit, seen)?;
+        match &last {
+            None => walk.ended(),
+            Some(last) => walk.passed(last),
+        }
+        self.stands = last;
+        Ok(count)
+    }
+}

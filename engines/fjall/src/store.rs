@@ -1,0 +1,231 @@
+//! fjall's three kinds of database behind the same calls: plain, with transactions one at a time,
+//! and with transactions side by side. All write to the same journal and the same tree.
+
+use crate::describe::Settings;
+use crate::records::{failed, show};
+use fjall::{
+    Conflict, Database, Keyspace, OptimisticTxDatabase, OptimisticWriteTx, PersistMode, Readable,
+    SingleWriterTxDatabase, SingleWriterTxKeyspace, SingleWriterWriteTx,
+};
+use kvdyno_engine::{Error, ErrorClass, Found, Range, Records, Result, Transaction, Write};
+use std::path::Path;
+
+/// Longest key, and value: past them lsm-tree panics, when they are in the journal already.
+pub(crate) const KEY_BYTES_MAX: usize = u16::MAX as usize;
+pub(crate) const VALUE_BYTES_MAX: usize = u32::MAX as usize;
+
+/// An open database and its one keyspace.
+pub(crate) struct Store {
+    kind: Kind,
+    pub(crate) database: Database,
+    pub(crate) keyspace: Keyspace,
+    /// How far the journal goes with each commit; none: it stays in the process for a while.
+    persist: Option<PersistMode>,
+}
+
+enum Kind {
+    Plain,
+    Serial(SingleWriterTxDatabase, SingleWriterTxKeyspace),
+    Optimistic(OptimisticTxDatabase),
+}
+
+/// Opens a kind of database; a macro, because the trait that they share has no public name.
+macro_rules! open {
+    ($database:ty, $folder:expr, $settings:expr) => {
+        <$database>::builder($folder)
+            .cache_size($settings.cache_size)
+            .journal_compression($settings.journal_compression)
+            .max_journaling_size($settings.max_journaling_size)
+            .max_cached_files(Some($settings.max_cached_files))
+            .worker_threads($settings.worker_threads)
+            .open()
+            .map_err(failed)
+    };
+}
+
+impl Store {
+    pub(crate) fn open(folder: &Path, settings: Settings) -> Result<Self> {
+        let persist = settings.persist;
+        Ok(match settings.transactions.as_str() {
+            "serial" => {
+                let serial = open!(SingleWriterTxDatabase, folder, settings)?;
+                let database = serial.inner().clone();
+                let keyspace = keyspace_of(&database, settings)?;
+                let name = keyspace.name().to_string();
+                let shared = serial.keyspace(&name, Default::default).map_err(failed)?;
+                Self { kind: Kind::Serial(serial, shared), database, keyspace, persist }
+            }
+            "optimistic" => {
+                let optimistic = open!(OptimisticTxDatabase, folder, settings)?;
+                let database = optimistic.inner().clone();
+                let keyspace = keyspace_of(&database, settings)?;
+                Self { kind: Kind::Optimistic(optimistic), database, keyspace, persist }
+            }
+            _ => {
+                let database = open!(Database, folder, settings)?;
+                let keyspace = keyspace_of(&database, settings)?;
+                Self { kind: Kind::Plain, database, keyspace, persist }
+            }
+        })
+    }
+
+    #[inline]
+    pub(crate) fn put(&self, key: &[u8], value: &[u8]) -> Result<()> {
+        if !matches!(self.kind, Kind::Plain) {
+            return self.transaction(|within| within.put(key, value));
+        }
+        refuse(key, value)?;
+        self.keyspace.insert(key, value).map_err(failed)?;
+        self.persisted()
+    }
+
+    pub(crate) fn delete(&self, key: &[u8]) -> Result<()> {
+        if !matches!(self.kind, Kind::Plain) {
+            return self.transaction(|within| within.delete(key));
+        }
+        refuse(key, &[])?;
+        self.keyspace.remove(key).map_err(failed)?;
+        self.persisted()
+    }
+
+    /// A single write has gone as far as its keyspace's own option says: to the system, or nowhere.
+    #[inline]
+    fn persisted(&self) -> Result<()> {
+        match self.persist {
+            None | Some(PersistMode::Buffer) => Ok(()),
+            Some(mode) => self.database.persist(mode).map_err(failed),
+        }
+    }
+
+    pub(crate) fn write(&self, writes: &[Write<'_>]) -> Result<()> {
+        if !matches!(self.kind, Kind::Plain) {
+            return self.transaction(|within| {
+                writes.iter().try_for_each(|write| match *write {
+                    Write::Put { key, value } => within.put(key, value),
+                    Write::Delete { key } => within.delete(key),
+                })
+            });
+        }
+        let mut batch = self.database.batch().durability(self.persist);
+        for write in writes {
+            refuse(write.key(), write.value().unwrap_or_default())?;
+            match *write {
+                Write::Put { key, value } => batch.insert(&self.keyspace, key, value),
+                Write::Delete { key } => batch.remove(&self.keyspace, key),
+            }
+        }
+        batch.commit().map_err(failed)
+    }
+
+    /// Commits what `body` wrote if it succeeds; dropped before that, nothing of it is there.
+    pub(crate) fn transaction<R>(
+        &self,
+        body: impl FnOnce(&mut Within<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let begun = match &self.kind {
+            Kind::Plain => {
+                return Err(Error::unsupported("transactions with `transactions = off`"));
+            }
+            Kind::Serial(database, keyspace) => {
+                Begun::Serial(database.write_tx().durability(self.persist), keyspace)
+            }
+            Kind::Optimistic(database) => {
+                let begun = database.write_tx().map_err(failed)?;
+                Begun::Optimistic(begun.durability(self.persist), &self.keyspace)
+            }
+        };
+        let mut within = Within(begun);
+        let given = body(&mut within)?;
+        match within.0 {
+            Begun::Serial(begun, _) => begun.commit().map_err(failed)?,
+            Begun::Optimistic(begun, _) => begun.commit().map_err(failed)?.map_err(|Conflict| {
+                Error::new(ErrorClass::Conflict, "what it read was changed before its commit")
+            })?,
+        }
+        Ok(given)
+    }
+
+    /// Whether plain reads and writes can be put together without a transaction.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self.kind, Kind::Plain)
+    }
+}
+
+/// The one keyspace. It keeps to the options that it was made with, whatever is asked for later, so
+/// whether its writes go to the system by themselves is in its name.
+fn keyspace_of(database: &Database, settings: Settings) -> Result<Keyspace> {
+    let (name, other) = match settings.persist {
+        None => ("manual", "records"),
+        Some(_) => ("records", "manual"),
+    };
+    if database.keyspace_exists(other) {
+        return Err(Error::invalid(
+            "this database was made with another manual_journal_persist, which is kept: class none \
+             is apart from async and commit",
+        ));
+    }
+    database.keyspace(name, || settings.keyspace).map_err(failed)
+}
+
+#[inline]
+fn refuse(key: &[u8], value: &[u8]) -> Result<()> {
+    if !key.is_empty() && key.len() <= KEY_BYTES_MAX && value.len() <= VALUE_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "a key of {} bytes and a value of {}: keys have 1 to {KEY_BYTES_MAX} bytes, values up to \
+         {VALUE_BYTES_MAX}",
+        key.len(),
+        value.len()
+    )))
+}
+
+/// A transaction under way.
+pub(crate) struct Within<'s>(Begun<'s>);
+
+enum Begun<'s> {
+    Serial(SingleWriterWriteTx<'s>, &'s SingleWriterTxKeyspace),
+    Optimistic(OptimisticWriteTx, &'s Keyspace),
+}
+
+impl Transaction for Within<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        let value = match &self.0 {
+            Begun::Serial(begun, keyspace) => begun.get(keyspace, key),
+            Begun::Optimistic(begun, keyspace) => begun.get(keyspace, key),
+        };
+        seen(value.map_err(failed)?.as_deref());
+        Ok(())
+    }
+
+    /// What an optimistic one reads is compared at its commit, whatever it is read for.
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.get(key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        refuse(key, value)?;
+        match &mut self.0 {
+            Begun::Serial(begun, keyspace) => begun.insert(keyspace, key, value),
+            Begun::Optimistic(begun, keyspace) => begun.insert(*keyspace, key, value),
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        refuse(key, &[])?;
+        match &mut self.0 {
+            Begun::Serial(begun, keyspace) => begun.remove(keyspace, key),
+            Begun::Optimistic(begun, keyspace) => begun.remove(*keyspace, key),
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        let mut way = match &self.0 {
+            Begun::Serial(begun, keyspace) => begun.range::<&[u8], _>(keyspace, range.bounds()),
+            Begun::Optimistic(begun, keyspace) => begun.range::<&[u8], _>(keyspace, range.bounds()),
+        };
+        Ok(show(&mut way, range.direction, range.limit, seen)?.count)
+    }
+}

@@ -1,0 +1,222 @@
+//! redb behind the two traits. One write transaction per put or batch, one read transaction per
+//! get: what an application does that wants the newest data each time.
+
+use crate::describe;
+use crate::table::{TABLE, Walking, Within, failed, scan};
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, Options, Place, Range, Result, Session,
+    Settled, Transaction as _, Value, Walk, Write,
+};
+use redb::{
+    AccessGuard, Database, ReadOnlyTable, ReadableDatabase as _, ReadableTable as _,
+    ReadableTableMetadata as _, TableError,
+};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// An open database.
+pub(crate) struct Redb {
+    pub(crate) database: Database,
+    commits: Commits,
+}
+
+/// How a transaction is committed.
+#[derive(Clone, Copy)]
+struct Commits {
+    durability: redb::Durability,
+    two_phase: bool,
+    quick_repair: bool,
+}
+
+impl Engine for Redb {
+    type Session<'e> = RedbSession<'e>;
+
+    fn describe() -> Description {
+        describe::description()
+    }
+
+    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+        let durability = match options.durability {
+            Durability::Commit => redb::Durability::Immediate,
+            Durability::None | Durability::Async => redb::Durability::None,
+        };
+        let commits = Commits {
+            durability,
+            two_phase: options.boolean("two_phase_commit")?,
+            quick_repair: options.boolean("quick_repair")?,
+        };
+        let database = Database::builder()
+            .set_cache_size(options.integer("cache_size")? as usize)
+            .create(place.directory()?.join("data.redb"))
+            .map_err(failed)?;
+        let opened = Self { database, commits };
+        let reading = opened.database.begin_read().map_err(failed)?;
+        match reading.open_table(TABLE) {
+            Ok(_) => {}
+            Err(TableError::TableDoesNotExist(_)) => opened.sync()?,
+            Err(error) => return Err(failed(error)),
+        }
+        Ok(opened)
+    }
+
+    fn session(&self) -> Result<RedbSession<'_>> {
+        Ok(RedbSession { engine: self, walking: None })
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    /// By an empty commit: it takes those before it, of whatever durability, to the disk.
+    fn sync(&self) -> Result<()> {
+        self.write(Commits { durability: redb::Durability::Immediate, ..self.commits }, |_| Ok(()))
+    }
+
+    /// What is not durable yet is written first: closing alone would undo it.
+    fn close(self) -> Result<()> {
+        self.sync()?;
+        self.database.close().map_err(failed)
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::new();
+        let mut count = |name: &str, value: u64| {
+            counters.insert(name.to_owned(), Value::Integer(value));
+        };
+        count("cache_stats.used_bytes", self.database.cache_stats().used_bytes() as u64);
+        if let Ok(length) = self.table().and_then(|table| table.len().map_err(failed)) {
+            count("len", length);
+        }
+        counters
+    }
+}
+
+impl Redb {
+    /// The table as of the newest commit.
+    #[inline]
+    fn table(&self) -> Result<ReadOnlyTable<&'static [u8], &'static [u8]>> {
+        self.database.begin_read().map_err(failed)?.open_table(TABLE).map_err(failed)
+    }
+
+    /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
+    fn write<R>(
+        &self,
+        commits: Commits,
+        body: impl FnOnce(&mut Within<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let mut transaction = self.database.begin_write().map_err(failed)?;
+        transaction.set_durability(commits.durability).map_err(failed)?;
+        transaction.set_two_phase_commit(commits.two_phase);
+        transaction.set_quick_repair(commits.quick_repair);
+        let given = body(&mut Within(transaction.open_table(TABLE).map_err(failed)?))?;
+        transaction.commit().map_err(failed)?;
+        Ok(given)
+    }
+}
+
+/// One thread's handle.
+pub(crate) struct RedbSession<'e> {
+    engine: &'e Redb,
+    /// Where a walk is under way.
+    walking: Option<Walking>,
+}
+
+impl RedbSession<'_> {
+    #[inline]
+    fn write_in<R>(&self, body: impl FnOnce(&mut Within<'_>) -> Result<R>) -> Result<R> {
+        self.engine.write(self.engine.commits, body)
+    }
+}
+
+impl Session for RedbSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let table = self.engine.table()?;
+        let value = table.get(key).map_err(failed)?;
+        Ok(seen(value.as_ref().map(AccessGuard::value)))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.write_in(|within| within.put(key, value))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.write_in(|within| within.delete(key))
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        scan(&self.engine.table()?, &range, seen)
+    }
+
+    /// In one snapshot from its beginning to its end, as programs walk.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        if limit == 0 {
+            return Ok(0);
+        }
+        let mut walking = match self.walking.take().filter(|kept| kept.goes_on(walk)) {
+            Some(kept) => kept,
+            None => Walking::begin(&self.engine.table()?, walk)?,
+        };
+        let shown = walking.show(walk, limit, seen)?;
+        self.walking = walk.last().is_some().then_some(walking);
+        Ok(shown)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn kvdyno_engine::Transaction) -> Result<R>,
+    ) -> Result<R> {
+        self.write_in(|within| body(within))
+    }
+
+    /// All from one snapshot.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let table = self.engine.table()?;
+        keys.iter().enumerate().try_for_each(|(index, &key)| {
+            let value = table.get(key).map_err(failed)?;
+            seen(index, value.as_ref().map(AccessGuard::value));
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        self.write_in(|within| {
+            writes.iter().try_for_each(|write| match *write {
+                Write::Put { key, value } => within.put(key, value),
+                Write::Delete { key } => within.delete(key),
+            })
+        })
+    }
+
+    fn read_modify_write(
+        &mut self,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
+    ) -> Result<bool> {
+        buffer.clear();
+        self.write_in(|within| {
+            let found = {
+                let old = within.0.get(key).map_err(failed)?;
+                change(old.as_ref().map(AccessGuard::value), buffer);
+                old.is_some()
+            };
+            within.put(key, buffer)?;
+            Ok(found)
+        })
+    }
+}

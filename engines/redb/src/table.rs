@@ -1,0 +1,146 @@
+//! redb's one table as the records of a database: ranges and walks in it, and what goes wrong.
+
+use kvdyno_engine::{
+    Direction, Error, ErrorClass, Found, Range, Records, Result, Transaction, Walk,
+};
+use redb::{AccessGuard, ReadOnlyTable, ReadableTable, Table, TableDefinition};
+use std::ops::ControlFlow;
+
+/// Its name and types: bytes, in the order of their comparison.
+pub(crate) const TABLE: TableDefinition<'static, &[u8], &[u8]> = TableDefinition::new("records");
+
+type Way<'t> = redb::Range<'t, &'static [u8], &'static [u8]>;
+type Guard<'t> = AccessGuard<'t, &'static [u8]>;
+
+/// redb's error by what is done about it.
+#[cold]
+pub(crate) fn failed(error: impl Into<redb::Error>) -> Error {
+    use redb::Error as Redb;
+    let error = error.into();
+    let class = match &error {
+        Redb::Io(error) => Error::from(std::io::Error::from(error.kind())).class,
+        Redb::PreviousIo => ErrorClass::Io,
+        Redb::Corrupted(_) | Redb::UpgradeRequired(_) => ErrorClass::Corrupt,
+        Redb::ValueTooLarge(_) | Redb::DatabaseAlreadyOpen | Redb::LockProtocolMismatch => {
+            ErrorClass::Invalid
+        }
+        _ => ErrorClass::Other,
+    };
+    Error::new(class, error.to_string())
+}
+
+/// What came of a way: how many were shown, and the key of the last if it goes on behind it.
+struct Shown<'t> {
+    count: u64,
+    last: Option<Guard<'t>>,
+}
+
+/// Shows records of `way` in this direction, `limit` at most.
+#[inline]
+fn show<'t>(
+    way: &mut Way<'t>,
+    direction: Direction,
+    limit: u64,
+    seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<Shown<'t>> {
+    let mut shown = Shown { count: 0, last: None };
+    while shown.count < limit {
+        let next = match direction {
+            Direction::Forward => way.next(),
+            Direction::Reverse => way.next_back(),
+        };
+        let Some(record) = next else { return Ok(Shown { last: None, ..shown }) };
+        let (key, value) = record.map_err(failed)?;
+        shown.count += 1;
+        let broke_off = seen(key.value(), value.value()).is_break();
+        shown.last = Some(key);
+        if broke_off {
+            break;
+        }
+    }
+    Ok(shown)
+}
+
+/// Shows the records of `range`.
+pub(crate) fn scan(
+    table: &impl ReadableTable<&'static [u8], &'static [u8]>,
+    range: &Range<'_>,
+    mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<u64> {
+    let mut way = table.range::<&[u8]>(range.bounds()).map_err(failed)?;
+    Ok(show(&mut way, range.direction, range.limit, &mut seen)?.count)
+}
+
+/// An iterator that is kept open from call to call of a walk, with its transaction.
+pub(crate) struct Walking {
+    way: Way<'static>,
+    /// The key it showed last.
+    stands: Vec<u8>,
+}
+
+impl Walking {
+    /// Whether it stands where `walk` does.
+    pub(crate) fn goes_on(&self, walk: &Walk) -> bool {
+        walk.last() == Some(&self.stands)
+    }
+
+    /// One that begins behind where `walk` stands.
+    pub(crate) fn begin(
+        table: &ReadOnlyTable<&'static [u8], &'static [u8]>,
+        walk: &Walk,
+    ) -> Result<Self> {
+        use std::ops::Bound::{Excluded, Unbounded};
+        let last = walk.last().map_or(Unbounded, Excluded);
+        let bounds = match walk.direction() {
+            Direction::Forward => (last, Unbounded),
+            Direction::Reverse => (Unbounded, last),
+        };
+        Ok(Self { way: table.range::<&[u8]>(bounds).map_err(failed)?, stands: Vec::new() })
+    }
+
+    /// The next `limit` records; whether there may be more is in `walk`.
+    pub(crate) fn show(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let shown = show(&mut self.way, walk.direction(), limit, &mut seen)?;
+        match shown.last {
+            None => walk.ended(),
+            Some(last) => {
+                walk.passed(last.value());
+                self.stands.clear();
+                self.stands.extend_from_slice(last.value());
+            }
+        }
+        Ok(shown.count)
+    }
+}
+
+/// The table within the one write transaction of the moment: nobody changes what it reads.
+pub(crate) struct Within<'t>(pub(crate) Table<'t, &'static [u8], &'static [u8]>);
+
+impl Transaction for Within<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        let value = self.0.get(key).map_err(failed)?;
+        seen(value.as_ref().map(AccessGuard::value));
+        Ok(())
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        self.get(key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.0.insert(key, value).map(drop).map_err(failed)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.0.remove(key).map(drop).map_err(failed)
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        scan(&self.0, &range, seen)
+    }
+}

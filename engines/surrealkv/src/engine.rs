@@ -1,0 +1,201 @@
+//! surrealkv behind the two traits. All of its reads and writes are in transactions: one for each
+//! call, as an application has them that wants the newest data each time.
+
+use crate::describe;
+use crate::events;
+use crate::within::{Within, failed, scan};
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Error, ErrorClass, Options,
+    Place, Range, Result, Session, Settled, Value, Write,
+};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+use surrealkv::{CompactRangeOptions, Mode, Transaction, Tree};
+use tokio::runtime::{Builder, Runtime};
+
+/// An open tree.
+pub(crate) struct SurrealKv {
+    pub(crate) tree: Tree,
+    durability: surrealkv::Durability,
+    /// What the tree's flushes, compactions and commits run on; after the tree, which closes there.
+    runtime: Runtime,
+}
+
+impl Engine for SurrealKv {
+    type Session<'e> = SurrealKvSession<'e>;
+
+    fn describe() -> Description {
+        describe::description()
+    }
+
+    fn open(place: &Place, options: &Options, _data: &DataShape) -> Result<Self> {
+        let durability = match options.durability {
+            Durability::Commit => surrealkv::Durability::Immediate,
+            Durability::None | Durability::Async => surrealkv::Durability::Eventual,
+        };
+        events::listen();
+        let mut runtime = Builder::new_multi_thread();
+        if let threads @ 1.. = options.integer("worker_threads")? {
+            runtime.worker_threads(threads as usize);
+        }
+        let runtime = runtime.thread_name("surrealkv").enable_time().build()?;
+        let own = describe::own_options(place.directory()?, options)?;
+        let tree = {
+            // Its tasks are spawned on the runtime that this thread is in.
+            let _entered = runtime.enter();
+            surrealkv::TreeBuilder::with_options(own).build().map_err(failed)?
+        };
+        Ok(Self { tree, durability, runtime })
+    }
+
+    fn session(&self) -> Result<SurrealKvSession<'_>> {
+        Ok(SurrealKvSession { engine: self })
+    }
+
+    /// Flushes the memtable, and waits until no flush or compaction has run for a while.
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        const LONGEST: Duration = Duration::from_secs(u32::MAX as u64);
+        let deadline = Instant::now() + limit.min(LONGEST);
+        let mut idle = events::come_to_rest(deadline);
+        if idle {
+            let flush = CompactRangeOptions {
+                flush_memtable: true,
+                target_level: Some(0),
+                rewrite_bottommost: false,
+            };
+            self.tree.compact_range(None, None, &flush).map_err(failed)?;
+            idle = events::come_to_rest(deadline);
+        }
+        let note = "compact_range to level 0 (a flush); no flush or compaction for 100 ms";
+        Ok(Settled { idle, note: note.to_owned() })
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.tree.flush_wal(true).map_err(failed)
+    }
+
+    fn close(self) -> Result<()> {
+        self.runtime.block_on(self.tree.close()).map_err(failed)
+    }
+
+    fn counters(&self) -> Counters {
+        let error = self.tree.background_error().map(|error| error.error.to_string());
+        Counters::from([
+            ("background_error_count".to_owned(), self.tree.background_error_count().into()),
+            ("background_error".to_owned(), Value::Text(error.unwrap_or_default())),
+            ("is_stopped".to_owned(), Value::Boolean(self.tree.is_stopped())),
+        ])
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        events::take()
+    }
+}
+
+/// One thread's handle.
+pub(crate) struct SurrealKvSession<'e> {
+    engine: &'e SurrealKv,
+}
+
+impl SurrealKvSession<'_> {
+    #[inline]
+    fn begin(&self, mode: Mode) -> Result<Transaction> {
+        let begun = self.engine.tree.begin_with_mode(mode).map_err(failed)?;
+        Ok(begun.with_durability(self.engine.durability))
+    }
+
+    /// The commit is a task of the runtime's own, which answers this thread.
+    #[inline]
+    fn commit(&self, mut transaction: Transaction) -> Result<()> {
+        self.engine.runtime.block_on(transaction.commit()).map_err(failed)
+    }
+
+    /// Writes that depend on nothing they read; where another transaction wrote the same key in the
+    /// meantime, they are made again.
+    fn written(&self, body: impl Fn(&mut Transaction) -> Result<()>) -> Result<()> {
+        loop {
+            let mut transaction = self.begin(Mode::WriteOnly)?;
+            body(&mut transaction)?;
+            match self.commit(transaction) {
+                Err(Error { class: ErrorClass::Conflict, .. }) => {}
+                other => return other,
+            }
+        }
+    }
+}
+
+impl Session for SurrealKvSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        let transaction = self.begin(Mode::ReadOnly)?;
+        Ok(seen(transaction.get(key).map_err(failed)?.as_deref()))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.written(|transaction| transaction.set(key, value).map_err(failed))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.written(|transaction| transaction.delete(key).map_err(failed))
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        scan(&self.begin(Mode::ReadOnly)?, &range, seen)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn kvdyno_engine::Transaction) -> Result<R>,
+    ) -> Result<R> {
+        let mut within = Within(self.begin(Mode::ReadWrite)?);
+        let given = body(&mut within)?;
+        self.commit(within.0)?;
+        Ok(given)
+    }
+
+    /// All from one snapshot.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        let transaction = self.begin(Mode::ReadOnly)?;
+        keys.iter().enumerate().try_for_each(|(index, &key)| {
+            seen(index, transaction.get(key).map_err(failed)?.as_deref());
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        self.written(|transaction| {
+            writes.iter().try_for_each(|write| {
+                match *write {
+                    Write::Put { key, value } => transaction.set(key, value),
+                    Write::Delete { key } => transaction.delete(key),
+                }
+                .map_err(failed)
+            })
+        })
+    }
+
+    /// One transaction: where another wrote the key before its commit it ends in a conflict.
+    fn read_modify_write(
+        &mut self,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
+    ) -> Result<bool> {
+        buffer.clear();
+        let mut transaction = self.begin(Mode::ReadWrite)?;
+        let old = transaction.get(key).map_err(failed)?;
+        change(old.as_deref(), buffer);
+        transaction.set(key, buffer.as_slice()).map_err(failed)?;
+        self.commit(transaction)?;
+        Ok(old.is_some())
+    }
+}

@@ -1,0 +1,121 @@
+//! surrealkv's flushes, compactions and stalls the moment they happen: it tells them by the crate
+//! `tracing`, in words, and nowhere else.
+
+use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
+use std::fmt::Debug;
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tracing_core::field::{Field, Visit};
+use tracing_core::metadata::LevelFilter;
+use tracing_core::span::{Attributes, Id, Record};
+use tracing_core::{Dispatch, Event, Metadata, Subscriber, dispatcher};
+
+static HEARD: LazyLock<EventLog> = LazyLock::new(EventLog::default);
+
+/// What its two background tasks are at.
+static TASKS: Mutex<Tasks> = Mutex::new(Tasks { flushing: false, compacting: false, last: None });
+
+struct Tasks {
+    flushing: bool,
+    compacting: bool,
+    /// When a message came last.
+    last: Option<Instant>,
+}
+
+/// Where messages come from.
+const TARGETS: [&str; 2] = ["surrealkv::task", "surrealkv::stall"];
+
+/// How a message begins, and what it tells.
+const MESSAGES: [(&str, EventKind, Edge); 8] = [
+    ("Memtable flush task starting", EventKind::Flush, Edge::Begin),
+    ("Memtable flush task completed", EventKind::Flush, Edge::End),
+    ("Memtable flush task: no immutables", EventKind::Flush, Edge::End),
+    ("Level compaction task starting", EventKind::Compaction, Edge::Begin),
+    ("Level compaction completed", EventKind::Compaction, Edge::End),
+    ("Level compaction task error", EventKind::Compaction, Edge::End),
+    ("Write stall cleared", EventKind::Stall, Edge::End),
+    ("Write stall: ", EventKind::Stall, Edge::Begin),
+];
+
+struct Listener;
+
+impl Subscriber for Listener {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && TARGETS.contains(&metadata.target())
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::DEBUG)
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        let told = MESSAGES.iter().find(|(begins, ..)| message.0.starts_with(begins));
+        let Some(&(_, kind, edge)) = told else { return };
+        let mut tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.last = Some(Instant::now());
+        match kind {
+            EventKind::Flush => tasks.flushing = edge == Edge::Begin,
+            EventKind::Compaction => tasks.compacting = edge == Edge::Begin,
+            _ => {}
+        }
+        drop(tasks);
+        HEARD.tell(kind, edge, Counters::from([("message".to_owned(), Value::Text(message.0))]));
+    }
+
+    // It has no spans that are listened to.
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
+        }
+    }
+}
+
+/// From now on; a second time begins with tasks that have yet to start.
+pub(crate) fn listen() {
+    // An error: it listens already.
+    let _ = dispatcher::set_global_default(Dispatch::new(Listener));
+    *TASKS.lock().unwrap_or_else(PoisonError::into_inner) =
+        Tasks { flushing: false, compacting: false, last: None };
+}
+
+/// Waits until no task has been at work for a while; false: the deadline was first.
+pub(crate) fn come_to_rest(deadline: Instant) -> bool {
+    const PAUSE: Duration = Duration::from_millis(10);
+    const QUIET: Duration = Duration::from_millis(100);
+    let begun = Instant::now();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        std::thread::sleep(PAUSE.min(left));
+        let tasks = TASKS.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = tasks.last.unwrap_or(begun).max(begun);
+        if !tasks.flushing && !tasks.compacting && since.elapsed() >= QUIET {
+            return true;
+        }
+    }
+}
+
+/// Those since the last call.
+pub(crate) fn take() -> Vec<EngineEvent> {
+    HEARD.take()
+}
