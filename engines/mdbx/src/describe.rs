@@ -87,15 +87,15 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::flag(
             "readahead",
             false,
-            "Let libmdbx decide by the machine's memory whether the kernel reads ahead: it does not \
-             know of a limit below that. Off is MDBX_NORDAHEAD.",
+            "Let libmdbx decide by the machine's memory whether the kernel reads ahead: it does \
+             not know of a limit below that. Off is MDBX_NORDAHEAD.",
         )
         .as_it_comes(true, "mdbx.h, MDBX_NORDAHEAD"),
         OptionSpec::words(
             "writemap",
             &["auto", "on", "off"],
-            "MDBX_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. A \
-             full volume then kills the process (SIGBUS).",
+            "MDBX_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. \
+             A full volume then kills the process (SIGBUS).",
         )
         .as_it_comes("off", "mdbx.h, MDBX_WRITEMAP"),
         OptionSpec::flag(

@@ -2,8 +2,10 @@
 
 use super::engine::Mdbx;
 use kvdyno_engine::{
-    DataShape, Durability, Engine, ErrorClass, Options, Place, Preset, Session, Value, conformance,
+    DataShape, Description, Durability, Engine, ErrorClass, Options, Place, Preset, Result,
+    Session, Settled, Value, conformance,
 };
+use std::time::Duration;
 
 const SHAPE: DataShape = DataShape {
     records: 1000,
@@ -19,6 +21,46 @@ const SHAPE: DataShape = DataShape {
 fn conforms() {
     let scratch = tempfile::tempdir().unwrap();
     let report = conformance::run::<Mdbx>(scratch.path());
+    assert!(report.conforms(), "{report}");
+}
+
+/// The kit takes the weakest class, which writes through the map; this one copies pages.
+struct WithoutNone(Mdbx);
+
+impl Engine for WithoutNone {
+    type Session<'e> = <Mdbx as Engine>::Session<'e>;
+
+    fn describe() -> Description {
+        let mut description = Mdbx::describe();
+        description.capabilities.durability.remove(&Durability::None);
+        description
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        Mdbx::open(place, options, data).map(Self)
+    }
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        self.0.session()
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        self.0.settle(limit)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.0.close()
+    }
+}
+
+#[test]
+fn conforms_without_writing_through_the_map() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<WithoutNone>(scratch.path());
     assert!(report.conforms(), "{report}");
 }
 

@@ -84,16 +84,16 @@ fn options() -> Vec<OptionSpec> {
         OptionSpec::words(
             "table",
             &["without_rowid", "rowid"],
-            "without_rowid: one B-tree with key and value; rowid: the values in a B-tree by number, \
-             and an index from keys to numbers.",
+            "without_rowid: one B-tree with key and value; rowid: the values in a B-tree by \
+             number, and an index from keys to numbers.",
         )
         .as_it_comes("rowid", "sqlite.org/withoutrowid.html"),
         OptionSpec::bytes("page_size", 4096, "Of the file; a power of two from 512 to 65536."),
         OptionSpec::bytes(
             "cache_size",
             0,
-            "Page caches of all connections together, dealt out evenly among the sessions: each has \
-             a cache of its own. 0: SQLite's 2000 KiB each.",
+            "Page caches of all connections together, dealt out evenly among the sessions: each \
+             has a cache of its own. 0: SQLite's 2000 KiB each.",
         ),
         OptionSpec::bytes(
             "mmap_size",

@@ -2,9 +2,10 @@
 
 use super::engine::Sqlite;
 use kvdyno_engine::{
-    DataShape, Durability, Edge, Engine, ErrorClass, EventKind, Options, Place, Session, Value,
-    conformance,
+    DataShape, Description, Durability, Edge, Engine, ErrorClass, EventKind, Options, Place,
+    Result, Session, Settled, Value, conformance,
 };
+use std::time::Duration;
 
 const SHAPE: DataShape = DataShape {
     records: 1000,
@@ -30,6 +31,46 @@ fn with(class: Durability, values: &[(&str, &str)]) -> Options {
 fn conforms() {
     let scratch = tempfile::tempdir().unwrap();
     let report = conformance::run::<Sqlite>(scratch.path());
+    assert!(report.conforms(), "{report}");
+}
+
+/// The kit takes the weakest class, whose journal is in memory; this one has a log.
+struct WithoutNone(Sqlite);
+
+impl Engine for WithoutNone {
+    type Session<'e> = <Sqlite as Engine>::Session<'e>;
+
+    fn describe() -> Description {
+        let mut description = Sqlite::describe();
+        description.capabilities.durability.remove(&Durability::None);
+        description
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        Sqlite::open(place, options, data).map(Self)
+    }
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        self.0.session()
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        self.0.settle(limit)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.0.close()
+    }
+}
+
+#[test]
+fn conforms_with_a_log() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<WithoutNone>(scratch.path());
     assert!(report.conforms(), "{report}");
 }
 

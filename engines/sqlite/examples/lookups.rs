@@ -1,7 +1,7 @@
 //! What a push-style `get` costs: `Session::get` against the same C calls written by hand, on the
 //! same SQLite database, interleaved. Prints medians and their ratio.
 //!
-//!     cargo run --release -p kvdyno-sqlite --example push_get -- DIRECTORY
+//!     cargo run --release -p kvdyno-sqlite --example lookups -- DIRECTORY
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 #![expect(unsafe_code, reason = "the loop by hand is C calls")]

@@ -1,7 +1,7 @@
 //! What a push-style `get` costs: `Session::get` against the same C calls written by hand, on the
 //! same environment of libmdbx, interleaved. Prints medians and their ratio.
 //!
-//!     cargo run --release -p kvdyno-mdbx --example push_get -- DIRECTORY
+//!     cargo run --release -p kvdyno-mdbx --example gets -- DIRECTORY
 
 #![expect(clippy::print_stdout, reason = "a bench prints")]
 #![expect(unsafe_code, reason = "the loop by hand is C calls")]
