@@ -23,7 +23,11 @@ pub(crate) fn description(version: String, source: String, options: &str) -> Des
         ]),
         capabilities: capabilities(),
         options: self::options(),
-        planning: Planning { space_factor: 2.2, write_factor: 9.0, ram_bytes_min: 32 << 20 },
+        // Random load of 100 000 x 16/100 bytes, each record a commit, in class async: the file is
+        // 1.2 times the data, 1.6 with its log, and 99 times the data is written, most of it to the
+        // log; in class none 2.2 times. Keys that come in random order leave pages half empty at
+        // worst.
+        planning: Planning { space_factor: 2.2, write_factor: 100.0, ram_bytes_min: 32 << 20 },
     }
 }
 
