@@ -86,7 +86,7 @@ fn flags_and_geometry_are_read_back() {
 }
 
 /// As libmdbx comes it flushes almost every commit of class async; with `sync_bytes` few. (In class
-/// commit what is small is written through another handle, O_DSYNC, and not counted.)
+/// commit what is small is written through another handle, `O_DSYNC`, and not counted.)
 #[test]
 fn commits_of_class_async_are_not_flushed_each() {
     const COMMITS: u64 = 100;

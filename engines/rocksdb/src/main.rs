@@ -105,7 +105,7 @@ mod tests {
         RocksDb::open(&Place::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
     }
 
-    /// What is set is what RocksDB says that it runs with, and long values lie in blob files.
+    /// What is set is what `RocksDB` says that it runs with, and long values lie in blob files.
     #[test]
     fn blob_files_and_tiered_compaction_are_as_they_are_set() {
         if !has_library("blob_files_and_tiered_compaction_are_as_they_are_set") {

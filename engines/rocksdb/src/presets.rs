@@ -1,4 +1,5 @@
-//! What presets make of RocksDB's options: as each line of releases comes, and as its guide has it.
+//! What presets make of `RocksDB`'s options: as each line of releases comes, and as its guide has
+//! it.
 
 use kvdyno_engine::{OptionSpec, Preset};
 

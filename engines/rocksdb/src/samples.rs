@@ -1,5 +1,5 @@
-//! RocksDB's own statistics on the time line: what its tickers grew by since they were last looked
-//! at, as one event each time.
+//! `RocksDB`'s own statistics on the time line: what its tickers grew by since they were last
+//! looked at, as one event each time.
 
 use crate::database::Database;
 use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};

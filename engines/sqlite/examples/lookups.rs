@@ -1,5 +1,5 @@
 //! What a push-style `get` costs: `Session::get` against the same C calls written by hand, on the
-//! same SQLite database, interleaved. Prints medians and their ratio.
+//! same `SQLite` database, interleaved. Prints medians and their ratio.
 //!
 //!     cargo run --release -p kvdyno-sqlite --example lookups -- DIRECTORY
 
@@ -163,7 +163,7 @@ impl Hand {
             assert_eq!(0, ffi::sqlite3_open_v2(path.as_ptr(), &raw mut hand.db, flags, null));
             assert_eq!(0, ffi::sqlite3_exec(hand.db, set.as_ptr(), None, none, null_mut()));
             let get = &raw mut hand.get;
-            let persistent = ffi::SQLITE_PREPARE_PERSISTENT as u32;
+            let persistent = ffi::SQLITE_PREPARE_PERSISTENT;
             let prepare = ffi::sqlite3_prepare_v3;
             assert_eq!(0, prepare(hand.db, sql.as_ptr(), -1, persistent, get, null_mut()));
         }

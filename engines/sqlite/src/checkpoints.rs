@@ -1,4 +1,4 @@
-//! Checkpoints of the write-ahead log: made by whoever commits, as SQLite makes them itself, and
+//! Checkpoints of the write-ahead log: made by whoever commits, as `SQLite` makes them itself, and
 //! told of.
 
 #![expect(unsafe_code, reason = "a callback that C calls")]
@@ -29,7 +29,7 @@ impl Checkpoints {
 }
 
 /// After a commit that left `pages` in the log: a checkpoint that waits for nobody, whose failure
-/// is not the commit's, as in SQLite's own hook.
+/// is not the commit's, as in `SQLite`'s own hook.
 unsafe extern "C" fn committed(
     state: *mut c_void,
     db: *mut ffi::sqlite3,

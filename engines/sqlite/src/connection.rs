@@ -82,7 +82,7 @@ impl Connection {
         }
     }
 
-    /// Syncs the database's file and its log or journal, by the handles that SQLite has open: to
+    /// Syncs the database's file and its log or journal, by the handles that `SQLite` has open: to
     /// open and close a file of its own would drop this process's locks on it (POSIX).
     pub(crate) fn sync_files(&self) -> Result<()> {
         for which in [ffi::SQLITE_FCNTL_JOURNAL_POINTER, ffi::SQLITE_FCNTL_FILE_POINTER] {
@@ -142,8 +142,8 @@ impl Drop for Connection {
     }
 }
 
-/// SQLite's own count of the memory it has takes a lock that all threads share, for each piece; its
-/// authors recommend to go without ("Recommended Compile-time Options").
+/// `SQLite`'s own count of the memory it has takes a lock that all threads share, for each piece;
+/// its authors recommend to go without ("Recommended Compile-time Options").
 fn without_memory_statistics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

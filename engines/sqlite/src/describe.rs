@@ -1,4 +1,4 @@
-//! What SQLite is and can do, its options, and what a durability class makes of them.
+//! What `SQLite` is and can do, its options, and what a durability class makes of them.
 
 use kvdyno_engine::{
     BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,

@@ -1,4 +1,4 @@
-//! SQLite behind the traits: a connection for each session, kept for the next when it is done.
+//! `SQLite` behind the traits: a connection for each session, kept for the next when it is done.
 
 use crate::checkpoints::Checkpoints;
 use crate::connection::{CACHE_COUNTS, Connection, library};
@@ -21,11 +21,11 @@ pub(crate) struct Sqlite {
     /// Connections of sessions that have ended. The last that closes makes a checkpoint and takes
     /// the log away, which must not happen between two phases: so they are kept.
     idle: Mutex<Vec<Statements>>,
-    /// Who may write; none: SQLite's own lock alone decides.
+    /// Who may write; none: `SQLite`'s own lock alone decides.
     turn: Option<Mutex<()>>,
     /// What the connections that were in use have counted.
     cache_counts: Mutex<[u64; CACHE_COUNTS.len()]>,
-    /// PRAGMAs as SQLite tells them after they were set.
+    /// PRAGMAs as `SQLite` tells them after they were set.
     effective: Counters,
 }
 
@@ -114,8 +114,8 @@ impl Sqlite {
         self.settings.journal
     }
 
-    /// The lock without which nobody writes. It is SQLite's own lock that keeps writers apart; this
-    /// one has them wait without sleeping.
+    /// The lock without which nobody writes. It is `SQLite`'s own lock that keeps writers apart;
+    /// this one has them wait without sleeping.
     #[inline]
     pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
         self.turn.as_ref().map(locked)

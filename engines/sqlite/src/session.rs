@@ -96,7 +96,7 @@ impl Statements {
 /// Which statement walks.
 type Way = fn(&mut Statements) -> &mut Statement;
 
-/// A session of SQLite.
+/// A session of `SQLite`.
 pub(crate) struct SqliteSession<'e> {
     engine: &'e Sqlite,
     /// None only while it is dropped.

@@ -1,4 +1,4 @@
-//! A prepared statement, and what SQLite's answers mean.
+//! A prepared statement, and what `SQLite`'s answers mean.
 
 #![expect(unsafe_code, reason = "calls of a C API")]
 
@@ -30,7 +30,7 @@ impl Statement {
         // SAFETY: `db` is open by the caller's promise; the text ends with its zero byte, and `raw`
         // is an out parameter. Persistent: it lives as long as its session.
         unsafe {
-            let flags = ffi::SQLITE_PREPARE_PERSISTENT as u32;
+            let flags = ffi::SQLITE_PREPARE_PERSISTENT;
             let rc =
                 ffi::sqlite3_prepare_v3(db, text.as_ptr(), -1, flags, &raw mut raw, null_mut());
             if rc != ffi::SQLITE_OK {
@@ -70,7 +70,7 @@ impl Statement {
         unsafe { self.bind(inputs, ffi::SQLITE_STATIC())? };
         let running = Running(self);
         let found = running.0.step()?;
-        Ok(seen(found.then(|| Row(running.0))))
+        Ok(seen(found.then_some(Row(running.0))))
     }
 
     /// Runs it for what it does.

@@ -1,4 +1,4 @@
-//! The conformance kit, under journals of both kinds, and what SQLite must be told.
+//! The conformance kit, under journals of both kinds, and what `SQLite` must be told.
 
 use super::engine::Sqlite;
 use kvdyno_engine::{
@@ -94,7 +94,7 @@ fn less_than_a_class_promises_is_refused() {
     assert!(Sqlite::open(&place, &exclusive, &many).is_err());
 }
 
-/// What each class sets is what SQLite says that it runs with.
+/// What each class sets is what `SQLite` says that it runs with.
 #[test]
 fn pragmas_are_read_back() {
     let (none, async_, commit) = (Durability::None, Durability::Async, Durability::Commit);
