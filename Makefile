@@ -4,7 +4,7 @@
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
-ENGINES := null drive fio direct lmdb lmdb1 rocksdb redb fjall surrealkv
+ENGINES := null drive fio direct fjall lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
 # What tests need beside it: two versions in one run.

@@ -18,6 +18,10 @@ mod engine;
 mod library;
 #[path = "../src/raw.rs"]
 mod raw;
+#[path = "../src/session.rs"]
+mod session;
+#[path = "../src/size.rs"]
+mod size;
 #[path = "../src/value.rs"]
 mod value;
 

@@ -3,8 +3,8 @@
 use crate::library::{self, ffi};
 use crate::raw;
 use kvdyno_engine::{
-    BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
-    Planning, Result, Transactions,
+    BatchKind, Capabilities, Description, Durability, Error, OptionSpec, Options, Planning, Result,
+    Transactions,
 };
 use std::collections::BTreeMap;
 
@@ -76,13 +76,20 @@ fn options() -> Vec<OptionSpec> {
             false,
             "Leave the kernel's readahead on; off is MDB_NORDAHEAD, without which random reads of \
              data larger than memory can be many times slower.",
+        )
+        .as_it_comes(true, "lmdb.h, MDB_NORDAHEAD")
+        .tuned(
+            false,
+            "Reading ahead is of no use to random reads of a database larger than memory.",
+            "lmdb.h, MDB_NORDAHEAD",
         ),
         OptionSpec::words(
             "writemap",
             &["auto", "on", "off"],
             "MDB_WRITEMAP: change pages in the map instead of in copies; auto: on in class none. A \
              full volume then kills the process (SIGBUS).",
-        ),
+        )
+        .as_it_comes("off", "lmdb.h, MDB_WRITEMAP"),
         OptionSpec::flag(
             "metasync",
             true,
@@ -93,13 +100,19 @@ fn options() -> Vec<OptionSpec> {
             "meminit",
             true,
             "Clear the unused parts of pages before they are written; off is MDB_NOMEMINIT.",
+        )
+        .tuned(
+            false,
+            "Clearing has a modest cost, and what it hides is no secret here.",
+            "lmdb.h, MDB_NOMEMINIT",
         ),
         OptionSpec::flag(
             "append",
             true,
             "Put with MDB_APPEND as long as a session's keys ascend past the last one: full pages \
              instead of half full ones in a sequential load.",
-        ),
+        )
+        .as_it_comes(false, "lmdb.h, MDB_APPEND"),
         OptionSpec::count(
             "maxreaders",
             1 << 20,
@@ -156,40 +169,4 @@ pub(crate) fn flag_names(flags: u32) -> String {
     let set: Vec<_> =
         known.iter().filter(|(flag, _)| flags & flag != 0).map(|&(_, name)| name).collect();
     set.join("|")
-}
-
-/// Most bytes that the records can take in the file, from LMDB's page layout (mdb.c: `NODESIZE` 8,
-/// two bytes of index per node, values over half a page on overflow pages of their
-/// own), with leaf pages half full as random inserts leave them at worst.
-pub(crate) fn file_bytes(data: &DataShape, page: u64) -> u64 {
-    const NODE: u64 = 8 + 2;
-    use library::{OVERFLOW_NODE_BYTES, PAGE_HEADER_BYTES};
-    let key = u64::from(data.key_bytes);
-    let node_max = (page - PAGE_HEADER_BYTES) / 2 - 2;
-    let inline = |value: u64| 2 * (NODE + key + value);
-    let overflow = |value: u64| {
-        (value + PAGE_HEADER_BYTES).div_ceil(page) * page + inline(OVERFLOW_NODE_BYTES)
-    };
-    // A mean below the threshold says little of lengths that vary across it: take the worse.
-    let spread = data.value_bytes_max > data.value_bytes_mean;
-    let mean = data.value_bytes_mean;
-    let bytes_per_record = if NODE + key + mean > node_max {
-        overflow(mean) + if spread { page / 2 } else { 0 }
-    } else if spread && NODE + key + data.value_bytes_max > node_max {
-        inline(mean).max(overflow(mean))
-    } else {
-        inline(mean)
-    };
-    // Branch pages: a node per leaf page, also half full.
-    let branches = (NODE + key) * 2 * bytes_per_record / page;
-    data.records_max.saturating_mul(bytes_per_record + branches)
-}
-
-/// The map is address space, not memory or disk, so room is cheap: as much again for the copies
-/// that readers hold back, and for values that grow.
-pub(crate) fn map_bytes(data: &DataShape, page: u64) -> u64 {
-    const SPARE: u64 = 1 << 30;
-    const ADDRESS_SPACE: u64 = 1 << 46;
-    let bytes = file_bytes(data, page).saturating_mul(2).saturating_add(SPARE);
-    bytes.min(ADDRESS_SPACE).next_multiple_of(page)
 }

@@ -1,15 +1,15 @@
-//! LMDB behind the two traits. One write transaction per put or batch, one renewed read transaction
-//! per get: what an application does that wants the newest data each time.
+//! LMDB behind the trait of engines; sessions are in `session.rs`.
 
 use crate::describe;
 use crate::device::{Device, PAGE};
 use crate::library::{self, ffi};
-use crate::raw::{self, Env, Reader};
+use crate::raw::{self, Env};
+use crate::session::EnvSession;
+use crate::size;
 use kvdyno_engine::{
-    Counters, DataShape, Description, Engine, Error, ErrorClass, Found, Options, Place, PlaceKind,
-    Range, Records, Result, Session, Settled, Transaction, Value, Walk, Write,
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, PlaceKind, Result,
+    Settled, Value,
 };
-use std::ops::ControlFlow;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(crate) struct Lmdb {
 }
 
 impl Engine for Lmdb {
-    type Session<'e> = LmdbSession<'e>;
+    type Session<'e> = EnvSession<'e>;
 
     fn describe() -> Description {
         describe::description()
@@ -32,7 +32,7 @@ impl Engine for Lmdb {
     fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
         let flags = describe::flags(options)?;
         let map_size = options.integer("map_size")?;
-        let file_bytes = describe::file_bytes(data, PAGE);
+        let file_bytes = size::file_bytes(data, PAGE);
         let readers = match options.integer("maxreaders")? {
             // A few more than asked for: sessions of the load generator itself, for verification.
             0 => data.sessions + 16,
@@ -46,7 +46,7 @@ impl Engine for Lmdb {
         }
         let directory = place.directory()?;
         let map_bytes = match map_size {
-            0 => describe::map_bytes(data, PAGE),
+            0 => size::map_bytes(data, PAGE),
             bytes => bytes.next_multiple_of(PAGE),
         };
         if flags & ffi::MDB_WRITEMAP != 0 {
@@ -56,8 +56,8 @@ impl Engine for Lmdb {
         Ok(Self { env, append, _device: None })
     }
 
-    fn session(&self) -> Result<LmdbSession<'_>> {
-        Ok(LmdbSession { env: &self.env, reader: self.env.reader()?, append: self.append })
+    fn session(&self) -> Result<EnvSession<'_>> {
+        EnvSession::new(&self.env, self.append)
     }
 
     fn settle(&self, _limit: Duration) -> Result<Settled> {
@@ -123,131 +123,4 @@ fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
          volume is a SIGBUS: use writemap = off, or a larger volume"
     );
     Err(Error::new(ErrorClass::Full, what))
-}
-
-/// One thread's handle.
-pub(crate) struct LmdbSession<'e> {
-    env: &'e Env,
-    reader: Reader<'e>,
-    /// Keys have come in ascending order past the last one so far.
-    append: bool,
-}
-
-impl LmdbSession<'_> {
-    /// Puts, past the end if the keys allow; gives that up at the first key that does not.
-    #[inline]
-    fn put_in(
-        writer: &mut raw::Writer<'_>,
-        append: &mut bool,
-        key: &[u8],
-        value: &[u8],
-    ) -> Result<()> {
-        if !writer.put(key, value, *append)? {
-            *append = false;
-            writer.put(key, value, false)?;
-        }
-        Ok(())
-    }
-}
-
-impl Session for LmdbSession<'_> {
-    #[inline]
-    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
-        self.reader.renewed(|snapshot| snapshot.get(key).map(seen))
-    }
-
-    #[inline]
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        self.env.write(|writer| Self::put_in(writer, &mut self.append, key, value))
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        self.env.write(|writer| writer.delete(key))
-    }
-
-    fn scan(
-        &mut self,
-        range: Range<'_>,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<u64> {
-        self.reader.renewed(|snapshot| snapshot.scan(range, seen))
-    }
-
-    /// In one snapshot from its beginning to its end, as programs walk.
-    fn walk(
-        &mut self,
-        walk: &mut Walk,
-        limit: u64,
-        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
-    ) -> Result<u64> {
-        self.reader.walk(walk, limit, seen)
-    }
-
-    fn transaction<R>(
-        &mut self,
-        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
-    ) -> Result<R> {
-        self.env.write(|writer| body(writer))
-    }
-
-    /// All from one snapshot.
-    fn multiget(
-        &mut self,
-        keys: &[&[u8]],
-        mut seen: impl FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        self.reader.renewed(|snapshot| {
-            let mut keys = keys.iter().enumerate();
-            keys.try_for_each(|(index, key)| snapshot.get(key).map(|value| seen(index, value)))
-        })
-    }
-
-    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
-        self.env.write(|writer| {
-            writer.keep_position()?;
-            writes.iter().try_for_each(|write| match *write {
-                Write::Put { key, value } => Self::put_in(writer, &mut self.append, key, value),
-                Write::Delete { key } => writer.delete(key),
-            })
-        })
-    }
-
-    fn read_modify_write(
-        &mut self,
-        key: &[u8],
-        buffer: &mut Vec<u8>,
-        change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
-    ) -> Result<bool> {
-        buffer.clear();
-        self.env.write(|writer| {
-            let old = raw::Writer::get(writer, key)?;
-            let found = old.is_some();
-            change(old, buffer);
-            Self::put_in(writer, &mut self.append, key, buffer)?;
-            Ok(found)
-        })
-    }
-}
-
-/// The one writer of the moment: nobody changes what it reads.
-impl Transaction for raw::Writer<'_> {
-    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
-        Self::get(self, key).map(seen)
-    }
-
-    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
-        Self::get(self, key).map(seen)
-    }
-
-    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        Self::put(self, key, value, false).map(drop)
-    }
-
-    fn delete(&mut self, key: &[u8]) -> Result<()> {
-        Self::delete(self, key)
-    }
-
-    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
-        Self::scan(self, range, seen)
-    }
 }

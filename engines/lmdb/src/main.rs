@@ -6,6 +6,8 @@ mod device;
 mod engine;
 mod library;
 mod raw;
+mod session;
+mod size;
 mod value;
 
 use std::process::ExitCode;

@@ -15,6 +15,10 @@ mod engine;
 mod library;
 #[path = "../../lmdb/src/raw.rs"]
 mod raw;
+#[path = "../../lmdb/src/session.rs"]
+mod session;
+#[path = "../../lmdb/src/size.rs"]
+mod size;
 #[cfg(test)]
 mod tests;
 #[path = "../../lmdb/src/value.rs"]

@@ -28,6 +28,10 @@ mod library;
 mod log;
 #[path = "../src/owned.rs"]
 mod owned;
+#[path = "../src/presets.rs"]
+mod presets;
+#[path = "../src/samples.rs"]
+mod samples;
 #[path = "../src/session.rs"]
 mod session;
 #[path = "../src/transactions.rs"]

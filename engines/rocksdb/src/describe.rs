@@ -1,6 +1,7 @@
 //! What `RocksDB` is and can do, and its options under `RocksDB`'s own names.
 
 use crate::library::RocksLibrary;
+use crate::presets::with_presets;
 use kvdyno_engine::{
     BatchKind, Capabilities, Description, Durability, Error, OptionKind, OptionSpec, Options,
     Planning, Result, Transactions, Value,
@@ -12,7 +13,7 @@ pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
     let (version, build, lacks) = match library {
         Ok(library) => {
             let facts = library.facts();
-            (facts.version.clone(), facts.build.clone(), lacks(library))
+            (facts.version.clone(), facts.build.clone(), lacks(library, line(&facts.version)))
         }
         Err(error) => {
             let why = BTreeMap::from([("library".to_owned(), error.message)]);
@@ -22,13 +23,16 @@ pub(crate) fn description(library: Result<&RocksLibrary>) -> Description {
     Description {
         name: "rocksdb".to_owned(),
         title: "RocksDB".to_owned(),
-        version,
         build,
         capabilities: capabilities(),
-        options: OPTIONS.iter().map(|entry| entry.spec(&lacks)).collect(),
+        options: OPTIONS
+            .iter()
+            .map(|entry| with_presets(entry.spec(&lacks), line(&version)))
+            .collect(),
         // Random load of 1 M x 16/100 bytes, no compression: the files peak at 2.25 times the data
         // while compacting, and with buffers so small that there are five levels 5.6 times the data
         // is written. A level that is ten times the one above adds up to ten, on average half.
+        version,
         planning: Planning { space_factor: 2.5, write_factor: 15.0, ram_bytes_min: 64 << 20 },
     }
 }
@@ -63,15 +67,25 @@ fn capabilities() -> Capabilities {
     }
 }
 
+/// The first line of releases of which all have the cache that sizes itself.
+const AUTO_CACHE_SINCE: u64 = 9;
+
+/// The first number of a version.
+fn line(version: &str) -> u64 {
+    version.split('.').next().and_then(|line| line.parse().ok()).unwrap_or_default()
+}
+
 /// Words of options that the library does not know: a suite that asks for one is refused before it
 /// begins.
-fn lacks(library: &RocksLibrary) -> Vec<&'static str> {
+fn lacks(library: &RocksLibrary, line: u64) -> Vec<&'static str> {
     let known = &library.facts().compressions;
     // Of a library that does not tell, all is tried.
     let compressions = ["snappy", "lz4", "zstd"].into_iter();
     let mut lacks: Vec<_> =
         compressions.filter(|name| !known.is_empty() && !known.contains(name)).collect();
     lacks.extend(library.api.cache_create_hyper_clock.is_none().then_some("hyper_clock_cache"));
+    // Before, a cache whose entries are of no known size was refused.
+    lacks.extend((line < AUTO_CACHE_SINCE).then_some("auto_hyper_clock_cache"));
     let transactions = library.transactions.as_ref();
     lacks.extend(transactions.is_none().then_some("optimistic"));
     let locking = transactions.and_then(|api| api.transactiondb_get_base_db);
@@ -86,6 +100,8 @@ enum Home {
     Options,
     /// `BlockBasedTableOptions`, set by name.
     Table,
+    /// `CompactionOptionsUniversal`, set by name.
+    Universal,
     /// Needs code: see [`options_string`] and the engine.
     Code,
 }
@@ -123,7 +139,7 @@ impl Entry {
 #[rustfmt::skip]
 const OPTIONS: &[Entry] = &[
     Entry("block_cache", Home::Code, Default::Bytes(32 << 20), "Capacity of the block cache; 0: none."),
-    Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache"]), "Kind of the block cache; the hyper clock cache scales to many threads."),
+    Entry("cache_type", Home::Code, Default::Words(&["lru_cache", "hyper_clock_cache", "auto_hyper_clock_cache"]), "Kind of the block cache; hyper clock caches scale to many threads, and one is told how large an entry is about, the other finds out."),
     Entry("bloom_bits", Home::Code, Default::Count(0), "Bits per key of a full Bloom filter; 0: no filter."),
     Entry("transactions", Home::Code, Default::Words(&["off", "optimistic", "pessimistic"]), "Kind of the database: plain, OptimisticTransactionDB, or TransactionDB, by which every single write then goes as well."),
     Entry("block_size", Home::Table, Default::Bytes(4096), "Uncompressed size of a data block."),
@@ -132,6 +148,16 @@ const OPTIONS: &[Entry] = &[
     Entry("compression", Home::Code, Default::Words(&["snappy", "none", "lz4", "zstd"]), "Compression of data blocks."),
     Entry("memtable", Home::Code, Default::Words(&["skip_list", "vector"]), "Memtable; vector is for bulk loads by one thread."),
     Entry("compaction_style", Home::Code, Default::Words(&["level", "universal"]), "Leveled or tiered compaction."),
+    Entry("universal_size_ratio", Home::Universal, Default::Count(1), "Of tiered compaction: percent by which the next file may be larger and is merged all the same."),
+    Entry("universal_min_merge_width", Home::Universal, Default::Count(2), "Of tiered compaction: files merged at least."),
+    Entry("universal_max_merge_width", Home::Universal, Default::Count(0), "Of tiered compaction: files merged at most; 0: any number."),
+    Entry("universal_max_size_amplification_percent", Home::Universal, Default::Count(200), "Of tiered compaction: percent of space beyond the last file's at which everything is merged."),
+    Entry("enable_blob_files", Home::Options, Default::Flag(false), "BlobDB: values apart from keys, in blob files."),
+    Entry("min_blob_size", Home::Options, Default::Bytes(0), "Shortest value that goes to a blob file."),
+    Entry("blob_file_size", Home::Options, Default::Bytes(256 << 20), "Size at which a blob file is closed."),
+    Entry("blob_compression_type", Home::Code, Default::Words(&["none", "snappy", "lz4", "zstd"]), "Compression of values in blob files."),
+    Entry("enable_blob_garbage_collection", Home::Options, Default::Flag(false), "Compactions move what is live out of old blob files."),
+    Entry("blob_garbage_collection_age_cutoff_percent", Home::Code, Default::Count(25), "Share of the oldest blob files that garbage is collected from."),
     Entry("write_buffer_size", Home::Options, Default::Bytes(64 << 20), "Size at which a memtable is flushed."),
     Entry("max_write_buffer_number", Home::Options, Default::Count(2), "Most memtables before writes stop."),
     Entry("min_write_buffer_number_to_merge", Home::Options, Default::Count(1), "Memtables flushed together."),
@@ -147,13 +173,13 @@ const OPTIONS: &[Entry] = &[
     Entry("max_background_jobs", Home::Options, Default::Count(2), "Threads for flushes and compactions."),
     Entry("max_subcompactions", Home::Options, Default::Count(1), "Threads in one compaction."),
     Entry("max_open_files", Home::Code, Default::Count(0), "Table files kept open; 0: all (RocksDB's -1)."),
-    Entry("use_direct_reads", Home::Options, Default::Flag(false), "O_DIRECT for reads."),
-    Entry("use_direct_io_for_flush_and_compaction", Home::Options, Default::Flag(false), "O_DIRECT for background writes."),
+    Entry("use_direct_reads", Home::Options, Default::Flag(false), "O_DIRECT for reads by sessions and compactions: only the block cache keeps what was read."),
+    Entry("use_direct_io_for_flush_and_compaction", Home::Options, Default::Flag(false), "O_DIRECT for what flushes and compactions write; the write-ahead log is not among it."),
     Entry("allow_mmap_reads", Home::Options, Default::Flag(false), "Map table files instead of reading them."),
     Entry("bytes_per_sync", Home::Options, Default::Bytes(0), "Start writeback of table files every so many bytes; 0: leave it to the system."),
     Entry("wal_bytes_per_sync", Home::Options, Default::Bytes(0), "The same for the write-ahead log."),
     Entry("enable_pipelined_write", Home::Options, Default::Flag(false), "Log and memtable writes of different threads overlap."),
-    Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, at a cost to every operation."),
+    Entry("statistics", Home::Code, Default::Flag(false), "Tickers and histograms in the record, and the growth of stalls, block cache hits and compaction bytes on the time line, once a slice; at a cost to every operation."),
     Entry("settle", Home::Code, Default::Words(&["wait", "compact"]), "What settling does: wait for running compactions, or compact everything first as db_bench's `compact`."),
     Entry("options", Home::Code, Default::Text, "Any other options in RocksDB's own form, `a=1;b=2`; applied last. None that put files elsewhere (wal_dir, db_paths, ...)."),
 ];
@@ -177,11 +203,18 @@ pub(crate) fn own_options(options: &Options) -> Result<&str> {
 /// adapter knows, and the user's own string.
 pub(crate) fn options_string(options: &Options) -> Result<String> {
     let mut parts = vec!["create_if_missing=true".to_owned()];
-    let mut table = Vec::new();
+    let (mut table, mut universal) = (Vec::new(), Vec::new());
     for Entry(name, home, ..) in OPTIONS {
+        let value = &options.values[*name];
         match home {
-            Home::Options => parts.push(format!("{name}={}", options.values[*name])),
-            Home::Table => table.push(format!("{name}={}", options.values[*name])),
+            Home::Options => parts.push(format!("{name}={value}")),
+            Home::Table => table.push(format!("{name}={value}")),
+            Home::Universal => {
+                let own = name.trim_start_matches("universal_");
+                let any = own == "max_merge_width" && *value == Value::Integer(0);
+                let value = if any { u32::MAX.to_string() } else { value.to_string() };
+                universal.push(format!("{own}={value}"));
+            }
             Home::Code => {}
         }
     }
@@ -192,17 +225,17 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
     if options.integer("block_cache")? == 0 {
         table.push("no_block_cache=true".to_owned());
     }
-    parts.push(match options.text("compression")? {
-        "lz4" => "compression=kLZ4Compression".to_owned(),
-        "zstd" => "compression=kZSTD".to_owned(),
-        "snappy" => "compression=kSnappyCompression".to_owned(),
-        _ => "compression=kNoCompression".to_owned(),
-    });
+    for name in ["compression", "blob_compression_type"] {
+        parts.push(format!("{name}={}", compression(options.text(name)?)));
+    }
+    let age = options.integer("blob_garbage_collection_age_cutoff_percent")?;
+    parts.push(format!("blob_garbage_collection_age_cutoff={}", age as f64 / 100.0));
     if options.text("memtable")? == "vector" {
         parts.push("memtable=vector;allow_concurrent_memtable_write=false".to_owned());
     }
     if options.text("compaction_style")? == "universal" {
         parts.push("compaction_style=kCompactionStyleUniversal".to_owned());
+        parts.push(format!("compaction_options_universal={{{}}}", universal.join(";")));
     }
     parts.push(match options.integer("max_open_files")? {
         0 => "max_open_files=-1".to_owned(),
@@ -210,4 +243,13 @@ pub(crate) fn options_string(options: &Options) -> Result<String> {
     });
     parts.push(format!("block_based_table_factory={{{}}}", table.join(";")));
     Ok(parts.join(";"))
+}
+
+fn compression(word: &str) -> &'static str {
+    match word {
+        "lz4" => "kLZ4Compression",
+        "zstd" => "kZSTD",
+        "snappy" => "kSnappyCompression",
+        _ => "kNoCompression",
+    }
 }

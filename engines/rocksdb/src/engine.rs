@@ -4,6 +4,7 @@ use crate::database::{CacheSize, Database, OpenOptions};
 use crate::describe;
 use crate::events::Events;
 use crate::library;
+use crate::samples::Samples;
 use crate::session::RocksDbSession;
 use crate::transactions;
 use kvdyno_engine::{
@@ -24,6 +25,8 @@ pub(crate) struct RocksDb {
     value_bytes_max: u64,
     directory: PathBuf,
     events: Events,
+    /// Where the statistics are on.
+    samples: Option<Samples>,
     /// A compaction that went over its limit and could not be called off.
     compacting: Mutex<Option<JoinHandle<()>>>,
 }
@@ -48,9 +51,10 @@ impl Engine for RocksDb {
         let described = base.with(&describe::options_string(options)?)?;
         // On top of the described ones, so that a nested `{..}` adds to them and does not replace.
         let effective = described.with(describe::own_options(options)?)?;
-        if options.boolean("statistics")? {
+        let samples = options.boolean("statistics")?.then(|| {
             effective.enable_statistics();
-        }
+            Samples::default()
+        });
         let transactions = transactions::opening(library, options)?;
         let events = Events::of(api, &effective, &directory);
         Ok(Self {
@@ -60,6 +64,7 @@ impl Engine for RocksDb {
             value_bytes_max: data.value_bytes_max,
             directory,
             events,
+            samples,
             compacting: Mutex::default(),
         })
     }
@@ -127,7 +132,9 @@ impl Engine for RocksDb {
     }
 
     fn events(&self) -> Vec<EngineEvent> {
-        self.events.take()
+        let mut events = self.events.take();
+        events.extend(self.samples.as_ref().and_then(|samples| samples.take(&self.database)));
+        events
     }
 }
 
@@ -161,8 +168,13 @@ impl RocksDb {
 fn cache(options: &Options, data: &DataShape) -> Result<Option<CacheSize>> {
     let bytes = options.integer("block_cache")? as usize;
     let entry = (options.integer("block_size")? + data.value_bytes_mean) as usize;
-    let hyper_clock = options.text("cache_type")? == "hyper_clock_cache";
-    Ok((bytes > 0).then(|| CacheSize { bytes, entry_bytes: hyper_clock.then_some(entry) }))
+    let entry_bytes = match options.text("cache_type")? {
+        "hyper_clock_cache" => Some(entry),
+        // It finds out by itself how large they are.
+        "auto_hyper_clock_cache" => Some(0),
+        _ => None,
+    };
+    Ok((bytes > 0).then_some(CacheSize { bytes, entry_bytes }))
 }
 
 /// How many files this process may have open, after raising the soft limit to the hard one: a
@@ -227,4 +239,5 @@ const PROPERTIES: &str = "\
     live-sst-files-size mem-table-flush-pending num-files-at-level0 num-files-at-level1 \
     num-files-at-level2 num-files-at-level3 num-files-at-level4 num-files-at-level5 \
     num-files-at-level6 num-immutable-mem-table num-live-versions num-running-compactions \
-    num-running-flushes size-all-mem-tables total-sst-files-size";
+    num-running-flushes size-all-mem-tables total-sst-files-size num-blob-files \
+    live-blob-file-size live-blob-file-garbage-size total-blob-file-size";

@@ -10,6 +10,8 @@ mod facts;
 mod library;
 mod log;
 mod owned;
+mod presets;
+mod samples;
 mod session;
 mod transactions;
 
@@ -92,6 +94,85 @@ mod tests {
             options.values.insert("options".to_owned(), Value::Text(text.to_owned()));
             let refused = RocksDb::open(&place, &options, &SHAPE).err().unwrap();
             assert!(refused.message.contains("outside the database's folder"), "{refused}");
+        }
+    }
+
+    fn opened(folder: &std::path::Path, values: &[(&str, Value)]) -> RocksDb {
+        let mut options = Options::defaults(&RocksDb::describe(), Durability::Async);
+        for (name, value) in values {
+            assert!(options.values.insert((*name).to_owned(), value.clone()).is_some(), "{name}");
+        }
+        RocksDb::open(&Place::Directory(folder.to_owned()), &options, &SHAPE).unwrap()
+    }
+
+    /// What is set is what `RocksDB` says that it runs with, and long values lie in blob files.
+    #[test]
+    fn blob_files_and_tiered_compaction_are_as_they_are_set() {
+        if !has_library("blob_files_and_tiered_compaction_are_as_they_are_set") {
+            return;
+        }
+        let scratch = tempfile::tempdir().unwrap();
+        let engine = opened(
+            scratch.path(),
+            &[
+                ("enable_blob_files", true.into()),
+                ("min_blob_size", 1000.into()),
+                ("blob_compression_type", "lz4".into()),
+                ("enable_blob_garbage_collection", true.into()),
+                ("blob_garbage_collection_age_cutoff_percent", 50.into()),
+                ("compaction_style", "universal".into()),
+                ("universal_max_size_amplification_percent", 100.into()),
+                ("universal_max_merge_width", 7.into()),
+                ("use_direct_reads", true.into()),
+            ],
+        );
+        let mut session = engine.session().unwrap();
+        session.put(b"short", &[1; 999]).unwrap();
+        session.put(b"long", &[2; 1000]).unwrap();
+        assert!(engine.settle(Duration::from_mins(1)).unwrap().idle);
+        let counters = engine.counters();
+        assert_eq!(counters["rocksdb.num-blob-files"], Value::Integer(1));
+        let Value::Text(effective) = &counters["OPTIONS"] else { panic!("no OPTIONS") };
+        for set in [
+            "min_blob_size=1000",
+            "blob_compression_type=kLZ4Compression",
+            "blob_garbage_collection_age_cutoff=0.5",
+            "compaction_style=kCompactionStyleUniversal",
+            "max_size_amplification_percent=100;",
+            "max_merge_width=7;",
+            "min_merge_width=2;",
+            "use_direct_reads=true",
+        ] {
+            assert!(effective.contains(set), "{set} is not in {effective}");
+        }
+        for (key, byte, length) in [(&b"short"[..], 1, 999), (b"long", 2, 1000)] {
+            let found = session.get(key, |found| found.map(<[u8]>::to_vec)).unwrap();
+            assert_eq!(found, Some(vec![byte; length]));
+        }
+    }
+
+    #[test]
+    fn statistics_are_told_as_events_only_where_they_are_on() {
+        if !has_library("statistics_are_told_as_events_only_where_they_are_on") {
+            return;
+        }
+        let sampled = |engine: &RocksDb| -> Vec<u64> {
+            let events = engine.events();
+            let hits = |event: &EngineEvent| event.detail.get("rocksdb.memtable.hit").cloned();
+            let hits = events.iter().filter_map(hits);
+            hits.map(|hits| hits.to_string().parse().unwrap()).collect()
+        };
+        for on in [false, true] {
+            let scratch = tempfile::tempdir().unwrap();
+            let engine = opened(scratch.path(), &[("statistics", on.into())]);
+            let mut session = engine.session().unwrap();
+            session.put(b"k", b"v").unwrap();
+            for gets in [3, 1, 0] {
+                for _ in 0..gets {
+                    session.get(b"k", |found| assert!(found.is_some())).unwrap();
+                }
+                assert_eq!(sampled(&engine), if on { vec![gets] } else { vec![] });
+            }
         }
     }
 

@@ -16,8 +16,20 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Engines that come with kvdyno: found next to it, before any other of their names.
-const SHIPPED: [&str; 10] =
-    ["direct", "drive", "fio", "fjall", "lmdb", "lmdb1", "null", "redb", "rocksdb", "surrealkv"];
+const SHIPPED: [&str; 12] = [
+    "direct",
+    "drive",
+    "fio",
+    "fjall",
+    "lmdb",
+    "lmdb1",
+    "mdbx",
+    "null",
+    "redb",
+    "rocksdb",
+    "sqlite",
+    "surrealkv",
+];
 
 /// Each file and what is in it, for the words behind its name.
 const FILES: [(&str, &str, &str); 4] = [

@@ -1,0 +1,138 @@
+//! One thread's handle: one write transaction per put or batch, one renewed read transaction per
+//! get, as an application does that wants the newest data each time.
+
+use crate::raw::{self, Env, Reader};
+use kvdyno_engine::{Found, Range, Records, Result, Session, Transaction, Walk, Write};
+use std::ops::ControlFlow;
+
+/// A session of LMDB, or of what has grown out of it.
+pub(crate) struct EnvSession<'e> {
+    env: &'e Env,
+    reader: Reader<'e>,
+    /// Keys have come in ascending order past the last one so far.
+    append: bool,
+}
+
+impl<'e> EnvSession<'e> {
+    /// With `append`, puts go past the last key as long as keys ascend.
+    pub(crate) fn new(env: &'e Env, append: bool) -> Result<Self> {
+        Ok(Self { env, reader: env.reader()?, append })
+    }
+
+    /// Puts, past the end if the keys allow; gives that up at the first key that does not.
+    #[inline]
+    fn put_in(
+        writer: &mut raw::Writer<'_>,
+        append: &mut bool,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        if !writer.put(key, value, *append)? {
+            *append = false;
+            writer.put(key, value, false)?;
+        }
+        Ok(())
+    }
+}
+
+impl Session for EnvSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.reader.renewed(|snapshot| snapshot.get(key).map(seen))
+    }
+
+    #[inline]
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.env.write(|writer| Self::put_in(writer, &mut self.append, key, value))
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.env.write(|writer| writer.delete(key))
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        self.reader.renewed(|snapshot| snapshot.scan(range, seen))
+    }
+
+    /// In one snapshot from its beginning to its end, as programs walk.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        self.reader.walk(walk, limit, seen)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        self.env.write(|writer| body(writer))
+    }
+
+    /// All from one snapshot.
+    fn multiget(
+        &mut self,
+        keys: &[&[u8]],
+        mut seen: impl FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.reader.renewed(|snapshot| {
+            let mut keys = keys.iter().enumerate();
+            keys.try_for_each(|(index, key)| snapshot.get(key).map(|value| seen(index, value)))
+        })
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        self.env.write(|writer| {
+            writer.keep_position()?;
+            writes.iter().try_for_each(|write| match *write {
+                Write::Put { key, value } => Self::put_in(writer, &mut self.append, key, value),
+                Write::Delete { key } => writer.delete(key),
+            })
+        })
+    }
+
+    fn read_modify_write(
+        &mut self,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
+    ) -> Result<bool> {
+        buffer.clear();
+        self.env.write(|writer| {
+            let old = raw::Writer::get(writer, key)?;
+            let found = old.is_some();
+            change(old, buffer);
+            Self::put_in(writer, &mut self.append, key, buffer)?;
+            Ok(found)
+        })
+    }
+}
+
+/// The one writer of the moment: nobody changes what it reads.
+impl Transaction for raw::Writer<'_> {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        Self::get(self, key).map(seen)
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        Self::get(self, key).map(seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        Self::put(self, key, value, false).map(drop)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        Self::delete(self, key)
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        Self::scan(self, range, seen)
+    }
+}

@@ -1,0 +1,114 @@
+//! libmdbx behind the trait of engines; sessions are those of LMDB's adapter.
+
+use crate::describe::{self, PAGE};
+use crate::library::ffi;
+use crate::raw::{self, Env};
+use crate::session::EnvSession;
+use crate::size;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Engine, Error, ErrorClass, Options, Place, Result, Settled,
+    Value,
+};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// An open environment of libmdbx.
+pub(crate) struct Mdbx {
+    env: Env,
+    append: bool,
+}
+
+impl Engine for Mdbx {
+    type Session<'e> = EnvSession<'e>;
+
+    fn describe() -> Description {
+        describe::description()
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let directory = place.directory()?;
+        let opening = describe::opening(options, data)?;
+        if opening.flags & ffi::MDBX_WRITEMAP != 0 {
+            let needed = size::file_bytes(data, PAGE).min(opening.size_upper as u64);
+            refuse_sigbus(directory, needed)?;
+        }
+        let env = Env::open(directory, &opening)?;
+        Ok(Self { env, append: options.boolean("append")? })
+    }
+
+    fn session(&self) -> Result<EnvSession<'_>> {
+        EnvSession::new(&self.env, self.append)
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        Ok(Settled::at_once())
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.env.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.env.close()
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::new();
+        let mut count = |name: &str, value: u64| {
+            counters.insert(name.to_owned(), Value::Integer(value));
+        };
+        if let Ok(stat) = self.env.stat() {
+            count("ms_psize", stat.ms_psize.into());
+            count("ms_depth", stat.ms_depth.into());
+            count("ms_branch_pages", stat.ms_branch_pages);
+            count("ms_leaf_pages", stat.ms_leaf_pages);
+            count("ms_overflow_pages", stat.ms_overflow_pages);
+            count("ms_entries", stat.ms_entries);
+        }
+        if let Ok(info) = self.env.info() {
+            count("mi_geo.lower", info.mi_geo.lower);
+            count("mi_geo.upper", info.mi_geo.upper);
+            count("mi_geo.current", info.mi_geo.current);
+            count("mi_geo.grow", info.mi_geo.grow);
+            count("mi_geo.shrink", info.mi_geo.shrink);
+            count("mi_last_pgno", info.mi_last_pgno);
+            count("mi_recent_txnid", info.mi_recent_txnid);
+            count("mi_maxreaders", info.mi_maxreaders.into());
+            count("mi_numreaders", info.mi_numreaders.into());
+            count("mi_unsync_volume", info.mi_unsync_volume);
+            count("mi_autosync_threshold", info.mi_autosync_threshold);
+            let pages = info.mi_pgop_stat;
+            count("mi_pgop_stat.newly", pages.newly);
+            count("mi_pgop_stat.cow", pages.cow);
+            count("mi_pgop_stat.split", pages.split);
+            count("mi_pgop_stat.merge", pages.merge);
+            count("mi_pgop_stat.spill", pages.spill);
+            count("mi_pgop_stat.unspill", pages.unspill);
+            count("mi_pgop_stat.wops", pages.wops);
+            count("mi_pgop_stat.msync", pages.msync);
+            count("mi_pgop_stat.fsync", pages.fsync);
+        }
+        if let Ok(flags) = self.env.flags() {
+            let names = Value::Text(describe::flag_names(flags));
+            counters.insert("mdbx_env_get_flags".to_owned(), names);
+        }
+        counters
+    }
+}
+
+/// Writing through the map to a block that the volume cannot give kills the process with SIGBUS,
+/// where a write call would return ENOSPC. So the space is looked for first.
+fn refuse_sigbus(directory: &Path, file_bytes: u64) -> Result<()> {
+    const BLOCK: u64 = 512;
+    let there = directory.join("mdbx.dat").metadata().map_or(0, |file| file.blocks() * BLOCK);
+    let free = raw::free_bytes(directory)?;
+    if file_bytes.saturating_sub(there) <= free {
+        return Ok(());
+    }
+    let what = format!(
+        "the data may take {file_bytes} bytes, {free} are free, and under MDBX_WRITEMAP a full \
+         volume is a SIGBUS: use writemap = off, or a larger volume"
+    );
+    Err(Error::new(ErrorClass::Full, what))
+}

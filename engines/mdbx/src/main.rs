@@ -1,0 +1,25 @@
+//! `kvdyno-mdbx`: the worker of engine `mdbx`.
+//!
+//! libmdbx has grown out of LMDB, and so has this adapter: sessions, cursors and the reckoning of
+//! sizes are the files of `engines/lmdb`, compiled against what stands here.
+
+#[path = "../../lmdb/src/cursor.rs"]
+mod cursor;
+mod describe;
+mod engine;
+mod library;
+mod raw;
+#[path = "../../lmdb/src/session.rs"]
+mod session;
+#[path = "../../lmdb/src/size.rs"]
+mod size;
+mod value;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kvdyno_worker::main::<engine::Mdbx>()
+}
+
+#[cfg(test)]
+mod tests;

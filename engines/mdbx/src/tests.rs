@@ -1,0 +1,139 @@
+//! The conformance kit in every class, and what libmdbx must be told.
+
+use super::engine::Mdbx;
+use kvdyno_engine::{
+    DataShape, Description, Durability, Engine, ErrorClass, Options, Place, Preset, Result,
+    Session, Settled, Value, conformance,
+};
+use std::time::Duration;
+
+const SHAPE: DataShape = DataShape {
+    records: 1000,
+    records_max: 1000,
+    key_bytes: 8,
+    value_bytes_mean: 100,
+    value_bytes_max: 100,
+    sessions: 1,
+    depth: 1,
+};
+
+#[test]
+fn conforms() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<Mdbx>(scratch.path());
+    assert!(report.conforms(), "{report}");
+}
+
+/// The kit takes the weakest class, which writes through the map; this one copies pages.
+struct WithoutNone(Mdbx);
+
+impl Engine for WithoutNone {
+    type Session<'e> = <Mdbx as Engine>::Session<'e>;
+
+    fn describe() -> Description {
+        let mut description = Mdbx::describe();
+        description.capabilities.durability.remove(&Durability::None);
+        description
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        Mdbx::open(place, options, data).map(Self)
+    }
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        self.0.session()
+    }
+
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        self.0.settle(limit)
+    }
+
+    fn sync(&self) -> Result<()> {
+        self.0.sync()
+    }
+
+    fn close(self) -> Result<()> {
+        self.0.close()
+    }
+}
+
+#[test]
+fn conforms_without_writing_through_the_map() {
+    let scratch = tempfile::tempdir().unwrap();
+    let report = conformance::run::<WithoutNone>(scratch.path());
+    assert!(report.conforms(), "{report}");
+}
+
+/// What each class sets is what libmdbx says that it runs with.
+#[test]
+fn flags_and_geometry_are_read_back() {
+    for (class, sync) in [
+        (Durability::None, "MDBX_UTTERLY_NOSYNC|MDBX_WRITEMAP|"),
+        (Durability::Async, "MDBX_SAFE_NOSYNC|"),
+        (Durability::Commit, ""),
+    ] {
+        let scratch = tempfile::tempdir().unwrap();
+        let place = Place::Directory(scratch.path().to_owned());
+        let mut options = Options::defaults(&Mdbx::describe(), class);
+        options.values.insert("size_upper".to_owned(), Value::Integer(64 << 20));
+        options.values.insert("page_size".to_owned(), Value::Integer(8192));
+        let counters = Mdbx::open(&place, &options, &SHAPE).unwrap().counters();
+        let flags = format!("{sync}MDBX_NOSTICKYTHREADS|MDBX_NORDAHEAD");
+        assert_eq!(counters["mdbx_env_get_flags"], flags.as_str().into());
+        assert_eq!(counters["mi_geo.upper"], Value::Integer(64 << 20));
+        assert_eq!(counters["ms_psize"], Value::Integer(8192));
+    }
+}
+
+/// As libmdbx comes it flushes almost every commit of class async; with `sync_bytes` few. (In class
+/// commit what is small is written through another handle, `O_DSYNC`, and not counted.)
+#[test]
+fn commits_of_class_async_are_not_flushed_each() {
+    const COMMITS: u64 = 100;
+    for (preset, flushes) in [(None, false), (Some(Preset::Defaults), true)] {
+        let class = Durability::Async;
+        let scratch = tempfile::tempdir().unwrap();
+        let place = Place::Directory(scratch.path().to_owned());
+        let options = match preset {
+            Some(preset) => Options::of_preset(&Mdbx::describe(), class, preset, 1 << 30).unwrap(),
+            None => Options::defaults(&Mdbx::describe(), class),
+        };
+        let engine = Mdbx::open(&place, &options, &SHAPE).unwrap();
+        let count = || match engine.counters()["mi_pgop_stat.fsync"] {
+            Value::Integer(count) => count,
+            ref other => panic!("{other}"),
+        };
+        let before = count();
+        let mut session = engine.session().unwrap();
+        for number in 0..COMMITS {
+            session.put(&number.to_be_bytes(), b"value").unwrap();
+        }
+        let flushed = count() - before;
+        assert!(if flushes { flushed >= COMMITS } else { flushed == 0 }, "{preset:?}: {flushed}");
+    }
+}
+
+#[test]
+fn a_full_map_is_told_as_full_and_leaves_what_was_there() {
+    let scratch = tempfile::tempdir().unwrap();
+    let place = Place::Directory(scratch.path().to_owned());
+    let mut options = Options::defaults(&Mdbx::describe(), Durability::Async);
+    options.values.insert("size_upper".to_owned(), Value::Integer(1 << 20));
+    let engine = Mdbx::open(&place, &options, &SHAPE).unwrap();
+    let mut session = engine.session().unwrap();
+    let mut stored = 0_u64;
+    let refused = loop {
+        match session.put(&stored.to_be_bytes(), &[7; 1000]) {
+            Ok(()) => stored += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused.class, ErrorClass::Full, "{refused}");
+    assert!(stored > 100, "{stored} stored");
+    for number in 0..stored {
+        assert_eq!(
+            session.get(&number.to_be_bytes(), |value| value.map(<[u8]>::len)),
+            Ok(Some(1000))
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! What presets make of `RocksDB`'s options: as each line of releases comes, and as its guide has
+//! it.
+
+use kvdyno_engine::{OptionSpec, Preset};
+
+/// Where the authors say what to set.
+const BASICS: &str = "RocksDB wiki, Setup-Options-and-Basic-Tuning";
+const GUIDE: &str = "RocksDB wiki, RocksDB-Tuning-Guide";
+
+/// What a release takes for itself stands in the OPTIONS file and the LOG that it writes: read from
+/// those of 6.29.5, 7.10.2, 8.11.4, 9.10.0, 10.10.1 and 11.8.1.
+const COMES: &str = "OPTIONS and LOG of a database opened without options";
+
+/// The option with its presets, for releases of this `line`: 6, 7, .. 11. A value that the library
+/// does not know is none.
+pub(crate) fn with_presets(option: OptionSpec, line: u64) -> OptionSpec {
+    let mut option = tuned(as_it_comes(option, line));
+    let known: Vec<bool> =
+        option.presets.iter().map(|setting| is_known(&option, setting.preset)).collect();
+    let mut known = known.into_iter();
+    option.presets.retain(|_| known.next().unwrap_or_default());
+    option
+}
+
+fn is_known(option: &OptionSpec, preset: Preset) -> bool {
+    const ANY: u64 = 1 << 30;
+    option.value_of(preset, ANY).is_ok()
+}
+
+fn as_it_comes(option: OptionSpec, line: u64) -> OptionSpec {
+    match (option.name.as_str(), line) {
+        ("block_cache", ..8) => option.as_it_comes(8_u64 << 20, COMES),
+        ("level_compaction_dynamic_level_bytes", ..8) => option.as_it_comes(false, COMES),
+        ("cache_type", 10..) => option.as_it_comes("auto_hyper_clock_cache", COMES),
+        ("compression", 11..) => option.as_it_comes("lz4", COMES),
+        _ => option,
+    }
+}
+
+fn tuned(option: OptionSpec) -> OptionSpec {
+    match option.name.as_str() {
+        "block_cache" => {
+            option.tuned("33%", "About a third of the memory; what is left caches files.", BASICS)
+        }
+        "bloom_bits" => option.tuned(
+            10_u64,
+            "A filter of 10 bits a key spares point lookups most files that do not have the key.",
+            BASICS,
+        ),
+        "block_size" => option.tuned(
+            16_384_u64,
+            "The index takes less memory than with blocks of 4 KiB.",
+            BASICS,
+        ),
+        "cache_index_and_filter_blocks" => option.tuned(
+            true,
+            "Index and filters count against the cache instead of beside it.",
+            BASICS,
+        ),
+        "pin_l0_filter_and_index_blocks_in_cache" => {
+            option.tuned(true, "Those of level 0 are looked at by every lookup.", BASICS)
+        }
+        "compression" => option.tuned(
+            "lz4",
+            "In almost all cases faster than Snappy, at about its ratio.",
+            GUIDE,
+        ),
+        "max_background_jobs" => {
+            option.tuned(6_u64, "Flushes and compactions keep up with writers.", BASICS)
+        }
+        "bytes_per_sync" => option.tuned(
+            1_u64 << 20,
+            "Writeback of a file goes on while it is made instead of at once at its end.",
+            BASICS,
+        ),
+        _ => option,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kvdyno_engine::Value;
+
+    fn words(words: &[&str]) -> OptionSpec {
+        OptionSpec::words("compression", words, "")
+    }
+
+    #[test]
+    fn a_library_without_a_word_has_no_preset_of_it() {
+        let of = |option: OptionSpec, line| with_presets(option, line).presets;
+        assert_eq!(of(words(&["snappy", "none"]), 11), []);
+        let presets = of(words(&["snappy", "lz4"]), 9);
+        assert_eq!(presets.len(), 1);
+        assert_eq!((presets[0].preset, &presets[0].value), (Preset::Tuned, &"lz4".into()));
+        assert_eq!(of(words(&["snappy", "lz4"]), 11).len(), 2);
+    }
+
+    #[test]
+    fn a_line_comes_with_its_own_defaults_and_shares_are_of_the_memory() {
+        let of = |line, preset| {
+            let cache = OptionSpec::bytes("block_cache", 32 << 20, "");
+            with_presets(cache, line).value_of(preset, 300 << 20).unwrap()
+        };
+        assert_eq!(of(7, Preset::Defaults), Some(Value::Integer(8 << 20)));
+        assert_eq!(of(9, Preset::Defaults), None);
+        assert_eq!(of(9, Preset::Tuned), Some(Value::Integer(99 << 20)));
+    }
+}

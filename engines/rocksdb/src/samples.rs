@@ -1,0 +1,77 @@
+//! `RocksDB`'s own statistics on the time line: what its tickers grew by since they were last
+//! looked at, as one event each time.
+
+use crate::database::Database;
+use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, EventLog, Value};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Stalls, the block cache, and what flushes and compactions moved. By level, compactions are told
+/// by their own events.
+const TICKERS: [&str; 13] = [
+    "rocksdb.stall.micros",
+    "rocksdb.block.cache.hit",
+    "rocksdb.block.cache.miss",
+    "rocksdb.block.cache.data.hit",
+    "rocksdb.block.cache.data.miss",
+    "rocksdb.memtable.hit",
+    "rocksdb.memtable.miss",
+    "rocksdb.bloom.filter.useful",
+    "rocksdb.flush.write.bytes",
+    "rocksdb.compact.read.bytes",
+    "rocksdb.compact.write.bytes",
+    "rocksdb.blobdb.blob.file.bytes.read",
+    "rocksdb.blobdb.blob.file.bytes.written",
+];
+
+/// What the tickers were when they were last told.
+#[derive(Default)]
+pub(crate) struct Samples {
+    told: Mutex<BTreeMap<&'static str, u64>>,
+}
+
+impl Samples {
+    /// An event of this moment; none: the statistics are off.
+    pub(crate) fn take(&self, database: &Database) -> Option<EngineEvent> {
+        let statistics = database.statistics()?;
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let log = EventLog::default();
+        log.tell(EventKind::Other, Edge::Point, grown(&statistics, &mut told));
+        log.take().pop()
+    }
+}
+
+/// By how much each ticker grew since `told`, which is then as it is now.
+fn grown(statistics: &str, told: &mut BTreeMap<&'static str, u64>) -> Counters {
+    let mut grown = Counters::new();
+    for line in statistics.lines() {
+        let Some((name, count)) = line.split_once(" COUNT : ") else { continue };
+        let Some(name) = TICKERS.into_iter().find(|ticker| *ticker == name) else { continue };
+        let Ok(count) = count.trim().parse::<u64>() else { continue };
+        let before = told.insert(name, count).unwrap_or_default();
+        grown.insert(name.to_owned(), Value::Integer(count.saturating_sub(before)));
+    }
+    grown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tickers_are_told_by_what_they_grew() {
+        let mut told = BTreeMap::new();
+        let text = |hits: u64| {
+            format!(
+                "rocksdb.block.cache.hit COUNT : {hits}\nrocksdb.no.keys.read COUNT : 9\n\
+                 rocksdb.db.get.micros P50 : 1.5 P95 : 2.0 COUNT : 7 SUM : 9\n"
+            )
+        };
+        for (hits, expected) in [(5, 5), (12, 7), (12, 0)] {
+            let found = grown(&text(hits), &mut told);
+            let names: Vec<_> = found.keys().map(String::as_str).collect();
+            assert_eq!(names, ["rocksdb.block.cache.hit"]);
+            assert_eq!(found["rocksdb.block.cache.hit"], Value::Integer(expected));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Checkpoints of the write-ahead log: made by whoever commits, as `SQLite` makes them itself, and
+//! told of.
+
+#![expect(unsafe_code, reason = "a callback that C calls")]
+
+use kvdyno_engine::{Counters, Edge, EventKind, EventLog};
+use libsqlite3_sys as ffi;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+/// When the log is checkpointed, and where that is told.
+pub(crate) struct Checkpoints {
+    /// Pages in the log from which on a commit checkpoints it; 0: never.
+    pub(crate) after_pages: u64,
+    pub(crate) events: EventLog,
+}
+
+impl Checkpoints {
+    /// Has the connection's commits do what `PRAGMA wal_autocheckpoint` has them do, and tell of
+    /// it. That PRAGMA is a hook of the same kind, of which a connection has one.
+    ///
+    /// # Safety
+    /// `db` is open, and is closed before `checkpoints` is let go.
+    pub(crate) unsafe fn hook(checkpoints: &Arc<Self>, db: *mut ffi::sqlite3) {
+        let state = Arc::as_ptr(checkpoints).cast_mut().cast();
+        // SAFETY: the caller's promise: the state lives as long as the hook can be called.
+        unsafe { ffi::sqlite3_wal_hook(db, Some(committed), state) };
+    }
+}
+
+/// After a commit that left `pages` in the log: a checkpoint that waits for nobody, whose failure
+/// is not the commit's, as in `SQLite`'s own hook.
+unsafe extern "C" fn committed(
+    state: *mut c_void,
+    db: *mut ffi::sqlite3,
+    schema: *const c_char,
+    pages: c_int,
+) -> c_int {
+    // SAFETY: `hook` gave it, and it lives as long as the connection.
+    let checkpoints = unsafe { &*state.cast::<Checkpoints>() };
+    if checkpoints.after_pages == 0 || (pages as u64) < checkpoints.after_pages {
+        return ffi::SQLITE_OK;
+    }
+    let tell = |edge, detail: [(&str, c_int); 2]| {
+        let detail = detail.map(|(name, pages)| (name.to_owned(), (pages.max(0) as u64).into()));
+        checkpoints.events.tell(EventKind::Checkpoint, edge, Counters::from(detail));
+    };
+    tell(Edge::Begin, [("log_pages", pages), ("checkpointed_pages", 0)]);
+    let (mut log, mut done) = (0, 0);
+    let passive = ffi::SQLITE_CHECKPOINT_PASSIVE;
+    // SAFETY: the connection is the caller's, and the two last are out parameters.
+    unsafe {
+        ffi::sqlite3_wal_checkpoint_v2(db, schema, passive, &raw mut log, &raw mut done);
+    }
+    tell(Edge::End, [("log_pages", log), ("checkpointed_pages", done)]);
+    ffi::SQLITE_OK
+}

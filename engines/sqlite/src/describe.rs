@@ -1,0 +1,232 @@
+//! What `SQLite` is and can do, its options, and what a durability class makes of them.
+
+use kvdyno_engine::{
+    BatchKind, Capabilities, DataShape, Description, Durability, Error, OptionSpec, Options,
+    Planning, Result, Transactions,
+};
+use std::collections::BTreeMap;
+
+/// `version`, `source` and `options` are what the linked library says of itself.
+pub(crate) fn description(version: String, source: String, options: &str) -> Description {
+    Description {
+        name: "sqlite".to_owned(),
+        title: "SQLite".to_owned(),
+        version,
+        build: BTreeMap::from([
+            ("crate".to_owned(), "libsqlite3-sys 0.40, bundled sources".to_owned()),
+            ("source_id".to_owned(), source),
+            ("compile_options".to_owned(), options.to_owned()),
+            (
+                "at_run_time".to_owned(),
+                "SQLITE_OPEN_NOMUTEX (a connection a thread), SQLITE_CONFIG_MEMSTATUS 0".to_owned(),
+            ),
+        ]),
+        capabilities: capabilities(),
+        options: self::options(),
+        // Random load of 100 000 x 16/100 bytes, each record a commit, in class async: the file is
+        // 1.2 times the data, 1.6 with its log, and 99 times the data is written, most of it to the
+        // log; in class none 2.2 times. Keys that come in random order leave pages half empty at
+        // worst.
+        planning: Planning { space_factor: 2.2, write_factor: 100.0, ram_bytes_min: 32 << 20 },
+    }
+}
+
+fn capabilities() -> Capabilities {
+    Capabilities {
+        delete: true,
+        scan_forward: true,
+        scan_reverse: true,
+        batch: BatchKind::Atomic,
+        atomic_read_modify_write: true,
+        transactions: Transactions::Serial,
+        concurrent_writers: Some(1),
+        // SQLITE_MAX_LENGTH is 10^9 for a row as a whole.
+        value_bytes_max: Some(999_000_000),
+        ..Capabilities::least([
+            (
+                Durability::None,
+                "synchronous = OFF; journal_mode = MEMORY unless set: the journal of a transaction \
+                 is in memory, so that a process killed in a commit leaves a damaged file; nothing \
+                 is synced",
+            ),
+            (
+                Durability::Async,
+                "journal_mode = WAL with synchronous = NORMAL: commits are written to the log, \
+                 which only a checkpoint syncs; they survive a killed process, a power loss takes \
+                 the last of them and damages nothing (with delete, truncate or persist: \
+                 synchronous = OFF, and a power loss can damage the file)",
+            ),
+            (
+                Durability::Commit,
+                "journal_mode = WAL with synchronous = FULL: each commit syncs the log (with \
+                 delete, truncate or persist: synchronous = EXTRA, which syncs the directory too)",
+            ),
+        ])
+    }
+}
+
+fn options() -> Vec<OptionSpec> {
+    vec![
+        OptionSpec::words(
+            "journal_mode",
+            &["auto", "wal", "delete", "truncate", "persist", "memory", "off"],
+            "auto: memory in class none, else wal; memory and off are for class none alone. With \
+             off nothing can be rolled back: there are no transactions, and a batch that fails \
+             leaves a damaged file.",
+        )
+        .as_it_comes("delete", "sqlite.org/pragma.html#pragma_journal_mode")
+        .tuned(
+            "wal",
+            "Significantly faster in most scenarios, and readers do not block writers.",
+            "sqlite.org/wal.html",
+        ),
+        OptionSpec::words(
+            "synchronous",
+            &["auto", "off", "normal", "full", "extra"],
+            "auto: what the durability class takes; less than that is refused.",
+        ),
+        OptionSpec::words(
+            "table",
+            &["without_rowid", "rowid"],
+            "without_rowid: one B-tree with key and value; rowid: the values in a B-tree by \
+             number, and an index from keys to numbers.",
+        )
+        .as_it_comes("rowid", "sqlite.org/withoutrowid.html"),
+        OptionSpec::bytes("page_size", 4096, "Of the file; a power of two from 512 to 65536."),
+        OptionSpec::bytes(
+            "cache_size",
+            0,
+            "Page caches of all connections together, dealt out evenly among the sessions: each \
+             has a cache of its own. 0: SQLite's 2000 KiB each.",
+        ),
+        OptionSpec::bytes(
+            "mmap_size",
+            0,
+            "Bytes of the file that are read through a map instead of by read(2); an I/O error in \
+             them is a SIGBUS. Changes in the log are not in the map.",
+        )
+        .tuned(
+            1_u64 << 40,
+            "The whole file: pages are not copied, and are in memory once instead of once a \
+             connection.",
+            "sqlite.org/mmap.html",
+        ),
+        OptionSpec::count(
+            "wal_autocheckpoint",
+            i32::MAX as u64,
+            1000,
+            "Pages in the log from which on a commit makes a checkpoint, at the cost of whoever \
+             commits; 0: only settling and closing make one.",
+        ),
+        OptionSpec::words(
+            "locking_mode",
+            &["normal", "exclusive"],
+            "exclusive: file locks are taken once and kept, and the log has no shared memory; for \
+             one session.",
+        ),
+        OptionSpec::words(
+            "writers",
+            &["queue", "busy_timeout"],
+            "How sessions take turns in writing: they queue for a lock of the process, or find the \
+             file locked and try again, sleeping 1 to 100 ms (sqlite3_busy_timeout).",
+        )
+        .as_it_comes("busy_timeout", "sqlite.org/c3ref/busy_timeout.html"),
+        OptionSpec::count(
+            "busy_timeout",
+            i32::MAX as u64,
+            10_000,
+            "Milliseconds for which a lock on the file is tried for; then SQLITE_BUSY, a conflict.",
+        ),
+    ]
+}
+
+/// The values of PRAGMAs, in the order in which they must be set.
+pub(crate) struct Settings {
+    pub(crate) pragmas: Vec<(&'static str, String)>,
+    pub(crate) journal: Journal,
+}
+
+/// What is kept so that a commit is all or nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Journal {
+    /// New pages, in the log.
+    Wal,
+    /// Old pages.
+    Rollback,
+    /// Nothing.
+    Off,
+}
+
+pub(crate) fn settings(options: &Options, data: &DataShape) -> Result<Settings> {
+    let class = options.durability;
+    let journal_mode = match options.text("journal_mode")? {
+        "auto" if class == Durability::None => "memory",
+        "auto" => "wal",
+        word => word,
+    };
+    let journal = match journal_mode {
+        "wal" => Journal::Wal,
+        "off" => Journal::Off,
+        _ => Journal::Rollback,
+    };
+    if class != Durability::None && ["memory", "off"].contains(&journal_mode) {
+        let class = class.as_str();
+        return Err(Error::invalid(format!(
+            "journal_mode = {journal_mode} is for durability none, not {class}: a process killed \
+             in a commit leaves a damaged file"
+        )));
+    }
+    let page_size = options.integer("page_size")?;
+    if !page_size.is_power_of_two() || !(512..=65536).contains(&page_size) {
+        return Err(Error::invalid(format!(
+            "page_size is {page_size}; SQLite's are powers of two from 512 to 65536"
+        )));
+    }
+    let locking_mode = options.text("locking_mode")?;
+    if locking_mode == "exclusive" && data.sessions > 1 {
+        return Err(Error::invalid(format!(
+            "locking_mode = exclusive is for one connection, and there are {} sessions",
+            data.sessions
+        )));
+    }
+    let mut pragmas = vec![
+        ("busy_timeout", options.integer("busy_timeout")?.to_string()),
+        ("page_size", page_size.to_string()),
+        ("locking_mode", locking_mode.to_owned()),
+        ("journal_mode", journal_mode.to_owned()),
+        ("synchronous", synchronous(options, journal, journal_mode)?.to_string()),
+        ("mmap_size", options.integer("mmap_size")?.to_string()),
+    ];
+    let cache = options.integer("cache_size")? / 1024 / u64::from(data.sessions.max(1));
+    if options.integer("cache_size")? > 0 {
+        // Negative: KiB instead of pages.
+        pragmas.push(("cache_size", format!("-{}", cache.max(1))));
+    }
+    Ok(Settings { pragmas, journal })
+}
+
+/// The number behind the words of `synchronous`; refuses what the class does not survive.
+fn synchronous(options: &Options, journal: Journal, journal_mode: &str) -> Result<usize> {
+    const WORDS: [&str; 4] = ["off", "normal", "full", "extra"];
+    let least = match (options.durability, journal) {
+        (Durability::Async, Journal::Wal) => "normal",
+        (Durability::None | Durability::Async, _) => "off",
+        (Durability::Commit, Journal::Wal) => "full",
+        (Durability::Commit, _) => "extra",
+    };
+    let level = |word: &str| WORDS.iter().position(|known| *known == word).unwrap_or_default();
+    let word = options.text("synchronous")?;
+    if word == "auto" {
+        return Ok(level(least));
+    }
+    // What a killed process leaves is in the page cache, synced or not.
+    let survives_a_kill = options.durability != Durability::Commit;
+    if survives_a_kill || level(word) >= level(least) {
+        return Ok(level(word));
+    }
+    let class = options.durability.as_str();
+    Err(Error::invalid(format!(
+        "synchronous = {word} is less than durability {class} promises: with journal_mode = \
+         {journal_mode} it takes {least}"
+    )))
+}

@@ -1,0 +1,178 @@
+//! `SQLite` behind the traits: a connection for each session, kept for the next when it is done.
+
+use crate::checkpoints::Checkpoints;
+use crate::connection::{CACHE_COUNTS, Connection, library};
+use crate::describe::{self, Journal, Settings};
+use crate::session::{SqliteSession, Statements};
+use kvdyno_engine::{
+    Counters, DataShape, Description, Engine, EngineEvent, Error, EventLog, Options, Place, Result,
+    Settled, Value,
+};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// An open database.
+pub(crate) struct Sqlite {
+    path: PathBuf,
+    settings: Settings,
+    rowid: bool,
+    checkpoints: Arc<Checkpoints>,
+    /// Connections of sessions that have ended. The last that closes makes a checkpoint and takes
+    /// the log away, which must not happen between two phases: so they are kept.
+    idle: Mutex<Vec<Statements>>,
+    /// Who may write; none: `SQLite`'s own lock alone decides.
+    turn: Option<Mutex<()>>,
+    /// What the connections that were in use have counted.
+    cache_counts: Mutex<[u64; CACHE_COUNTS.len()]>,
+    /// PRAGMAs as `SQLite` tells them after they were set.
+    effective: Counters,
+}
+
+impl Engine for Sqlite {
+    type Session<'e> = SqliteSession<'e>;
+
+    fn describe() -> Description {
+        let (version, source, options) = library();
+        describe::description(version, source, &options)
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let settings = describe::settings(options, data)?;
+        let after_pages = options.integer("wal_autocheckpoint")?;
+        let queue = options.text("writers")? == "queue";
+        let mut engine = Self {
+            path: place.directory()?.join("kv.sqlite"),
+            settings,
+            rowid: options.text("table")? == "rowid",
+            checkpoints: Arc::new(Checkpoints { after_pages, events: EventLog::default() }),
+            idle: Mutex::default(),
+            turn: queue.then(Mutex::default),
+            cache_counts: Mutex::default(),
+            effective: Counters::new(),
+        };
+        let statements = engine.connect()?;
+        engine.effective = effective(&statements.connection, after_pages)?;
+        engine.give_back(statements);
+        Ok(engine)
+    }
+
+    fn session(&self) -> Result<SqliteSession<'_>> {
+        Ok(SqliteSession::new(self, self.take()?))
+    }
+
+    fn settle(&self, _limit: Duration) -> Result<Settled> {
+        if self.settings.journal != Journal::Wal {
+            return Ok(Settled::at_once());
+        }
+        let statements = self.take()?;
+        let (log, done) = statements.connection.checkpoint()?;
+        self.give_back(statements);
+        let note = format!("wal_checkpoint(PASSIVE): {done} of {log} pages");
+        Ok(Settled { idle: done == log, note })
+    }
+
+    fn sync(&self) -> Result<()> {
+        let statements = self.take()?;
+        statements.connection.sync_files()?;
+        self.give_back(statements);
+        // Of files that were made or removed since.
+        if let Some(folder) = self.path.parent() {
+            std::fs::File::open(folder)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    fn close(self) -> Result<()> {
+        // SQLite would do it as the last connection closes, and keep an error to itself.
+        self.settle(Duration::ZERO).map(drop)
+    }
+
+    fn counters(&self) -> Counters {
+        let mut counters = self.effective.clone();
+        for ((name, _), count) in CACHE_COUNTS.iter().zip(*locked(&self.cache_counts)) {
+            counters.insert((*name).to_owned(), Value::Integer(count));
+        }
+        // Not where every connection is in use: another one may be one too many.
+        let Some(statements) = locked(&self.idle).pop() else { return counters };
+        for name in ["page_count", "freelist_count"] {
+            if let Ok(value) = statements.connection.text(&format!("PRAGMA {name}")) {
+                counters.insert(name.to_owned(), number_or_text(value));
+            }
+        }
+        self.give_back(statements);
+        counters
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        self.checkpoints.events.take()
+    }
+}
+
+impl Sqlite {
+    pub(crate) fn journal(&self) -> Journal {
+        self.settings.journal
+    }
+
+    /// The lock without which nobody writes. It is `SQLite`'s own lock that keeps writers apart;
+    /// this one has them wait without sleeping.
+    #[inline]
+    pub(crate) fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        self.turn.as_ref().map(locked)
+    }
+
+    fn take(&self) -> Result<Statements> {
+        let idle = locked(&self.idle).pop();
+        idle.map_or_else(|| self.connect(), Ok)
+    }
+
+    /// Keeps what a session has used; what it left in a transaction is closed, and so undone.
+    pub(crate) fn give_back(&self, statements: Statements) {
+        let counts = statements.connection.take_cache_counts();
+        let mut sums = locked(&self.cache_counts);
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        drop(sums);
+        if statements.connection.is_at_rest() {
+            locked(&self.idle).push(statements);
+        }
+    }
+
+    fn connect(&self) -> Result<Statements> {
+        let connection = Connection::open(&self.path, &self.checkpoints)?;
+        for (name, value) in &self.settings.pragmas {
+            let set = connection.text(&format!("PRAGMA {name} = {value}"))?;
+            // The one that answers with what it could do.
+            if *name == "journal_mode" && set != *value {
+                return Err(Error::invalid(format!(
+                    "journal_mode = {value} was asked for, and SQLite stays with {set}"
+                )));
+            }
+        }
+        let kind = if self.rowid { "" } else { " WITHOUT ROWID" };
+        let create = format!("CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB){kind}");
+        connection.text(&create)?;
+        Statements::prepare(connection, self.rowid)
+    }
+}
+
+/// What the connection really runs with.
+fn effective(connection: &Connection, autocheckpoint: u64) -> Result<Counters> {
+    let mut counters = Counters::new();
+    let names =
+        ["journal_mode", "synchronous", "page_size", "cache_size", "mmap_size", "locking_mode"];
+    for name in names.into_iter().chain(["busy_timeout"]) {
+        let value = connection.text(&format!("PRAGMA {name}"))?;
+        counters.insert(name.to_owned(), number_or_text(value));
+    }
+    // The PRAGMA of that name tells of SQLite's own hook, in whose place is one that tells of it.
+    counters.insert("wal_autocheckpoint".to_owned(), Value::Integer(autocheckpoint));
+    Ok(counters)
+}
+
+fn number_or_text(text: String) -> Value {
+    text.parse().map_or(Value::Text(text), Value::Integer)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

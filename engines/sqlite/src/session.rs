@@ -1,0 +1,286 @@
+//! One thread's handle: a connection with its statements, each run in a transaction of its own
+//! unless one is open.
+
+use crate::connection::Connection;
+use crate::describe::Journal;
+use crate::engine::Sqlite;
+use crate::statement::{Row, Statement};
+use kvdyno_engine::{
+    Direction, Error, Found, Range, Records, Result, Session, Transaction, Walk, Write,
+};
+use std::ops::ControlFlow;
+
+/// A connection and what is prepared on it.
+pub(crate) struct Statements {
+    get: Statement,
+    put: Statement,
+    delete: Statement,
+    forward: Statement,
+    forward_until: Statement,
+    reverse: Statement,
+    reverse_from: Statement,
+    begin: Statement,
+    commit: Statement,
+    rollback: Statement,
+    /// The last, so that it is closed when its statements are gone.
+    pub(crate) connection: Connection,
+}
+
+impl Statements {
+    pub(crate) fn prepare(connection: Connection, rowid: bool) -> Result<Self> {
+        // Without rowid the new row takes the old one's place; with one, REPLACE would delete it
+        // and give the new one another number.
+        let put = if rowid {
+            "INSERT INTO kv VALUES (?1, ?2) ON CONFLICT (k) DO UPDATE SET v = excluded.v"
+        } else {
+            "REPLACE INTO kv VALUES (?1, ?2)"
+        };
+        let on = |sql: &str| connection.prepare(sql);
+        Ok(Self {
+            get: on("SELECT v FROM kv WHERE k = ?1")?,
+            put: on(put)?,
+            delete: on("DELETE FROM kv WHERE k = ?1")?,
+            forward: on("SELECT k, v FROM kv WHERE k >= ?1 ORDER BY k")?,
+            forward_until: on("SELECT k, v FROM kv WHERE k >= ?1 AND k < ?2 ORDER BY k")?,
+            reverse: on("SELECT k, v FROM kv WHERE k >= ?1 ORDER BY k DESC")?,
+            reverse_from: on("SELECT k, v FROM kv WHERE k <= ?1 AND k >= ?2 ORDER BY k DESC")?,
+            // A deferred one that read first could find at its first write that it is too late.
+            begin: on("BEGIN IMMEDIATE")?,
+            commit: on("COMMIT")?,
+            rollback: on("ROLLBACK")?,
+            connection,
+        })
+    }
+
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.get.first(&[key], |row| seen(row.map(|row| row.bytes(0))))
+    }
+
+    fn scan(
+        &mut self,
+        range: &Range<'_>,
+        seen: &mut impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        let mut shown = 0;
+        if range.limit == 0 {
+            return Ok(shown);
+        }
+        let row = |row: &Row<'_>| {
+            shown += 1;
+            match seen(row.bytes(0), row.bytes(1)) {
+                ControlFlow::Continue(()) if shown < range.limit => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
+        };
+        let first = range.from.unwrap_or_default();
+        // No blob is before the empty one.
+        let last = range.until.unwrap_or_default();
+        match (range.direction, range.from, range.until) {
+            (Direction::Forward, _, None) => self.forward.run(&[first], row),
+            (Direction::Forward, _, Some(until)) => self.forward_until.run(&[first, until], row),
+            (Direction::Reverse, None, _) => self.reverse.run(&[last], row),
+            (Direction::Reverse, Some(from), _) => self.reverse_from.run(&[from, last], row),
+        }?;
+        Ok(shown)
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        writes.iter().try_for_each(|write| match *write {
+            Write::Put { key, value } => self.put.execute(&[key, value]),
+            Write::Delete { key } => self.delete.execute(&[key]),
+        })
+    }
+}
+
+/// Which statement walks.
+type Way = fn(&mut Statements) -> &mut Statement;
+
+/// A session of `SQLite`.
+pub(crate) struct SqliteSession<'e> {
+    engine: &'e Sqlite,
+    /// None only while it is dropped.
+    statements: Option<Statements>,
+    /// A walk is under way: what this connection reads is as it was when that began.
+    walking: Option<(Direction, Way)>,
+}
+
+impl<'e> SqliteSession<'e> {
+    pub(crate) fn new(engine: &'e Sqlite, statements: Statements) -> Self {
+        Self { engine, statements: Some(statements), walking: None }
+    }
+
+    /// The statements, none of them under way.
+    #[inline]
+    fn rested(&mut self) -> &mut Statements {
+        let statements = self.statements.as_mut().expect("a session has a connection");
+        if let Some((_, way)) = self.walking.take() {
+            way(statements).reset();
+        }
+        statements
+    }
+
+    /// Whether the walk that is under way has come to where `walk` has.
+    fn stands(&mut self, walk: &Walk) -> bool {
+        let Some((direction, way)) = self.walking else { return false };
+        let statements = self.statements.as_mut().expect("a session has a connection");
+        direction == walk.direction() && walk.last() == Some(way(statements).row().bytes(0))
+    }
+
+    /// Begins a walk, or goes on with it from its last key, which is met again.
+    fn set_out(&mut self, walk: &Walk) -> Result<Way> {
+        let (way, inputs): (Way, &[&[u8]]) = match (walk.direction(), walk.last()) {
+            (Direction::Forward, last) => (|all| &mut all.forward, &[last.unwrap_or_default()]),
+            (Direction::Reverse, None) => (|all| &mut all.reverse, &[&[]]),
+            (Direction::Reverse, Some(last)) => (|all| &mut all.reverse_from, &[last, &[]]),
+        };
+        way(self.rested()).begin(inputs)?;
+        self.walking = Some((walk.direction(), way));
+        Ok(way)
+    }
+
+    /// Runs `body` in a write transaction: committed if it succeeds, undone if it fails.
+    fn in_transaction<R>(&mut self, body: impl FnOnce(&mut Statements) -> Result<R>) -> Result<R> {
+        let engine = self.engine;
+        let statements = self.rested();
+        let _turn = engine.turn();
+        statements.begin.execute(&[])?;
+        let done = body(statements).and_then(|result| {
+            statements.commit.execute(&[])?;
+            Ok(result)
+        });
+        if done.is_err() && !statements.connection.is_at_rest() {
+            statements.rollback.execute(&[])?;
+        }
+        done
+    }
+}
+
+impl Drop for SqliteSession<'_> {
+    fn drop(&mut self) {
+        self.rested();
+        if let Some(statements) = self.statements.take() {
+            self.engine.give_back(statements);
+        }
+    }
+}
+
+impl Session for SqliteSession<'_> {
+    #[inline]
+    fn get<R>(&mut self, key: &[u8], seen: impl FnOnce(Option<&[u8]>) -> R) -> Result<R> {
+        self.rested().get(key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let engine = self.engine;
+        let statements = self.rested();
+        let _turn = engine.turn();
+        statements.put.execute(&[key, value])
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let engine = self.engine;
+        let statements = self.rested();
+        let _turn = engine.turn();
+        statements.delete.execute(&[key])
+    }
+
+    fn scan(
+        &mut self,
+        range: Range<'_>,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        self.rested().scan(&range, &mut seen)
+    }
+
+    /// With one statement from its beginning to its end; without a log it would keep writers out.
+    fn walk(
+        &mut self,
+        walk: &mut Walk,
+        limit: u64,
+        mut seen: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<u64> {
+        if limit == 0 {
+            return Ok(0);
+        }
+        if self.engine.journal() != Journal::Wal {
+            return walk.by_scan(self, limit, seen);
+        }
+        let stands = self.stands(walk);
+        let way = if stands { self.walking.map(|(_, way)| way) } else { None };
+        let way = way.map_or_else(|| self.set_out(walk), Ok)?;
+        let statement = way(self.statements.as_mut().expect("a session has a connection"));
+        let mut shown = 0;
+        while shown < limit {
+            if !statement.step()? {
+                walk.ended();
+                self.rested();
+                return Ok(shown);
+            }
+            let row = statement.row();
+            if shown == 0 && walk.last() == Some(row.bytes(0)) {
+                continue;
+            }
+            shown += 1;
+            if seen(row.bytes(0), row.bytes(1)).is_break() {
+                break;
+            }
+        }
+        walk.passed(statement.row().bytes(0));
+        Ok(shown)
+    }
+
+    fn transaction<R>(
+        &mut self,
+        body: impl FnOnce(&mut dyn Transaction) -> Result<R>,
+    ) -> Result<R> {
+        if self.engine.journal() == Journal::Off {
+            return Err(Error::unsupported("transactions with `journal_mode = off`"));
+        }
+        self.in_transaction(|statements| body(statements))
+    }
+
+    fn write(&mut self, writes: &[Write<'_>]) -> Result<()> {
+        self.in_transaction(|statements| statements.write(writes))
+    }
+
+    fn read_modify_write(
+        &mut self,
+        key: &[u8],
+        buffer: &mut Vec<u8>,
+        change: impl FnOnce(Option<&[u8]>, &mut Vec<u8>),
+    ) -> Result<bool> {
+        buffer.clear();
+        self.in_transaction(|statements| {
+            let found = statements.get(key, |value| {
+                change(value, buffer);
+                value.is_some()
+            })?;
+            statements.put.execute(&[key, buffer])?;
+            Ok(found)
+        })
+    }
+}
+
+/// The one writer of the moment: nobody changes what it reads.
+impl Transaction for Statements {
+    fn get(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        Self::get(self, key, seen)
+    }
+
+    fn get_for_update(&mut self, key: &[u8], seen: &mut Found<'_>) -> Result<()> {
+        Self::get(self, key, seen)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        self.put.execute(&[key, value])
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        self.delete.execute(&[key])
+    }
+
+    fn scan(&mut self, range: Range<'_>, seen: &mut Records<'_>) -> Result<u64> {
+        Self::scan(self, &range, &mut |key, value| seen(key, value))
+    }
+}

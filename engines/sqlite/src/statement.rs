@@ -1,0 +1,217 @@
+//! A prepared statement, and what `SQLite`'s answers mean.
+
+#![expect(unsafe_code, reason = "calls of a C API")]
+
+use kvdyno_engine::{Error, ErrorClass, Result};
+use libsqlite3_sys as ffi;
+use std::ffi::{CStr, CString, c_int};
+use std::ops::ControlFlow;
+use std::ptr::{null_mut, slice_from_raw_parts};
+
+/// A statement, prepared once and run many times. It is finalized before its connection is closed:
+/// one that has statements left does not close.
+pub(crate) struct Statement {
+    raw: *mut ffi::sqlite3_stmt,
+}
+
+// SAFETY: SQLite in multi-thread mode lets a connection and its statements be used by any thread,
+// one at a time; all methods that touch them take `&mut self`, and the owner moves both together.
+unsafe impl Send for Statement {}
+
+/// What is bound to a statement's places: keys and values in their order.
+type Inputs<'a> = [&'a [u8]];
+
+impl Statement {
+    /// # Safety
+    /// `db` is open.
+    pub(crate) unsafe fn prepare(db: *mut ffi::sqlite3, sql: &str) -> Result<Self> {
+        let text = CString::new(sql).map_err(|_| Error::invalid("a zero byte in a statement"))?;
+        let mut raw = null_mut();
+        // SAFETY: `db` is open by the caller's promise; the text ends with its zero byte, and `raw`
+        // is an out parameter. Persistent: it lives as long as its session.
+        unsafe {
+            let flags = ffi::SQLITE_PREPARE_PERSISTENT;
+            let rc =
+                ffi::sqlite3_prepare_v3(db, text.as_ptr(), -1, flags, &raw mut raw, null_mut());
+            if rc != ffi::SQLITE_OK {
+                return Err(error(db, sql));
+            }
+        }
+        Ok(Self { raw })
+    }
+
+    /// Runs it with `inputs`, and shows each row until `row` breaks off.
+    #[inline]
+    pub(crate) fn run(
+        &mut self,
+        inputs: &Inputs<'_>,
+        mut row: impl FnMut(&Row<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        // SAFETY: the inputs live until the reset below, past which SQLite does not look at them.
+        unsafe { self.bind(inputs, ffi::SQLITE_STATIC())? };
+        // A row that panics leaves the statement under way: so it is reset by a guard.
+        let running = Running(self);
+        while running.0.step()? {
+            if row(&Row(running.0)).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs it with `inputs` as far as its first row, and shows that, or that there is none.
+    #[inline]
+    pub(crate) fn first<R>(
+        &mut self,
+        inputs: &Inputs<'_>,
+        seen: impl FnOnce(Option<Row<'_>>) -> R,
+    ) -> Result<R> {
+        // SAFETY: as in `run`.
+        unsafe { self.bind(inputs, ffi::SQLITE_STATIC())? };
+        let running = Running(self);
+        let found = running.0.step()?;
+        Ok(seen(found.then_some(Row(running.0))))
+    }
+
+    /// Runs it for what it does.
+    #[inline]
+    pub(crate) fn execute(&mut self, inputs: &Inputs<'_>) -> Result<()> {
+        self.first(inputs, |_| ())
+    }
+
+    /// Begins a run that [`Self::step`] goes on with, over any number of calls.
+    pub(crate) fn begin(&mut self, inputs: &Inputs<'_>) -> Result<()> {
+        // SAFETY: SQLite copies the inputs.
+        unsafe { self.bind(inputs, ffi::SQLITE_TRANSIENT()) }
+    }
+
+    /// Comes to the next row; false: there is none.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Result<bool> {
+        // SAFETY: the statement is live.
+        match unsafe { ffi::sqlite3_step(self.raw) } {
+            ffi::SQLITE_ROW => Ok(true),
+            ffi::SQLITE_DONE => Ok(false),
+            // SAFETY: as above.
+            _ => Err(unsafe { error(ffi::sqlite3_db_handle(self.raw), "sqlite3_step") }),
+        }
+    }
+
+    /// The row it stands on; only after a step to one.
+    #[inline]
+    pub(crate) fn row(&mut self) -> Row<'_> {
+        Row(self)
+    }
+
+    /// Ends the run, and the read transaction that it may hold.
+    #[inline]
+    pub(crate) fn reset(&mut self) {
+        // SAFETY: the statement is live. The answer repeats that of the last step.
+        unsafe { ffi::sqlite3_reset(self.raw) };
+    }
+
+    /// # Safety
+    /// With a destructor of `SQLITE_STATIC` the inputs live until the statement is reset.
+    #[inline]
+    unsafe fn bind(
+        &mut self,
+        inputs: &Inputs<'_>,
+        destructor: ffi::sqlite3_destructor_type,
+    ) -> Result<()> {
+        for (place, input) in (1..).zip(inputs) {
+            let bytes = input.as_ptr().cast();
+            // SAFETY: the caller's promise; an empty slice's pointer is not null, which would bind
+            // NULL in place of an empty blob.
+            let rc = unsafe {
+                let length = input.len() as u64;
+                ffi::sqlite3_bind_blob64(self.raw, place, bytes, length, destructor)
+            };
+            if rc != ffi::SQLITE_OK {
+                // SAFETY: the statement is live.
+                return Err(unsafe { error(ffi::sqlite3_db_handle(self.raw), "sqlite3_bind") });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Statement {
+    fn drop(&mut self) {
+        // SAFETY: live, and finalized once.
+        unsafe { ffi::sqlite3_finalize(self.raw) };
+    }
+}
+
+/// A run that ends with it.
+struct Running<'s>(&'s mut Statement);
+
+impl Drop for Running<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.reset();
+    }
+}
+
+/// A row, until the next step.
+pub(crate) struct Row<'s>(&'s Statement);
+
+impl<'s> Row<'s> {
+    /// The bytes of a column, where they lie.
+    #[inline]
+    pub(crate) fn bytes(&self, column: c_int) -> &'s [u8] {
+        // SAFETY: the statement stands on a row; the bytes live until the next step or reset, which
+        // need the statement mutably. The length is asked for after the blob, as the manual says.
+        unsafe {
+            let start = ffi::sqlite3_column_blob(self.0.raw, column).cast::<u8>();
+            let length = ffi::sqlite3_column_bytes(self.0.raw, column) as usize;
+            // Null stands for an empty blob.
+            if start.is_null() { &[] } else { &*slice_from_raw_parts(start, length) }
+        }
+    }
+
+    /// A column as text, whatever it is.
+    pub(crate) fn text(&self, column: c_int) -> String {
+        // SAFETY: as in `bytes`; the text ends with a zero byte, and is copied.
+        unsafe {
+            let text = ffi::sqlite3_column_text(self.0.raw, column);
+            if text.is_null() {
+                return String::new();
+            }
+            CStr::from_ptr(text.cast()).to_string_lossy().into_owned()
+        }
+    }
+}
+
+/// What the last call on `db` failed with.
+///
+/// # Safety
+/// `db` is live, and nobody else uses it.
+#[cold]
+pub(crate) unsafe fn error(db: *mut ffi::sqlite3, call: &str) -> Error {
+    // SAFETY: the caller's promise; the message is copied at once.
+    let (code, message) = unsafe {
+        let message = CStr::from_ptr(ffi::sqlite3_errmsg(db)).to_string_lossy().into_owned();
+        (ffi::sqlite3_extended_errcode(db), message)
+    };
+    Error::new(class_of(code), format!("{call}: {message} ({code})"))
+}
+
+/// The first byte of a code is its kind, the rest says more of it.
+pub(crate) fn class_of(code: c_int) -> ErrorClass {
+    match (code & 0xff, code) {
+        (ffi::SQLITE_FULL, _) => ErrorClass::Full,
+        (ffi::SQLITE_NOMEM, _) | (_, ffi::SQLITE_IOERR_NOMEM) => ErrorClass::Memory,
+        (ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB, _) => ErrorClass::Corrupt,
+        (ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_PROTOCOL, _) => ErrorClass::Conflict,
+        (
+            ffi::SQLITE_TOOBIG
+            | ffi::SQLITE_MISUSE
+            | ffi::SQLITE_RANGE
+            | ffi::SQLITE_CONSTRAINT
+            | ffi::SQLITE_MISMATCH,
+            _,
+        ) => ErrorClass::Invalid,
+        (ffi::SQLITE_IOERR | ffi::SQLITE_CANTOPEN | ffi::SQLITE_READONLY, _) => ErrorClass::Io,
+        _ => ErrorClass::Other,
+    }
+}
