@@ -16,7 +16,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Engines that come with kvdyno: found next to it, before any other of their names.
-const SHIPPED: [&str; 7] = ["direct", "drive", "fio", "lmdb", "lmdb1", "null", "rocksdb"];
+const SHIPPED: [&str; 9] =
+    ["direct", "drive", "fio", "leveldb", "lmdb", "lmdb1", "null", "rocksdb", "wiredtiger"];
 
 /// Each file and what is in it, for the words behind its name.
 const FILES: [(&str, &str, &str); 4] = [
