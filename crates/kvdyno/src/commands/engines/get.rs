@@ -256,6 +256,21 @@ mod tests {
     }
 
     #[test]
+    fn of_the_systems_package_there_is_one_version() {
+        let of = |name: &str, versions: &[&str]| {
+            let versions = versions.iter().map(ToString::to_string).collect();
+            let args = GetArgs { name: name.to_owned(), versions };
+            wanted(&args, &releases::of(name).unwrap())
+        };
+        assert_eq!(of("leveldb", &[]).unwrap(), [""]);
+        let refused = of("leveldb", &["1.22"]).unwrap_err();
+        assert!(refused.message.contains("not in 1.22"), "{refused:?}");
+        assert_eq!(of("wiredtiger", &[]).unwrap(), ["11.3.1"]);
+        assert_eq!(of("wiredtiger", &["11.2.0", "11.3.1"]).unwrap().len(), 2);
+        assert!(of("rocksdb", &["../9.10.0"]).is_err());
+    }
+
+    #[test]
     fn only_the_library_is_unpacked() {
         let folder = tempfile::tempdir().unwrap();
         let jar = archive(folder.path(), "librocksdbjni-linux64.so");
