@@ -184,8 +184,8 @@ impl Drop for Database {
     }
 }
 
-/// Whether `LevelDB` would compact: four files in level 0, more than 10 MiB in level 1, ten times as
-/// much in each below (`VersionSet::Finalize`); the last is never over its size.
+/// Whether `LevelDB` would compact: four files in level 0, 10 MiB in level 1, ten times as much in
+/// each below (`VersionSet::Finalize`); the last is never over its size.
 fn wants_compaction(tables: &str) -> bool {
     const LEVEL0_FILES: u64 = 4;
     const LEVELS: usize = 7;

@@ -32,8 +32,8 @@ impl Checkpoints {
         Ok(Self(Mutex::new(Seen { session, ended })))
     }
 
-    /// Those that ended since the last call. An end stands where it was seen, up to the time between
-    /// two calls late; of several in that time only the last one's length is known.
+    /// Those that ended since the last call. An end stands where it was seen, late by the time
+    /// between two calls at most; of several in that time only the last one's length is known.
     pub(crate) fn take(&self) -> Vec<EngineEvent> {
         let Ok(mut seen) = self.0.lock() else { return Vec::new() };
         // What cannot be read now is told the next time.

@@ -1,5 +1,5 @@
-//! `kvdyno engines build`: a library out of a user's own build of an engine, for `library = PATH` in
-//! a suite. It goes where the user says: the folder of libraries holds what others published.
+//! `kvdyno engines build`: a library out of a user's own build of an engine, for `library = PATH`
+//! in a suite. It goes where the user says: the folder of libraries holds what others published.
 
 use super::shim;
 use crate::cli::BuildArgs;

@@ -234,7 +234,7 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
     let what = format!("failed to keep a library in {}: {error}", folder.display());
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => {
-            "the disk is full: a library takes up to 20 MB, what it is made of up to 200 MB beside it"
+            "the disk is full: a library takes up to 20 MB, what it is made of up to 200 MB"
         }
         _ => "XDG_CACHE_HOME names another folder",
     };

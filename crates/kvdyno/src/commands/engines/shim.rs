@@ -99,7 +99,7 @@ impl Shim {
                 self.header,
                 prefix.display()
             );
-            Complaint::usage(what).hint(remedy.clone())
+            Complaint::usage(what).hint(format!("a build has `include` and `lib`; {remedy}"))
         })?;
         let version = version_in(&header, self.version)
             .with_context(|| format!("{} tells no version", include.join(self.header).display()))?;

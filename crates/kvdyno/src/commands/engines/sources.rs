@@ -1,5 +1,5 @@
-//! An engine's published sources, fetched by the ordinary client of their registry and built here by
-//! their own builder.
+//! An engine's published sources, fetched by the ordinary client of their registry and built here
+//! by their own builder.
 
 use super::releases::Sources;
 use super::{shim, tool};
