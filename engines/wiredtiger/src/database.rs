@@ -121,7 +121,7 @@ impl SessionHandle {
         self.api.tried(unsafe { (self.api.log_flush)(self.raw) })
     }
 
-    /// The database's statistics by WiredTiger's names.
+    /// The database's statistics by the names that `WiredTiger` has.
     pub(crate) fn statistics(&self) -> Result<Vec<(String, i64)>> {
         unsafe extern "C" fn tell(state: *mut c_void, name: *const c_char, value: i64) {
             // SAFETY: the state is the list below, the name a C string.

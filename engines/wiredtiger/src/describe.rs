@@ -103,7 +103,7 @@ fn connection() -> Vec<OptionSpec> {
         threads("eviction_threads_max", 8, "Most").tuned(
             4_u64,
             "As many as there are from the beginning.",
-            "WiredTiger, ex_all.c, \"up to four eviction threads\"; MongoDB, wiredtiger_kv_engine.cpp",
+            "WiredTiger, examples/c/ex_all.c; MongoDB, wiredtiger_kv_engine.cpp",
         ),
         percent("eviction_target", 80, "Threads evict above so much of the cache."),
         percent("eviction_trigger", 95, "Operations have to evict above so much of the cache."),

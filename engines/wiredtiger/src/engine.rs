@@ -97,8 +97,8 @@ impl Engine for WiredTiger {
         Arc::into_inner(self.database).map_or(Ok(()), Database::close)
     }
 
-    /// Of the table WiredTiger tells its whole configuration; of the database only what statistics
-    /// show: with `wiredtiger_open` is what it was told.
+    /// Of the table `WiredTiger` tells its whole configuration; of the database only what its
+    /// statistics show: under `wiredtiger_open` is what it was told.
     fn counters(&self) -> Counters {
         let mut counters = Counters::new();
         let mut text = |name: &str, text: String| {

@@ -83,12 +83,12 @@ fn compressors(api: &Api) -> Vec<&'static str> {
 /// Of the library that runs, and of the header that the shim was compiled against.
 fn versions(api: &Api) -> (String, String) {
     let [mut is, mut was] = [[0; 3]; 2];
-    let ([a, b, c], [d, e, f]) = (&mut is, &mut was);
-    // SAFETY: the places are of the type that is written there.
-    unsafe {
-        (api.version)(a, b, c);
-        (api.header)(d, e, f);
-    }
+    let [major, minor, patch] = &mut is;
+    // SAFETY: the places are of the type that is written there; so below.
+    unsafe { (api.version)(major, minor, patch) };
+    let [major, minor, patch] = &mut was;
+    // SAFETY: as above.
+    unsafe { (api.header)(major, minor, patch) };
     let words = |[major, minor, patch]: [c_int; 3]| format!("{major}.{minor}.{patch}");
     (words(is), words(was))
 }
@@ -114,7 +114,7 @@ fn build(path: &Path, api: &Api) -> BTreeMap<String, String> {
     told.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A library with assertions is slower and must not pass for the real one. With them WiredTiger
+/// A library with assertions is slower and must not pass for the real one. With them `WiredTiger`
 /// says more where a page is in somebody's hands that it wants to discard.
 fn assertions(files: &[Vec<u8>]) -> &'static str {
     let any = |word: &str| files.iter().any(|file| memmem::find(file, word.as_bytes()).is_some());
