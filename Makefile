@@ -4,7 +4,7 @@
 # changed; CARGO_TARGET_DIR names another one (docs/dependencies.md).
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/kvdyno/target
 BIN := $(CARGO_TARGET_DIR)/release
-ENGINES := null drive fio direct fjall lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv
+ENGINES := null drive fio direct fjall leveldb lmdb lmdb1 mdbx redb rocksdb sqlite surrealkv wiredtiger
 # What the suite `quick` runs, and the tests.
 ROCKSDB := 11.8.1
 # What tests need beside it: two versions in one run.
@@ -16,7 +16,7 @@ else ifeq ($(shell grep -qw avx2 /proc/cpuinfo && grep -qw bmi2 /proc/cpuinfo &&
 export RUSTFLAGS :=
 endif
 
-.PHONY: help check setup fetch demo run-demo build engines program library older-library page test test-tools check-style build-tests \
+.PHONY: help check setup fetch demo run-demo build engines program library older-library shims page test test-tools check-style build-tests \
 	test-rust test-engines test-page bench dist try-dist clean
 
 help:
@@ -38,7 +38,7 @@ demo:
 	@scripts/parts.sh setup fetch build library run-demo
 
 test:
-	@scripts/parts.sh setup test-tools fetch check-style build library older-library build-tests test-rust test-engines test-page
+	@scripts/parts.sh setup test-tools fetch check-style build library older-library shims build-tests test-rust test-engines test-page
 
 setup:
 	@scripts/setup.sh
@@ -61,6 +61,10 @@ library:
 
 older-library:
 	@scripts/library.sh $(BIN)/kvdyno $(ROCKSDB_OLDER) || true
+
+# Of the engines that come with a shim; the tests alone need them.
+shims:
+	@scripts/shims.sh $(BIN)/kvdyno wiredtiger leveldb || true
 
 run-demo:
 	@scripts/demo.sh $(BIN)/kvdyno $(ROCKSDB)

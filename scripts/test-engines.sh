@@ -17,8 +17,8 @@ for engine in "$@"; do
     ended=$?
     if [ $ended -eq 0 ]; then
         echo "$engine conforms"
-    elif [ $ended -eq 2 ] && [ "$engine" = rocksdb ]; then
-        without rocksdb "$told"
+    elif [ $ended -eq 2 ] && [[ $engine =~ ^(rocksdb|wiredtiger|leveldb)$ ]]; then
+        without "$engine" "$told"
     else
         printf '%s does not conform:\n%s\n' "$engine" "$told" >&2
         failed=1

@@ -8,6 +8,7 @@
 //! where the file comes from. The name of the version's folder is what a suite writes. It may have
 //! a word behind the number, `11.8.1-native`, so that two builds of a version stand side by side.
 
+use crate::{Error, ErrorClass, Result};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
@@ -92,6 +93,53 @@ pub fn find(engine: &str, version: &str) -> Option<Installed> {
 /// What is known of the library at `path`: of one outside the folders of libraries, nothing.
 pub fn about(path: &Path) -> About {
     about_in(&folders(), path)
+}
+
+/// The file that a worker of `engine` is to load: the one at `path`, or the newest installed.
+/// Where there is none, `remedy` says what to do.
+pub fn chosen(engine: &str, title: &str, path: Option<&Path>, remedy: &str) -> Result<PathBuf> {
+    let path = match path {
+        Some(path) => path.to_owned(),
+        None => {
+            installed(engine).into_iter().next().map(|newest| newest.path).ok_or_else(|| {
+                let store = store();
+                let store = store.display();
+                let what = format!(
+                    "no library of {title} is installed in {store} or next to the program: {remedy}"
+                );
+                Error::new(ErrorClass::Unavailable, what)
+            })?
+        }
+    };
+    path.canonicalize()
+        .map_err(|error| Error::invalid(format!("library {}: {error}; {remedy}", path.display())))
+}
+
+/// Refuses another library than the one that is `loaded`: two in one process would have their
+/// symbols mixed up.
+pub fn check_only(title: &str, loaded: &Path, wanted: Option<&Path>) -> Result<()> {
+    match wanted.map(Path::canonicalize) {
+        Some(Ok(other)) if other != loaded => Err(Error::invalid(format!(
+            "library {} is loaded already: one process runs one {title}, so {} needs another",
+            loaded.display(),
+            other.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The contents of the library at `path` and of those that were loaded with it whose names begin
+/// with `name`: what a shim is linked with may be a file of its own.
+pub fn mapped(path: &Path, name: &str) -> Vec<Vec<u8>> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let files = maps.lines().filter_map(|line| Some(PathBuf::from(&line[line.find('/')?..])));
+    let named =
+        |file: &Path| file.file_name().is_some_and(|file| file.to_string_lossy().starts_with(name));
+    let mut files: Vec<PathBuf> = files.filter(|file| named(file)).collect();
+    files.push(path.to_owned());
+    files.sort();
+    files.dedup();
+    files.iter().filter_map(|file| std::fs::read(file).ok()).collect()
 }
 
 /// The folder that new libraries go to.

@@ -17,7 +17,7 @@ mod versus;
 
 pub(crate) use compare::{CompareArgs, ComparisonArgs};
 pub(crate) use drive::{DriveArgs, Preset as DrivePreset, Rw as DriveRw, Way as DriveWay};
-pub(crate) use engines::{EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
+pub(crate) use engines::{BuildArgs, EnginesAction, EnginesArgs, GetArgs, NewEngineArgs};
 pub(crate) use export::{BundleArgs, ExportArgs, RerunArgs};
 pub(crate) use named::NamedArgs;
 pub(crate) use quick::QuickArgs;

@@ -9,7 +9,7 @@ pub mod turns;
 use std::io::Write as _;
 
 /// What can be asked for, and what it is.
-pub const NEEDS: [(&str, &str); 25] = [
+pub const NEEDS: [(&str, &str); 27] = [
     ("root", "the right of the system's administrator"),
     ("user", "to become another user"),
     ("mount", "to mount"),
@@ -33,6 +33,8 @@ pub const NEEDS: [(&str, &str); 25] = [
     ("engines", "workers beside the program: `make engines`"),
     ("rocksdb", "a library of RocksDB: `kvdyno engines get rocksdb`"),
     ("rocksdb-older", "a second version of it: `kvdyno engines get rocksdb 9.10.0`"),
+    ("wiredtiger", "a library of WiredTiger: `kvdyno engines get wiredtiger`"),
+    ("leveldb", "a library of LevelDB: `kvdyno engines get leveldb`"),
     ("chromium", "Node.js and Chromium, for the page"),
     ("java", "Java and mvn, for what workloads are pinned against"),
 ];

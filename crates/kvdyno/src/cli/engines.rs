@@ -31,8 +31,10 @@ pub(crate) struct EnginesArgs {
 /// What to do with engines.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum EnginesAction {
-    /// Fetch released versions of an engine that is loaded as a library
+    /// Fetch or build released versions of an engine that is loaded as a library
     Get(GetArgs),
+    /// Make a library out of a build of your own, where an engine needs a shim
+    Build(BuildArgs),
     /// List the libraries that are installed, and releases that can be fetched
     List {
         /// As JSON
@@ -46,8 +48,11 @@ pub(crate) enum EnginesAction {
 Examples:
   kvdyno engines get rocksdb                        the newest release that is known
   kvdyno engines get rocksdb 6.29.5 9.10.0 11.8.1   to compare them: versions = [...] in a suite
+  kvdyno engines get wiredtiger                     built here, in one to three minutes
+  kvdyno engines get leveldb                        the system's package, with a shim
 
-The binaries are the engine's authors' own, fetched by `mvn` (17 to 92 MB each) and checked. They
+RocksDB's binaries are its authors' own, fetched by `mvn` (17 to 92 MB each) and checked. WiredTiger
+is built from its authors' sources, fetched by `pip` and checked, for this machine's processor. All
 are kept in ~/.cache/kvdyno/libraries; libraries in the folders of KVDYNO_LIBRARY_PATH, and in
 `libraries` next to kvdyno, are found as well.")]
 pub(crate) struct GetArgs {
@@ -56,6 +61,26 @@ pub(crate) struct GetArgs {
     /// Its versions; none: the newest that is known
     #[arg(value_name = "VERSION")]
     pub(crate) versions: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Args)]
+#[command(after_help = "\
+Examples:
+  kvdyno engines build wiredtiger --prefix ~/wiredtiger/build
+  kvdyno engines build leveldb --prefix /usr/local --output ~/leveldb.so
+
+These engines' libraries are not of plain C functions of one layout, so kvdyno's worker loads them
+with a shim around them. This compiles the shim against your build's header and links the two into
+one file, which a suite names: library = \"PATH\". DIR is where the build was installed, or made.")]
+pub(crate) struct BuildArgs {
+    /// The engine
+    pub(crate) name: String,
+    /// The folder with your build: its `include`, and its library there or in `lib`
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) prefix: PathBuf,
+    /// The file to make [default: kvdyno-NAME.so here]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, Default, Args)]

@@ -1,9 +1,13 @@
 //! `kvdyno engines`: the engines that are found, and what each says of itself.
 
+mod build;
 mod get;
 mod list;
 mod maven;
 mod releases;
+mod shim;
+mod sources;
+mod tool;
 
 use crate::cli::{EnginesAction, EnginesArgs};
 use crate::exit::Complaint;
@@ -29,6 +33,7 @@ struct FoundEngine {
 pub(crate) fn run(args: &EnginesArgs, printer: &Printer) -> anyhow::Result<Exit> {
     match &args.action {
         Some(EnginesAction::Get(get)) => return get::run(get, printer),
+        Some(EnginesAction::Build(build)) => return build::run(build, printer),
         Some(EnginesAction::List { json }) => return list::run(*json, printer),
         None => {}
     }

@@ -16,11 +16,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Engines that come with kvdyno: found next to it, before any other of their names.
-const SHIPPED: [&str; 12] = [
+const SHIPPED: [&str; 14] = [
     "direct",
     "drive",
     "fio",
     "fjall",
+    "leveldb",
     "lmdb",
     "lmdb1",
     "mdbx",
@@ -29,6 +30,7 @@ const SHIPPED: [&str; 12] = [
     "rocksdb",
     "sqlite",
     "surrealkv",
+    "wiredtiger",
 ];
 
 /// Each file and what is in it, for the words behind its name.

@@ -1,8 +1,9 @@
-//! `kvdyno engines get`: official libraries of an engine into the folder where they are kept. A
-//! library is there whole or not at all, and it is the one that was published.
+//! `kvdyno engines get`: libraries of an engine into the folder where they are kept: official ones
+//! fetched, others built here or linked with the system's. A library is there whole or not at all,
+//! and it is, or is made of, what was published.
 
-use super::maven;
-use super::releases::{self, Published};
+use super::releases::{self, Binaries, Published, Sources, System};
+use super::{maven, shim};
 use crate::cli::GetArgs;
 use crate::exit::Complaint;
 use crate::printer::{Printer, Progress};
@@ -27,28 +28,60 @@ const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) fn run(args: &GetArgs, printer: &Printer) -> anyhow::Result<Exit> {
     let published = releases::of(&args.name)?;
-    let newest = published.release.iter().take(1).map(|release| release.version.clone());
-    let versions = if args.versions.is_empty() { newest.collect() } else { args.versions.clone() };
-    if let Some(wrong) = versions.iter().find(|version| !is_version(version)) {
-        let hint = "a version is a number such as 9.10.0";
-        let what = format!("`{wrong}` cannot be a version");
-        return Err(Complaint::usage(what).hint(hint).into());
-    }
+    let versions = wanted(args, &published)?;
     let progress = printer.progress(versions.len(), Duration::ZERO);
     for (at, version) in versions.iter().enumerate() {
         let name = format!("{} {version}", args.name);
-        progress.case_started(at + 1, &name);
+        let name = name.trim_end();
+        progress.case_started(at + 1, name);
         if let Some(there) = library::find(&args.name, version) {
-            progress.case_finished(&name, "is there already", &words(&there));
+            progress.case_finished(name, "is there already", &words(&there));
             continue;
         }
-        let there = get(&args.name, version, &published, &progress)?;
-        progress.case_finished(&name, "fetched", &words(&there));
+        let there = keep(&args.name, |folder| match &published {
+            Published::Maven(binaries) => fetch(&args.name, version, binaries, folder, &progress),
+            Published::Sources(sources) => {
+                build(&args.name, version, sources, folder, (&progress, printer))
+            }
+            Published::System(system) => link(&args.name, system, folder),
+        })?;
+        let how = match there.build {
+            Build::Native => "built",
+            Build::System => "linked",
+            Build::Official | Build::Yours => "fetched",
+        };
+        progress.case_finished(name, how, &words(&there));
         if let Some(problem) = unusable(&args.name, &there.path) {
             printer.warning(&problem);
         }
     }
     Ok(Exit::Ok)
+}
+
+/// The versions that are asked for; of the system's package the one that there is, unnamed.
+fn wanted(args: &GetArgs, published: &Published) -> Result<Vec<String>, Complaint> {
+    let name = &args.name;
+    if matches!(published, Published::System(_)) {
+        return match args.versions.first() {
+            None => Ok(vec![String::new()]),
+            Some(version) => {
+                let what = format!("{name} is had in the system's own version, not in {version}");
+                let hint = format!(
+                    "`kvdyno engines get {name}`, or `kvdyno engines build {name} --prefix DIR` of \
+                     a build of yours"
+                );
+                Err(Complaint::usage(what).hint(hint))
+            }
+        };
+    }
+    if args.versions.is_empty() {
+        return Ok(published.versions().into_iter().take(1).map(str::to_owned).collect());
+    }
+    if let Some(wrong) = args.versions.iter().find(|version| !is_version(version)) {
+        let hint = "a version is a number such as 9.10.0";
+        return Err(Complaint::usage(format!("`{wrong}` cannot be a version")).hint(hint));
+    }
+    Ok(args.versions.clone())
 }
 
 /// `official, 14.3 MiB, /home/me/.cache/...`.
@@ -65,25 +98,47 @@ fn unusable(engine: &str, library: &Path) -> Option<String> {
     Some(format!("kvdyno-{engine} cannot use it: {error:#}"))
 }
 
-fn get(
+/// Has `make` leave a library in a folder and say what it is, and puts that among the libraries.
+fn keep(
     engine: &str,
-    version: &str,
-    published: &Published,
-    progress: &Progress<'_>,
+    make: impl FnOnce(&Path) -> anyhow::Result<(PathBuf, About)>,
 ) -> anyhow::Result<Installed> {
     let store = library::store();
-    let file = published.file()?;
     std::fs::create_dir_all(store.join(engine)).map_err(|error| cannot_write(&store, &error))?;
     sweep(&store);
     // Beside its place, so that it can be moved there at once.
-    let folder = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
-    let folder = folder.map_err(|error| cannot_write(&store, &error))?;
+    let unfinished = || tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&store);
+    let [work, folder] = [unfinished(), unfinished()]
+        .map(|folder| folder.map_err(|error| cannot_write(&store, &error)));
+    let (work, folder) = (work?, folder?);
+    let (file, about) = make(work.path())?;
+    let text = serde_json::to_vec_pretty(&about)?;
+    let name = file.file_name().unwrap_or_default();
+    let ended = std::fs::rename(&file, folder.path().join(name))
+        .and_then(|()| std::fs::write(folder.path().join(ABOUT), text))
+        .and_then(|()| settle(folder.path(), &store.join(engine).join(&about.version)));
+    ended.map_err(|error| cannot_write(&store, &error))?;
+    let there = library::find(engine, &about.version);
+    there.with_context(|| {
+        let (version, store) = (&about.version, store.display());
+        format!("{engine} {version} was put into {store} and is not found there")
+    })
+}
+
+/// As its authors built it.
+fn fetch(
+    engine: &str,
+    version: &str,
+    published: &Binaries,
+    folder: &Path,
+    progress: &Progress<'_>,
+) -> anyhow::Result<(PathBuf, About)> {
+    let file = published.file()?;
     let source = published.coordinates(version);
-    let jar = maven::copy(&source, folder.path(), |done, all| {
+    let jar = maven::copy(&source, folder, |done, all| {
         progress.phase("fetching", done, Some(all), None);
     })?;
-    let library = unpack(&jar, file, folder.path())?;
-    std::fs::remove_file(&jar)?;
+    let library = unpack(&jar, file, folder)?;
     let found = sha256(&library)?;
     if let Some(expected) = published.sha256(version).filter(|expected| *expected != found) {
         let what = format!(
@@ -92,21 +147,43 @@ fn get(
         );
         return Err(Complaint::usage(what).hint("nothing was installed").into());
     }
-    let about = About {
-        engine: engine.to_owned(),
-        version: version.to_owned(),
-        build: Build::Official,
-        sha256: found,
-        source,
-    };
-    let text = serde_json::to_vec_pretty(&about)?;
-    let ended = std::fs::write(folder.path().join(ABOUT), text)
-        .and_then(|()| settle(folder.path(), &store.join(engine).join(version)));
-    ended.map_err(|error| cannot_write(&store, &error))?;
-    let there = library::find(engine, version);
-    there.with_context(|| {
-        format!("{engine} {version} was put into {} and is not found there", store.display())
-    })
+    Ok((library, about(engine, version, Build::Official, found, source)))
+}
+
+/// From its sources, for this machine's processor.
+fn build(
+    engine: &str,
+    version: &str,
+    sources: &Sources,
+    folder: &Path,
+    (progress, printer): (&Progress<'_>, &Printer),
+) -> anyhow::Result<(PathBuf, About)> {
+    let built = sources
+        .build(version, folder, |phase, done, all| progress.phase(phase, done, all, None))?;
+    for library in &built.without {
+        printer.warning(&format!(
+            "{engine} {version} is built without {library}: there is no lib{library} to compile \
+             against"
+        ));
+    }
+    let library = folder.join(format!("lib{engine}.so"));
+    let linked = shim::of(engine)?.link(&built.prefix, &library)?;
+    let source = format!("{}, {}", built.source, linked.compiler);
+    let sum = sha256(&library)?;
+    Ok((library, about(engine, version, Build::Native, sum, source)))
+}
+
+/// The system's, with the shim around it.
+fn link(engine: &str, system: &System, folder: &Path) -> anyhow::Result<(PathBuf, About)> {
+    let library = folder.join(format!("lib{engine}.so"));
+    let linked = shim::of(engine)?.link(Path::new("/usr"), &library)?;
+    let sum = sha256(&library)?;
+    let package = system.installed();
+    Ok((library, about(engine, &linked.version, Build::System, sum, package)))
+}
+
+fn about(engine: &str, version: &str, build: Build, sha256: String, source: String) -> About {
+    About { engine: engine.to_owned(), version: version.to_owned(), build, sha256, source }
 }
 
 /// Takes the library out of the archive.
@@ -157,7 +234,7 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Complaint {
     let what = format!("failed to keep a library in {}: {error}", folder.display());
     let hint = match error.kind() {
         io::ErrorKind::StorageFull => {
-            "the disk is full: a library takes 15 to 20 MB, its archive up to 92 MB beside it"
+            "the disk is full: a library takes up to 20 MB, what it is made of up to 200 MB"
         }
         _ => "XDG_CACHE_HOME names another folder",
     };
@@ -176,6 +253,21 @@ mod tests {
         writer.write_all(b"code").unwrap();
         writer.finish().unwrap();
         path
+    }
+
+    #[test]
+    fn of_the_systems_package_there_is_one_version() {
+        let of = |name: &str, versions: &[&str]| {
+            let versions = versions.iter().map(ToString::to_string).collect();
+            let args = GetArgs { name: name.to_owned(), versions };
+            wanted(&args, &releases::of(name).unwrap())
+        };
+        assert_eq!(of("leveldb", &[]).unwrap(), [""]);
+        let refused = of("leveldb", &["1.22"]).unwrap_err();
+        assert!(refused.message.contains("not in 1.22"), "{refused:?}");
+        assert_eq!(of("wiredtiger", &[]).unwrap(), ["11.3.1"]);
+        assert_eq!(of("wiredtiger", &["11.2.0", "11.3.1"]).unwrap().len(), 2);
+        assert!(of("rocksdb", &["../9.10.0"]).is_err());
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! `kvdyno engines list`: the engines with the libraries that are installed of them, and the
-//! releases that can be fetched.
+//! releases that can be had.
 
 use super::releases;
 use crate::printer::Printer;
@@ -48,9 +48,11 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
         names.into_iter().flat_map(|name| rows(name, workers.get(name))).collect();
     let mut to_get = Vec::new();
     for (engine, published) in &published {
-        let versions = published.release.iter().map(|release| release.version.clone());
+        let versions = published.versions().into_iter();
         let missing = versions.filter(|version| library::find(engine, version).is_none());
-        to_get.extend(missing.map(|version| Release { engine: engine.clone(), version }));
+        let release =
+            |version: &str| Release { engine: engine.clone(), version: version.to_owned() };
+        to_get.extend(missing.map(release));
     }
     if json {
         printer.json(&Listed { libraries, to_get })?;
@@ -61,7 +63,10 @@ pub(super) fn run(json: bool, printer: &Printer) -> anyhow::Result<Exit> {
     for (engine, problem) in problems.collect::<BTreeSet<_>>() {
         printer.warning(&format!("{engine}: {problem}"));
     }
-    for engine in published.keys() {
+    for (engine, published) in &published {
+        if published.versions().is_empty() && library::installed(engine).is_empty() {
+            printer.hint(&format!("`kvdyno engines get {engine}` (the system's package)"));
+        }
         let of_engine = to_get.iter().filter(|release| release.engine == *engine);
         let versions: Vec<&str> = of_engine.map(|release| release.version.as_str()).collect();
         if !versions.is_empty() {

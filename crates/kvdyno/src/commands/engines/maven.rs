@@ -52,7 +52,7 @@ pub(super) fn copy(
 }
 
 /// Lines end by a newline, or by a return where a line is written over.
-fn listen(mut output: impl Read, mut hear: impl FnMut(&str)) -> io::Result<()> {
+pub(super) fn listen(mut output: impl Read, mut hear: impl FnMut(&str)) -> io::Result<()> {
     let (mut buffer, mut line) = ([0; 4096], Vec::new());
     loop {
         let read = output.read(&mut buffer)?;

@@ -6,20 +6,33 @@ use anyhow::Context as _;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
+use std::process::Command;
 
 const KNOWN: &str = include_str!("releases.toml");
 
-/// An engine whose libraries are published.
+/// How an engine's library is had.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub(super) enum Published {
+    /// As it was built by the engine's authors.
+    Maven(Binaries),
+    /// Built here from its authors' sources.
+    Sources(Sources),
+    /// From the distribution's package, with a shim that is compiled here.
+    System(System),
+}
+
+/// Libraries in archives of Java's.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Published {
+pub(super) struct Binaries {
     /// `group:name`, as its registry has it.
     artifact: String,
     linux: Linux,
     /// The library inside, by processor.
     file: BTreeMap<String, String>,
     /// Known beforehand, newest first.
-    pub(super) release: Vec<Release>,
+    release: Vec<Binary>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -31,10 +44,34 @@ struct Linux {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Release {
-    pub(super) version: String,
+struct Binary {
+    version: String,
     /// Of the library inside, by processor.
     sha256: BTreeMap<String, String>,
+}
+
+/// Source distributions of a package of Python's.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sources {
+    pub(super) package: String,
+    /// Known beforehand, newest first.
+    release: Vec<Source>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    version: String,
+    /// Of the archive.
+    sha256: String,
+}
+
+/// A package of Debian's; other distributions have it by other names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct System {
+    pub(super) package: String,
 }
 
 /// All engines whose libraries are published, by name.
@@ -49,7 +86,7 @@ pub(super) fn of(engine: &str) -> anyhow::Result<Published> {
     }
     let known: Vec<String> = all.into_keys().collect();
     let hint = format!(
-        "fetched can be: {}; other engines are part of their workers, as `kvdyno engines` lists \
+        "to be had are: {}; other engines are part of their workers, as `kvdyno engines` lists \
          them",
         known.join(", ")
     );
@@ -57,6 +94,38 @@ pub(super) fn of(engine: &str) -> anyhow::Result<Published> {
 }
 
 impl Published {
+    /// Those known beforehand, newest first; of the system's package none is.
+    pub(super) fn versions(&self) -> Vec<&str> {
+        match self {
+            Self::Maven(of) => of.release.iter().map(|release| &*release.version).collect(),
+            Self::Sources(of) => of.release.iter().map(|release| &*release.version).collect(),
+            Self::System(_) => Vec::new(),
+        }
+    }
+}
+
+impl Sources {
+    /// What the archive must be; none: of this version nothing is known beforehand.
+    pub(super) fn sha256(&self, version: &str) -> Option<&str> {
+        let release = self.release.iter().find(|release| release.version == version)?;
+        Some(&release.sha256)
+    }
+}
+
+impl System {
+    /// `libleveldb-dev 1.23-4`: as it is installed, where that can be told.
+    pub(super) fn installed(&self) -> String {
+        let mut query = Command::new("dpkg-query");
+        query.args(["--show", "--showformat=${Package} ${Version}", &self.package]);
+        let told = query.output().ok().filter(|output| output.status.success());
+        told.map_or_else(
+            || "the system's own".to_owned(),
+            |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+        )
+    }
+}
+
+impl Binaries {
     /// What the library must be; none: of this version nothing is known beforehand.
     pub(super) fn sha256(&self, version: &str) -> Option<&str> {
         let release = self.release.iter().find(|release| release.version == version)?;
@@ -99,22 +168,31 @@ mod tests {
     #[test]
     fn what_is_known_is_sound() {
         for published in all().unwrap().values() {
-            let versions: Vec<_> =
-                published.release.iter().map(|release| numbers(&release.version)).collect();
-            assert!(versions.is_sorted_by(|newer, older| newer > older), "{versions:?}");
-            assert!(published.release.iter().all(|release| is_version(&release.version)));
-            for release in &published.release {
-                let sums: Vec<_> = release.sha256.keys().collect();
-                assert_eq!(sums, published.file.keys().collect::<Vec<_>>(), "{release:?}");
-                assert!(release.sha256.values().all(|sum| sum.len() == 64), "{release:?}");
-            }
+            let versions = published.versions();
+            assert!(versions.iter().all(|version| is_version(version)), "{versions:?}");
+            let newest_first = |newer: &&str, older: &&str| numbers(newer) > numbers(older);
+            assert!(versions.is_sorted_by(newest_first), "{versions:?}");
+            let sums: Vec<&String> = match published {
+                Published::Maven(of) => {
+                    let processors: Vec<_> = of.file.keys().collect();
+                    let of_each =
+                        |release: &&Binary| release.sha256.keys().collect::<Vec<_>>() == processors;
+                    assert!(of.release.iter().all(|release| of_each(&release)), "{of:?}");
+                    of.release.iter().flat_map(|release| release.sha256.values()).collect()
+                }
+                Published::Sources(of) => {
+                    of.release.iter().map(|release| &release.sha256).collect()
+                }
+                Published::System(_) => Vec::new(),
+            };
+            assert!(sums.iter().all(|sum| sum.len() == 64), "{sums:?}");
         }
         assert!(of("lmdb").is_err());
     }
 
     #[test]
     fn newer_releases_are_for_all_systems() {
-        let rocksdb = of("rocksdb").unwrap();
+        let Published::Maven(rocksdb) = of("rocksdb").unwrap() else { panic!("not by Maven") };
         let expected = "org.rocksdb:rocksdbjni:9.10.0:jar:linux64";
         assert_eq!(rocksdb.coordinates("9.10.0"), expected);
         assert!(rocksdb.coordinates("10.10.1").ends_with(":linux64"));

@@ -1,0 +1,129 @@
+//! The functions of `shim/leveldb.cc`, by name and type, and what their return values mean.
+
+#![expect(unsafe_code, reason = "the types of C functions, and looking them up")]
+
+use kvdyno_engine::{Error, ErrorClass, Result};
+use libloading::Library;
+use std::ffi::{CStr, c_char, c_int};
+
+/// Types whose insides only the shim knows.
+macro_rules! opaque {
+    ($($name:ident)*) => { $(#[repr(C)] pub(crate) struct $name { _inside: [u8; 0] })* };
+}
+
+opaque! { Database Session Cursor }
+
+macro_rules! functions {
+    ($(fn $name:ident($($type:ty),*) $(-> $gives:ty)?;)*) => {
+        /// The functions, without the `kvdyno_leveldb_` before each name.
+        pub(crate) struct Api {
+            $(pub(crate) $name: unsafe extern "C" fn($($type),*) $(-> $gives)?,)*
+        }
+
+        impl Api {
+            /// Finds them in `library`. `Err`: the name of one that is not there.
+            pub(crate) fn of(library: &Library) -> Result<Self, &'static str> {
+                // SAFETY: the fields have the types that the shim gives these names.
+                unsafe {
+                    Ok(Self {
+                        $($name: {
+                            let name = concat!("kvdyno_leveldb_", stringify!($name));
+                            *library.get(name).map_err(|_| name)?
+                        },)*
+                    })
+                }
+            }
+        }
+    };
+}
+
+type Text = *const c_char;
+type Bytes = *const u8;
+
+/// What a database is opened with, in the shim's order.
+#[repr(C)]
+pub(crate) struct Settings {
+    pub(crate) write_buffer_size: u64,
+    pub(crate) max_file_size: u64,
+    pub(crate) block_cache: u64,
+    pub(crate) block_size: u64,
+    pub(crate) block_restart_interval: u64,
+    pub(crate) max_open_files: u64,
+    pub(crate) bloom_bits: u64,
+    pub(crate) compression: u64,
+    pub(crate) paranoid_checks: u64,
+}
+
+functions! {
+    fn shim() -> c_int;
+    fn version(*mut c_int, *mut c_int);
+    fn said() -> Text;
+
+    fn open(Text, *const Settings, *mut *mut Database) -> c_int;
+    fn close(*mut Database);
+    fn compact(*mut Database, c_int);
+    fn property(*mut Database, Text) -> Text;
+    fn open_session(*mut Database, c_int) -> *mut Session;
+    fn close_session(*mut Session);
+
+    fn get(*mut Session, Bytes, usize, *mut Bytes, *mut usize) -> c_int;
+    fn put(*mut Session, Bytes, usize, Bytes, usize) -> c_int;
+    fn remove(*mut Session, Bytes, usize) -> c_int;
+    fn batch_clear(*mut Session);
+    fn batch_put(*mut Session, Bytes, usize, Bytes, usize);
+    fn batch_remove(*mut Session, Bytes, usize);
+    fn batch_write(*mut Session) -> c_int;
+
+    fn open_cursor(*mut Session) -> *mut Cursor;
+    fn close_cursor(*mut Cursor);
+    fn end(*mut Cursor, c_int);
+    fn seek(*mut Cursor, Bytes, usize, c_int);
+    fn step(*mut Cursor, c_int);
+    fn record(*const Cursor, *mut Bytes, *mut usize, *mut Bytes, *mut usize) -> c_int;
+    fn status(*const Cursor) -> c_int;
+}
+
+impl Api {
+    /// What a call came to.
+    #[inline]
+    pub(crate) fn tried(&self, code: c_int) -> Result<()> {
+        if code == 0 { Ok(()) } else { Err(self.failure(code)) }
+    }
+
+    /// What a call came to that may find nothing: whether it did.
+    #[inline]
+    pub(crate) fn found(&self, code: c_int) -> Result<bool> {
+        match code {
+            0 => Ok(true),
+            1 => Ok(false),
+            code => Err(self.failure(code)),
+        }
+    }
+
+    #[cold]
+    fn failure(&self, code: c_int) -> Error {
+        // SAFETY: this thread's last message, until its next call.
+        let message = unsafe { text((self.said)()) };
+        // The shim's `Code`.
+        let class = match code {
+            _ if message.contains("No space left") => ErrorClass::Full,
+            _ if message.contains("Cannot allocate memory") => ErrorClass::Memory,
+            2 => ErrorClass::Corrupt,
+            3 => ErrorClass::Unsupported,
+            4 => ErrorClass::Invalid,
+            5 => ErrorClass::Io,
+            _ => ErrorClass::Other,
+        };
+        Error::new(class, message)
+    }
+}
+
+/// # Safety
+/// `text` is null or a C string.
+pub(crate) unsafe fn text(text: Text) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

@@ -1,0 +1,126 @@
+/*
+ * The calls that a get is, as a program of C makes them: what `plain_loop.rs` compares with.
+ *
+ * usage: plain_loop FOLDER load        writes the records
+ *        plain_loop FOLDER read ROUND  prints the nanoseconds that the reads of a round took, with
+ *                                      WT_CURSOR::reset after each, and without
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <wiredtiger.h>
+
+#define RECORDS 1000000
+#define BLOCK 1000
+#define BLOCKS 200
+
+static void
+check(int ret)
+{
+    if (ret != 0) {
+        fprintf(stderr, "%s\n", wiredtiger_strerror(ret));
+        exit(1);
+    }
+}
+
+static void
+to_key(uint64_t number, uint8_t key[16])
+{
+    memset(key, 0, 16);
+    for (int at = 15; at >= 8; at--, number >>= 8)
+        key[at] = (uint8_t)number;
+}
+
+/* SplitMix64. */
+static uint64_t
+next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31));
+}
+
+/* Of the thread's processor: others on the machine count less. */
+static uint64_t
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return ((uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec);
+}
+
+static void
+load(WT_CURSOR *cursor)
+{
+    uint8_t key[16], value[100];
+    WT_ITEM key_item = {.data = key, .size = sizeof(key)};
+    WT_ITEM value_item = {.data = value, .size = sizeof(value)};
+
+    memset(value, 'v', sizeof(value));
+    for (uint64_t number = 0; number < RECORDS; number++) {
+        to_key(number, key);
+        cursor->set_key(cursor, &key_item);
+        cursor->set_value(cursor, &value_item);
+        check(cursor->insert(cursor));
+    }
+}
+
+static uint64_t
+read_all(WT_CURSOR *cursor, uint64_t state, int reset)
+{
+    static uint8_t keys[BLOCK][16];
+    volatile uint64_t sink;
+    uint64_t took = 0, sum = 0;
+
+    for (int block = 0; block < BLOCKS; block++) {
+        for (int i = 0; i < BLOCK; i++)
+            to_key(next(&state) % RECORDS, keys[i]);
+        uint64_t start = now();
+        for (int i = 0; i < BLOCK; i++) {
+            WT_ITEM item = {.data = keys[i], .size = 16};
+            cursor->set_key(cursor, &item);
+            check(cursor->search(cursor));
+            check(cursor->get_value(cursor, &item));
+            for (size_t at = 0; at < item.size; at++)
+                sum += ((const uint8_t *)item.data)[at];
+            if (reset)
+                check(cursor->reset(cursor));
+        }
+        took += now() - start;
+        check(cursor->reset(cursor));
+    }
+    sink = sum;
+    (void)sink;
+    return (took);
+}
+
+int
+main(int argc, char **argv)
+{
+    WT_CONNECTION *connection;
+    WT_SESSION *session;
+    WT_CURSOR *cursor;
+
+    if (argc < 3)
+        return (2);
+    check(wiredtiger_open(argv[1], NULL, "create,cache_size=1GB,statistics=(fast)", &connection));
+    check(connection->open_session(connection, NULL, NULL, &session));
+    check(session->create(session, "table:plain", "key_format=u,value_format=u"));
+    check(session->open_cursor(session, "table:plain", NULL, NULL, &cursor));
+    if (strcmp(argv[2], "load") == 0)
+        load(cursor);
+    else {
+        uint64_t round = argc > 3 ? strtoull(argv[3], NULL, 10) : 0;
+        for (int64_t at = 0; at < RECORDS; at++)
+            check(cursor->next(cursor));
+        read_all(cursor, round, 1);
+        uint64_t with = read_all(cursor, round, 1);
+        uint64_t without = read_all(cursor, round, 0);
+        printf("%llu %llu\n", (unsigned long long)with, (unsigned long long)without);
+    }
+    check(connection->close(connection, NULL));
+    return (0);
+}

@@ -1,0 +1,139 @@
+//! `WiredTiger` behind the two traits.
+
+use crate::database::{Database, TABLE};
+use crate::describe;
+use crate::events::Checkpoints;
+use crate::library;
+use crate::session::WiredTigerSession;
+use kvdyno_engine::{
+    Counters, DataShape, Description, Durability, Engine, EngineEvent, Options, Place, Result,
+    Settled, Value,
+};
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// An open `WiredTiger`.
+pub(crate) struct WiredTiger {
+    // Before the database: its session.
+    checkpoints: Checkpoints,
+    database: Arc<Database>,
+    durability: Durability,
+    opened_with: String,
+    /// Checkpoints that went over their limit: they cannot be called off.
+    settling: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Engine for WiredTiger {
+    type Session<'e> = WiredTigerSession<'e>;
+
+    fn use_library(path: Option<&Path>) -> Result<()> {
+        library::load(path).map(drop)
+    }
+
+    fn describe() -> Description {
+        describe::description(library::load(None))
+    }
+
+    fn open(place: &Place, options: &Options, data: &DataShape) -> Result<Self> {
+        let api = &library::load(None)?.api;
+        let opened_with = describe::open_config(options, data)?;
+        let table = describe::table_config(options)?;
+        let database = Database::open(api, place.directory()?, &opened_with, &table)?;
+        Ok(Self {
+            checkpoints: Checkpoints::of(&database)?,
+            database: Arc::new(database),
+            durability: options.durability,
+            opened_with,
+            settling: Mutex::default(),
+        })
+    }
+
+    fn session(&self) -> Result<WiredTigerSession<'_>> {
+        WiredTigerSession::new(&self.database)
+    }
+
+    /// A checkpoint: what is dirty is written. It knows no limit, and so runs in a thread of its
+    /// own, behind our back where it goes over ours.
+    fn settle(&self, limit: Duration) -> Result<Settled> {
+        let (done, ended) = channel();
+        let database = Arc::clone(&self.database);
+        let thread = std::thread::Builder::new().name("wt-settle".to_owned());
+        let checkpoint = thread.spawn(move || {
+            let checkpointed = database.session().and_then(|session| session.checkpoint());
+            drop(database);
+            // The receiver waits below or has given up; either way nothing is lost.
+            let _ = done.send(checkpointed);
+        })?;
+        let note = "WT_SESSION::checkpoint".to_owned();
+        if let Ok(checkpointed) = ended.recv_timeout(limit) {
+            // It ends after its word; that it panicked would have been printed.
+            let _ = checkpoint.join();
+            return checkpointed.map(|()| Settled { idle: true, note });
+        }
+        if let Ok(mut settling) = self.settling.lock() {
+            settling.push(checkpoint);
+        }
+        Ok(Settled { idle: false, note })
+    }
+
+    /// Without a log only a checkpoint is durable.
+    fn sync(&self) -> Result<()> {
+        let session = self.database.session()?;
+        match self.durability {
+            Durability::None => session.checkpoint(),
+            Durability::Async | Durability::Commit => session.log_flush(),
+        }
+    }
+
+    fn close(self) -> Result<()> {
+        // Sessions end before their connection.
+        for checkpoint in self.settling.into_inner().unwrap_or_default() {
+            let _ = checkpoint.join();
+        }
+        drop(self.checkpoints);
+        Arc::into_inner(self.database).map_or(Ok(()), Database::close)
+    }
+
+    /// Of the table `WiredTiger` tells its whole configuration; of the database only what its
+    /// statistics show: under `wiredtiger_open` is what it was told.
+    fn counters(&self) -> Counters {
+        let mut counters = Counters::new();
+        let mut text = |name: &str, text: String| {
+            counters.insert(name.to_owned(), Value::Text(text));
+        };
+        text("wiredtiger_open", self.opened_with.clone());
+        let Ok(session) = self.database.session() else { return counters };
+        for uri in [TABLE, c"colgroup:kvdyno", c"file:kvdyno.wt", c"lsm:kvdyno"] {
+            if let Ok(Some(config)) = session.metadata(uri) {
+                text(&format!("metadata {}", uri.to_string_lossy()), config);
+            }
+        }
+        let main = |name: &str| KINDS.contains(&name.split(':').next().unwrap_or_default());
+        let statistics = session.statistics().unwrap_or_default();
+        let statistics = statistics.into_iter().filter(|(name, _)| main(name));
+        let whole = |value| u64::try_from(value).map_or(Value::Number(value as f64), Value::from);
+        counters.extend(statistics.map(|(name, value)| (name, whole(value))));
+        counters
+    }
+
+    fn events(&self) -> Vec<EngineEvent> {
+        self.checkpoints.take()
+    }
+}
+
+/// The statistics that are kept; the others are of features that are not used here.
+const KINDS: [&str; 10] = [
+    "LSM",
+    "block-manager",
+    "cache",
+    "checkpoint",
+    "connection",
+    "cursor",
+    "log",
+    "reconciliation",
+    "thread-yield",
+    "transaction",
+];

@@ -1,0 +1,67 @@
+//! Checkpoints on the time line. `WiredTiger` has no call that tells of one: its statistics are
+//! asked, about once a second, how many there were and how long the last one took.
+
+use crate::database::{Database, SessionHandle};
+use kvdyno_engine::{Counters, Edge, EngineEvent, EventKind, Result, Value};
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How many checkpoints have ended well, by its name in the 11 line and before.
+const ENDED: [&str; 2] =
+    ["checkpoint: total succeed number of checkpoints", "transaction: transaction checkpoints"];
+
+/// How long the last one took, likewise.
+const TOOK_MS: [&str; 2] = [
+    "checkpoint: most recent time (msecs)",
+    "transaction: transaction checkpoint most recent time (msecs)",
+];
+
+/// What was seen of the database's checkpoints.
+pub(crate) struct Checkpoints(Mutex<Seen>);
+
+struct Seen {
+    session: SessionHandle,
+    ended: i64,
+}
+
+impl Checkpoints {
+    /// From now on.
+    pub(crate) fn of(database: &Database) -> Result<Self> {
+        let session = database.session()?;
+        let ended = figure(&session.statistics()?, ENDED);
+        Ok(Self(Mutex::new(Seen { session, ended })))
+    }
+
+    /// Those that ended since the last call. An end stands where it was seen, late by the time
+    /// between two calls at most; of several in that time only the last one's length is known.
+    pub(crate) fn take(&self) -> Vec<EngineEvent> {
+        let Ok(mut seen) = self.0.lock() else { return Vec::new() };
+        // What cannot be read now is told the next time.
+        let Ok(statistics) = seen.session.statistics() else { return Vec::new() };
+        let ended = figure(&statistics, ENDED);
+        let new = ended - std::mem::replace(&mut seen.ended, ended);
+        if new <= 0 {
+            return Vec::new();
+        }
+        let now =
+            SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64;
+        let took_ms = figure(&statistics, TOOK_MS) as u64;
+        let event = |at_unix_ns, edge, detail| EngineEvent {
+            at_unix_ns,
+            kind: EventKind::Checkpoint,
+            edge,
+            detail,
+        };
+        let detail = [("took_ms", took_ms), ("ended_since_last_look", new as u64)];
+        let detail = detail.map(|(name, value)| (name.to_owned(), Value::Integer(value)));
+        vec![
+            event(now.saturating_sub(took_ms * 1_000_000), Edge::Begin, Counters::new()),
+            event(now, Edge::End, detail.into()),
+        ]
+    }
+}
+
+fn figure(statistics: &[(String, i64)], names: [&str; 2]) -> i64 {
+    let of = |name: &&str| statistics.iter().find(|(is, _)| is == name).map(|(_, value)| *value);
+    names.iter().find_map(of).unwrap_or_default()
+}
