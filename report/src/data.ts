@@ -103,6 +103,7 @@ export interface Group {
   key: string;
   engine: string;
   label: string;
+  part?: string | null; // Which the label ends with; absent before there were such.
   durability: string;
   measures_the_harness: boolean;
   bare_drive: boolean; // Its figures are the drive's: no engine under test.
@@ -122,6 +123,7 @@ export interface Group {
 
 export interface EngineInfo {
   label: string;
+  part?: string | null;
   engine: string;
   durability: string;
   options: Record<string, unknown>;
@@ -173,6 +175,8 @@ export interface Summary {
   /** Where a target stops being met. */
   search: Search | null;
   groups: Group[];
+  /** Engines in order, question by question; absent before there was such. */
+  rankings?: Ranking[];
   explained: Explained[];
   /** How far to trust the figures; absent before there was such. */
   confidence?: Confidence;
@@ -180,6 +184,39 @@ export interface Summary {
   findings: Finding[];
   /** Engines over their versions; absent before there was such. */
   history?: History[];
+}
+
+export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "space" | "write_amplification" | "tail";
+
+export interface Ranking {
+  question: Question;
+  main: boolean;
+  setting: string;
+  durability: string;
+  part: string | null;
+  phase: string;
+  role: string | null;
+  threads: number | null;
+  figure: string;
+  unit: string;
+  direction: Direction;
+  standings: Standing[];
+}
+
+export interface Standing {
+  engine: string;
+  group: number | null;
+  place: number | null;
+  tied: boolean;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  n: number;
+  behind: number | null;
+  behind_low: number | null;
+  behind_high: number | null;
+  verdict: Verdict | null;
+  missing: string | null;
 }
 
 export type Level = "low" | "medium" | "high";

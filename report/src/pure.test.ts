@@ -90,14 +90,14 @@ test("scheduling jitter of the idle machine is said where the run listened", () 
 describe("the address", () => {
   test("holds what is chosen, whatever it is called", () => {
     const choice = {
-      engines: ["LMDB (commit)", "a&b=c#d"], works: ["load, RAM 1 GiB"], threads: [1, 64],
+      engines: ["LMDB (commit)", "a&b=c#d"], questions: ["reads", "tail"], parts: ["4x"], works: ["load, RAM 1 GiB"], threads: [1, 64],
       theme: "dark" as const, inside: { "percentiles.threads": "4" },
     };
     expect(parse(write(choice))).toEqual(choice);
   });
 
   test("is empty where nothing is chosen, and nonsense is nothing", () => {
-    const nothing = { engines: [], works: [], threads: [], theme: null, inside: {} };
+    const nothing = { engines: [], questions: [], parts: [], works: [], threads: [], theme: null, inside: {} };
     expect(write(nothing)).toBe("");
     expect(parse("#threads=x&theme=pink&other=1")).toEqual(nothing);
   });
@@ -134,7 +134,7 @@ describe("the scoreboard", () => {
   });
 
   test("says better and worse, whichever way a figure goes, and ranks nothing that is not comparable", () => {
-    const engine = (id: string): Engine => ({ id, name: id, durability: "async", loadGenerator: false, drive: false, place: 0 });
+    const engine = (id: string): Engine => ({ id, name: id, title: id, durability: "async", loadGenerator: false, drive: false, place: 0 });
     const engines = [engine("a"), engine("b")];
     const row = (direction: Metric["direction"], own: Metric, apart: string | null = null) =>
       cellsOf(engines, [{ name: "", metrics: new Map([["a", { ...metric(10, 9, 11), direction }], ["b", { ...own, direction }]]), apart }], engines[0]!)[0]?.cells[1];
@@ -171,7 +171,7 @@ test("a ratio says how sure it is, by the program's verdict", () => {
 });
 
 test("writes that promise different things have no ratio", () => {
-  const engine = (id: string, durability: string): Engine => ({ id, name: id, durability, loadGenerator: false, drive: false, place: 0 });
+  const engine = (id: string, durability: string): Engine => ({ id, name: id, title: id, durability, loadGenerator: false, drive: false, place: 0 });
   const value = (value: number): Metric => ({
     name: "", unit: "1/s", direction: "higher", source: "", combine: "median", value,
     per_trial: [], n: 4, min: value, max: value, interval: null, missing: null,
@@ -255,7 +255,7 @@ describe("drawing", () => {
   });
 
   test("a bar is called what it is over its trials", () => {
-    const engine: Engine = { id: "a", name: "a", durability: "", loadGenerator: false, drive: false, place: 0 };
+    const engine: Engine = { id: "a", name: "a", title: "a", durability: "", loadGenerator: false, drive: false, place: 0 };
     const label = (combine: Combine) =>
       tipLines({ engine, parts: [{ name: "", value: 2 }], range: [1, 3], combine }, si, "")[0]?.[0];
     expect(["median", "maximum", "sum", "merged_histograms"].map((one) => label(one as Combine)))

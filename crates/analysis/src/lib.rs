@@ -29,6 +29,7 @@ pub mod job;
 pub mod lists;
 pub mod load_generator;
 pub mod metric;
+pub mod ranking;
 mod rates;
 pub mod search;
 pub mod spent;

@@ -8,7 +8,7 @@ use crate::tone::Tone;
 use kvdyno_analysis::confidence::{Confidence, Level};
 use kvdyno_analysis::engines::EngineInfo;
 use kvdyno_analysis::findings::Severity;
-use kvdyno_analysis::group::data;
+use kvdyno_analysis::group::{data, without_part};
 use kvdyno_analysis::lists::{several, unique};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::host::Host;
@@ -114,12 +114,17 @@ fn engines(summary: &Summary) -> String {
     let named = |info: &&EngineInfo| {
         let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
         let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
-        format!("{}{}{class}", contest.name(&info.label), version.unwrap_or_default())
+        let name = match info.part.as_deref() {
+            Some(part) => without_part(&info.label, Some(part)).to_owned(),
+            None => contest.name(&info.label),
+        };
+        format!("{name}{}{class}", version.unwrap_or_default())
     };
-    let mut words: Vec<String> = infos.iter().map(named).collect();
+    // An engine in several parts of a suite is one.
+    let mut words: Vec<String> = unique(infos.iter().map(named));
     if let (false, Some(first)) = (classes, infos.first()) {
         let class = first.durability.as_str();
-        words.push(match infos.len() {
+        words.push(match words.len() {
             1 => class.to_owned(),
             2 => format!("both {class}"),
             _ => format!("all {class}"),

@@ -144,6 +144,18 @@ fn many_threads_and_engines_are_chosen_from_and_it_says_so() {
 }
 
 #[test]
+fn a_field_of_engines_is_ranked_by_question_a_line_each() {
+    let text = screen(&Fixture::field(4).summary());
+    insta::assert_snapshot!("field", text);
+    // In each setting.
+    for engine in ["LMDB 1.0", "rocksdb-tuned", "LevelDB, async", "SurrealKV"] {
+        let lines = text.lines().filter(|line| line.starts_with(&format!("{engine}  "))).count();
+        let settings = text.lines().filter(|line| line.starts_with("RAM ")).count();
+        assert_eq!(lines, settings, "{engine}\n{text}");
+    }
+}
+
+#[test]
 fn an_engine_that_did_not_fit_is_said_to_and_never_praised() {
     let mut fixture = distinct(4);
     for trial in 1..=4 {
