@@ -121,9 +121,16 @@ export interface Group {
   runs: RunRow[];
 }
 
+/** What an engine loses when the power goes. */
+export interface Lost {
+  states: number;
+  lost: number;
+}
+
 export interface EngineInfo {
   label: string;
   part?: string | null;
+  lost?: Lost | null;
   engine: string;
   durability: string;
   options: Record<string, unknown>;
@@ -216,6 +223,7 @@ export interface Standing {
   behind_low: number | null;
   behind_high: number | null;
   verdict: Verdict | null;
+  lost: Lost | null;
   missing: string | null;
 }
 

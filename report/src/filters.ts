@@ -47,7 +47,7 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
 
 /** Opened as long as something in it is chosen. */
 const fold = (all: number, chosen: number, inside: HTMLElement): HTMLElement =>
-  h("details", { class: "fold", open: chosen > 0 }, h("summary", {}, `${chosen > 0 ? `${chosen} of ` : ""}${all} workloads`), inside);
+  h("details", { class: "fold", open: chosen > 0 }, h("summary", {}, `${chosen > 0 ? `${chosen} of ` : ""}${all} workload${all === 1 ? "" : "s"}`), inside);
 
 export interface Item {
   key: string;

@@ -49,6 +49,8 @@ export const SMALL: Space = { height: 84, least: 104, left: 58, right: 18, top: 
 
 interface Lines {
   title: string;
+  /** The title beside an engine's name. */
+  short?: string;
   lines: { engine: Engine }[];
 }
 
@@ -67,7 +69,7 @@ export function multiples<P extends Lines>(list: P[]): { small: boolean; each: M
     whole,
     panel: {
       ...whole,
-      title: list.length > 1 ? `${engine.name}: ${whole.title}` : engine.name,
+      title: list.length > 1 ? `${engine.name}: ${whole.short ?? whole.title}` : engine.name,
       lines: whole.lines.filter((line) => line.engine === engine || line.engine.loadGenerator),
     },
   })));
@@ -90,7 +92,8 @@ export function title(text: string, panel: Panel, left: number, theme: Theme): o
     left: panel.left - left + 2,
     top: panel.top - 32,
     padding: 0,
-    textStyle: { color: theme.text, fontSize: 13, fontWeight: 600, fontFamily: FONT },
+    // Letters are of different width: what does not fit after all is cut by how wide it is.
+    textStyle: { color: theme.text, fontSize: 13, fontWeight: 600, fontFamily: FONT, width: panel.width + left - 6, overflow: "truncate", ellipsis: "…" },
   };
 }
 

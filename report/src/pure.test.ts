@@ -15,8 +15,9 @@ import { toggled } from "./filters";
 import { bytes, duration, grouped, inUnit, NONE, ownThreads, percentile, ratio, si } from "./format";
 import { hiccupNote } from "./hiccups";
 import { placed, spread } from "./labels";
-import { panels } from "./layout";
+import { multiples, panels, roundUp } from "./layout";
 import { unpack } from "./load";
+import { lostWords } from "./lost";
 import type { Combine, Efficiency, Finding, Limit, Metric } from "./data";
 import { marksOf, searchAt, type Search } from "./search";
 import { counted, quoted } from "./sections";
@@ -58,6 +59,31 @@ describe("a step from a version to the next", () => {
   test("is marked where it changed the figure by more than noise, and nowhere else", () => {
     expect([step(1.08, "improved"), step(0.5, "regressed"), step(1.2, "changed")].map(mark)).toEqual(["+8%", "-50%", "+20%"]);
     expect([step(1.08, "within_noise"), step(2, "too_few_trials"), step(null, "not_comparable"), null, undefined].map(mark)).toEqual([undefined, undefined, undefined, undefined, undefined]);
+  });
+});
+
+describe("many engines", () => {
+  const engine = (name: string, loadGenerator = false): Engine =>
+    ({ id: name, name, title: name, durability: "async", loadGenerator, drive: false, place: 0 });
+
+  test("have a small chart each, with what is no engine in all of them", () => {
+    const lines = (count: number) => Array.from({ length: count }, (_, at) => ({ engine: engine(`e${at}`) }));
+    const few = multiples([{ title: "readers", lines: lines(6) }]);
+    expect([few.small, few.each.length]).toEqual([false, 1]);
+    const many = multiples([{ title: "readers", lines: [...lines(7), { engine: engine("floor", true) }] }, { title: "writer", lines: lines(2) }]);
+    expect(many.small).toBe(true);
+    expect(many.each.map(({ panel }) => panel.title)).toEqual([...lines(7).map((line) => `${line.engine.name}: readers`), "e0: writer", "e1: writer"]);
+    expect(many.each[0]?.panel.lines.map((line) => line.engine.name)).toEqual(["e0", "floor"]);
+    expect(many.each[0]?.whole.lines.length).toBe(8);
+  });
+
+  test("end their axes at a round number", () => {
+    expect([1, 1.01, 13.2e3, 99, 0.021, 0].map(roundUp)).toEqual([1, 1.5, 15e3, 100, 0.03, 1]);
+  });
+
+  test("lose what was found, or less than could have been seen", () => {
+    expect(lostWords({ states: 300, lost: 0 })).toBe("lost 0 of 300 (< 1 %)");
+    expect(lostWords({ states: 300, lost: 12 })).toBe("lost 12 of 300 (4 %)");
   });
 });
 

@@ -3,6 +3,7 @@
 import type { Confidence, EngineInfo, Finding, PageData, Severity } from "./data";
 import { h, type Child } from "./dom";
 import { date, duration } from "./format";
+import { ENGINES_MAX } from "./layout";
 import { unique, withoutPart, type Model } from "./model";
 import { stacked, table } from "./table";
 
@@ -63,8 +64,11 @@ export function answers(data: PageData, whole: Model): HTMLElement | null {
     if (!work) return workload;
     return workload === work.phase ? work.name.split(", RAM ")[0] ?? work.name : work.title + workload.slice(work.phase.length);
   };
+  const list = h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)]));
+  // Of many engines a sentence is a list: the ranking says it better.
+  const many = whole.engines.filter((engine) => !engine.loadGenerator && !engine.drive).length > ENGINES_MAX;
   return h("div", { class: "result-top" },
-    data.answers.length > 0 ? h("dl", { class: "answers" }, ...told.flatMap((answer) => [h("dt", {}, named(answer)), h("dd", {}, answer.sentence)])) : null,
+    told.length === 0 ? null : many ? h("details", {}, h("summary", {}, `In sentences: ${told.length} answers`), list) : list,
     confidence ? trust(confidence) : null);
 }
 

@@ -74,7 +74,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
       plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
       drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE), field: field(),
     };
-  }, 120_000);
+  }, 240_000);
 
   afterAll(async () => {
     await browser?.close();

@@ -2,6 +2,7 @@
 
 use super::evidence::CaseEvidence;
 use super::group::Group;
+use super::lost::Lost;
 use kvdyno_record::engine::{Durability, OptionKind, Value};
 use kvdyno_record::library::Library;
 use kvdyno_record::units;
@@ -25,6 +26,8 @@ pub struct EngineInfo {
     pub options: BTreeMap<String, Value>,
     /// Options that differ from the engine's defaults.
     pub changed: Vec<String>,
+    /// What it loses when the power goes; null: not tested beside this run.
+    pub lost: Option<Lost>,
     /// Who did the work; null where no worker was found.
     pub worker: Option<WorkerInfo>,
 }
@@ -106,6 +109,7 @@ fn engine(case: &CaseEvidence) -> EngineInfo {
         durability: options.durability,
         options: options.values.clone(),
         changed: changed.collect(),
+        lost: None,
         worker: worker.map(|worker| {
             let engine = &worker.description.engine;
             WorkerInfo {

@@ -28,6 +28,7 @@ pub mod history;
 pub mod job;
 pub mod lists;
 pub mod load_generator;
+pub mod lost;
 pub mod metric;
 pub mod ranking;
 mod rates;

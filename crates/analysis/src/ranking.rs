@@ -16,6 +16,7 @@ use super::engines::{EngineInfo, name};
 use super::evidence::Evidence;
 use super::group::{Group, RoleRow, RunRow};
 use super::lists::{several, together, unique};
+use super::lost::Lost;
 use super::metric::{Definition, Direction, Metric};
 use kvdyno_record::engine::{Capabilities, Durability};
 pub use question::Question;
@@ -55,14 +56,10 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// `overwrite: writer, part large, 4 threads`: what it was measured by.
+    /// `overwrite writer, 4 threads`: what it was measured by.
     pub fn source(&self) -> String {
         let role = self.role.as_ref().filter(|role| **role != self.phase);
-        let mut text =
-            role.map_or_else(|| self.phase.clone(), |role| format!("{}: {role}", self.phase));
-        if let Some(part) = &self.part {
-            text += &format!(", part {part}");
-        }
+        let text = role.map_or_else(|| self.phase.clone(), |role| format!("{} {role}", self.phase));
         match self.threads {
             Some(1) => text + ", 1 thread",
             Some(threads) => format!("{text}, {threads} threads"),
@@ -191,6 +188,9 @@ impl<'g> Field<'g> {
         });
         let mut standings = standing::ranked(runners.collect(), first.metric.direction)?;
         standings.extend(self.absent(&chosen, &first));
+        for standing in &mut standings {
+            standing.lost = self.lost(&standing.engine);
+        }
         Some(Ranking {
             question: first.question,
             main,
@@ -226,6 +226,15 @@ impl<'g> Field<'g> {
                 Some(Standing::absent(name(self.engines, group, true), why))
             })
             .collect()
+    }
+
+    /// What is known of the engine in this class.
+    fn lost(&self, engine: &str) -> Option<Lost> {
+        let own = |(_, group): &&(usize, &Group)| name(self.engines, group, true) == engine;
+        let (_, group) = self.groups.iter().find(own)?;
+        let of =
+            |info: &&EngineInfo| (&info.label, info.durability) == (&group.label, group.durability);
+        self.engines.iter().find(of)?.lost
     }
 
     /// What the engine does not have of a mix.

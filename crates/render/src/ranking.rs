@@ -8,6 +8,7 @@ use super::wrap::wrap;
 use kvdyno_analysis::beside::Significance;
 use kvdyno_analysis::catalogue;
 use kvdyno_analysis::lists::together;
+use kvdyno_analysis::lost::Lost;
 use kvdyno_analysis::ranking::{Ranking, Standing};
 use kvdyno_analysis::summary::Summary;
 use kvdyno_record::units;
@@ -19,12 +20,13 @@ the least to the most that any two trials come to; told apart where that leaves 
 agrees and it is more than 2 %. figure: the median of trials, of p99.9 each trial's own. Engines of \
 other durability classes are ranked by themselves.";
 
-const SHORT_AID: &str = "--wide: every phase that answers a question, not the first alone.";
+const SHORT_AID: &str =
+    "--wide: every phase that answers a question, not the first alone; how far trials lie apart.";
 
 /// A column of exports: its name, its width in the workbook, and what is in it.
 type Column = (&'static str, u16, fn(&Ranking, &Standing) -> Cell);
 
-pub(crate) const COLUMNS: [Column; 23] = [
+pub(crate) const COLUMNS: [Column; 24] = [
     ("question", 20, |ranking, _| Cell::text(word(ranking.question))),
     ("main", 7, |ranking, _| Cell::text(if ranking.main { "yes" } else { "no" })),
     ("setting", 24, |ranking, _| Cell::words(some(&ranking.setting))),
@@ -47,6 +49,7 @@ pub(crate) const COLUMNS: [Column; 23] = [
     ("times_behind_low", 13, |_, standing| Cell::number(standing.behind_low)),
     ("times_behind_high", 13, |_, standing| Cell::number(standing.behind_high)),
     ("beside_the_best", 20, |_, standing| Cell::words(standing.verdict.map(word))),
+    ("power_loss", 24, |_, standing| Cell::words(standing.lost.map(Lost::words))),
     ("missing", 60, |_, standing| Cell::words(standing.missing.as_ref())),
 ];
 
@@ -83,7 +86,7 @@ fn word(of: impl serde::Serialize) -> String {
 pub(crate) fn tables(summary: &Summary, wide: bool) -> Vec<Titled> {
     let wanted = summary.rankings.iter().filter(|ranking| wide || ranking.main);
     let fields = together(wanted, |a, b| (&a.setting, a.durability) == (&b.setting, b.durability));
-    let mut tables: Vec<Titled> = fields.iter().map(|field| titled(field)).collect();
+    let mut tables: Vec<Titled> = fields.iter().map(|field| titled(field, wide)).collect();
     if let Some(last) = tables.last_mut() {
         last.aid = wrap(AID, 0);
         if !wide {
@@ -102,26 +105,39 @@ pub(crate) fn heading(ranking: &Ranking) -> String {
     }
 }
 
-fn titled(field: &[&Ranking]) -> Titled {
-    let columns = [("question", Side::Left), ("measured by", Side::Left), ("place", Side::Left)];
-    let figures = [("figure", Side::Right), ("spread\n%", Side::Right), ("behind", Side::Right)];
-    let between = [("from", Side::Right), ("to", Side::Right)];
-    let engine = [("engine", Side::Left)];
-    let mut table = Table::new(columns.into_iter().chain(engine).chain(figures).chain(between));
+/// A column of the terminal's table: whether it is there, its title, and its side.
+type Head = (bool, &'static str, Side);
+
+fn titled(field: &[&Ranking], wide: bool) -> Titled {
+    let parts = field.iter().any(|ranking| ranking.part.is_some());
+    let columns: [Head; 10] = [
+        (true, "question", Side::Left),
+        (true, "measured by", Side::Left),
+        (parts, "part", Side::Left),
+        (true, "place", Side::Left),
+        (true, "engine", Side::Left),
+        (true, "figure", Side::Right),
+        (wide, "spread\n%", Side::Right),
+        (true, "behind", Side::Right),
+        (true, "from", Side::Right),
+        (true, "to", Side::Right),
+    ];
+    let there = || columns.iter().filter(|(is, ..)| *is);
+    let mut table = Table::new(there().map(|(_, title, side)| (*title, *side)));
     for ranking in field {
         for (at, standing) in ranking.standings.iter().enumerate() {
             // What is the same below is said once.
             let once = |text: String| if at == 0 { text } else { String::new() };
-            let value = figure(ranking, standing);
-            let value = value.unwrap_or_else(|| {
+            let value = figure(ranking, standing).unwrap_or_else(|| {
                 let why = standing.missing.as_deref().unwrap_or("no figure");
                 let why = format!("{}: {why}", standing.engine);
                 format!("- {}", table.footnotes.mark(&why))
             });
             let times = |times: Option<f64>| times.map_or_else(String::new, format::ratio);
-            table.row(&[
+            let cells = [
                 once(ranking.question.title().to_owned()),
                 once(ranking.source()),
+                once(ranking.part.clone().unwrap_or_default()),
                 standing.place_words().unwrap_or_default(),
                 standing.engine.clone(),
                 value,
@@ -129,7 +145,9 @@ fn titled(field: &[&Ranking]) -> Titled {
                 times(standing.behind.filter(|_| standing.place.is_some())),
                 times(standing.behind_low),
                 times(standing.behind_high),
-            ]);
+            ];
+            let cells = cells.into_iter().zip(&columns).filter(|(_, (is, ..))| *is);
+            table.row(&cells.map(|(cell, _)| cell).collect::<Vec<_>>());
         }
     }
     let title = format!("Ranking: {}", field.first().map_or_else(String::new, |of| heading(of)));

@@ -57,7 +57,12 @@ fn table(kind: &Kind, summary: &Summary, wide: bool) -> Titled {
         table.row(&columns.iter().map(|column| column.text(&mut line)).collect::<Vec<_>>());
     }
     table.footnotes = notes;
-    Titled { name: kind.name, title: kind.title.into(), aid: (kind.aid)(summary, &rows, &shown), table }
+    Titled {
+        name: kind.name,
+        title: kind.title.into(),
+        aid: (kind.aid)(summary, &rows, &shown),
+        table,
+    }
 }
 
 /// Below every table of latencies: what the machine did to a thread that did nothing.

@@ -44,6 +44,7 @@ function draw(view: View): Drawing | null {
   const list = view.work.roles.flatMap((role) =>
     clocks.map(([kind, drawn]) => ({
       title: several(role) ? `${role}, ${TIMES[kind]}` : `${role}, time of ${view.work.load ? "a call (a batch)" : "an operation"}`,
+      short: several(role) ? `${role}, ${kind}` : role,
       lines: drawn.filter((one) => one.curve.role === role && one.curve.points.length > 0),
     }))).filter((panel) => panel.lines.some((one) => !one.engine.loadGenerator));
   if (list.length === 0) return null;
@@ -84,7 +85,7 @@ function tableOf(drawn: Drawn[]) {
   };
 }
 
-function chart(list: { title: string; lines: Drawn[] }[], width: number, theme: Theme): { height: number; option: Option } {
+function chart(list: { title: string; short: string; lines: Drawn[] }[], width: number, theme: Theme): { height: number; option: Option } {
   const { small, each } = multiples(list);
   const names = list.flatMap((panel) => panel.lines.map((one) => one.engine.name));
   const space = small ? SMALL : { height: 250, least: 260, left: 58, right: nameWidth(names), most: 2 };

@@ -8,6 +8,7 @@ import { control, trialsNote, type Drawing, type Figure } from "../drawing";
 import { legendMark } from "../filters";
 import { inUnit, NONE, ratio } from "../format";
 import { unique, type Engine } from "../model";
+import { lostWords } from "../lost";
 import { QUESTIONS } from "../questions";
 import { chosenEngines, questionsOf, type View } from "../view";
 
@@ -43,6 +44,9 @@ function draw(view: View): Drawing | null {
   }).filter((one) => one.rows.length > 0);
   if (classes.length === 0) return null;
   const first = classes[0]!.rankings;
+  // A column beside the speed, where it was tested what engines lose.
+  const tested = classes.some((one) => one.rows.some((row) => lostOf(row) !== NONE));
+  const width = questions.length + (tested ? 2 : 1);
   return {
     title: "Ranking by question",
     whole: true,
@@ -52,12 +56,13 @@ function draw(view: View): Drawing | null {
     element: (theme) => h("div", { class: "scroll stacked", tabindex: "0", role: "region", "aria-label": "Ranking" },
       h("table", { class: "ranking" },
         h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "engine"), ...questions.map((question) =>
-          h("th", { scope: "col", title: QUESTIONS[question].long, ...(question === order.value ? { "aria-sort": "ascending" } : {}) }, QUESTIONS[question].short)))),
+          h("th", { scope: "col", title: QUESTIONS[question].long, ...(question === order.value ? { "aria-sort": "ascending" } : {}) }, QUESTIONS[question].short)),
+          tested ? h("th", { scope: "col" }, "power loss") : null)),
         ...classes.map((one) => h("tbody", { "data-class": one.durability },
-          classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(questions.length + 1), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
-          ...one.rows.map((row) => rowElement(row, one.rankings, one.rows.length, theme)))))),
+          classes.length > 1 ? h("tr", { class: "class" }, h("th", { colspan: String(width), scope: "rowgroup" }, `durability ${one.durability}`)) : null,
+          ...one.rows.map((row) => rowElement(row, one.rankings, one.rows.length, tested, theme)))))),
     table: () => ({
-      head: ["engine", "question", "measured by", "part", "durability", "place", "figure", "range", "n", "times behind", "interval", "why there is none"],
+      head: ["engine", "question", "measured by", "part", "durability", "place", "figure", "range", "n", "times behind", "interval", "power loss", "why there is none"],
       words: 5,
       rows: classes.flatMap((one) => one.rows.flatMap((row) => row.standings.flatMap((standing, at) => {
         const ranking = one.rankings[at];
@@ -109,11 +114,17 @@ function cellsOf(ranking: Ranking, standing: Standing): string[] {
     String(standing.n),
     standing.behind == null || standing.place == null ? NONE : `${ratio(standing.behind)}×`,
     between(standing.behind_low, standing.behind_high, ratio),
+    standing.lost ? lostWords(standing.lost) : NONE,
     standing.missing ?? "",
   ];
 }
 
-function rowElement(row: Row, rankings: (Ranking | null)[], rivals: number, theme: Theme): HTMLElement {
+const lostOf = (row: Row): string => {
+  const lost = row.standings.find((standing) => standing?.lost)?.lost;
+  return lost ? lostWords(lost) : NONE;
+};
+
+function rowElement(row: Row, rankings: (Ranking | null)[], rivals: number, tested: boolean, theme: Theme): HTMLElement {
   return h("tr", { "data-engine": row.engine.title },
     h("th", { scope: "row" }, legendMark(row.engine, theme), " ", row.engine.title),
     ...row.standings.map((standing, at) => {
@@ -122,7 +133,8 @@ function rowElement(row: Row, rankings: (Ranking | null)[], rivals: number, them
       if (!ranking || !standing) return h("td", { ...head, class: "missing" }, NONE);
       if (standing.place == null || standing.value == null) return h("td", { ...head, class: "missing" }, standing.missing ?? NONE);
       return h("td", { ...head, class: standing.place === 1 && rivals > 1 ? "best" : "" }, ...cell(ranking, standing, rivals, colourOf(row.engine, theme)));
-    }));
+    }),
+    tested ? h("td", { "data-head": "power loss" }, lostOf(row)) : null);
 }
 
 /** Its place, its figure, how far behind it is, and that as a bar: the best has a whole one. */

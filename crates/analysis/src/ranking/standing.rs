@@ -3,6 +3,7 @@
 
 use crate::beside::{Beside, Significance};
 use crate::group::Group;
+use crate::lost::Lost;
 use crate::metric::{Direction, Metric};
 use crate::stats::median;
 use crate::versus::DEFAULT_NOISE;
@@ -37,6 +38,8 @@ pub struct Standing {
     pub behind_high: Option<f64>,
     /// Whether it can be told apart from the best; null: no figure.
     pub verdict: Option<Significance>,
+    /// What the engine loses in this class when the power goes; null: not tested beside this run.
+    pub lost: Option<Lost>,
     /// Why there is no figure, or not of all trials.
     pub missing: Option<String>,
 }
@@ -77,6 +80,7 @@ impl Standing {
             behind_low: None,
             behind_high: None,
             verdict: None,
+            lost: None,
             missing: Some(why.to_owned()),
         }
     }
@@ -140,18 +144,14 @@ struct Behind {
 
 impl Behind {
     /// Of the best.
-    const NOTHING: Self =
-        Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
+    const NOTHING: Self = Self { ratio: Some(1.0), interval: None, verdict: Significance::Base };
 
     fn of(ahead: &Runner<'_>, behind: &Runner<'_>, direction: Direction) -> Self {
         // The ratio says how many times worse, whichever way is better.
         let (base, new) =
             if direction == Direction::Higher { (behind, ahead) } else { (ahead, behind) };
-        let row = side_by_side(
-            (base.metric, &base.trials),
-            (new.metric, &new.trials),
-            DEFAULT_NOISE,
-        );
+        let row =
+            side_by_side((base.metric, &base.trials), (new.metric, &new.trials), DEFAULT_NOISE);
         let verdict = match row.as_ref().map(|row| row.verdict) {
             Some(Verdict::Improved | Verdict::Regressed | Verdict::Changed) => {
                 Significance::Different

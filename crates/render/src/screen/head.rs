@@ -114,8 +114,10 @@ fn engines(summary: &Summary) -> String {
     let named = |info: &&EngineInfo| {
         let version = info.worker.as_ref().map(|worker| format!(" {}", worker.version));
         let class = if classes { format!(" {}", info.durability.as_str()) } else { String::new() };
-        let name = match info.part.as_deref() {
-            Some(part) => without_part(&info.label, Some(part)).to_owned(),
+        let label = without_part(&info.label, info.part.as_deref());
+        let title = info.worker.as_ref().filter(|_| label == info.engine);
+        let name = match &info.part {
+            Some(_) => title.map_or(label, |worker| &worker.title).to_owned(),
             None => contest.name(&info.label),
         };
         format!("{name}{}{class}", version.unwrap_or_default())
@@ -173,11 +175,12 @@ fn confidence(confidence: &Confidence) -> Vec<Line> {
         wrap(&kvdyno_record::text::one_line(&text), 2)
     };
     let fits = |shown: &usize| text(*shown).lines().count() <= REASON_LINES;
-    let Some(shown) = (1..=reasons.len()).rev().find(fits) else {
+    if reasons.is_empty() {
         return vec![Line::marked(tone, word, ": nothing found that would change a figure")];
-    };
-    let text = text(shown);
-    let mut lines = text.lines();
+    }
+    // One alone may be too long: it names many engines.
+    let text = text((1..=reasons.len()).rev().find(fits).unwrap_or(1));
+    let mut lines = text.lines().take(REASON_LINES);
     let first = lines.next().unwrap_or_default().strip_prefix(&word).unwrap_or_default();
     let mut all = vec![Line::marked(tone, word.as_str(), first)];
     all.extend(lines.map(|line| Line::plain(cut(line, COLUMNS_MAX))));

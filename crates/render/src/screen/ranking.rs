@@ -2,7 +2,7 @@
 //! best of its durability class it is.
 
 use super::super::footnotes::Footnotes;
-use super::super::ranking::{behind, short_figure};
+use super::super::ranking::{behind, heading, short_figure};
 use super::line::{COLUMNS_MAX, Line, Part, cut};
 use crate::tone::Tone;
 use kvdyno_analysis::lists::{several, together, unique};
@@ -10,7 +10,7 @@ use kvdyno_analysis::ranking::{Question, Ranking, Standing};
 use kvdyno_analysis::summary::Summary;
 
 /// Columns of an engine's name.
-const NAME: usize = 19;
+const NAME: usize = 20;
 
 /// Columns of a cell, at most.
 const CELL_MAX: usize = 12;
@@ -25,9 +25,10 @@ pub(super) fn part(summary: &Summary, room: usize) -> Part {
     let classes = several(summary.rankings.iter().map(|ranking| ranking.durability));
     let mut part = Part::default();
     let mut left: Vec<String> = Vec::new();
-    let aid = "Place and times behind the best; = cannot be told from the first of that place; \
-               ? below 4 trials";
-    let aid = if classes { format!("{aid}; each class for itself") } else { aid.to_owned() };
+    let of = if classes { " of the class" } else { "" };
+    let aid = format!(
+        "Place and times behind the best{of}; =: not told apart from the first there; ?: few trials"
+    );
     for (at, setting) in settings.iter().enumerate() {
         let lines = block(setting, classes);
         let gap = usize::from(at > 0);
@@ -63,13 +64,18 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
         .collect();
     let width = ((COLUMNS_MAX - NAME) / questions.len().max(1)).min(CELL_MAX);
     let line = |name: &str, cells: &[String]| {
-        let cells: String =
-            cells.iter().map(|cell| format!(" {:>w$}", cut(cell, width - 1), w = width - 1)).collect();
+        let cells: String = cells
+            .iter()
+            .map(|cell| format!(" {:>w$}", cut(cell, width - 1), w = width - 1))
+            .collect();
         (format!("{:<NAME$}", cut(name, NAME)), cells)
     };
     let titles: Vec<String> =
         questions.iter().map(|question| question.title().to_owned()).collect();
-    let (word, text) = line(words(rankings[0]), &titles);
+    // The first class stands over all, another one beside its engines.
+    let common = rankings[0].durability;
+    let heading = if classes { heading(rankings[0]) } else { words(rankings[0]).to_owned() };
+    let (word, text) = line(&heading, &titles);
     let mut lines = vec![Line::marked(Tone::Strong, word, text)];
     let mut notes = Footnotes::default();
     for class in together(rankings.iter().copied(), |a, b| a.durability == b.durability) {
@@ -88,7 +94,9 @@ fn block(rankings: &[&Ranking], classes: bool) -> Vec<Line> {
                 .map(|cell| cell.unwrap_or_else(|| "-".to_owned()))
                 .collect();
             let name = match class[0].durability.as_str() {
-                word if classes => format!("{}, {word}", cut(engine, NAME - 2 - word.len())),
+                word if class[0].durability != common => {
+                    format!("{}, {word}", cut(engine, NAME - 2 - word.len()))
+                }
                 _ => engine.clone(),
             };
             let (name, text) = line(&name, &cells);
