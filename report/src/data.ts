@@ -1,9 +1,9 @@
-// What the program puts into the page: the types of crates/render/src/page, which a
-// test holds these to (page/tests/mirror.rs). Numbers are raw; null
-// is missing, never zero.
+// What the program puts into the page: the types of crates/render/src/page, which a test holds
+// these to (page/tests/mirror.rs). Numbers are raw; null is missing, never zero.
 
 import type { History } from "./versions";
 import type { Hiccups } from "./hiccups";
+import type { Lost, Ranking } from "./ranked";
 import type { TimeLine, Written } from "./overtime";
 import type { Search } from "./search";
 
@@ -102,8 +102,7 @@ export interface Trial {
 export interface Group {
   key: string;
   engine: string;
-  label: string;
-  part?: string | null; // Which the label ends with; absent before there were such.
+  label: string; part?: string | null; // The part, which it ends with; absent before there were such.
   durability: string;
   measures_the_harness: boolean;
   bare_drive: boolean; // Its figures are the drive's: no engine under test.
@@ -121,16 +120,8 @@ export interface Group {
   runs: RunRow[];
 }
 
-/** What an engine loses when the power goes. */
-export interface Lost {
-  states: number;
-  lost: number;
-}
-
 export interface EngineInfo {
-  label: string;
-  part?: string | null;
-  lost?: Lost | null;
+  label: string; part?: string | null; lost?: Lost | null;
   engine: string;
   durability: string;
   options: Record<string, unknown>;
@@ -182,8 +173,7 @@ export interface Summary {
   /** Where a target stops being met. */
   search: Search | null;
   groups: Group[];
-  /** Engines in order, question by question; absent before there was such. */
-  rankings?: Ranking[];
+  rankings?: Ranking[]; // Absent before there was such.
   explained: Explained[];
   /** How far to trust the figures; absent before there was such. */
   confidence?: Confidence;
@@ -191,40 +181,6 @@ export interface Summary {
   findings: Finding[];
   /** Engines over their versions; absent before there was such. */
   history?: History[];
-}
-
-export type Question = "loading" | "reads" | "writes" | "scans" | "mixed" | "space" | "write_amplification" | "tail";
-
-export interface Ranking {
-  question: Question;
-  main: boolean;
-  setting: string;
-  durability: string;
-  part: string | null;
-  phase: string;
-  role: string | null;
-  threads: number | null;
-  figure: string;
-  unit: string;
-  direction: Direction;
-  standings: Standing[];
-}
-
-export interface Standing {
-  engine: string;
-  group: number | null;
-  place: number | null;
-  tied: boolean;
-  value: number | null;
-  low: number | null;
-  high: number | null;
-  n: number;
-  behind: number | null;
-  behind_low: number | null;
-  behind_high: number | null;
-  verdict: Verdict | null;
-  lost: Lost | null;
-  missing: string | null;
 }
 
 export type Level = "low" | "medium" | "high";

@@ -29,10 +29,10 @@ export function filters(model: Model, choice: Choice, theme: Theme, changed: (ch
       key: engine.name, label: [legendMark(engine, theme), engine.name],
     })), choice.engines, (chosen) => changed({ ...choice, engines: chosen })),
     many ? group("Questions", questionsOf(model).map((question) => ({
-      key: question, label: [QUESTIONS[question].short],
+      key: question, label: [QUESTIONS[question].short], name: `question ${question}`,
     })), choice.questions, (chosen) => changed({ ...choice, questions: chosen })) : null,
     parts.length < 2 ? null : group("Parts", parts.map((part) => ({
-      key: part, label: [part],
+      key: part, label: [part], name: `part ${part}`,
     })), choice.parts, (chosen) => changed({ ...choice, parts: chosen })),
     model.works.length < 2 ? null : many ? fold(chosenWorks(model, { ...choice, works: [] }).length, choice.works.length, works()) : works(),
     model.threads.length < 2 ? null : group("Threads", model.threads.map((count) => ({
@@ -52,6 +52,8 @@ const fold = (all: number, chosen: number, inside: HTMLElement): HTMLElement =>
 export interface Item {
   key: string;
   label: Child[];
+  /** What its button is known by, where others may have an equal key. */
+  name?: string;
 }
 
 /** Empty is all: what was left out last comes back when nothing would be left. */
@@ -60,7 +62,7 @@ export function group(name: string, items: Item[], chosen: string[], changed: (c
   const on = (key: string) => known.length === 0 || known.includes(key);
   return h("fieldset", {}, h("legend", {}, name), ...items.map((item) =>
     h("button", {
-      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.key,
+      type: "button", "aria-pressed": String(on(item.key)), "data-filter": item.name ?? item.key,
       click: () => changed(toggled(items.map((item) => item.key), known, item.key)),
     }, ...item.label.map((part) => (typeof part === "string" ? h("span", {}, part) : part)))));
 }

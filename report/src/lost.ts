@@ -1,6 +1,6 @@
 // What an engine loses when the power goes, in words: as the program says it.
 
-import type { Lost } from "./data";
+import type { Lost } from "./ranked";
 
 /** With nothing found in n tries, the truth is below 3 of n, 95 times of a hundred. */
 const RULE_OF_THREE = 3;

@@ -1,6 +1,6 @@
 // What engines are ranked by, in words.
 
-import type { Question } from "./data";
+import type { Question } from "./ranked";
 
 interface Words {
   /** On a button, and over a column. */

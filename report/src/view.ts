@@ -1,7 +1,7 @@
 // What is chosen on the page, and the address that says so: after `#`, so that it never leaves the
 // browser.
 
-import type { Question } from "./data";
+import type { Question } from "./ranked";
 import type { Case, Engine, Model, Work } from "./model";
 
 /** Chosen engines, questions, parts of the suite, workloads and threads (empty: all), the theme, and

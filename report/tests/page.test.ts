@@ -1,78 +1,22 @@
 // The page in a real browser.
 
 import { readFileSync } from "node:fs";
-import { pathToFileURL } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { executablePath, names, opener, scroll } from "./browser";
 import { inUnit, NONE, si } from "../src/format";
-import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, field, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
+import { BARE, dataOf, DRIVE, DRIVE_ALONE, EVIL, HOSTILE, page as write, remove, RATES, RICH, SIZES, VOLUMES } from "./records";
 
-const executablePath = process.env["KVDYNO_CHROMIUM"] ?? "/usr/bin/chromium";
 let browser: Browser;
-let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare" | "field", string>;
-
-/** A page with what went wrong in it. */
-interface Opened {
-  page: Page;
-  wrong: string[];
-}
-
-interface Looks {
-  hash?: string;
-  width?: number;
-  dark?: boolean;
-}
-
-async function open(path: string, { hash = "", width = 1280, dark = false }: Looks = {}): Promise<Opened> {
-  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
-  const wrong: string[] = [];
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && wrong.push(message.text()));
-  page.on("pageerror", (error) => wrong.push(error.message));
-  page.on("dialog", (dialog) => { wrong.push(`dialog ${dialog.message()}`); void dialog.dismiss(); });
-  page.on("request", (request) => /^(file|data|blob):/.test(request.url()) || wrong.push(`request ${request.url()}`));
-  await page.goto(pathToFileURL(path).href + hash);
-  await page.waitForSelector("#raw");
-  return { page, wrong };
-}
-
-/** Goes through the page, as a reader does, until all is drawn. */
-async function scroll(page: Page): Promise<void> {
-  const figures = page.locator(".figure");
-  for (let at = 0; at < await figures.count(); at += 1) {
-    const figure = figures.nth(at);
-    await figure.scrollIntoViewIfNeeded();
-    await figure.locator("xpath=self::*[@data-drawn]").waitFor({ timeout: 10_000 });
-  }
-}
-
-/** What stands out of the window, or out of what it is drawn in: nothing should. */
-const outside = (page: Page): Promise<string[]> => page.evaluate(() => {
-  const wide = document.documentElement.clientWidth, out: string[] = [];
-  if (document.documentElement.scrollWidth > wide) out.push(`the page is ${document.documentElement.scrollWidth} wide`);
-  for (const box of document.querySelectorAll<HTMLElement>("#overview .scroll, #figures .scroll")) {
-    if (box.scrollWidth > box.clientWidth + 1) out.push(`${box.getAttribute("aria-label")} scrolls: ${box.scrollWidth} in ${box.clientWidth}`);
-  }
-  for (const picture of document.querySelectorAll(".drawing svg")) {
-    const { left, right } = picture.getBoundingClientRect();
-    if (right > wide + 1) out.push("a picture is cut off");
-    for (const text of picture.querySelectorAll("text")) {
-      const place = text.getBoundingClientRect();
-      if (place.left < left - 1 || place.right > right + 1) out.push(`${text.textContent} is cut off`);
-    }
-  }
-  return out;
-});
-
-/** Which figures there are, each once, in the order of the page. */
-const names = (page: Page): Promise<string[]> => page.$$eval(".figure", (figures) =>
-  [...new Set(figures.map((figure) => (figure as HTMLElement).dataset["figure"] ?? ""))]);
+const open = opener(() => browser);
+let pages: Record<"drive" | "alone" | "plain" | "rich" | "sizes" | "rates" | "volumes" | "evil" | "bare", string>;
 
 describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
   beforeAll(async () => {
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     pages = {
       plain: write("plain"), rich: write("rich", RICH), sizes: write("sizes", SIZES), rates: write("rates", RATES), volumes: write("volumes", VOLUMES), evil: write("evil", EVIL), bare: write("bare", BARE),
-      drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE), field: field(),
+      drive: write("drive", DRIVE), alone: write("alone", DRIVE_ALONE),
     };
   }, 240_000);
 
@@ -275,84 +219,6 @@ describe.skipIf(executablePath === "")("the page", { timeout: 90_000 }, () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(400);
     const wide = await page.$$eval(".drawing svg", (pictures) => pictures.filter((picture) => picture.getBoundingClientRect().right > 400).length);
     expect(wide).toBe(0);
-    expect(wrong).toEqual([]);
-  });
-
-  test("of twelve engines fits its window, light and dark, wide and narrow", async () => {
-    for (const looks of [{ width: 1280 }, { width: 1280, dark: true }, { width: 390 }]) {
-      const { page, wrong } = await open(pages.field, { ...looks, hash: "#part=4x" });
-      await scroll(page);
-      expect(await outside(page), JSON.stringify(looks)).toEqual([]);
-      expect(wrong).toEqual([]);
-      await page.close();
-    }
-  });
-
-  test("ranks twelve engines by question, each class for itself, with reasons for empty cells", async () => {
-    const { page, wrong } = await open(pages.field);
-    await scroll(page);
-    const figure = page.locator(".figure[data-figure='ranking']");
-    expect(await figure.count()).toBe(1);
-    expect(await figure.locator("thead th").allTextContents()).toEqual(["engine", "load", "reads", "writes", "scans", "space", "write amp", "tail"]);
-    const reads = dataOf(pages.field).summary.rankings?.find((one) => one.main && one.question === "reads" && one.durability === "commit");
-    const rows = figure.locator("tbody[data-class='commit'] tr[data-engine]");
-    expect(await rows.evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset["engine"]))).toEqual(reads?.standings.map((one) => one.engine));
-    const tied = figure.locator("tr[data-engine='LMDB'] td").nth(1);
-    expect(await tied.locator(".place").textContent()).toBe("2=");
-    expect(await figure.locator("tr[data-engine='direct'] td").nth(3).textContent()).toBe("it has no scans");
-    expect(await figure.locator("tr[data-engine='SurrealKV'] td").nth(1).textContent()).toBe("did not fit (0 of 4 trials)");
-    expect(await figure.locator("tbody[data-class='async'] tr[data-engine]").allTextContents()).toEqual([expect.stringContaining("alone in its class")]);
-    // Another question, another order; and the other setting.
-    const select = (label: string) => figure.locator("label", { hasText: label }).locator("select");
-    await select("in the order of").selectOption("writes");
-    await expect.poll(() => rows.first().getAttribute("data-engine")).toBe("direct");
-    await expect.poll(() => rows.nth(1).getAttribute("data-engine")).toBe("rocksdb-tuned");
-    await select("setting").selectOption("RAM 512 MiB");
-    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(1).locator(".place").textContent()).toBe("10");
-    expect(new URL(page.url()).hash).toBe("#f.ranking.order=writes&f.ranking.setting=RAM+512+MiB");
-    expect(wrong).toEqual([]);
-  });
-
-  test("has a small chart for each of many engines, all with the same axes", async () => {
-    const { page, wrong } = await open(pages.field, { hash: "#part=4x&question=reads" });
-    await scroll(page);
-    const figure = page.locator("section[data-work='randomread, RAM 28.0 MiB, part 4x'] .figure[data-figure='percentiles']");
-    const texts = await figure.locator("svg text").allTextContents();
-    const engines = ["LMDB (commit)", "libmdbx (commit)", "fjall (commit)", "LevelDB (async)"];
-    for (const engine of engines) expect(texts.filter((text) => text === engine).length, engine).toBe(1);
-    // As many of each mark as there are charts.
-    const charts = new Set(texts.filter((text) => / \((commit|async)\)$/.test(text))).size;
-    expect(charts).toBe(11);
-    expect(texts.filter((text) => text === "99.9%").length).toBe(charts);
-    // Fewer engines stand on one chart.
-    await page.goto(`${pathToFileURL(pages.field).href}#part=4x&question=reads&engine=LMDB+(commit)&engine=redb+(commit)`);
-    await scroll(page);
-    expect((await figure.locator("svg text").allTextContents()).filter((text) => text === "99.9%").length).toBe(1);
-    expect(wrong).toEqual([]);
-  });
-
-  test("is filtered by question and by part, and keeps that in its address", async () => {
-    const { page, wrong } = await open(pages.field);
-    const headings = () => page.locator("#figures h2").allTextContents();
-    const filter = (name: string) => page.locator(`[data-filter='${name}']`);
-    for (const part of ["fits", "scans"]) await filter(part).click();
-    await expect.poll(() => new URL(page.url()).hash).toBe("#part=4x");
-    for (const question of ["loading", "writes", "scans", "space", "write_amplification"]) await filter(question).click();
-    const check = async (): Promise<void> => {
-      await expect.poll(() => new URL(page.url()).hash).toBe("#question=reads&question=tail&part=4x");
-      expect(await filter("writes").getAttribute("aria-pressed")).toBe("false");
-      expect((await headings()).map((text) => text.split(":")[0])).toEqual(["Randomread", "Readwhilewriting", "Readagain"]);
-      const head = page.locator(".figure[data-figure='ranking'] thead th");
-      await head.first().scrollIntoViewIfNeeded();
-      await expect.poll(() => head.allTextContents()).toEqual(["engine", "reads", "tail"]);
-    };
-    await check();
-    await page.reload();
-    await page.waitForSelector("#raw");
-    await check();
-    await filter("LMDB (commit)").click();
-    await expect.poll(() => page.locator(".figure[data-figure='ranking'] tr[data-engine='LMDB']").count()).toBe(0);
-    expect(await page.locator("#host thead th").allTextContents()).toContain("part");
     expect(wrong).toEqual([]);
   });
 

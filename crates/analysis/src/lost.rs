@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// With nothing found in so many tries, the truth is below three of them, 95 times of a hundred
-/// (J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249, 1983).
+/// (J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249,
+/// 1983).
 const RULE_OF_THREE: f64 = 3.0;
 
 /// States of a power loss that an engine was opened in, and those in which it had lost something.

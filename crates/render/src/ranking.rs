@@ -15,13 +15,13 @@ use kvdyno_record::units;
 
 const AID: &str = "\
 place: shared (=) with the first engine that it cannot be told from; ?: fewer than four trials. \
-behind: how many times worse than the best, with its 95 % interval of six trials and more, else from \
-the least to the most that any two trials come to; told apart where that leaves 1 out, a rank test \
-agrees and it is more than 2 %. figure: the median of trials, of p99.9 each trial's own. Engines of \
-other durability classes are ranked by themselves.";
+behind: how many times worse than the best; from and to: its 95 % interval of six trials and \
+more, else the least and the most that any two trials come to; told apart where that leaves 1 \
+out, a rank test agrees and it is more than 2 %. figure: the median of trials, of p99.9 each \
+trial's own. Engines of other durability classes are ranked by themselves.";
 
 const SHORT_AID: &str =
-    "--wide: every phase that answers a question, not the first alone; how far trials lie apart.";
+    "--wide: every phase that answers a question, not the first alone; how far apart trials lie.";
 
 /// A column of exports: its name, its width in the workbook, and what is in it.
 type Column = (&'static str, u16, fn(&Ranking, &Standing) -> Cell);

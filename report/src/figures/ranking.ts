@@ -1,7 +1,7 @@
 // Engines in order, question by question: a line for each, with its place, how many times behind the
 // best of its durability class it is, and why it has no figure.
 
-import type { Ranking, Standing } from "../data";
+import type { Ranking, Standing } from "../ranked";
 import { colourOf, type Theme } from "../colour";
 import { h, type Child } from "../dom";
 import { control, trialsNote, type Drawing, type Figure } from "../drawing";

@@ -1,8 +1,8 @@
 //! The frozen record: every figure, table and file made from it stays as it is, byte for byte.
 
-use super::runs;
-use crate::bundle::{ENDING, pack};
-use crate::cli::{RunName, ViewArgs};
+mod field;
+
+use crate::cli::ViewArgs;
 use crate::printer::Printer;
 use kvdyno_analysis::catalogue as c;
 use kvdyno_analysis::evidence::Evidence;
@@ -20,8 +20,6 @@ use kvdyno_render::screen::Ending;
 use kvdyno_render::{long, wide};
 use std::path::PathBuf;
 
-const FIELD: &str = "2026-11-20T10-15-02Z_fixture_field";
-
 /// The record as format 1.0 wrote it.
 fn frozen() -> PathBuf {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -38,57 +36,6 @@ fn shown(summary: &Summary, wide: bool) -> String {
 /// On one line, however it was wrapped.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The record with a bare drive, which the page's tests are made from.
-#[test]
-#[ignore = "overwrites fixtures/records/v1.0"]
-fn freeze_with_drive() {
-    let path = frozen().with_file_name("2026-11-20T10-15-02Z_fixture_drive");
-    if path.exists() {
-        std::fs::remove_dir_all(&path).unwrap();
-    }
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    Fixture::with_drive(2).write(&path);
-}
-
-/// A field of engines, which the page's tests are made from, too: in one file, for it has many. (As
-/// it is kept it is packed once more, by `zstd -19`, to a ninth of what a bundle has.)
-fn frozen_field() -> PathBuf {
-    frozen().with_file_name(format!("{FIELD}{ENDING}"))
-}
-
-#[test]
-#[ignore = "overwrites fixtures/records/v1.0"]
-fn freeze_field() {
-    let folder = tempfile::tempdir().unwrap();
-    let run = Fixture::field(4).write(&folder.path().join(FIELD));
-    pack(&run, Vec::new(), &frozen_field()).unwrap();
-}
-
-#[test]
-fn a_frozen_field_has_the_same_ranking_forever() {
-    let name = RunName { run: frozen_field().display().to_string(), ..RunName::default() };
-    let summary = Summary::read(&runs::find(&name).unwrap()).unwrap();
-    let table = |name: &str| {
-        let (printer, captured) = Printer::captured();
-        let view = ViewArgs { table: vec![name.to_owned()], ..ViewArgs::default() };
-        super::print(&summary, &view, &Ending::default(), &printer).unwrap();
-        captured.out()
-    };
-    let loads = flat(&table("load"));
-    assert!(loads.contains("engine part durability RAM"), "{loads}");
-    assert!(loads.contains("rocksdb-tuned scans commit 28.0 MiB"), "{loads}");
-    let text = table("ranking");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    insta::assert_snapshot!("field", text);
-    let csv = wide::tables(&summary).unwrap().into_iter().find(|(name, _)| *name == "ranking");
-    let csv = String::from_utf8(csv.unwrap().1).unwrap();
-    // Every engine of a class at every question, a figure or a reason.
-    for line in csv::Reader::from_reader(csv.as_bytes()).records() {
-        let line = line.unwrap();
-        assert!(line[14].is_empty() != line[22].is_empty(), "{line:?}");
-    }
 }
 
 /// Writes the frozen record anew. Only while its format has not been released.
