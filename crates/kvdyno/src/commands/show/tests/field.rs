@@ -1,5 +1,5 @@
-//! The frozen records that the page's tests are made from: of a drive beside engines, and of a field
-//! of engines, whose ranking stays as it is.
+//! The frozen records that the page's tests are made from: of a drive beside engines, and of a
+//! field of engines, whose ranking stays as it is.
 
 use super::super::runs;
 use super::{flat, frozen};
