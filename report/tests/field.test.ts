@@ -52,7 +52,7 @@ describe.skipIf(executablePath === "")("the page", { timeout: 120_000 }, () => {
     await expect.poll(() => rows.first().getAttribute("data-engine")).toBe("direct");
     await expect.poll(() => rows.nth(1).getAttribute("data-engine")).toBe("rocksdb-tuned");
     await select("setting").selectOption("RAM 512 MiB");
-    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(1).locator(".place").textContent()).toBe("10");
+    await expect.poll(() => figure.locator("tr[data-engine='SurrealKV'] td").nth(1).locator(".place").textContent()).toBe("11");
     expect(new URL(page.url()).hash).toBe("#f.ranking.order=writes&f.ranking.setting=RAM+512+MiB");
     expect(wrong).toEqual([]);
   });
